@@ -1,0 +1,107 @@
+import type avsc from 'avsc';
+import { fingerprint } from './fingerprint.ts';
+import { loadSchemas, type LoadedSchema } from './load.ts';
+import type { DeadLetter, EventRow, IngestOutcome, NormalisedRun, RawRecord, VerdictRecord } from './records.ts';
+
+/** Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12 specification, "Single-object encoding"). */
+export const HEADER_BYTES = 10;
+
+/** A record that no schema in schemas/ can read. `code` is stable. */
+export class UnreadableRecord extends Error {
+  readonly code: 'not_single_object' | 'unknown_schema' | 'broken_datum';
+  constructor(code: UnreadableRecord['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'UnreadableRecord';
+    this.code = code;
+  }
+}
+
+export interface Codec<T> {
+  /** Fingerprint of the newest version: what `encode` writes, as 16 hexadecimal digits. */
+  readonly fingerprint: string;
+  readonly type: avsc.Type;
+  /** Single-object encoding of a record by the newest version. Throws when the record does not fit its schema. */
+  encode(record: T): Buffer;
+  /** Reads a record of any version. Throws UnreadableRecord. */
+  decode(bytes: Buffer): T;
+}
+
+const schemas = loadSchemas(import.meta.dirname);
+
+/** Every schema in schemas/, lower versions first. */
+export function allSchemas(): readonly LoadedSchema[] {
+  return schemas;
+}
+
+/** Fingerprint of one schema, as 16 hexadecimal digits. */
+export function fingerprintOf(type: avsc.Type): string {
+  return fingerprint(JSON.stringify(type.schema()));
+}
+
+/** The ten bytes that stand before a datum of this type. */
+export function singleObjectHeader(type: avsc.Type): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header[0] = 0xc3;
+  header[1] = 0x01;
+  header.writeBigUInt64LE(BigInt(`0x${fingerprintOf(type)}`), 2);
+  return header;
+}
+
+/** Fingerprint that a record carries, as 16 hexadecimal digits. Throws UnreadableRecord when it is not a single-object record. */
+export function carriedFingerprint(bytes: Buffer): string {
+  if (bytes.length < HEADER_BYTES || bytes[0] !== 0xc3 || bytes[1] !== 0x01) {
+    throw new UnreadableRecord('not_single_object', 'the bytes do not begin with C3 01 and a fingerprint: they were not written by Ravand');
+  }
+  return bytes.readBigUInt64LE(2).toString(16).padStart(16, '0');
+}
+
+function codecOf<T>(subject: string): Codec<T> {
+  const versions = schemas.filter((schema) => schema.subject === subject);
+  const newest = versions.at(-1);
+  if (!newest) throw new Error(`schemas/ holds no ${subject}.v*.avsc`);
+  const header = singleObjectHeader(newest.type);
+  const readers = new Map(
+    versions.map((version) => [
+      fingerprintOf(version.type),
+      version === newest ? { type: newest.type } : { type: newest.type, resolver: newest.type.createResolver(version.type) },
+    ]),
+  );
+  let scratch = Buffer.allocUnsafe(64 * 1024);
+  return {
+    fingerprint: fingerprintOf(newest.type),
+    type: newest.type,
+    encode(record) {
+      header.copy(scratch);
+      let end = newest.type.encode(record, scratch, HEADER_BYTES);
+      if (end < 0) {
+        scratch = Buffer.allocUnsafe(2 * (scratch.length - end));
+        header.copy(scratch);
+        end = newest.type.encode(record, scratch, HEADER_BYTES);
+      }
+      const bytes = Buffer.allocUnsafeSlow(end);
+      scratch.copy(bytes, 0, 0, end);
+      if (scratch.length > MAX_SCRATCH) scratch = Buffer.allocUnsafe(64 * 1024);
+      return bytes;
+    },
+    decode(bytes) {
+      const carried = carriedFingerprint(bytes);
+      const reader = readers.get(carried);
+      if (!reader) throw new UnreadableRecord('unknown_schema', `no version of ${subject} in schemas/ has the fingerprint ${carried}`);
+      try {
+        return reader.type.fromBuffer(bytes.subarray(HEADER_BYTES), reader.resolver) as T;
+      } catch (cause) {
+        throw new UnreadableRecord('broken_datum', `the bytes do not fit ${subject}`, { cause });
+      }
+    },
+  };
+}
+
+/** A larger scratch buffer is given back after use. */
+const MAX_SCRATCH = 16 * 1024 * 1024;
+
+export const rawRecordCodec = codecOf<RawRecord>('raw-record');
+export const eventRowCodec = codecOf<EventRow>('event-row');
+export const normalisedRunCodec = codecOf<NormalisedRun>('normalised-run');
+export const deadLetterCodec = codecOf<DeadLetter>('dead-letter');
+export const ingestOutcomeCodec = codecOf<IngestOutcome>('ingest-outcome');
+export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');

@@ -1,0 +1,40 @@
+import avsc from 'avsc';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Schemas whose records others embed; they are read before the rest. */
+const EMBEDDED = ['event-row'];
+
+export interface LoadedSchema {
+  /** File name without the ending, for example `raw-record.v1`. */
+  id: string;
+  /** For example `raw-record`. */
+  subject: string;
+  version: number;
+  type: avsc.Type;
+  /** The schema with everything it embeds spelled out. */
+  document: avsc.Schema;
+}
+
+/** Reads every `<subject>.v<version>.avsc` of a folder, lower versions first. Throws when a file name or a schema cannot be read. */
+export function loadSchemas(folder: string): LoadedSchema[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.avsc'))
+    .map((file) => {
+      const parts = /^([a-z-]+)\.v(\d+)\.avsc$/.exec(file);
+      if (!parts?.[1] || !parts[2]) throw new Error(`schemas/${file}: name it <subject>.v<version>.avsc`);
+      return { file, subject: parts[1], version: Number(parts[2]) };
+    })
+    .sort((a, b) => rank(a.subject) - rank(b.subject) || a.subject.localeCompare(b.subject) || a.version - b.version);
+  const embedded = new Map<string, avsc.Type>();
+  return files.map(({ file, subject, version }) => {
+    const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as avsc.Schema;
+    const type = avsc.Type.forSchema(document, { registry: Object.fromEntries(embedded) });
+    if (EMBEDDED.includes(subject) && type.name !== undefined) embedded.set(type.name, type);
+    return { id: `${subject}.v${version}`, subject, version, type, document };
+  });
+}
+
+function rank(subject: string): number {
+  return EMBEDDED.includes(subject) ? 0 : 1;
+}

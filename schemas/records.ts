@@ -1,0 +1,176 @@
+/** The place of an event in the raw log: its identity everywhere in Ravand (DESIGN.md, "Identity of an event"). */
+export interface Place {
+  epoch: number;
+  partition: number;
+  offset: number;
+  index: number;
+}
+
+export type EventType = 'track' | 'identify' | 'page' | 'screen' | 'alias';
+export type EventSource = 'sdk' | 'webhook' | 'import';
+
+export interface RawItem {
+  at: number;
+  index: number;
+  type: EventType;
+  message_id: string;
+  generated: boolean;
+  dedupe_id: string | null;
+  timestamp: number;
+}
+
+/** raw-record.v1: the fields are described in the schema. */
+export interface RawRecord {
+  account_id: number;
+  app_id: number;
+  write_key_id: number;
+  received_at: number;
+  source: EventSource;
+  path: string;
+  ip: string;
+  user_agent: string;
+  origin: string;
+  trace: string;
+  gateway: string;
+  sequence: number;
+  shape: 'single' | 'batch';
+  body: Buffer;
+  items: RawItem[];
+  redriven_from: Place | null;
+}
+
+/** event-row.v1: one stored event. Field names are column names of ClickHouse; traits, trait_numbers and profile go to profiles only. */
+export interface EventRow {
+  _epoch: number;
+  _partition: number;
+  _offset: number;
+  _index: number;
+  _acceptance: number;
+  _dedupe_id: string;
+  account_id: number;
+  app_id: number;
+  type: string;
+  event: string;
+  user_id: string;
+  anonymous_id: string;
+  previous_id: string;
+  message_id: string;
+  timestamp: number;
+  received_at: number;
+  properties: Record<string, string>;
+  property_numbers: Record<string, number>;
+  revenue: number;
+  currency: string;
+  source: string;
+  ip: string;
+  user_agent: string;
+  is_bot: boolean;
+  browser_name: string;
+  browser_version: string;
+  library_name: string;
+  library_version: string;
+  app_version: string;
+  device_type: string;
+  device_model: string;
+  device_vendor: string;
+  push_provider: string;
+  os_name: string;
+  os_version: string;
+  carrier: string;
+  page_url: string;
+  page_path: string;
+  page_referrer: string;
+  page_title: string;
+  utm_source: string;
+  utm_medium: string;
+  utm_campaign: string;
+  utm_term: string;
+  utm_content: string;
+  campaign_id: number;
+  journey_id: number;
+  variant_id: string;
+  source_message_id: string;
+  sg_t: string;
+  locale: string;
+  timezone: string;
+  session_id: string;
+  country: string;
+  region: string;
+  city: string;
+  traits: Record<string, string>;
+  trait_numbers: Record<string, number>;
+  profile: Record<string, string>;
+}
+
+/** normalised-run.v1 without its rows. */
+export interface RunHead {
+  epoch: number;
+  partition: number;
+  first_offset: number;
+  first_index: number;
+  last_offset: number;
+  last_index: number;
+  appended_at: number;
+}
+
+export interface NormalisedRun extends RunHead {
+  rows: EventRow[];
+}
+
+/** dead-letter.v1 */
+export interface DeadLetter {
+  stage: string;
+  reason: string;
+  detail: string;
+  fingerprint: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  index: number | null;
+  events: number;
+  account_id: number | null;
+  message_id: string;
+  failed_at: number;
+  appended_at: number;
+  key: Buffer | null;
+  value: Buffer;
+}
+
+export interface OutcomeCount {
+  kind: 'reject' | 'warn';
+  code: string;
+  field: string;
+  sdk: string;
+  count: number;
+}
+
+/** ingest-outcome.v1 */
+export interface IngestOutcome {
+  gateway: string;
+  sequence: number;
+  account_id: number;
+  app_id: number;
+  received_at: number;
+  source: EventSource;
+  received: number;
+  accepted: number;
+  duplicate: number;
+  rejected: number;
+  counts: OutcomeCount[];
+}
+
+export type VerdictKind = 'duplicate' | 'repeat' | 'dead' | 'expired';
+
+export interface Verdict {
+  offset: number;
+  index: number;
+  account_id: number;
+  received_at: number;
+  verdict: VerdictKind;
+}
+
+/** verdict-record.v1: what the normaliser decided besides publishing a row. */
+export interface VerdictRecord {
+  partition: number;
+  verdicts: Verdict[];
+}
