@@ -1,0 +1,107 @@
+import { truncateBytes } from './bytes.ts';
+import { jsonObject, type JsonObject } from './json.ts';
+import { normalisePersian } from './persian.ts';
+import type { EventRow } from '../schemas/records.ts';
+import type { UserAgentFacts } from './user-agent.ts';
+
+/** The columns that come from `context` and from the connection (ingest 2.2). */
+export type ContextColumns = Pick<
+  EventRow,
+  | ('ip' | 'user_agent' | 'is_bot' | 'browser_name' | 'browser_version' | 'library_name' | 'library_version')
+  | ('app_version' | 'device_type' | 'device_model' | 'device_vendor' | 'push_provider' | 'os_name' | 'os_version' | 'carrier')
+  | ('page_url' | 'page_path' | 'page_referrer' | 'page_title')
+  | ('utm_source' | 'utm_medium' | 'utm_campaign' | 'utm_term' | 'utm_content')
+  | ('campaign_id' | 'journey_id' | 'variant_id' | 'source_message_id' | 'sg_t')
+  | ('locale' | 'timezone' | 'session_id' | 'country' | 'region' | 'city')
+>;
+
+const MAX_IP_BYTES = 64;
+
+/** Stands for a part of the context that is absent. */
+const NOTHING: JsonObject = {};
+
+/** A text field of the context, cut to its bound. A number is taken as its text (app version 2.1); what is neither is taken as absent. */
+function field(part: JsonObject, key: string, bound: number): string {
+  const value = part[key];
+  if (typeof value === 'string') return value === '' ? '' : truncateBytes(value, bound);
+  return typeof value === 'number' && Number.isFinite(value) ? truncateBytes(String(value), bound) : '';
+}
+
+/** A text field that is Persian-normalised: title and place names. */
+function persianField(part: JsonObject, key: string, bound: number): string {
+  const value = part[key];
+  return typeof value === 'string' ? normalisePersian(value, bound) : field(part, key, bound);
+}
+
+/** An id: a whole number from 1 to 2^53 - 1, also as a string of digits (which is how it comes out of a link). Anything else is absent, 0. */
+function idField(part: JsonObject, key: string): number {
+  const value = part[key];
+  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? id : 0;
+}
+
+/**
+ * The columns of ingest 2.2 from an event's context and its connection; `ip` is empty when the connection told none or must not be taken.
+ * What the SDK says about the device wins; the User-Agent fills gaps. Its version of the operating system is taken only for the same system, and its model only
+ * beside no other vendor, so that no device is described that does not exist.
+ */
+export function contextColumns(sent: unknown, connection: { ip: string; agent: UserAgentFacts }): ContextColumns {
+  const context = jsonObject(sent) ?? NOTHING;
+  const device = jsonObject(context['device']) ?? NOTHING;
+  const os = jsonObject(context['os']) ?? NOTHING;
+  const page = jsonObject(context['page']) ?? NOTHING;
+  const campaign = jsonObject(context['campaign']) ?? NOTHING;
+  const location = jsonObject(context['location']) ?? NOTHING;
+  const library = jsonObject(context['library']) ?? NOTHING;
+  const { agent } = connection;
+  const osName = typeof os['name'] === 'string' ? truncateBytes(os['name'].toLowerCase(), 32) : '';
+  const osVersion = field(os, 'version', 32);
+  const vendor = field(device, 'manufacturer', 64);
+  const isSameOs = osName === '' || osName === agent.osName;
+  const isSameVendor = vendor === '' || vendor.toLowerCase() === agent.deviceVendor.toLowerCase();
+  return {
+    ip: truncateBytes(connection.ip, MAX_IP_BYTES) || field(context, 'ip', MAX_IP_BYTES),
+    user_agent: agent.userAgent,
+    is_bot: agent.isBot,
+    browser_name: agent.browserName,
+    browser_version: agent.browserVersion,
+    library_name: field(library, 'name', 64),
+    library_version: field(library, 'version', 32),
+    app_version: field(jsonObject(context['app']) ?? NOTHING, 'version', 64),
+    device_type: field(device, 'type', 32) || agent.deviceType,
+    device_model: field(device, 'model', 128) || (isSameVendor ? agent.deviceModel : ''),
+    device_vendor: vendor || agent.deviceVendor,
+    push_provider: field(device, 'push_provider', 16),
+    os_name: osName || agent.osName,
+    os_version: osVersion || (isSameOs ? agent.osVersion : ''),
+    carrier: field(jsonObject(context['network']) ?? NOTHING, 'carrier', 64),
+    page_url: field(page, 'url', 2048),
+    page_path: field(page, 'path', 2048),
+    page_referrer: field(page, 'referrer', 2048),
+    page_title: persianField(page, 'title', 512),
+    utm_source: field(campaign, 'source', 128),
+    utm_medium: field(campaign, 'medium', 128),
+    utm_campaign: field(campaign, 'name', 128),
+    utm_term: field(campaign, 'term', 128),
+    utm_content: field(campaign, 'content', 128),
+    campaign_id: idField(campaign, 'campaign_id'),
+    journey_id: idField(campaign, 'journey_id'),
+    variant_id: field(campaign, 'variant_id', 64),
+    source_message_id: field(campaign, 'message_id', 256),
+    sg_t: field(campaign, 'token', 128),
+    locale: field(context, 'locale', 32),
+    timezone: field(context, 'timezone', 64),
+    session_id: field(context, 'session_id', 256),
+    country: persianField(location, 'country', 64),
+    region: persianField(location, 'region', 64),
+    city: persianField(location, 'city', 64),
+  };
+}
+
+/** `name/version` of the library that sent an event, as the quality report lists it (reports.md); the name alone without a version, empty when it did not say. */
+export function sdkOf(sent: unknown): string {
+  const library = jsonObject(jsonObject(sent)?.['library']) ?? NOTHING;
+  const name = field(library, 'name', 64);
+  const version = field(library, 'version', 32);
+  return version === '' ? name : `${name}/${version}`;
+}

@@ -1,0 +1,56 @@
+/** A day of the Jalali (Solar Hijri) calendar of Iran. Month 1 is Farvardin, day 1 its first. */
+export interface JalaliDate {
+  year: number;
+  month: number;
+  day: number;
+}
+
+/** Day number (days since 1970-01-01) of 1 Farvardin 1. */
+const EPOCH_DAY = -492_268;
+
+/** Days of a year before each month: six of 31, five of 30, Esfand of 29 or 30. */
+function daysBeforeMonth(month: number): number {
+  return month <= 7 ? (month - 1) * 31 : (month - 1) * 30 + 6;
+}
+
+/** Years whose first day comes a day before the cycle says, as astronomy gives it and ICU has it: the equinox falls just before noon. */
+const EARLY_YEARS: ReadonlySet<number> = new Set([1503, 1602]);
+
+/**
+ * Day number of 1 Farvardin of a year. Leap years follow the 33-year cycle (years with (25 y + 11) mod 33 < 8) but for EARLY_YEARS: what the equinox in Tehran
+ * gives for every year from 1229 to 1633 (1850 to 2255), far more than events can have. Outside of them it may be a day off.
+ */
+function nowruz(year: number): number {
+  return EPOCH_DAY + 365 * (year - 1) + Math.floor((8 * year + 21) / 33) - (EARLY_YEARS.has(year) ? 1 : 0);
+}
+
+export function isJalaliLeapYear(year: number): boolean {
+  return nowruz(year + 1) - nowruz(year) === 366;
+}
+
+export function daysInJalaliMonth(year: number, month: number): number {
+  if (month <= 6) return 31;
+  return month <= 11 || isJalaliLeapYear(year) ? 30 : 29;
+}
+
+/** Day number (days since 1970-01-01 of the Gregorian calendar) of a Jalali day. Month and day may lie outside of their range: 13 is the next year's first month. */
+export function dayOfJalali({ year, month, day }: JalaliDate): number {
+  const carried = year + Math.floor((month - 1) / 12);
+  const inYear = (((month - 1) % 12) + 12) % 12;
+  return nowruz(carried) + daysBeforeMonth(inYear + 1) + day - 1;
+}
+
+/** The Jalali day of a day number (days since 1970-01-01 of the Gregorian calendar). */
+export function jalaliOfDay(day: number): JalaliDate {
+  let year = Math.floor((day - EPOCH_DAY) / 365.2422) + 1;
+  while (nowruz(year) > day) year--;
+  while (nowruz(year + 1) <= day) year++;
+  const inYear = day - nowruz(year);
+  const month = inYear < 186 ? Math.floor(inYear / 31) + 1 : Math.floor((inYear - 186) / 30) + 7;
+  return { year, month, day: inYear - daysBeforeMonth(month) + 1 };
+}
+
+/** `1405-08-30`. */
+export function jalaliText({ year, month, day }: JalaliDate): string {
+  return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}

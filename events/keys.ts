@@ -1,0 +1,51 @@
+import { fitsBytes, truncateBytes } from './bytes.ts';
+import { isWhitespaceUnit } from './persian-table.ts';
+
+/** Longest property or trait key in bytes (ingest 8). */
+export const MAX_KEY_BYTES = 128;
+
+const KEEP = 0;
+const UNDERSCORE = 1;
+const SEPARATOR = 2;
+const WHITESPACE = 3;
+const CONTROL = 4;
+
+/** What a UTF-16 unit is in a key. Whitespace comes before control: a tab or a line break separates words. */
+const KIND = new Uint8Array(0x10000).map((_, unit) => {
+  if (isWhitespaceUnit(unit)) return WHITESPACE;
+  if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) return CONTROL;
+  if (unit === 0x2e || unit === 0x2d) return SEPARATOR;
+  return unit === 0x5f ? UNDERSCORE : KEEP;
+});
+
+/**
+ * A property or trait key as it is stored (ingest 2.3, "Keys"); empty when nothing is left of it: skip the entry then.
+ * Every run of whitespace becomes one underscore, and so does every single dot and dash ("a--b" is "a__b"). Underscores that the cut to 128 bytes leaves at the
+ * end go too. Idempotent, so that a stored key can be looked up again. No answer begins with an underscore: `__proto__` is stored as `proto`.
+ */
+export function normaliseKey(key: string): string {
+  const length = key.length;
+  if (length === 0) return '';
+  if (KIND[key.charCodeAt(0)] !== KEEP || KIND[key.charCodeAt(length - 1)] !== KEEP) return rewrite(key);
+  for (let at = 1; at < length; at++) {
+    if ((KIND[key.charCodeAt(at)] ?? KEEP) > UNDERSCORE) return rewrite(key);
+  }
+  return fitsBytes(key, MAX_KEY_BYTES) && key.isWellFormed() ? key : rewrite(key);
+}
+
+function rewrite(key: string): string {
+  let out = '';
+  let wasWhitespace = false;
+  for (let at = 0; at < key.length && out.length <= MAX_KEY_BYTES; at++) {
+    const kind = KIND[key.charCodeAt(at)] ?? KEEP;
+    if (kind === CONTROL) continue;
+    const isRepeated = kind === WHITESPACE && wasWhitespace;
+    wasWhitespace = kind === WHITESPACE;
+    if (kind === KEEP) out += key.charAt(at);
+    else if (!isRepeated && out !== '') out += '_';
+  }
+  const cut = truncateBytes(out, MAX_KEY_BYTES);
+  let end = cut.length;
+  while (end > 0 && cut.charCodeAt(end - 1) === 0x5f) end--;
+  return cut.slice(0, end);
+}

@@ -1,0 +1,122 @@
+import type { EventRow, Place, RawItem, RawRecord } from '../schemas/records.ts';
+import { contextColumns, type ContextColumns } from './context.ts';
+import { jsonObject, type JsonObject } from './json.ts';
+import { eventNameOf, idText } from './names.ts';
+import { normaliseProperties } from './properties.ts';
+import { extractCurrency, extractRevenue } from './revenue.ts';
+import { normaliseTraits } from './traits.ts';
+import { NO_USER_AGENT, type UserAgentCache } from './user-agent.ts';
+
+/** What the raw record tells about each of its events. */
+export type RecordFacts = Pick<RawRecord, 'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent'>;
+/** What the gateway decided about one event. */
+export type ItemFacts = Pick<RawItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
+
+export interface NormaliseInput {
+  record: RecordFacts;
+  item: ItemFacts;
+  /** The event as the client sent it. Fields of a wrong JSON type are taken as absent: the gateway lets none in. */
+  envelope: JsonObject;
+  /** `context` of the batch around it, which an event without its own inherits (ingest 2.1 rule 4). */
+  batchContext: unknown;
+  place: Place;
+  /** Names the acceptance: see `_acceptance` in event-row.v1. */
+  acceptance: number;
+}
+
+/** Keeps the columns of the last context: the items of a batch often share one, and always share the connection. */
+export class ContextReader {
+  readonly #agents: UserAgentCache;
+  #context: unknown;
+  #record: RecordFacts | undefined;
+  #columns: ContextColumns | undefined;
+
+  constructor(agents: UserAgentCache) {
+    this.#agents = agents;
+  }
+
+  /** The context columns of an event of this record. Only an SDK's own connection tells about the person: address and User-Agent of a backend are not taken. */
+  columns(context: unknown, record: RecordFacts): ContextColumns {
+    if (this.#columns !== undefined && context === this.#context && record === this.#record) return this.#columns;
+    const fromPerson = record.source === 'sdk';
+    this.#columns = contextColumns(context, {
+      ip: fromPerson ? record.ip : '',
+      agent: fromPerson ? this.#agents.facts(record.user_agent) : NO_USER_AGENT,
+    });
+    this.#context = context;
+    this.#record = record;
+    return this.#columns;
+  }
+}
+
+/**
+ * One stored event from one accepted event (ingest 2.2, 2.3). Pure: the same input gives the same row, at any time.
+ * An identify is stored with empty properties. Traits of every type go to the profile.
+ */
+export function normaliseEvent(input: NormaliseInput, reader: ContextReader): EventRow {
+  const { record, item, envelope, place } = input;
+  const properties = normaliseProperties(item.type === 'identify' ? undefined : jsonObject(envelope['properties']));
+  const traits = normaliseTraits(jsonObject(envelope['traits']));
+  const context = reader.columns(envelope['context'] ?? input.batchContext, record);
+  return {
+    _epoch: place.epoch,
+    _partition: place.partition,
+    _offset: place.offset,
+    _index: place.index,
+    _acceptance: input.acceptance,
+    _dedupe_id: item.dedupe_id ?? '',
+    account_id: record.account_id,
+    app_id: record.app_id,
+    type: item.type,
+    event: eventNameOf(item.type, envelope['event']),
+    user_id: idText(envelope['user_id']),
+    anonymous_id: idText(envelope['anonymous_id']),
+    previous_id: item.type === 'alias' ? idText(envelope['previous_id']) : '',
+    message_id: item.message_id,
+    timestamp: item.timestamp,
+    received_at: record.received_at,
+    properties: properties.text,
+    property_numbers: properties.numbers,
+    revenue: extractRevenue(properties),
+    currency: extractCurrency(properties),
+    source: record.source,
+    ip: context.ip,
+    user_agent: context.user_agent,
+    is_bot: context.is_bot,
+    browser_name: context.browser_name,
+    browser_version: context.browser_version,
+    library_name: context.library_name,
+    library_version: context.library_version,
+    app_version: context.app_version,
+    device_type: context.device_type,
+    device_model: context.device_model,
+    device_vendor: context.device_vendor,
+    push_provider: context.push_provider,
+    os_name: context.os_name,
+    os_version: context.os_version,
+    carrier: context.carrier,
+    page_url: context.page_url,
+    page_path: context.page_path,
+    page_referrer: context.page_referrer,
+    page_title: context.page_title,
+    utm_source: context.utm_source,
+    utm_medium: context.utm_medium,
+    utm_campaign: context.utm_campaign,
+    utm_term: context.utm_term,
+    utm_content: context.utm_content,
+    campaign_id: context.campaign_id,
+    journey_id: context.journey_id,
+    variant_id: context.variant_id,
+    source_message_id: context.source_message_id,
+    sg_t: context.sg_t,
+    locale: context.locale,
+    timezone: context.timezone,
+    session_id: context.session_id,
+    country: context.country,
+    region: context.region,
+    city: context.city,
+    traits: traits.text,
+    trait_numbers: traits.numbers,
+    profile: traits.columns,
+  };
+}

@@ -1,0 +1,33 @@
+import type { OutcomeCount } from '../schemas/records.ts';
+
+/** Different counts of one request. Further fields of a client that makes up ever new ones are counted under an empty field. */
+const MAX_COUNTS = 256;
+
+/** Counts rejects and warnings of one request by kind, code, field and SDK (ingest quality): the total of each code is exact. */
+export class OutcomeCounter {
+  readonly counts: OutcomeCount[] = [];
+  readonly #byKey = new Map<string, OutcomeCount>();
+  #last: OutcomeCount | undefined;
+
+  add(entry: Omit<OutcomeCount, 'count'>): void {
+    const last = this.#last;
+    if (last !== undefined && last.code === entry.code && last.field === entry.field && last.sdk === entry.sdk && last.kind === entry.kind) {
+      last.count++;
+      return;
+    }
+    const known = this.#byKey.get(keyOf(entry));
+    if (known !== undefined) known.count++;
+    else if (this.counts.length >= MAX_COUNTS && entry.field !== '') this.add({ ...entry, field: '' });
+    else this.#begin(entry);
+  }
+
+  #begin(entry: Omit<OutcomeCount, 'count'>): void {
+    this.#last = { ...entry, count: 1 };
+    this.#byKey.set(keyOf(entry), this.#last);
+    this.counts.push(this.#last);
+  }
+}
+
+function keyOf({ kind, code, field, sdk }: Omit<OutcomeCount, 'count'>): string {
+  return `${kind}\u0000${code}\u0000${field}\u0000${sdk}`;
+}

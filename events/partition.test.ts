@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { anyText } from './arbitrary-json.ts';
+import { accountSeed, nameHash, partitionOf } from './partition.ts';
+
+/** FNV-1a (32 bit) straight over the bytes. */
+function reference(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash;
+}
+
+test('known values of FNV-1a', () => {
+  expect(reference('')).toBe(0x811c9dc5);
+  expect(reference('foobar')).toBe(0xbf9cf968);
+});
+
+test.each([
+  [1, 'user-1'],
+  [42, 'کاربر'],
+  ['7', '😀 x'],
+])('account %j, name %j', (accountId, name) => {
+  expect(partitionOf({ accountId, name, partitions: 64 })).toBe(reference(`${accountId}\u0000${name}`) % 64);
+});
+
+test('hashes the UTF-8 bytes of any name', () => {
+  fc.assert(
+    fc.property(fc.nat(), anyText, fc.integer({ min: 1, max: 1000 }), (accountId, name, partitions) => {
+      expect(partitionOf({ accountId, name, partitions })).toBe(reference(`${accountId}\u0000${name}`) % partitions);
+      expect(nameHash(accountSeed(accountId), name) % partitions).toBe(partitionOf({ accountId, name, partitions }));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('numbered names spread evenly', () => {
+  const counts = Array.from({ length: 4 }, () => 0);
+  for (let n = 0; n < 40_000; n++) {
+    const partition = partitionOf({ accountId: 1, name: `user-${n}`, partitions: 4 });
+    counts[partition] = (counts[partition] ?? 0) + 1;
+  }
+  for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(1000);
+});

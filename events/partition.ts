@@ -1,0 +1,53 @@
+const OFFSET_BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+
+/**
+ * Partition of `events.raw` that the events of one name go to: FNV-1a (32 bit) over the UTF-8 bytes of `${accountId}\0${name}`, modulo `partitions`.
+ * `name` is the user_id, or else the anonymous_id, well formed (a lone surrogate would hash as U+FFFD, which is what its bytes say).
+ */
+export function partitionOf({ accountId, name, partitions }: { accountId: number | string; name: string; partitions: number }): number {
+  return nameHash(accountSeed(accountId), name) % partitions;
+}
+
+/** The hash of `${accountId}\0`, to go on from with nameHash: all events of a batch share it. */
+export function accountSeed(accountId: number | string): number {
+  return fnv1a(OFFSET_BASIS, `${accountId}\u0000`);
+}
+
+/** The hash of a name under its account, an unsigned 32-bit integer; `% partitions` is the partition. */
+export function nameHash(seed: number, name: string): number {
+  return fnv1a(seed, name) >>> 0;
+}
+
+function fnv1a(seed: number, text: string): number {
+  let hash = seed;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) {
+      hash = Math.imul(hash ^ unit, PRIME);
+      continue;
+    }
+    const codePoint = text.codePointAt(at) ?? 0;
+    const isLone = codePoint >= 0xd800 && codePoint <= 0xdfff;
+    hash = hashCodePoint(hash, isLone ? 0xfffd : codePoint);
+    if (codePoint > 0xffff) at++;
+  }
+  return hash;
+}
+
+/** Hashes the two to four UTF-8 bytes of a code point from U+0080 on. */
+function hashCodePoint(seed: number, codePoint: number): number {
+  let hash = seed;
+  if (codePoint < 0x800) {
+    hash = Math.imul(hash ^ (0xc0 | (codePoint >> 6)), PRIME);
+  } else {
+    if (codePoint < 0x10000) {
+      hash = Math.imul(hash ^ (0xe0 | (codePoint >> 12)), PRIME);
+    } else {
+      hash = Math.imul(hash ^ (0xf0 | (codePoint >> 18)), PRIME);
+      hash = Math.imul(hash ^ (0x80 | ((codePoint >> 12) & 0x3f)), PRIME);
+    }
+    hash = Math.imul(hash ^ (0x80 | ((codePoint >> 6) & 0x3f)), PRIME);
+  }
+  return Math.imul(hash ^ (0x80 | (codePoint & 0x3f)), PRIME);
+}

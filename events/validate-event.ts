@@ -1,0 +1,153 @@
+import type { EventType } from '../schemas/records.ts';
+import { fitsBytes, wellFormed } from './bytes.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { hasFixedName, isEventType, MAX_EVENT_BYTES, MAX_ID_BYTES } from './names.ts';
+import { normalisePersian } from './persian.ts';
+import { inspectProperties } from './properties.ts';
+import { rejection, unknownType, type Rejection } from './rejections.ts';
+import { parseRfc3339 } from './rfc3339.ts';
+import { decideTime } from './time.ts';
+import { inspectTraits } from './traits.ts';
+import { fixedWarning, type Warning } from './warnings.ts';
+
+/** When an event is received, and what its account takes. Milliseconds. */
+export interface Receipt {
+  now: number;
+  /** The account's ingest window: see ingestWindow in time.ts. */
+  windowMs: number;
+}
+
+/** What was decided about an event that is taken. */
+export interface AcceptedEvent {
+  /** Position in what the client sent. */
+  index: number;
+  type: EventType;
+  /** Name of the person: user_id, or else anonymous_id; well formed. */
+  name: string;
+  /** As sent, well formed; empty when `generated`: the caller makes one. */
+  message_id: string;
+  generated: boolean;
+  /** Milliseconds since the epoch, after clamp and clock correction. */
+  timestamp: number;
+  /** All of them, in the order of the rules. Shared between events: do not change it. */
+  warnings: readonly Warning[];
+}
+
+export interface RejectedEvent extends Rejection {
+  index: number;
+}
+
+/** Thrown by decideEvent when a field has a JSON type that it cannot have: the whole request is malformed JSON (ingest 2.1 rule 3). */
+export class MalformedEnvelope extends Error {
+  override readonly name = 'MalformedEnvelope';
+}
+
+const NO_WARNINGS: readonly Warning[] = [];
+const ONLY_GENERATED: readonly Warning[] = [fixedWarning('generated_message_id')];
+
+/** A text field; empty when absent. Throws MalformedEnvelope when it is neither a string nor null. */
+function textField(envelope: JsonObject, field: string): string {
+  const value = envelope[field];
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return '';
+  throw new MalformedEnvelope(`${field} is not a string`);
+}
+
+/** An object field; undefined when absent. Throws MalformedEnvelope when it is neither an object nor null. */
+export function objectField(envelope: JsonObject, field: string): JsonObject | undefined {
+  const value = envelope[field];
+  if (value === undefined || value === null) return undefined;
+  if (isJsonObject(value)) return value;
+  throw new MalformedEnvelope(`${field} is not an object`);
+}
+
+/** A time field in milliseconds since the epoch; undefined when absent. Throws MalformedEnvelope when it is no RFC 3339 string; an empty string is none. */
+export function timeField(envelope: JsonObject, field: string): number | undefined {
+  const value = envelope[field];
+  if (value === undefined || value === null) return undefined;
+  const time = typeof value === 'string' ? parseRfc3339(value) : NaN;
+  if (Number.isNaN(time)) throw new MalformedEnvelope(`${field} is not an RFC 3339 time`);
+  return time;
+}
+
+export interface EventInput {
+  envelope: JsonObject;
+  index: number;
+  /** The type that the path decides; undefined takes it from the envelope. */
+  type: EventType | undefined;
+  /** sent_at of the batch around it, for an event without its own. */
+  batchSentAt: number | undefined;
+}
+
+/**
+ * Decides one event: taken with warnings, or rejected by the first rule that it breaks, in the order of ingest 7.3 (2.1, 2.4, 4.3, 8).
+ * All fields are checked for their JSON type before any rule is asked. Throws MalformedEnvelope.
+ */
+export function decideEvent({ envelope, index, type: pathType, batchSentAt }: EventInput, receipt: Receipt): AcceptedEvent | RejectedEvent {
+  const sentType = pathType ?? textField(envelope, 'type');
+  const event = textField(envelope, 'event');
+  const userId = textField(envelope, 'user_id');
+  const anonymousId = textField(envelope, 'anonymous_id');
+  const previousId = textField(envelope, 'previous_id');
+  const messageId = textField(envelope, 'message_id');
+  const sent = timeField(envelope, 'timestamp');
+  const sentAt = timeField(envelope, 'sent_at') ?? batchSentAt;
+  const properties = objectField(envelope, 'properties');
+  const traits = objectField(envelope, 'traits');
+  objectField(envelope, 'context');
+
+  if (!isEventType(sentType)) return { ...unknownType(sentType), index };
+  const broken =
+    brokenIdentity(userId, anonymousId) ??
+    brokenName(sentType, event) ??
+    brokenId(userId, anonymousId, messageId) ??
+    brokenAlias(sentType, previousId);
+  if (broken !== undefined) return { ...broken, index };
+
+  const { timestamp, warning } = decideTime({ timestamp: sent, sentAt, now: receipt.now, windowMs: receipt.windowMs });
+  const generated = messageId === '';
+  let warnings: readonly Warning[] = generated ? ONLY_GENERATED : NO_WARNINGS;
+  if (warning !== undefined) warnings = [...warnings, fixedWarning(warning)];
+  const found: Warning[] = [];
+  if (properties !== undefined && sentType !== 'identify') inspectProperties(properties, found);
+  if (traits !== undefined) inspectTraits(traits, found);
+  if (found.length > 0) warnings = [...warnings, ...found];
+  return { index, type: sentType, name: wellFormed(userId || anonymousId), message_id: wellFormed(messageId), generated, timestamp, warnings };
+}
+
+function brokenIdentity(userId: string, anonymousId: string): Rejection | undefined {
+  return userId === '' && anonymousId === '' ? rejection('missing_identity', 'user_id') : undefined;
+}
+
+/** Room enough to see that a name is too long, even when the cut ends behind a space. */
+const NAME_PROBE_BYTES = MAX_EVENT_BYTES + 8;
+
+/**
+ * The name is measured as it would be stored, but searched for control characters as it was sent (outer whitespace aside): a line break inside a name is a fault
+ * and not a space.
+ */
+function brokenName(type: EventType, sent: string): Rejection | undefined {
+  if (hasFixedName(type)) return undefined;
+  const name = sent === '' ? '' : normalisePersian(sent, NAME_PROBE_BYTES);
+  if (name === '') return type === 'track' ? rejection('missing_event_name', 'event') : undefined;
+  if (!fitsBytes(name, MAX_EVENT_BYTES)) return rejection('event_name_too_long', 'event');
+  return holdsControl(sent.trim()) ? rejection('event_name_invalid_chars', 'event') : undefined;
+}
+
+function holdsControl(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) return true;
+  }
+  return false;
+}
+
+function brokenId(userId: string, anonymousId: string, messageId: string): Rejection | undefined {
+  if (!fitsBytes(userId, MAX_ID_BYTES)) return rejection('id_too_long', 'user_id');
+  if (!fitsBytes(anonymousId, MAX_ID_BYTES)) return rejection('id_too_long', 'anonymous_id');
+  return fitsBytes(messageId, MAX_ID_BYTES) ? undefined : rejection('id_too_long', 'message_id');
+}
+
+function brokenAlias(type: EventType, previousId: string): Rejection | undefined {
+  return type === 'alias' && previousId === '' ? rejection('missing_previous_id', 'previous_id') : undefined;
+}
