@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromClaimTime, LAST_CLAIM_TIME, toClaimTime } from './claim-time.ts';
+import { decodeEntry, encodeEntry } from './entry.ts';
+import type { ClaimEntry } from './entry.ts';
+import type { Place } from '../../schemas/records.ts';
+import { placeLength, readPlace, samePlace, writePlace } from './place.ts';
+
+const whole = fc.oneof(
+  fc.nat(300),
+  fc.maxSafeNat().map((value) => Math.min(value, Number.MAX_SAFE_INTEGER - 1)),
+);
+const place = fc.record({ epoch: fc.nat(300), partition: fc.nat(4_000), offset: whole, index: fc.nat(500) });
+const expires = fc.integer({ min: 0, max: LAST_CLAIM_TIME }).map(fromClaimTime);
+const token = fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes));
+
+const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
+  fc.record({ state: fc.constant('durable' as const), expires }),
+  fc.record({ state: fc.constant('pending' as const), expires, token }),
+  fc.record({ state: fc.constant('placed' as const), expires, place, acceptance: fc.nat(0xffffffff) }),
+);
+
+function bytesOf(of: Place): Buffer {
+  const bytes = Buffer.alloc(placeLength(of));
+  expect(writePlace(of, bytes, 0)).toBe(bytes.length);
+  return bytes;
+}
+
+describe('entries', () => {
+  it('read back as they were written', () => {
+    fc.assert(
+      fc.property(entry, (each) => {
+        expect(decodeEntry(encodeEntry(each))).toEqual(each);
+      }),
+    );
+  });
+
+  it('of an event on the first topics take 16 bytes or so', () => {
+    const placed = {
+      state: 'placed',
+      expires: Date.UTC(2026, 10, 21),
+      place: { epoch: 0, partition: 3, offset: 90_000_000, index: 99 },
+      acceptance: 1,
+    } as const;
+    expect(encodeEntry(placed)).toHaveLength(16);
+  });
+
+  it('end in the same millisecond, and never throw for a clock that is off', () => {
+    fc.assert(
+      fc.property(expires, (time) => {
+        expect(fromClaimTime(toClaimTime(time))).toBe(time);
+      }),
+    );
+    expect(toClaimTime(-1)).toBe(0);
+    expect(toClaimTime(Number.MAX_SAFE_INTEGER)).toBe(LAST_CLAIM_TIME);
+  });
+
+  it('that end too early are refused', () => {
+    fc.assert(
+      fc.property(place, (of) => {
+        const bytes = bytesOf(of);
+        expect(() => readPlace(bytes.subarray(0, bytes.length - 1), 0)).toThrow(RangeError);
+      }),
+    );
+  });
+});
+
+describe('places', () => {
+  it('never begin with the byte of a pending claim', () => {
+    fc.assert(
+      fc.property(place, (of) => {
+        expect(bytesOf(of)[0]).not.toBe(0);
+      }),
+    );
+  });
+
+  it('are the same exactly when the bytes of one begin with the bytes of the other', () => {
+    const near = fc.record({ epoch: fc.nat(1), partition: fc.nat(1), offset: fc.constantFrom(0, 1, 127, 128, 129, 16_384), index: fc.nat(2) });
+    fc.assert(
+      fc.property(near, near, (a, b) => {
+        const prefix = bytesOf(b).subarray(0, placeLength(a)).equals(bytesOf(a));
+        expect(prefix).toBe(samePlace(a, b));
+      }),
+    );
+  });
+
+  it('with a number that is no position are refused', () => {
+    for (const offset of [-1, 0.5, NaN, 2 ** 53]) {
+      expect(() => writePlace({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0)).toThrow(RangeError);
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import type { Place } from '../../schemas/records.ts';
+import { CLAIM_TIME_BYTES, fromClaimTime, toClaimTime } from './claim-time.ts';
+import { placeLength, readPlace, writePlace } from './place.ts';
+
+/**
+ * What stands in Redis under a claim id. `expires` is Unix ms: from then on the entry is no claim, whether it is still stored or not.
+ *
+ *     durable  expires(5)
+ *     pending  expires(5) 0x00 token(8)
+ *     placed   expires(5) place acceptance(4)      a place never begins with 0x00
+ *
+ * The sixth byte tells the states apart: missing, zero, or something else.
+ */
+export type ClaimEntry =
+  | { readonly state: 'durable'; readonly expires: number }
+  | { readonly state: 'pending'; readonly expires: number; readonly token: Buffer }
+  | { readonly state: 'placed'; readonly expires: number; readonly place: Place; readonly acceptance: number };
+
+export const TOKEN_BYTES = 8;
+const ACCEPTANCE_BYTES = 4;
+const STATE_AT = CLAIM_TIME_BYTES;
+
+export function encodeEntry(entry: ClaimEntry): Buffer {
+  switch (entry.state) {
+    case 'durable':
+      return timed(entry.expires, 0);
+    case 'pending': {
+      const bytes = timed(entry.expires, 1 + TOKEN_BYTES);
+      bytes[STATE_AT] = 0;
+      entry.token.copy(bytes, STATE_AT + 1);
+      return bytes;
+    }
+    case 'placed': {
+      const bytes = Buffer.allocUnsafe(placedLength(entry.place));
+      writePlaced(entry, bytes, 0);
+      return bytes;
+    }
+  }
+}
+
+/** Throws RangeError for bytes that no encodeEntry wrote. */
+export function decodeEntry(bytes: Buffer): ClaimEntry {
+  const expires = fromClaimTime(bytes.readUIntBE(0, CLAIM_TIME_BYTES));
+  const state = bytes[STATE_AT];
+  if (state === undefined) return { state: 'durable', expires };
+  if (state === 0) return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
+  const { place, end } = readPlace(bytes, STATE_AT);
+  return { state: 'placed', expires, place, acceptance: bytes.readUInt32BE(end) };
+}
+
+export function placedLength(place: Place): number {
+  return CLAIM_TIME_BYTES + placeLength(place) + ACCEPTANCE_BYTES;
+}
+
+/** Returns the position behind the entry. */
+export function writePlaced(
+  entry: { readonly expires: number; readonly place: Place; readonly acceptance: number },
+  target: Buffer,
+  at: number,
+): number {
+  const placeAt = target.writeUIntBE(toClaimTime(entry.expires), at, CLAIM_TIME_BYTES);
+  return target.writeUInt32BE(entry.acceptance, writePlace(entry.place, target, placeAt));
+}
+
+function timed(expires: number, more: number): Buffer {
+  const bytes = Buffer.allocUnsafe(CLAIM_TIME_BYTES + more);
+  bytes.writeUIntBE(toClaimTime(expires), 0, CLAIM_TIME_BYTES);
+  return bytes;
+}

@@ -1,0 +1,22 @@
+/** A wait that took longer than it may. `waitedFor` says for what. */
+export class DeadlineExceeded extends Error {
+  readonly waitedFor: string;
+  constructor(waitedFor: string, ms: number) {
+    super(`waited ${ms} ms for ${waitedFor}`);
+    this.name = 'DeadlineExceeded';
+    this.waitedFor = waitedFor;
+  }
+}
+
+/** Bounds a wait. The work itself goes on: pass it a signal where it can be stopped. Throws DeadlineExceeded. */
+export async function withDeadline<T>(options: { ms: number; waitingFor: string }, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineExceeded(options.waitingFor, options.ms)), options.ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,131 @@
+import { backoffDelay, delay } from '../backoff.ts';
+import { KafkaTrouble, type ConsumerClient } from './consumer-client.ts';
+import { consumerMetrics, type ConsumerMetrics } from './consumer-metrics.ts';
+import type { ConsumedMessage, PartitionConsumerOptions, PartitionLag, PartitionTask } from './consumer.ts';
+import { OffsetCommitter } from './offset-committer.ts';
+import { PartitionWorker } from './partition-worker.ts';
+
+/** Bound of a rebalance for running takes unless told otherwise, ms. */
+const DRAIN = 5000;
+
+/** The partitions that this process works on, each with a worker of its own. */
+export class Assignments {
+  readonly #options: PartitionConsumerOptions;
+  readonly #workers = new Map<number, PartitionWorker>();
+  /** Partitions that are read; a worker whose task is not ready has none yet. */
+  readonly #read = new Set<number>();
+  readonly #committer: OffsetCommitter;
+  readonly #metrics: ConsumerMetrics;
+  client: ConsumerClient | undefined;
+
+  constructor(options: PartitionConsumerOptions) {
+    this.#options = options;
+    this.#metrics = consumerMetrics({ registry: options.registry, topic: options.topic, lag: () => this.lag() });
+    this.#committer = new OffsetCommitter({
+      log: options.log,
+      retryAfter: 500,
+      timeout: 15_000,
+      send: (offsets) => this.#connected().commit(offsets),
+    });
+  }
+
+  partitions(): number[] {
+    return [...this.#workers.keys()].sort((a, b) => a - b);
+  }
+
+  lag(): PartitionLag[] {
+    return [...this.#workers.values()].map(({ partition, position, seen, oldest }) => {
+      const end = Math.max(this.client?.end(partition) ?? 0, seen ?? 0);
+      const age = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest);
+      return { partition, records: Math.max(0, end - (position ?? 0)), age };
+    });
+  }
+
+  assign(partitions: readonly number[]): void {
+    const { log, topic } = this.#options;
+    this.#connected().acceptAssignment();
+    if (partitions.length > 0) log.info({ topic, partitions }, 'partitions assigned');
+    for (const partition of partitions) this.#workers.set(partition, this.#worker(partition));
+  }
+
+  /** Resolves when the partitions may go to somebody else. */
+  async revoke(partitions: readonly number[]): Promise<void> {
+    const { log, topic } = this.#options;
+    if (partitions.length > 0) log.info({ topic, partitions }, 'partitions revoked');
+    await Promise.all(partitions.map((partition) => this.#drain(partition)));
+    for (const partition of partitions) {
+      this.#workers.delete(partition);
+      this.#committer.forget(partition);
+    }
+    this.#connected().unassign(partitions.filter((partition) => this.#read.delete(partition)));
+  }
+
+  /** Lets running takes end (bounded) and sends what is to be committed. */
+  async drain(): Promise<void> {
+    await Promise.all(this.partitions().map((partition) => this.#drain(partition)));
+    await this.#committer.flush(2000);
+    this.#committer.close();
+  }
+
+  deliver(messages: readonly ConsumedMessage[]): void {
+    const now = performance.now();
+    for (const message of messages) this.#workers.get(message.partition)?.push(message, now);
+  }
+
+  /** Outcome of the commit under way. */
+  committed(error: KafkaTrouble | undefined): void {
+    if (error) this.#metrics.commitFailed();
+    this.#committer.settled(error);
+  }
+
+  #worker(partition: number): PartitionWorker {
+    const { log, batch } = this.#options;
+    const worker: PartitionWorker = new PartitionWorker({
+      partition,
+      log,
+      limits: batch,
+      crash: (error) => this.#options.crash(error),
+      open: (fenced) => this.#open(partition, fenced),
+      pause: () => this.client?.pause(partition),
+      resume: () => this.client?.resume(partition),
+      commit: (offset) => this.#committer.commit(partition, offset),
+      onTake: (report) => this.#metrics.took(partition, report),
+    });
+    return worker;
+  }
+
+  async #open(partition: number, fenced: AbortSignal): Promise<PartitionTask> {
+    const committed = await this.#committedOffset(partition, fenced);
+    const task = await this.#options.assigned(partition, committed, fenced);
+    const worker = this.#workers.get(partition);
+    if (fenced.aborted || !worker) return task;
+    const from = task.from ?? committed;
+    worker.position = from;
+    this.#connected().assign(partition, from);
+    this.#read.add(partition);
+    return task;
+  }
+
+  /** Kafka's first seconds give errors that pass (coordinator loading): asked again until it answers or the partition is taken away. */
+  async #committedOffset(partition: number, fenced: AbortSignal): Promise<number | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      fenced.throwIfAborted();
+      try {
+        return await this.#connected().committed(partition);
+      } catch (error) {
+        if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
+        this.#options.log.debug({ err: error, partition }, 'the committed offset cannot be read yet');
+        await delay(50 + backoffDelay({ base: 100, cap: 1000, attempt, random: Math.random() }), fenced);
+      }
+    }
+  }
+
+  async #drain(partition: number): Promise<void> {
+    await this.#workers.get(partition)?.drain(this.#options.drain ?? DRAIN);
+  }
+
+  #connected(): ConsumerClient {
+    if (!this.client) throw new KafkaTrouble(new Error('not connected to Kafka'));
+    return this.client;
+  }
+}

@@ -1,0 +1,62 @@
+import pino from 'pino';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { KafkaTrouble, type PartitionOffset } from './consumer-client.ts';
+import { OffsetCommitter } from './offset-committer.ts';
+
+const trouble = new KafkaTrouble(new Error('coordinator is loading'));
+
+describe('the offset committer', () => {
+  let sent: (readonly PartitionOffset[])[];
+  let committer: OffsetCommitter;
+  beforeEach(() => {
+    vi.useFakeTimers();
+    sent = [];
+    committer = new OffsetCommitter({ log: pino({ level: 'silent' }), retryAfter: 500, timeout: 15_000, send: (offsets) => sent.push(offsets) });
+    return () => vi.useRealTimers();
+  });
+
+  it('has one commit under way and sends the newest of what came meanwhile', () => {
+    committer.commit(0, 1);
+    committer.commit(0, 2);
+    committer.commit(1, 7);
+    committer.commit(0, 3);
+    expect(sent).toEqual([[{ partition: 0, offset: 1 }]]);
+    committer.settled(undefined);
+    expect(sent[1]).toEqual([
+      { partition: 0, offset: 3 },
+      { partition: 1, offset: 7 },
+    ]);
+  });
+
+  it('tries a failed commit again, but not over a newer one, nor for a partition that left', () => {
+    committer.commit(0, 1);
+    committer.commit(1, 1);
+    committer.settled(undefined);
+    committer.commit(1, 2);
+    committer.settled(trouble);
+    committer.forget(1);
+    committer.commit(0, 5);
+    vi.advanceTimersByTime(500);
+    expect(sent.at(-1)).toEqual([{ partition: 0, offset: 5 }]);
+  });
+
+  it('gives up on an answer that never comes', () => {
+    committer.commit(0, 1);
+    vi.advanceTimersByTime(15_000);
+    vi.advanceTimersByTime(500);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('flushes until everything is acknowledged, or the time is over', async () => {
+    committer.commit(0, 1);
+    let flushed = false;
+    const flush = committer.flush(2000).then(() => (flushed = true));
+    committer.settled(undefined);
+    await flush;
+    expect(flushed).toBe(true);
+    committer.commit(0, 2);
+    const late = committer.flush(2000);
+    vi.advanceTimersByTime(2000);
+    await late;
+  });
+});

@@ -1,0 +1,24 @@
+import pg from 'pg';
+import type { Log } from '../log.ts';
+
+export type Database = pg.Pool;
+
+/**
+ * A small pool. The embedded default is PGlite behind a socket, where all clients share one session: every statement is complete by itself,
+ * no advisory locks, no session state, no transaction held open across other I/O.
+ */
+export function connectPostgres(options: { url: string; log: Log; name: string; max?: number }): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.name,
+    max: options.max ?? 2,
+    connectionTimeoutMillis: 3000,
+    idleTimeoutMillis: 30_000,
+    query_timeout: 10_000,
+  });
+  pool.on('error', (error) =>
+    // The error carries the whole client: only its message is logged.
+    options.log.warn({ code: 'postgres_connection' }, `an idle PostgreSQL connection broke (${error.message}); the next query opens another`),
+  );
+  return pool;
+}

@@ -1,0 +1,71 @@
+import * as setting from './setting-kinds.ts';
+import { defineSettings } from './settings.ts';
+
+export const processSettings = defineSettings({
+  LOG_LEVEL: setting.oneOf(['error', 'warn', 'info', 'debug'], { default: 'info', doc: 'Lowest level that is logged.' }),
+  ADMIN_ADDR: setting.address({
+    default: { host: '127.0.0.1', port: 0 },
+    doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0 takes a free one. `./ravand up` gives each part its own.',
+  }),
+  SHUTDOWN_TIMEOUT: setting.duration({ default: 10_000, doc: 'How long a part may take to finish its work after SIGTERM.' }),
+});
+
+export const kafkaSettings = defineSettings({
+  KAFKA_BROKERS: setting.list({
+    default: ['127.0.0.1:9092'],
+    doc: 'Addresses of the Kafka brokers, host:port. When set, `./ravand up` starts no broker of its own.',
+  }),
+  KAFKA_TLS: setting.flag({ default: false, doc: 'Speak TLS to the brokers.' }),
+  KAFKA_SASL_MECHANISM: setting.oneOf(['', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'], { default: '', doc: 'SASL mechanism; empty: none.' }),
+  KAFKA_SASL_USERNAME: setting.text({ default: '', doc: 'SASL user.' }),
+  KAFKA_SASL_PASSWORD: setting.text({ default: '', doc: 'SASL password.', secret: true }),
+});
+
+export const topicSettings = defineSettings({
+  EVENTS_PARTITIONS: setting.integer({
+    default: 4,
+    min: 1,
+    max: 10_000,
+    doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts take the number that the topics have.',
+  }),
+  KAFKA_REPLICATION: setting.integer({ default: 0, min: 0, doc: 'Replicas of each partition; 0: 1 on the broker of `./ravand up`, otherwise 3.' }),
+  KAFKA_MIN_ISR: setting.integer({ default: 0, min: 0, doc: 'min.insync.replicas; 0: 1 on the broker of `./ravand up`, otherwise 2.' }),
+  RAW_RETENTION: setting.duration({ default: 0, doc: 'How long events.raw is kept; 0: for ever.' }),
+  NORMALISED_RETENTION: setting.duration({ default: 30 * 86_400_000, doc: 'How long events.normalised is kept.' }),
+});
+
+export const clickhouseSettings = defineSettings({
+  CLICKHOUSE_URL: setting.url({
+    default: 'http://127.0.0.1:8123',
+    protocols: ['http:', 'https:'],
+    doc: 'ClickHouse; user and password may stand in it. When set, `./ravand up` starts no server of its own.',
+    secret: true,
+  }),
+  CLICKHOUSE_DATABASE: setting.text({ default: 'ravand', doc: 'Database of all tables.' }),
+  CLICKHOUSE_CLUSTER: setting.text({
+    default: '',
+    doc: 'Name of a cluster: tables become Replicated ON CLUSTER with Distributed tables over them; empty: one server.',
+  }),
+});
+
+export const postgresSettings = defineSettings({
+  DATABASE_URL: setting.url({
+    default: 'postgres://postgres@127.0.0.1:5432/postgres',
+    protocols: ['postgres:', 'postgresql:'],
+    doc: 'PostgreSQL. When set, `./ravand up` starts no PGlite of its own.',
+    secret: true,
+  }),
+});
+
+export const redisSettings = defineSettings({
+  REDIS_URL: setting.url({
+    default: 'redis://127.0.0.1:6379',
+    protocols: ['redis:', 'rediss:'],
+    doc: 'Redis. When set, `./ravand up` starts no server of its own.',
+    secret: true,
+  }),
+});
+
+export const dedupeSettings = defineSettings({
+  DEDUPE_TTL: setting.duration({ default: 48 * 3_600_000, min: 1000, doc: 'Window of de-duplication by message_id (ingest 2.5).' }),
+});

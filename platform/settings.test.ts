@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { parseDuration } from './duration.ts';
+import * as setting from './setting-kinds.ts';
+import { defineSettings, parseSettings, SettingsError } from './settings.ts';
+
+const table = defineSettings({
+  HTTP_ADDR: setting.address({ default: { host: 'localhost', port: 8080 }, doc: 'd' }),
+  DEDUPE_TTL: setting.duration({ default: 172_800_000, doc: 'd' }),
+  MAX_BODY_BYTES: setting.bytes({ default: 5_242_880, min: 1024, doc: 'd' }),
+  LEVEL: setting.oneOf(['debug', 'info'], { default: 'info', doc: 'd' }),
+  TOKEN: setting.bytes({ default: 1, doc: 'd', secret: true }),
+});
+
+describe('parseSettings', () => {
+  it('takes defaults for what is absent or empty, and freezes', () => {
+    const values = parseSettings(table, { LEVEL: ' ' });
+    expect(values).toEqual({
+      HTTP_ADDR: { host: 'localhost', port: 8080 },
+      DEDUPE_TTL: 172_800_000,
+      MAX_BODY_BYTES: 5_242_880,
+      LEVEL: 'info',
+      TOKEN: 1,
+    });
+    expect(Object.isFrozen(values)).toBe(true);
+  });
+
+  it('reads what is given', () => {
+    const values = parseSettings(table, { HTTP_ADDR: ':9', DEDUPE_TTL: '1h30m', MAX_BODY_BYTES: '6MiB', LEVEL: 'debug' });
+    expect(values).toMatchObject({ HTTP_ADDR: { host: '0.0.0.0', port: 9 }, DEDUPE_TTL: 5_400_000, MAX_BODY_BYTES: 6 * 2 ** 20, LEVEL: 'debug' });
+  });
+
+  it('names every problem with its value and what is expected, and hides secrets', () => {
+    const attempt = () => parseSettings(table, { HTTP_ADDR: 'x', DEDUPE_TTL: 'soon', MAX_BODY_BYTES: '12', LEVEL: 'loud', TOKEN: 'abc' });
+    expect(attempt).toThrow(SettingsError);
+    expect(attempt).toThrow(
+      /HTTP_ADDR=x: expected host:port[\s\S]*DEDUPE_TTL=soon: expected a duration[\s\S]*MAX_BODY_BYTES=12[\s\S]*LEVEL=loud: expected one of debug, info[\s\S]*TOKEN=\(hidden\)/,
+    );
+  });
+});
+
+it.each([
+  ['48h', 172_800_000],
+  ['15', 15_000],
+  ['250ms', 250],
+  ['1.5s', 1500],
+  ['h', undefined],
+  ['-1s', undefined],
+])('parseDuration(%s) is %s', (text, expected) => {
+  expect(parseDuration(text)).toBe(expected);
+});

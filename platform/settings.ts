@@ -1,0 +1,51 @@
+/** What kind of value a setting takes, how it is read, and what a person is told when it cannot be read. */
+export interface Setting<T> {
+  /** Reads the text of an environment variable; throws an Error whose message says what is expected. */
+  parse(text: string): T;
+  /** Value when the variable is absent or empty. */
+  fallback: T;
+  /** The default as it stands in docs/settings.md. */
+  fallbackText: string;
+  unit: string;
+  doc: string;
+  /** The value is never shown. */
+  secret: boolean;
+}
+
+export type SettingsTable = Record<string, Setting<unknown>>;
+export type SettingsOf<Table extends SettingsTable> = { readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never };
+
+/** All that is wrong with the environment, in one error: each problem names the variable, its value and what is expected. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`settings that cannot be read:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
+}
+
+/** Keeps the types of a table of settings. */
+export function defineSettings<Table extends SettingsTable>(table: Table): Table {
+  return table;
+}
+
+/** Reads every setting of a table from an environment. Throws SettingsError with all problems together. */
+export function parseSettings<Table extends SettingsTable>(table: Table, env: NodeJS.ProcessEnv): SettingsOf<Table> {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(table)) {
+    const text = env[name]?.trim() ?? '';
+    if (text === '') {
+      values[name] = setting.fallback;
+      continue;
+    }
+    try {
+      values[name] = setting.parse(text);
+    } catch (error) {
+      problems.push(`${name}=${setting.secret ? '(hidden)' : text}: expected ${(error as Error).message}`);
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return Object.freeze(values) as SettingsOf<Table>;
+}

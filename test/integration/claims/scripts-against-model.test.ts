@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
+import type { ClaimId } from '../../../events/claims/claim-id.ts';
+import { RaiseBuffer } from '../../../events/claims/raise-buffer.ts';
+import type { ClaimEntry } from '../../../events/claims/entry.ts';
+import type { SettleEntry } from '../../../events/claims/settlement.ts';
+import { sweepSlack } from '../../../events/claims/sweep.ts';
+import { ClaimStore } from '../../../platform/claims/claim-store.ts';
+import { GatewayClaims } from '../../../platform/claims/gateway-claims.ts';
+import { ClaimModel } from './claim-model.ts';
+import { clearPrefix, ownPrefix, stackRedisUrl } from './redis-under-test.ts';
+
+const START = Date.UTC(2026, 10, 21);
+const PENDING_TTL = 30_000;
+const SLACK = sweepSlack(5_000);
+/** Few, so that a sweep can go once round. */
+const BUCKETS = 3;
+const never = new AbortController().signal;
+
+const scope = claimScope(7, 'message');
+const universe = Array.from({ length: 6 }, (_, number) => claimId(scope, `event ${number}`));
+const id = fc.constantFrom(...universe);
+const ids = fc.array(id, { maxLength: 8 });
+const token = fc.integer({ min: 1, max: 3 });
+// Few places and acceptances, so that the same ones meet; large offsets, so that their bytes are many.
+const place = fc.record({
+  epoch: fc.constantFrom(0, 1),
+  partition: fc.constantFrom(0, 3),
+  offset: fc.constantFrom(0, 127, 128, 2 ** 40),
+  index: fc.constantFrom(0, 499),
+});
+const acceptance = fc.constantFrom(0, 1, 0xffffffff);
+/** How long before `now` an event was received: mostly just now, sometimes around the window. */
+const ago = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20_000 }), fc.constantFrom(4_999, 5_000, 5_001));
+const entry = fc.record({ id, place, acceptance, ago, from: fc.option(place, { nil: null }) });
+
+const operation = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim' as const), ids, token }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('raise' as const), ids, ago }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), ids, token }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('settle' as const), entries: fc.array(entry, { maxLength: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('refill' as const), entries: fc.array(entry, { maxLength: 4 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const), behind: fc.constantFrom(0, 1_000, SLACK, 10 * SLACK) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.oneof(fc.integer({ min: 1, max: 6_000 }), fc.constantFrom(4_999, 5_000, PENDING_TTL - 1, PENDING_TTL, SLACK, 2 * SLACK)),
+    }),
+  },
+);
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+describe('the scripts on a real Redis do what the model says', () => {
+  let redis: Redis;
+
+  beforeAll(() => {
+    redis = new Redis(stackRedisUrl());
+  });
+  afterAll(() => {
+    redis.disconnect();
+  });
+
+  it.each([
+    { dedupeTtl: 5_000, pendingTtl: PENDING_TTL },
+    { dedupeTtl: 48 * 3_600_000, pendingTtl: PENDING_TTL },
+    { dedupeTtl: 5_000, pendingTtl: 0 },
+  ])('with %o', async (times) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 60 }), async (operations) => {
+        const prefix = ownPrefix();
+        const run = new SideBySide({ redis, prefix, ...times });
+        try {
+          await redis.set(`${prefix}count`, BUCKETS);
+          await run.refill([]);
+          for (const step of operations) await run.step(step);
+          await run.compareStored();
+        } finally {
+          await clearPrefix(redis, prefix);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+/** Runs each operation on both and compares what they answer. */
+class SideBySide {
+  readonly #redis: Redis;
+  readonly #prefix: string;
+  readonly #model: ClaimModel;
+  readonly #gateway: GatewayClaims;
+  readonly #store: ClaimStore;
+  readonly #dedupeTtl: number;
+  #now = START;
+
+  constructor(options: { readonly redis: Redis; readonly prefix: string; readonly dedupeTtl: number; readonly pendingTtl: number }) {
+    this.#redis = options.redis;
+    this.#prefix = options.prefix;
+    this.#dedupeTtl = options.dedupeTtl;
+    this.#model = new ClaimModel(options);
+    this.#gateway = new GatewayClaims(options);
+    this.#store = new ClaimStore(options);
+  }
+
+  async step(step: Operation): Promise<void> {
+    switch (step.kind) {
+      case 'claim': {
+        const codes = await this.#gateway.claim({ ids: step.ids, token: tokenBytes(step.token), now: this.#now });
+        expect([...codes]).toEqual(this.#model.claim(step.ids, step.token, this.#now));
+        return;
+      }
+      case 'raise': {
+        const at = this.#now - step.ago;
+        const buffer = new RaiseBuffer(100);
+        buffer.add({ ids: step.ids, expires: at + this.#dedupeTtl });
+        await this.#gateway.raise(buffer.take(100).packed);
+        this.#model.raise(step.ids, at);
+        return;
+      }
+      case 'release':
+        expect(await this.#gateway.release(step.ids, tokenBytes(step.token))).toBe(this.#model.release(step.ids, step.token));
+        return;
+      case 'settle': {
+        const entries = step.entries.map(({ ago: since, from, ...rest }): SettleEntry => ({ ...rest, at: this.#now - since, ...(from && { from }) }));
+        const settled = await this.#store.settle(entries, never);
+        expect(settled).toEqual({ status: 'settled', settlements: this.#model.settle(entries) });
+        return;
+      }
+      case 'refill':
+        await this.refill(
+          step.entries.map(({ ago: since, id: of, place, acceptance: how }) => ({ id: of, place, acceptance: how, at: this.#now - since })),
+        );
+        return;
+      case 'sweep': {
+        const settled = this.#now - step.behind;
+        const progress = { epoch: 0, settled: [{ partition: 0, at: settled }] };
+        await this.#store.sweep({ now: this.#now, visits: BUCKETS, partitions: 1, progress });
+        this.#model.sweep({ now: this.#now, settled, slack: sweepSlack(this.#dedupeTtl) });
+        await this.compareStored();
+        return;
+      }
+      case 'wait':
+        this.#now += step.ms;
+        return;
+    }
+  }
+
+  /** As after a loss: what is still stored stays, the marker is gone. */
+  async refill(entries: readonly SettleEntry[]): Promise<void> {
+    await this.#redis.del(`${this.#prefix}marker`);
+    expect(await this.#store.settle([], never)).toEqual({ status: 'lost' });
+    await this.#store.ensureFilled({ partitions: () => ({ epoch: 0, owned: [0] }), fill: (target) => target.load(entries), signal: never });
+    this.#model.load(entries);
+  }
+
+  async compareStored(): Promise<void> {
+    const stored = await this.#store.peek(universe);
+    expect(stored.map(readable)).toEqual(universe.map((each: ClaimId) => this.#model.held.get(each) ?? null));
+  }
+}
+
+function tokenBytes(number: number): Buffer {
+  return Buffer.alloc(8, number);
+}
+
+function readable(entry: ClaimEntry | null): unknown {
+  return entry?.state === 'pending' ? { ...entry, token: entry.token[0] } : entry;
+}
