@@ -1,0 +1,108 @@
+import type { Test } from '../reports/filter.ts';
+import { holds } from '../reports/filter-predicate.ts';
+import { filtersSql, testSql, traitTargetSql, type TargetSql } from '../reports/filter-sql.ts';
+import { peopleSql, type Merges } from '../reports/people-sql.ts';
+import type { SqlParams } from '../reports/sql-params.ts';
+import { attributeTargetSql } from './attribute-sql.ts';
+import type { BandName } from './attributes.ts';
+import { ACTIVE_MS, NEW_MS, SLIPPING_MS } from './bands.ts';
+import type { Audience, EventCondition } from './definition.ts';
+import { METRIC_SQL } from './metric-sql.ts';
+
+const DAY = 86_400_000;
+
+export interface CompileContext {
+  accountId: number;
+  /** ms since the epoch: what "within" and ages are counted from. */
+  now: number;
+  /** Days since 1970-01-01 of today in Tehran. */
+  today: number;
+  merges: Merges;
+  params: SqlParams;
+}
+
+/** The people of an account who are in the audience: a condition on rows of the view `people`, with every value bound. Never NULL. */
+export function compileAudience(audience: Audience, context: CompileContext): string {
+  const { params } = context;
+  switch (audience.kind) {
+    case 'all':
+    case 'any':
+      return audience.of.map((one) => `(${compileAudience(one, context)})`).join(audience.kind === 'all' ? ' AND ' : ' OR ');
+    case 'not':
+      return `NOT (${compileAudience(audience.of, context)})`;
+    case 'trait':
+      return testSql(audience.test, traitTargetSql(audience.name, params), params);
+    case 'attribute':
+      return audience.name === 'has_push'
+        ? pushSql(audience.test, context)
+        : testSql(audience.test, attributeTargetSql(audience.name, context), params);
+    case 'metric': {
+      const { days, of, value } = METRIC_SQL[audience.name];
+      return countedSql({ rows: `timestamp >= ${params.instant(context.now - days * DAY)} AND ${of}`, value, test: audience.test }, context);
+    }
+    case 'band':
+      return `${audience.is ? '' : 'NOT '}(${bandSql(audience.name, context)})`;
+    case 'event':
+      return `${audience.did ? '' : 'NOT '}(${eventSql(audience, context)})`;
+  }
+}
+
+/** The statement that counts an audience. */
+export function compileCount(audience: Audience, context: CompileContext): string {
+  return `SELECT count() AS count FROM people WHERE account_id = ${context.params.whole(context.accountId)} AND (${compileAudience(audience, context)})`;
+}
+
+function eventSql({ event, times, withinDays, where }: EventCondition, context: CompileContext): string {
+  const { params, accountId, now } = context;
+  const rows = [`event = ${params.text(event)}`];
+  if (withinDays !== undefined) rows.push(`timestamp >= ${params.instant(now - withinDays * DAY)}`);
+  if (where.length > 0) rows.push(filtersSql(where, { params, accountId, person: personOf(context) }));
+  return countedSql({ rows: rows.join(' AND '), value: 'toFloat64(count())', test: times }, context);
+}
+
+interface Counted {
+  /** Which events of the person. */
+  rows: string;
+  /** What is made of them, a float; nobody's events make zero. */
+  value: string;
+  test: Test;
+}
+
+/** Whether a figure over the events of a person passes a test. People without such events have zero: where zero passes, those who fail are taken out. */
+function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
+  const { accountId, merges, params } = context;
+  const { source, person } = peopleSql({ merges, accountId, params });
+  const zeroPasses = holds(test, { text: undefined, number: 0 });
+  const having = testSql(test, { has: 'true', number: { has: 'true', value } }, params);
+  const isOnce = test.op === 'gte' && test.number === 1 && value === 'toFloat64(count())';
+  const filter = isOnce ? '' : ` HAVING ${zeroPasses ? `NOT (${having})` : having}`;
+  const people = `SELECT ${person} AS _who FROM ${source} WHERE account_id = ${params.whole(accountId)} AND ${rows} AND NOT is_bot GROUP BY _who${filter}`;
+  return `sipHash64(person) ${zeroPasses ? 'NOT IN' : 'IN'} (${people})`;
+}
+
+function personOf({ merges, accountId, params }: CompileContext): string {
+  return peopleSql({ merges, accountId, params }).person;
+}
+
+/** Somebody can get a push when some event told of a push provider on the device (context.device.push_provider). */
+function pushSql(test: Test, context: CompileContext): string {
+  const seen = countedSql({ rows: "push_provider != ''", value: 'toFloat64(count())', test: { op: 'gte', number: 1 } }, context);
+  const flag: TargetSql = { has: 'true', text: { has: 'true', value: `if(${seen}, 'true', 'false')` } };
+  return testSql(test, flag, context.params);
+}
+
+/** bandOf in SQL. */
+function bandSql(band: BandName, { params, now }: CompileContext): string {
+  const seenAfter = (column: string, age: number) => `${column} > ${params.instant(now - age)}`;
+  const isNew = seenAfter('first_seen', NEW_MS);
+  switch (band) {
+    case 'new':
+      return isNew;
+    case 'active':
+      return `NOT (${isNew}) AND ${seenAfter('last_seen', ACTIVE_MS)}`;
+    case 'slipping':
+      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', ACTIVE_MS)}) AND ${seenAfter('last_seen', SLIPPING_MS)}`;
+    case 'dormant':
+      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', SLIPPING_MS)})`;
+  }
+}

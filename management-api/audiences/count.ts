@@ -1,0 +1,29 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { SqlParams } from '../reports/sql-params.ts';
+import { dayOf } from '../reports/time-zone.ts';
+import type { MergesOf } from '../warehouse/merges.ts';
+import { readRows } from '../warehouse/rows.ts';
+import { compileCount } from './compile.ts';
+import type { Audience } from './definition.ts';
+
+export interface CountRun {
+  accountId: number;
+  audience: Audience;
+  /** ms since the epoch. */
+  now: number;
+  signal: AbortSignal;
+}
+
+/** Counts an audience; rejects when the warehouse cannot. */
+export type CountAudience = (run: CountRun) => Promise<number>;
+
+export function audienceCounter({ client, mergesOf }: { client: ClickHouseClient; mergesOf: MergesOf }): CountAudience {
+  return async ({ accountId, audience, now, signal }) => {
+    const merges = await mergesOf(accountId, signal);
+    const params = new SqlParams();
+    const sql = compileCount(audience, { accountId, now, today: dayOf(now, 'Asia/Tehran'), merges, params });
+    const [row] = await readRows<{ count: number }>({ client, sql, params: params.values(), signal });
+    if (!row) throw new Error('a count came back without a row');
+    return row.count;
+  };
+}

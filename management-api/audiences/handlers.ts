@@ -1,0 +1,29 @@
+import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Services } from '../services.ts';
+import { readAudience } from './read.ts';
+
+/** POST /v1/audiences/validate (management 4.2): reads and checks; touches no database. */
+export function validateAudience(request: ApiRequest): Answer {
+  const outcome = readAudience(request.body);
+  if (!outcome.ok) return refuse('filter_invalid', { message: outcome.message });
+  const { conditions, depth } = outcome.audience;
+  return answer({ valid: true, conditions, depth });
+}
+
+/** POST /v1/audiences/count (management 4.2; reports.md, "Audiences"): one query. */
+export async function countAudience(request: ApiRequest, services: Services): Promise<Answer> {
+  const outcome = readAudience(request.body);
+  if (!outcome.ok) return refuse('filter_uncompilable', { message: outcome.message });
+  const { accountId } = request.caller;
+  const startedAt = performance.now();
+  try {
+    const freshUntil = await services.freshness.freshUntil();
+    const count = await services.countAudience({ accountId, audience: outcome.audience.root, now: request.now, signal: request.signal });
+    const meta = { fresh_until: new Date(freshUntil).toISOString(), elapsed_ms: Math.round(performance.now() - startedAt) };
+    return answer({ count, meta });
+  } catch (error) {
+    services.log.warn({ err: error, code: 'count_failed', account_id: accountId, trace: request.trace }, 'an audience could not be counted');
+    return refuse('count_unavailable');
+  }
+}

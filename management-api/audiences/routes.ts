@@ -1,0 +1,36 @@
+import { BODY, TIMEOUT } from '../http/limits.ts';
+import type { Route } from '../http/route.ts';
+import { countAudience, validateAudience } from './handlers.ts';
+
+const audience = {
+  method: 'POST',
+  auth: 'key',
+  permission: 'segment.read',
+  lock: false,
+  features: [],
+  bodyLimit: BODY.query,
+  timeout: TIMEOUT.most,
+} as const;
+
+export const audienceRoutes: readonly Route[] = [
+  {
+    ...audience,
+    path: '/v1/audiences/validate',
+    summary: 'Check an audience definition, without touching a database',
+    cost: 1,
+    flat: ['malformed_json'],
+    coded: ['filter_invalid'],
+    schemas: { request: 'Audience', response: 'AudienceValid', status: 200 },
+    handler: validateAudience,
+  },
+  {
+    ...audience,
+    path: '/v1/audiences/count',
+    summary: 'Count the people of an audience',
+    cost: 25,
+    flat: ['malformed_json', 'filter_uncompilable', 'count_unavailable'],
+    coded: [],
+    schemas: { request: 'Audience', response: 'AudienceCount', status: 200 },
+    handler: countAudience,
+  },
+];

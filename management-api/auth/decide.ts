@@ -1,0 +1,67 @@
+import type { DomainError } from '../errors/domain-error.ts';
+import type { Credential } from './credential.ts';
+import { effectivePermissions, type Permission, type Role } from './roles.ts';
+
+/** A management key as it is stored, with what its account says about access. */
+export interface StoredKey {
+  keyId: number;
+  accountId: number;
+  role: Role;
+  /** ms since the epoch */
+  expiresAt: number;
+  revoked: boolean;
+  accountActive: boolean;
+  /** Addresses and CIDR ranges; empty allows all. */
+  ipAllow: readonly string[];
+}
+
+/** What a credential turned out to be. Staff credentials and impersonation have no source yet; the decision knows them already. */
+export type Resolved =
+  { kind: 'unknown' } | { kind: 'key'; key: StoredKey } | { kind: 'session' } | { kind: 'staff' } | { kind: 'impersonation'; readOnly: boolean };
+
+/** Who asks. */
+export interface Caller {
+  keyId: number;
+  accountId: number;
+  role: Role;
+  permissions: readonly Permission[];
+}
+
+export type Admission = { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
+
+/** Refusals that need no lookup: nothing shown, or a write key, which is told by its prefix alone (management 5.3). */
+export function refuseUnseen(credential: Credential | undefined): DomainError | undefined {
+  if (!credential) return { code: 'unauthenticated' };
+  return credential.token.startsWith('wk_') ? { code: 'write_key_rejected' } : undefined;
+}
+
+/** Who a resolved credential lets in (management 5.3). A revoked key and a suspended account answer as an unknown key does; expiry shows only on a key that would work otherwise. */
+export function admit(resolved: Resolved, now: number): Admission {
+  switch (resolved.kind) {
+    case 'unknown':
+      return refused('unauthenticated');
+    case 'session':
+      return refused('api_key_required');
+    case 'staff':
+      return refused('wrong_surface');
+    case 'impersonation':
+      return refused(resolved.readOnly ? 'impersonation_read_only' : 'impersonation_forbidden');
+    case 'key': {
+      const { key } = resolved;
+      if (key.revoked || !key.accountActive) return refused('unauthenticated');
+      if (key.expiresAt <= now) return refused('key_expired');
+      const caller = { keyId: key.keyId, accountId: key.accountId, role: key.role, permissions: effectivePermissions(key.role) };
+      return { ok: true, caller, ipAllow: key.ipAllow };
+    }
+  }
+}
+
+/** 403 with `need` when the caller lacks a permission (management 5.4). */
+export function refuseLacking(caller: Caller, permission: Permission | undefined): DomainError | undefined {
+  if (permission === undefined || caller.permissions.includes(permission)) return undefined;
+  return { code: 'forbidden', message: `this key's role lacks the permission ${permission}; see GET /v1/whoami`, need: permission };
+}
+
+function refused(code: DomainError['code']): Admission {
+  return { ok: false, error: { code } };
+}

@@ -1,0 +1,23 @@
+import type { ErrorCode } from './catalogue.ts';
+
+/** A refusal as a value. Status, headers and envelope are chosen at the edge (errors/render.ts). */
+export interface DomainError {
+  code: ErrorCode;
+  /** Instead of the catalogue's sentence. */
+  message?: string;
+  /** An object, or on POST /v1/events an array of {index, reason} (management 7.1). */
+  details?: Readonly<Record<string, unknown>> | readonly unknown[];
+  /** The missing permission; only with `forbidden`. */
+  need?: string;
+}
+
+/** What a handler hands back: an answer, or a refusal. */
+export type Answer = { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string>> } | { ok: false; error: DomainError };
+
+export function answer(body: unknown, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Answer {
+  return { ok: true, status: options.status ?? 200, body, ...(options.headers ? { headers: options.headers } : {}) };
+}
+
+export function refuse(code: ErrorCode, more: Omit<DomainError, 'code'> = {}): Answer {
+  return { ok: false, error: { code, ...more } };
+}

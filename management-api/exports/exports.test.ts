@@ -1,0 +1,93 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SqlParams } from '../reports/sql-params.ts';
+import { compileExport } from './compile.ts';
+import { folderFiles } from './folder-files.ts';
+import { readExport } from './request.ts';
+import { RowCounter } from './row-counter.ts';
+
+describe('readExport (management 4.2)', () => {
+  const code = (body: unknown) => {
+    const read = readExport(body);
+    return read.ok ? read.draft.format : read.error.code;
+  };
+
+  it('takes four kinds and two formats, ndjson by default', () => {
+    for (const kind of ['events', 'messages', 'profiles']) expect(code({ kind })).toBe('ndjson');
+    expect(code({ kind: 'segment', spec: { segment_id: 5 }, format: 'csv' })).toBe('csv');
+    for (const kind of [undefined, 'people', 7, 'toString']) expect(code({ kind, format: 'xml' })).toBe('export_kind_invalid');
+    for (const format of ['xml', 7]) expect(code({ kind: 'events', format })).toBe('export_spec_invalid');
+    expect(code([])).toBe('malformed_json');
+  });
+
+  it('reads spans, names and segments', () => {
+    const read = readExport({ kind: 'events', spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] } });
+    expect(read.ok && read.spec).toEqual({ from: Date.UTC(2026, 2, 20, 20, 30), to: Date.UTC(2026, 2, 22), events: ['a b'] });
+    for (const spec of [7, { from: 'x' }, { from: '2026-02-30' }, { to: 5 }, { events: 'a' }, { events: [''] }, { events: [1] }])
+      expect(code({ kind: 'events', spec })).toBe('export_spec_invalid');
+    for (const segment_id of [undefined, 0, -1, 'x', [5], 1.5]) expect(code({ kind: 'segment', spec: { segment_id } })).toBe('export_spec_invalid');
+  });
+});
+
+it('compileExport binds what the client sent', () => {
+  const params = new SqlParams();
+  const spec = { from: 1, to: 2, events: ["'x"] };
+  const sql = compileExport({ kind: 'messages', format: 'csv', spec }, { accountId: 7, now: 0, today: 0, merges: 'none', params });
+  expect(sql).toMatch(/ FORMAT CSVWithNames$/);
+  expect(sql).not.toContain("'x");
+  expect(Object.values(params.values())).toEqual(expect.arrayContaining([7, 1, 2, ["'x"]]));
+});
+
+describe('RowCounter', () => {
+  const count = (format: 'ndjson' | 'csv', chunks: readonly Buffer[]) => {
+    const counter = new RowCounter(format);
+    for (const chunk of chunks) counter.take(chunk);
+    return counter;
+  };
+
+  it('counts rows of csv however the bytes are cut, line breaks and quotes inside values among them', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', '"', '\n', ',', 'ی') });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell), { maxLength: 8 }), fc.nat(7), (rows, size) => {
+        const text = [['h1', 'h2'], ...rows].map((cells) => `${cells.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')}\n`).join('');
+        const bytes = Buffer.from(text);
+        const chunks = Array.from({ length: Math.ceil(bytes.length / (size + 1)) }, (_, at) =>
+          bytes.subarray(at * (size + 1), (at + 1) * (size + 1)),
+        );
+        const counter = count('csv', chunks);
+        expect([counter.rows, counter.bytes]).toEqual([rows.length, bytes.length]);
+      }),
+    );
+  });
+
+  it('counts lines of ndjson, and nothing in an empty file', () => {
+    expect(count('ndjson', [Buffer.from('{}\n{'), Buffer.from('}\n')]).rows).toBe(2);
+    expect(count('csv', []).rows).toBe(0);
+  });
+});
+
+describe('folderFiles', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ravand-exports-'));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('shows a file when it is whole and leaves nothing of one that broke', async () => {
+    const files = folderFiles(join(folder, 'deep'));
+    const { signal } = new AbortController();
+    await files.write('a.csv', Readable.from([Buffer.from('x')]), signal);
+    expect(readFileSync(join(folder, 'deep/a.csv'), 'utf8')).toBe('x');
+    const breaking = new Readable({
+      read() {
+        this.destroy(new Error('cut'));
+      },
+    });
+    await expect(files.write('b.csv', breaking, signal)).rejects.toThrow('cut');
+    expect(readdirSync(join(folder, 'deep'))).toEqual(['a.csv']);
+    await files.remove('a.csv');
+    await files.remove('a.csv');
+    expect(readdirSync(join(folder, 'deep'))).toEqual([]);
+  });
+});

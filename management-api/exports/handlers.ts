@@ -1,0 +1,47 @@
+import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Services } from '../services.ts';
+import { EXPIRES_AFTER_HOURS } from './export-store.ts';
+import { readExport } from './request.ts';
+
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 100;
+
+/** GET /v1/exports (management 2.6, 4.2): the newest ones; the first answer is the whole list, whatever the cursor. */
+export function listExports(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored({ request, services }, async (accountId) => {
+    const data = await services.exports.list(accountId, readLimit(request.query.get('limit')));
+    return answer({ data, has_more: false });
+  });
+}
+
+/** POST /v1/exports (management 4.2): 202 with the queued job. */
+export function createExport(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored({ request, services }, async (accountId) => {
+    const read = readExport(request.body);
+    if (!read.ok) return { ok: false, error: read.error };
+    const { segmentId } = read.spec;
+    if (segmentId !== undefined && !(await services.segments.find(accountId, segmentId)))
+      return refuse('export_spec_invalid', { message: 'spec.segment_id must be the id of a segment' });
+    const job = await services.exports.create(accountId, read.draft);
+    return answer({ ...job, expires_after_hours: EXPIRES_AFTER_HOURS }, { status: 202 });
+  });
+}
+
+function readLimit(text: string | null): number {
+  const limit = /^\d+$/.test(text ?? '') ? Number(text) : 0;
+  return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
+}
+
+async function stored(
+  { request, services }: { request: ApiRequest; services: Services },
+  work: (accountId: number) => Promise<Answer>,
+): Promise<Answer> {
+  const { accountId } = request.caller;
+  try {
+    return await work(accountId);
+  } catch (error) {
+    services.log.warn({ err: error, code: 'export_store', account_id: accountId, trace: request.trace }, 'the export store failed');
+    return refuse('export_unavailable');
+  }
+}

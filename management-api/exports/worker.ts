@@ -1,0 +1,95 @@
+import { backoffDelay, delay } from '../../platform/backoff.ts';
+import type { Log } from '../../platform/log.ts';
+import type { ExportFiles } from './folder-files.ts';
+import type { ExportJob, ExportStore } from './export-store.ts';
+import { RowCounter } from './row-counter.ts';
+import { ExportImpossible, fileName, runJob, type JobTools } from './run-job.ts';
+
+const IDLE_MS = 1000;
+const HEARTBEAT_MS = 3000;
+const SWEEP_MS = 60_000;
+const MAX_ATTEMPTS = 3;
+const AGAIN = { base: 5000, cap: 60_000 };
+/** What a client reads of a job that was given up. */
+const GAVE_UP = 'the export could not be written; request it again';
+
+export interface WorkerOptions {
+  store: ExportStore;
+  files: ExportFiles;
+  tools: JobTools;
+  log: Log;
+  /** Ends the worker; the job at hand is given back. */
+  signal: AbortSignal;
+}
+
+/** Takes one job after the other until the signal ends it. Several processes may do so: a job belongs to the one that took it last. */
+export async function runExportWorker(options: WorkerOptions): Promise<void> {
+  const { store, log, signal } = options;
+  let sweptAt = 0;
+  const isEnding = () => signal.aborted;
+  while (!isEnding()) {
+    try {
+      if (Date.now() - sweptAt > SWEEP_MS) {
+        await sweep(options);
+        sweptAt = Date.now();
+      }
+      const job = await store.take();
+      if (job) await work(job, options);
+      else await delay(IDLE_MS, signal);
+    } catch (error) {
+      if (isEnding()) return;
+      log.warn({ err: error, code: 'export_store' }, 'the export store cannot be asked; trying again');
+      await delay(IDLE_MS + backoffDelay({ ...AGAIN, attempt: 0, random: Math.random() }), signal).catch(() => undefined);
+    }
+  }
+}
+
+async function sweep({ store, files, log }: WorkerOptions): Promise<void> {
+  for (const file of await store.expire()) {
+    await files.remove(file);
+    log.info({ file }, 'an export expired');
+  }
+}
+
+async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
+  const { store, files, tools, log, signal } = options;
+  // What an earlier try left behind, whose worker ended in the middle.
+  if (job.attempt > 1) await files.remove(fileName({ ...job, attempt: job.attempt - 1 }));
+  if (job.attempt > MAX_ATTEMPTS) {
+    await store.fail(job, GAVE_UP);
+    return;
+  }
+  const counter = new RowCounter(job.format);
+  const lost = new AbortController();
+  const heartbeat = setInterval(() => {
+    store.progress(job, counter).then(
+      (held) => {
+        if (!held) lost.abort(new Error('another worker has taken the job'));
+      },
+      () => undefined,
+    );
+  }, HEARTBEAT_MS);
+  try {
+    await runJob({ job, counter, now: Date.now(), signal: AbortSignal.any([signal, lost.signal]) }, tools);
+    const { rows, bytes } = counter;
+    if (await store.finish(job, { rows, bytes, file: fileName(job) })) log.info({ export_id: job.id, rows, bytes }, 'an export is ready');
+    else await files.remove(fileName(job));
+  } catch (error) {
+    await settleFailure(job, { error, options, isLost: lost.signal.aborted });
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+async function settleFailure(job: ExportJob, { error, options, isLost }: { error: unknown; options: WorkerOptions; isLost: boolean }): Promise<void> {
+  const { store, log, signal } = options;
+  if (isLost) return;
+  if (signal.aborted) {
+    await store.putBack(job, 0);
+    return;
+  }
+  log.warn({ err: error, code: 'export_failed', export_id: job.id, account_id: job.accountId, attempt: job.attempt }, 'an export was not written');
+  if (error instanceof ExportImpossible) await store.fail(job, error.message);
+  else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, GAVE_UP);
+  else await store.putBack(job, AGAIN.base + backoffDelay({ ...AGAIN, attempt: job.attempt, random: Math.random() }));
+}

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { createLog } from '../../platform/log.ts';
+import { freshUntil, nextRecords, type HopProgress, type Snapshot } from './decide.ts';
+import { createFreshness } from './freshness.ts';
+
+const hop = (group: string, partitions: [low: number, end: number, committed: number | undefined][]): HopProgress => ({
+  topic: `topic of ${group}`,
+  group,
+  partitions: new Map(partitions.map(([low, end, committed], partition) => [partition, { low, end, committed }])),
+});
+
+describe('freshUntil', () => {
+  it('asks for nothing where every group has read to the end, idle and empty partitions among them', () => {
+    expect(
+      nextRecords([
+        hop('g', [
+          [0, 5, 5],
+          [0, 0, undefined],
+          [7, 7, 3],
+          [0, 5, 6],
+        ]),
+      ]),
+    ).toEqual([]);
+  });
+
+  it('asks for the record that stands next, the first kept one where that was deleted or nothing was ever committed', () => {
+    const offsets = nextRecords([
+      hop('g', [
+        [0, 5, 2],
+        [3, 5, 1],
+        [4, 9, undefined],
+      ]),
+    ]).map(({ partition, offset }) => [partition, offset]);
+    expect(offsets).toEqual([
+      [0, 2],
+      [1, 3],
+      [2, 4],
+    ]);
+  });
+
+  it('is the clock before the look when nobody is behind, and counts the groups asked for only', () => {
+    expect(freshUntil({ startedAt: 100, behind: [] }, ['a'])).toBe(100);
+    const snapshot = {
+      startedAt: 100,
+      behind: [
+        { group: 'a', appendedAt: 40 },
+        { group: 'b', appendedAt: 20 },
+        { group: 'a', appendedAt: 60 },
+      ],
+    };
+    expect(freshUntil(snapshot, ['a'])).toBe(40);
+    expect(freshUntil(snapshot, ['a', 'b'])).toBe(20);
+  });
+
+  it('never promises a record that has not passed both hops', () => {
+    // Raw records of one partition by append time; the first `normalised` are through hop one, the first `stored` of these through hop two.
+    const world = fc.record({ gaps: fc.array(fc.nat(3), { maxLength: 12 }), normalised: fc.nat(12), stored: fc.nat(12) });
+    fc.assert(
+      fc.property(fc.array(world, { minLength: 1, maxLength: 4 }), (partitions) => {
+        const logs = partitions.map(({ gaps, normalised, stored }) => {
+          const times = gaps.reduce<number[]>((all, gap) => [...all, (all.at(-1) ?? 0) + gap], []);
+          const taken = Math.min(normalised, times.length);
+          return { times, taken, stored: Math.min(stored, taken) };
+        });
+        const startedAt = 1 + Math.max(0, ...logs.flatMap(({ times }) => times));
+        const hops = [
+          hop(
+            'normaliser',
+            logs.map(({ times, taken }) => [0, times.length, taken]),
+          ),
+          hop(
+            'sink',
+            logs.map(({ taken, stored }) => [0, taken, stored]),
+          ),
+        ];
+        const behind = nextRecords(hops).map(({ group, partition, offset }) => ({ group, appendedAt: logs[partition]?.times[offset] ?? -1 }));
+        const until = freshUntil({ startedAt, behind }, ['normaliser', 'sink']);
+        const waiting = logs.flatMap(({ times, stored }) => times.slice(stored));
+        expect(waiting.filter((time) => time < until)).toEqual([]);
+        expect(until).toBe(Math.min(startedAt, ...waiting));
+      }),
+    );
+  });
+});
+
+describe('createFreshness', () => {
+  const log = createLog({ part: 'test', level: 'silent' });
+  const at = (startedAt: number): Snapshot => ({ startedAt, behind: [] });
+
+  it('looks once for requests that come together, and again after a second', async () => {
+    let now = 0;
+    const look = vi.fn(() => Promise.resolve(at(now)));
+    const freshness = createFreshness({ look, groups: [], now: () => now, log });
+    expect(await Promise.all([freshness.freshUntil(), freshness.freshUntil()])).toEqual([0, 0]);
+    now = 999;
+    await freshness.freshUntil();
+    expect(look).toHaveBeenCalledTimes(1);
+    now = 1000;
+    expect(await freshness.freshUntil()).toBe(1000);
+  });
+
+  it('keeps the last look while the log is away, and rejects when there was none', async () => {
+    let now = 5;
+    const look = vi.fn<() => Promise<Snapshot>>().mockRejectedValueOnce(new Error('away'));
+    const freshness = createFreshness({ look, groups: [], now: () => now, log });
+    await expect(freshness.freshUntil()).rejects.toThrow('away');
+    look.mockResolvedValueOnce(at(5));
+    expect(await freshness.freshUntil()).toBe(5);
+    now = 5000;
+    look.mockRejectedValueOnce(new Error('away'));
+    expect(await freshness.freshUntil()).toBe(5);
+  });
+});

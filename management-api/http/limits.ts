@@ -1,0 +1,5 @@
+/** Bodies (management 8.3), bytes. */
+export const BODY = { most: 8 * 2 ** 20, query: 2 ** 20 };
+
+/** How long handlers may take (management 8.4), ms. The listener closes reports earlier. */
+export const TIMEOUT = { most: 30_000, report: 45_000 };

@@ -1,0 +1,24 @@
+import type { Caller } from '../auth/decide.ts';
+
+/** What every handler gets to see of a request; never the reply. */
+export interface PublicRequest {
+  /** ms since the epoch, when the request's head was read */
+  now: number;
+  trace: string;
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** The parsed JSON of a route with a body; undefined otherwise. */
+  body: unknown;
+  /** The bytes of that body; empty otherwise. */
+  rawBody: Buffer;
+  /** The client's address, behind trusted proxies. */
+  ip: string;
+  userAgent: string;
+  /** Aborts when the client goes away or the route's time is over. */
+  signal: AbortSignal;
+}
+
+/** A request behind the guards. */
+export interface ApiRequest extends PublicRequest {
+  caller: Caller;
+}

@@ -1,0 +1,50 @@
+import type { Permission } from '../auth/roles.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
+import type { Answer, DomainError } from '../errors/domain-error.ts';
+import type { Features } from '../introspection/features.ts';
+import type { Services } from '../services.ts';
+import type { ApiRequest, PublicRequest } from './request.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** Budget units (management 8.1): trivial, query, heavy. */
+export type Cost = 1 | 5 | 25;
+
+interface RouteFacts {
+  method: Method;
+  /** Parameters as `{name}`, as the specification writes them. */
+  path: string;
+  summary: string;
+  /** All of them must be on, otherwise the route is not served. */
+  features: readonly (keyof Features)[];
+  /** Bytes that the body may have; undefined: the route reads none. */
+  bodyLimit: number | undefined;
+  /** The refusal of a body that is no JSON or too long; malformed_json unless the row says otherwise. */
+  malformed?: DomainError;
+  /** Refusals that this route writes as a flat string (management 7.1). */
+  flat: readonly ErrorCode[];
+  /** Other refusals of its own, beside those of the guards. */
+  coded: readonly ErrorCode[];
+  /** How long the handler may take, ms. */
+  timeout: number;
+  /** Names of schemas in openapi/schemas.ts. */
+  schemas: { request?: string; response: string | undefined; status: number };
+  /** Query parameters and what they mean. */
+  query?: Readonly<Record<string, string>>;
+}
+
+export interface OpenRoute extends RouteFacts {
+  auth: 'none';
+  handler(request: PublicRequest, services: Services): Answer | Promise<Answer>;
+}
+
+export interface KeyRoute extends RouteFacts {
+  auth: 'key';
+  permission: Permission | undefined;
+  cost: Cost;
+  /** Behind the soft lock (management 3.1). */
+  lock: boolean;
+  handler(request: ApiRequest, services: Services): Answer | Promise<Answer>;
+}
+
+export type Route = OpenRoute | KeyRoute;

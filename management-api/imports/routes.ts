@@ -1,0 +1,25 @@
+import { BODY, TIMEOUT } from '../http/limits.ts';
+import type { Route } from '../http/route.ts';
+import { importEvents } from './handlers.ts';
+
+export const importRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/events',
+    summary: 'Import 1 to 500 events; nothing is de-duplicated',
+    auth: 'key',
+    permission: 'profile.write',
+    cost: 5,
+    lock: false,
+    features: ['ingest'],
+    bodyLimit: BODY.most,
+    flat: [],
+    coded: [
+      ...(['malformed_json', 'batch_empty', 'quota_cancelled', 'quota_trial_over', 'quota_event_cap'] as const),
+      ...(['batch_too_large', 'all_events_rejected', 'ingest_unavailable'] as const),
+    ],
+    timeout: TIMEOUT.most,
+    schemas: { request: 'EventImport', response: 'EventImported', status: 202 },
+    handler: importEvents,
+  },
+];

@@ -1,0 +1,48 @@
+/** The `features` of GET /v1/capabilities (management 2.3). */
+export interface Features {
+  segments: boolean;
+  campaigns: boolean;
+  campaign_recurrence: boolean;
+  analytics: boolean;
+  transactional: boolean;
+  ingest: boolean;
+  async_exports: boolean;
+  campaign_approval: boolean;
+  export: boolean;
+  import: boolean;
+  journeys: boolean;
+}
+
+/** What an installation may switch. */
+export interface FeatureChoices {
+  segments: boolean;
+  analytics: boolean;
+  ingest: boolean;
+  asyncExports: boolean;
+}
+
+/** Features as they are announced: what this build does not have is off, whatever the installation wants. */
+export function decideFeatures(choices: FeatureChoices): Features {
+  return {
+    segments: choices.segments,
+    campaigns: false,
+    campaign_recurrence: false,
+    analytics: choices.analytics,
+    transactional: false,
+    ingest: choices.ingest,
+    async_exports: choices.asyncExports,
+    campaign_approval: false,
+    export: false,
+    import: choices.ingest,
+    journeys: false,
+  };
+}
+
+/** The `limits` of GET /v1/capabilities. */
+export const LIMITS = {
+  max_page_size: 100,
+  max_preview_rows: 100,
+  max_batch_size: 500,
+  estimate_sample: 100,
+  query_timeout_sec: 30,
+};

@@ -1,0 +1,126 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import prom from 'prom-client';
+import { startAdminServer } from '../platform/admin-server.ts';
+import { connectClickhouse } from '../platform/clickhouse/client.ts';
+import { startLifecycle } from '../platform/lifecycle.ts';
+import { createLog } from '../platform/log.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
+import { connectRedis } from '../platform/redis/client.ts';
+import { formatAddress } from '../platform/setting-kinds.ts';
+import { buildApp } from './app.ts';
+import { audienceCounter } from './audiences/count.ts';
+import { keyStore } from './auth/key-store.ts';
+import { redisBudget } from './budget/redis-budget.ts';
+import { loadConfig } from './config.ts';
+import { ExportStore } from './exports/export-store.ts';
+import { exportFiles } from './exports/export-files.ts';
+import type { JobTools } from './exports/run-job.ts';
+import { runExportWorker } from './exports/worker.ts';
+import { createFreshness } from './freshness/freshness.ts';
+import { NORMALISER_GROUP, watchLog } from './freshness/kafka-look.ts';
+import { startAcceptance } from './imports/acceptance.ts';
+import { importPublisher } from './imports/publisher.ts';
+import { quotaGate } from './imports/quota.ts';
+import { decideFeatures } from './introspection/features.ts';
+import { billingStore } from './lock/billing-store.ts';
+import { softLock } from './lock/soft-lock.ts';
+import { usageStore } from './lock/usage-store.ts';
+import { buildOpenapi } from './openapi/build.ts';
+import { qualityQuery } from './quality/queries.ts';
+import { runFunnel, runRetention } from './reports/run.ts';
+import { servedRoutes } from './routes.ts';
+import { schemaQueries } from './schema/queries.ts';
+import { segmentStore } from './segments/segment-store.ts';
+import { mergesOf } from './warehouse/merges.ts';
+import { killOnAbort } from './warehouse/kill-on-abort.ts';
+
+const NAME = 'management-api';
+/** The consumer groups on events.normalised whose tables reports read. */
+const REPORT_GROUPS = ['events-sink'];
+/** An export may be silent for long while ClickHouse sorts or waits. */
+const EXPORT_IDLE_MS = 600_000;
+
+const config = loadConfig(process.env);
+const log = createLog({ part: NAME, level: config.LOG_LEVEL });
+const lifecycle = startLifecycle({ log, timeout: config.SHUTDOWN_TIMEOUT });
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+const database = connectPostgres({ url: config.DATABASE_URL, log, name: NAME, max: 4 });
+const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: NAME });
+const clickhouse = killOnAbort(connectClickhouse({ settings: config, name: NAME, requestTimeout: 60_000, connections: 16 }), log);
+const exportClient = connectClickhouse({ settings: config, name: `${NAME}-export`, requestTimeout: EXPORT_IDLE_MS, connections: 2 });
+const watch = watchLog({ settings: config, groups: REPORT_GROUPS, name: NAME });
+lifecycle.onShutdown('clients', async () => {
+  redis.disconnect();
+  await Promise.all([database.end(), clickhouse.close(), exportClient.close(), watch.close()]);
+});
+
+const readUsage = usageStore(database, Date.now);
+const merges = mergesOf(clickhouse);
+const publisher = importPublisher({ settings: config, log, name: NAME });
+lifecycle.onShutdown('publisher', () => publisher.close());
+const segments = segmentStore(database);
+const exports = new ExportStore(database);
+
+const features = decideFeatures({
+  segments: config.FEATURE_SEGMENTS,
+  analytics: config.FEATURE_ANALYTICS,
+  ingest: config.FEATURE_INGEST,
+  asyncExports: config.FEATURE_ASYNC_EXPORTS,
+});
+
+prom.collectDefaultMetrics();
+const app = buildApp({
+  trustedProxies: config.TRUSTED_PROXIES,
+  registry: prom.register,
+  services: {
+    log,
+    version,
+    features,
+    resolveToken: keyStore({ database }),
+    chargeBudget: redisBudget(redis),
+    budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
+    checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
+    freshness: createFreshness({ look: () => watch.look(), groups: [NORMALISER_GROUP, ...REPORT_GROUPS], now: Date.now, log }),
+    reports: {
+      funnel: (run) => runFunnel({ client: clickhouse, ...run }),
+      retention: (run) => runRetention({ client: clickhouse, ...run }),
+    },
+    schema: schemaQueries(clickhouse),
+    readQuality: qualityQuery(clickhouse),
+    mergesOf: merges,
+    countAudience: audienceCounter({ client: clickhouse, mergesOf: merges }),
+    segments,
+    imports: {
+      publisher,
+      acceptance: startAcceptance(randomBytes(8).toString('hex')),
+      checkQuota: quotaGate({ database, readUsage, log }),
+      makeId: randomUUID,
+    },
+    exports,
+  },
+});
+
+const files = exportFiles(config);
+const tools: JobTools = { client: exportClient, files, segments, mergesOf: merges };
+const worker = runExportWorker({ store: exports, files, tools, log, signal: lifecycle.signal });
+lifecycle.onShutdown('export worker', () => worker);
+
+const admin = await startAdminServer({
+  address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
+  registry: prom.register,
+  pages: {
+    '/openapi.json': () => Promise.resolve({ contentType: 'application/json', body: JSON.stringify(buildOpenapi(servedRoutes(features), version)) }),
+  },
+  notReady: () => (redis.status === 'ready' ? [] : ['Redis is not reachable: requests answer 503 budget_unavailable']),
+});
+lifecycle.onShutdown('admin port', () => admin.close());
+
+if (config.PUBLIC_API_ADDR) {
+  await app.listen({ host: config.PUBLIC_API_ADDR.host, port: config.PUBLIC_API_ADDR.port });
+  lifecycle.onShutdown('listener', () => app.close());
+  log.info({ address: formatAddress(config.PUBLIC_API_ADDR), admin: formatAddress(admin.address), version }, 'the management host is served');
+} else {
+  log.info({ admin: formatAddress(admin.address), version }, 'PUBLIC_API_ADDR is empty: the management host is not served, only the admin port');
+}

@@ -1,0 +1,25 @@
+import { audienceRoutes } from './audiences/routes.ts';
+import { reportRoutes } from './analytics/routes.ts';
+import { exportRoutes } from './exports/routes.ts';
+import type { Route } from './http/route.ts';
+import { importRoutes } from './imports/routes.ts';
+import type { Features } from './introspection/features.ts';
+import { introspectionRoutes } from './introspection/routes.ts';
+import { schemaRoutes } from './schema/routes.ts';
+import { segmentRoutes } from './segments/routes.ts';
+
+/** The route table (management 4.1), in the order of the specification. Nothing else exists on this host but the catch-all. */
+export const routes: readonly Route[] = [
+  ...introspectionRoutes,
+  ...schemaRoutes,
+  ...audienceRoutes,
+  ...segmentRoutes,
+  ...importRoutes,
+  ...exportRoutes,
+  ...reportRoutes,
+];
+
+/** The rows that are served with these features on. */
+export function servedRoutes(features: Features): Route[] {
+  return routes.filter((route) => route.features.every((feature) => features[feature]));
+}

@@ -1,0 +1,79 @@
+import { isJsonObject } from '../../events/json.ts';
+import { readAudience } from '../audiences/read.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
+import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { pathId } from '../http/path-id.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { Services } from '../services.ts';
+import type { SegmentDraft } from './segment-store.ts';
+
+/** GET /v1/segments (management 2.6): one account's newest 200, without paging. */
+export function listSegments(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored('segments_unavailable', { request, services }, async (accountId) => answer({ segments: await services.segments.list(accountId) }));
+}
+
+/** GET /v1/segments/{id}. */
+export function getSegment(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored('segments_unavailable', { request, services }, async (accountId) => {
+    const id = pathId(request.params['id']);
+    if (id === undefined) return refuse('bad_id', { message: 'invalid segment id' });
+    const segment = await services.segments.find(accountId, id);
+    return segment ? answer(segment) : refuse('not_found', { message: 'segment not found' });
+  });
+}
+
+/** POST /v1/segments: 201 with the segment. A repeated request makes another one (management 7.7). */
+export function createSegment(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored('segment_unavailable', { request, services }, async (accountId) => {
+    const draft = readDraft(request.body);
+    return 'ok' in draft ? draft : answer(await services.segments.create(accountId, draft), { status: 201 });
+  });
+}
+
+/** PUT /v1/segments/{id}: replaces the whole segment. */
+export function replaceSegment(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored('segment_unavailable', { request, services }, async (accountId) => {
+    const id = pathId(request.params['id']);
+    if (id === undefined) return refuse('bad_id');
+    const draft = readDraft(request.body);
+    if ('ok' in draft) return draft;
+    const segment = await services.segments.replace(accountId, id, draft);
+    return segment ? answer(segment) : refuse('not_found', { message: 'segment not found' });
+  });
+}
+
+/** DELETE /v1/segments/{id}: 204, also when there was none (the specification names no 404 here). */
+export function removeSegment(request: ApiRequest, services: Services): Promise<Answer> {
+  return stored('segment_unavailable', { request, services }, async (accountId) => {
+    const id = pathId(request.params['id']);
+    if (id === undefined) return refuse('bad_id');
+    await services.segments.remove(accountId, id);
+    return answer(undefined, { status: 204 });
+  });
+}
+
+function readDraft(body: unknown): SegmentDraft | Answer {
+  if (!isJsonObject(body)) return refuse('malformed_json');
+  const { name, definition } = body;
+  // PostgreSQL holds no NUL in text.
+  const kept = typeof name === 'string' ? name.replaceAll('\0', '') : '';
+  if (kept.trim() === '') return refuse('name_required');
+  const outcome = readAudience(definition);
+  return outcome.ok ? { name: kept, definition } : refuse('filter_invalid', { message: outcome.message });
+}
+
+interface Context {
+  request: ApiRequest;
+  services: Services;
+}
+
+/** A store that fails is our fault: 503 under the route's code. */
+async function stored(code: ErrorCode, { request, services }: Context, work: (accountId: number) => Promise<Answer>): Promise<Answer> {
+  const { accountId } = request.caller;
+  try {
+    return await work(accountId);
+  } catch (error) {
+    services.log.warn({ err: error, code, account_id: accountId, trace: request.trace }, 'the segment store failed');
+    return refuse(code);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Log } from '../platform/log.ts';
+import type { RunReports } from './analytics/ports.ts';
+import type { CountAudience } from './audiences/count.ts';
+import type { ResolveToken } from './auth/key-store.ts';
+import type { ChargeBudget } from './budget/redis-budget.ts';
+import type { ExportStore } from './exports/export-store.ts';
+import type { Freshness } from './freshness/freshness.ts';
+import type { Acceptance } from './imports/acceptance.ts';
+import type { ImportPublisher } from './imports/publisher.ts';
+import type { CheckQuota } from './imports/quota.ts';
+import type { Features } from './introspection/features.ts';
+import type { CheckLock } from './lock/soft-lock.ts';
+import type { ReadQuality } from './quality/queries.ts';
+import type { ReadSchema } from './schema/queries.ts';
+import type { MergesOf } from './warehouse/merges.ts';
+import type { SegmentStore } from './segments/segment-store.ts';
+
+/** What the guards of every route need. */
+export interface GuardPorts {
+  log: Log;
+  resolveToken: ResolveToken;
+  chargeBudget: ChargeBudget;
+  /** Units a key may use in a minute (PUBLIC_API_BUDGET_PER_MINUTE). */
+  budgetPerMinute: number;
+  checkLock: CheckLock;
+}
+
+/** What POST /v1/events needs. */
+export interface Imports {
+  publisher: ImportPublisher;
+  acceptance: Acceptance;
+  checkQuota: CheckQuota;
+  /** A new unique id. */
+  makeId: () => string;
+}
+
+/** What handlers may use. app.ts is handed one of these; main.ts makes it. */
+export interface Services extends GuardPorts {
+  version: string;
+  features: Features;
+  freshness: Freshness;
+  reports: RunReports;
+  mergesOf: MergesOf;
+  schema: ReadSchema;
+  readQuality: ReadQuality;
+  countAudience: CountAudience;
+  segments: SegmentStore;
+  imports: Imports;
+  exports: ExportStore;
+}

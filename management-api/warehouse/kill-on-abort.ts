@@ -1,0 +1,38 @@
+import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/client';
+import { randomUUID } from 'node:crypto';
+import type { Log } from '../../platform/log.ts';
+
+/**
+ * The same client, but a query that is given up also ends inside ClickHouse, which otherwise works on for nobody: its `abort_signal` (the client went away, the
+ * handler's time is over) and every failure on the way send KILL QUERY for its query_id.
+ */
+export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClient {
+  const kill = (queryId: string) => {
+    client
+      .command({ query: 'KILL QUERY WHERE query_id = {id:String} ASYNC', query_params: { id: queryId } })
+      .catch((error: unknown) =>
+        log.warn({ err: error, code: 'kill_failed', query_id: queryId }, 'a query that was given up may run on until its time is over'),
+      );
+  };
+  const query = async <Format extends DataFormat>(params: QueryParams & { format?: Format }) => {
+    const queryId = params.query_id ?? randomUUID();
+    const abort = () => kill(queryId);
+    params.abort_signal?.throwIfAborted();
+    params.abort_signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await client.query<Format>({ ...params, query_id: queryId });
+    } catch (error) {
+      // An aborted query was killed by its signal already.
+      if (params.abort_signal?.aborted !== true && !isAnswer(error)) kill(queryId);
+      throw error;
+    } finally {
+      params.abort_signal?.removeEventListener('abort', abort);
+    }
+  };
+  return Object.assign(Object.create(client) as ClickHouseClient, { query });
+}
+
+/** Whether ClickHouse itself answered with an error: then the query has ended. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && 'code' in error && /^\d+$/.test(String(error.code));
+}

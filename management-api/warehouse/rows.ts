@@ -1,0 +1,31 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { ParamValue } from '../reports/sql-params.ts';
+
+export interface RowQuery {
+  client: Pick<ClickHouseClient, 'query'>;
+  sql: string;
+  params: Record<string, ParamValue>;
+  signal: AbortSignal;
+}
+
+const MAX_SECONDS = 30;
+const MEMORY_BYTES = 4_000_000_000;
+const SPILL_BYTES = 1_000_000_000;
+
+/** All rows of one bounded query. Rejects with what the client rejects with. Long parameters go in the body, since a URL is short. */
+export async function readRows<Row>({ client, sql, params, signal }: RowQuery): Promise<Row[]> {
+  const result = await client.query({
+    query: sql,
+    query_params: params,
+    format: 'JSONEachRow',
+    use_multipart_params_auto: true,
+    abort_signal: signal,
+    clickhouse_settings: {
+      output_format_json_quote_64bit_integers: 0,
+      max_execution_time: MAX_SECONDS,
+      max_memory_usage: String(MEMORY_BYTES),
+      max_bytes_before_external_group_by: String(SPILL_BYTES),
+    },
+  });
+  return await result.json<Row>();
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { ATTRIBUTES, BANDS, METRICS, type AttributeName } from '../../../management-api/audiences/attributes.ts';
+import type { PersonRow } from '../../../management-api/audiences/reference.ts';
+import type { EventRow } from '../../../schemas/records.ts';
+import { storedEvent } from '../reports/arbitraries.ts';
+import type { Account } from './people-warehouse.ts';
+
+const DAY = 86_400_000;
+/** 03:00 in Tehran, so that days there and in UTC differ. */
+export const NOW = Date.UTC(2026, 8, 20, 23, 30);
+
+const ages = fc.constantFrom(0, 1, DAY / 8, DAY, 7 * DAY, 7 * DAY + 1, 14 * DAY, 30 * DAY, 30 * DAY + 1, 60 * DAY, 90 * DAY, 91 * DAY, -DAY / 24);
+const texts = fc.constantFrom('', 'x', 'y', 'xy', 'تهران', '2', 'true');
+
+const property = fc.constantFrom<{ text?: string; number?: number }>(
+  {},
+  { text: 'x' },
+  { text: '' },
+  { text: '2' },
+  { text: '2', number: 2 },
+  { text: 'true', number: 1 },
+);
+
+function event(names: readonly string[]): fc.Arbitrary<EventRow> {
+  return fc
+    .record({
+      event: fc.constantFrom('a', 'b', 'order_completed', 'order_completed', 'order_refunded', 'message_sent'),
+      name: fc.constantFrom(...names),
+      age: ages,
+      p: property,
+      revenue: fc.constantFrom(0, 0, 10, 5, -3),
+      session_id: fc.constantFrom('', 's', 't'),
+      push_provider: fc.constantFrom('', '', '', 'fcm'),
+      is_bot: fc.integer({ min: 0, max: 7 }).map((draw) => draw === 0),
+    })
+    .map(({ name, age, p, ...columns }) =>
+      storedEvent({
+        ...columns,
+        user_id: name,
+        timestamp: NOW - age,
+        received_at: NOW,
+        properties: p.text === undefined ? {} : { p: p.text },
+        property_numbers: p.number === undefined ? {} : { p: p.number },
+      }),
+    );
+}
+
+const birthdays = fc.constantFrom(
+  '',
+  '1990-09-21',
+  '1990-09-20',
+  '2000-02-29',
+  '1999-02-30',
+  '1370-01-05',
+  '1990-09-22T00:00:00Z',
+  'soon',
+  '1990-12-31',
+  '1991-01-01',
+);
+
+const person: fc.Arbitrary<PersonRow> = fc
+  .record({
+    seen: fc.tuple(ages, ages),
+    order: fc.option(ages, { nil: undefined }),
+    revenue: fc.nat(3),
+    orders: fc.nat(3),
+    t: property,
+    city: texts,
+    birthday: birthdays,
+    opted: fc.constantFrom('', 'true', 'false'),
+  })
+  .map(({ seen, order, revenue, orders, t, city, birthday, opted }) => ({
+    first_seen: NOW - Math.max(...seen),
+    last_seen: NOW - Math.min(...seen),
+    total_revenue: revenue / 2,
+    order_count: orders,
+    last_order_at: order === undefined ? undefined : NOW - order,
+    traits: t.text === undefined ? {} : { t: t.text },
+    trait_numbers: t.number === undefined ? {} : { t: t.number },
+    columns: { city, birthday, push_opt_in: opted },
+  }));
+
+export const account: fc.Arbitrary<Account> = fc
+  .record({
+    rows: fc.array(person, { minLength: 1, maxLength: 5 }),
+    events: fc.array(event(['u0', 'u1', 'u2', 'u3', 'u4', 'v0', 'v1']), { maxLength: 25, size: 'max' }),
+    isMerged: fc.boolean(),
+  })
+  .map(({ rows, events, isMerged }) => ({
+    people: new Map(rows.map((row, at) => [`u${at}`, row])),
+    canonical: isMerged
+      ? new Map([
+          ['v0', 'u0'],
+          ['v1', 'u1'],
+        ])
+      : new Map<string, string>(),
+    events: events.map((one, at) => ({ ...one, message_id: `m${at}`, _offset: at })),
+  }));
+
+const scalar = fc.constantFrom<string | number | boolean>('x', '', '2', 'تهران', 2, 1, 0, -0, true);
+const small = fc.constantFrom(0, 1, 2, 3, 5, 7, 10, 14, 0.5);
+const day = fc.constantFrom('2026-09-21', '2026-09-20', '2026-09-13', '2026-08-21', '2026-09-20T23:30:00Z', '2026-09-13T23:30:00.001Z');
+
+function test(operators: readonly string[], kind: string): fc.Arbitrary<object> {
+  const number = kind === 'date' ? day : small;
+  const value = kind === 'boolean' ? fc.constantFrom(true, false, 'true') : kind === 'string' ? texts : kind === 'any' ? scalar : number;
+  return fc.constantFrom(...operators).chain((op): fc.Arbitrary<object> => {
+    if (op === 'is_set' || op === 'is_not_set') return fc.constant({ op });
+    if (op === 'in' || op === 'not_in') return fc.array(value, { minLength: 1, maxLength: 3 }).map((list) => ({ op, value: list }));
+    if (op === 'contains' || op === 'prefix') return texts.map((text) => ({ op, value: text }));
+    if (op === 'between') return fc.tuple(number, number).map((bounds) => ({ op, value: bounds }));
+    return (op === 'eq' || op === 'neq' ? value : number).map((one) => ({ op, value: one }));
+  });
+}
+
+const every = ['eq', 'neq', 'in', 'not_in', 'contains', 'prefix', 'gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'];
+const counts = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'];
+const attribute = fc
+  .constantFrom<AttributeName>(
+    'city',
+    'birthday',
+    'push_opt_in',
+    'first_seen',
+    'last_order_at',
+    'total_revenue',
+    'order_count',
+    'has_push',
+    'days_until_birthday',
+    'days_since_last_seen',
+  )
+  .chain((name) => test(ATTRIBUTES[name].operators, ATTRIBUTES[name].kind).map((one) => ({ attribute: name, ...one })));
+const metric = fc
+  .constantFrom(...Object.keys(METRICS))
+  .chain((name) => test(['gt', 'gte', 'lt', 'lte', 'between'], 'number').map((one) => ({ engagement: name, ...one })));
+const eventCondition = fc.record({
+  event: fc.constantFrom('a', 'b', 'order_completed', 'never'),
+  did: fc.constantFrom(true, false, undefined),
+  times: fc.option(test(counts, 'number'), { nil: undefined }),
+  within_days: fc.constantFrom(undefined, 1, 7, 30),
+  where: fc.option(
+    fc.array(
+      test(every, 'any').map((one) => ({ property: 'p', ...one })),
+      { maxLength: 2 },
+    ),
+    { nil: undefined },
+  ),
+});
+
+const condition = fc.oneof(
+  test(every, 'any').map((one) => ({ trait: 't', ...one })),
+  attribute,
+  attribute,
+  metric,
+  fc.constantFrom(...BANDS).map((band) => ({ engagement: band })),
+  eventCondition,
+  eventCondition,
+);
+
+/** Audience definitions as a client sends them, all valid. */
+export const definition: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'small', maxDepth: 3, withCrossShrink: true },
+    condition,
+    fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((of) => ({ all: of })),
+    fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((of) => ({ any: of })),
+    tie('node').map((of) => ({ not: of })),
+  ),
+})).node;
