@@ -1,0 +1,49 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import { parseAccountChanges } from './account-fields.ts';
+import { AdminRefusal, idOption, textOption, type AdminCommand } from './command.ts';
+
+async function create(name: string, words: readonly string[], database: Database): Promise<number> {
+  const changes = words.length === 0 ? new Map() : parseAccountChanges(words);
+  const columns = ['name', ...changes.keys()];
+  const answer = await database.query<{ id: string }>(
+    `INSERT INTO accounts (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')}) RETURNING id`,
+    [name, ...changes.values()],
+  );
+  return Number(answer.rows[0]?.id);
+}
+
+export const accountCreate: AdminCommand = {
+  group: 'account',
+  verb: 'create',
+  usage: 'account create --name NAME [--retention-days N] [--max-events N]',
+  options: ['name!', 'retention-days', 'max-events'],
+  async run(input, database) {
+    const words = (['retention-days', 'max-events'] as const).flatMap((option) => {
+      const value = input.options[option];
+      return value === undefined ? [] : [`${option.replace('-', '_')}=${value}`];
+    });
+    return { account_id: await create(textOption(input, 'name'), words, database) };
+  },
+};
+
+export const accountSet: AdminCommand = {
+  group: 'account',
+  verb: 'set',
+  usage: 'account set --account ID KEY=VALUE…',
+  options: ['account!'],
+  words: true,
+  async run(input, database) {
+    const id = idOption(input, 'account');
+    const changes = parseAccountChanges(input.words);
+    const sets = [...changes.keys()].map((column, at) => `${column} = $${at + 2}`);
+    const answer = await database.query<Record<string, unknown>>(
+      `UPDATE accounts SET ${sets.join(', ')} WHERE id = $1
+       RETURNING id::int AS account_id, name, status, subscription, retention_days, max_events::float8, included_events::float8,
+         included_profiles::float8, invoice_due_at, payment_declared, api_rate_per_minute, ip_allow`,
+      [id, ...changes.values()],
+    );
+    const row = answer.rows[0];
+    if (!row) throw new AdminRefusal(`there is no account ${id}`);
+    return row;
+  },
+};

@@ -1,0 +1,47 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import { hashKey, makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../keys.ts';
+import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
+
+export interface DemoKeys {
+  account_id: number;
+  app_id: number;
+  write_key: string;
+  management_keys: Record<KeyRole, string>;
+}
+
+/** Days back that the demo account keeps: as long as anything is kept at all (ingest 2.4). */
+export const DEMO_RETENTION_DAYS = 400;
+const TEN_YEARS = 10 * 365 * 86_400_000;
+
+/**
+ * Gives the demo account and its keys. Only hashes are stored, so the caller keeps the keys (`kept`) from the first time;
+ * when the database no longer knows them, a new account is made.
+ */
+export async function seedDemo(input: { database: Database; kept: DemoKeys | undefined; now: number }): Promise<DemoKeys> {
+  const { database, kept } = input;
+  if (kept && (await isKnown(database, kept))) return kept;
+  const account = await database.query<{ id: string }>('INSERT INTO accounts (name, retention_days) VALUES ($1, $2) RETURNING id', [
+    'demo',
+    DEMO_RETENTION_DAYS,
+  ]);
+  const accountId = Number(account.rows[0]?.id);
+  const write = makeKey(WRITE_KEY_PREFIX);
+  const { appId } = await createWriteKey(database, { account: accountId, app: 'demo shop', environment: 'production', hash: write.hash });
+  const keys: [KeyRole, string][] = [];
+  for (const role of KEY_ROLES) {
+    const made = makeKey(MANAGEMENT_KEY_PREFIX);
+    await createManagementKey(database, { account: accountId, role, hash: made.hash, expiresAt: new Date(input.now + TEN_YEARS) });
+    keys.push([role, made.key]);
+  }
+  return { account_id: accountId, app_id: appId, write_key: write.key, management_keys: Object.fromEntries(keys) as Record<KeyRole, string> };
+}
+
+async function isKnown(database: Database, kept: DemoKeys): Promise<boolean> {
+  const hashes = Object.values(kept.management_keys).map(hashKey);
+  const answer = await database.query<{ n: number }>(
+    `SELECT (SELECT count(*) FROM write_keys WHERE account_id = $1 AND key_hash = $2 AND revoked_at IS NULL)::int
+          + (SELECT count(*) FROM management_keys WHERE account_id = $1 AND key_hash = ANY($3) AND revoked_at IS NULL)::int AS n`,
+    [kept.account_id, hashKey(kept.write_key), hashes],
+  );
+  return answer.rows[0]?.n === 1 + KEY_ROLES.length;
+}

@@ -1,0 +1,57 @@
+import { readJsonFile } from './json-file.ts';
+import type { StackPlan } from './stack-plan.ts';
+import type { StatusSection } from './commands/status-sections.ts';
+
+/** The books of promise 6, as the part `metering` tells them; `spooled` is what the gateway's spool holds now. */
+interface Books {
+  received: number;
+  published: number;
+  duplicate: number;
+  rejected: number;
+  spooled: number;
+  stored: number;
+  dead: number;
+  in_flight: number;
+}
+
+const WAIT_MS = 3000;
+
+/** `books` of `./ravand status`: of the installation, or of one account with --account. */
+export const booksSection: StatusSection = {
+  name: 'books',
+  async read({ context, account }) {
+    const plan = readJsonFile<StackPlan>(context.home.planFile);
+    const metering = plan?.admin_ports['metering'];
+    if (plan === undefined || metering === undefined) return undefined;
+    const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
+    const [counted, spooled] = await Promise.all([fetchJson<Books>(`http://127.0.0.1:${metering}/books${query}`), spooledEvents(plan, query)]);
+    if (counted === undefined) return undefined;
+    return { ...counted, received: counted.received + spooled, spooled };
+  },
+  show(value) {
+    const books = value as Books;
+    const number = (count: number) => count.toLocaleString('en');
+    return [
+      '',
+      `books: received ${number(books.received)} = rejected ${number(books.rejected)} + duplicate ${number(books.duplicate)} + published ${number(books.published)} + spooled ${number(books.spooled)}`,
+      `       published ${number(books.published)} = stored ${number(books.stored)} + dead ${number(books.dead)} + in flight ${number(books.in_flight)}`,
+    ];
+  },
+};
+
+/** Events in the gateway's spool; a gateway that is away is asked again next time. */
+async function spooledEvents(plan: StackPlan, query: string): Promise<number> {
+  const gateway = plan.admin_ports['ingest-gateway'];
+  if (gateway === undefined) return 0;
+  const answer = await fetchJson<{ events: number }>(`http://127.0.0.1:${gateway}/spool${query}`);
+  return answer?.events ?? 0;
+}
+
+async function fetchJson<T>(url: string): Promise<T | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(WAIT_MS) });
+    return response.ok ? ((await response.json()) as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}

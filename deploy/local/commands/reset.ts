@@ -1,0 +1,40 @@
+import { existsSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { parseLine } from '../arguments.ts';
+import { Refusal, type Command } from '../command.ts';
+import { print } from '../terminal.ts';
+import { bringDown } from './down.ts';
+
+const usage = 'reset [--yes]';
+
+export const reset: Command = {
+  name: 'reset',
+  summary: 'stops everything and deletes its data, spool, logs and demo keys (asks first)',
+  usage,
+  run: async (args, { home }) => {
+    const { values } = parseLine({ args, options: { yes: { type: 'boolean', short: 'y' } }, usage });
+    const doomed = [home.data, home.spool, home.logs, home.run, home.demoFile].filter((path) => existsSync(path));
+    if (doomed.length === 0) {
+      print(`nothing to delete under ${home.dir}`);
+      return 0;
+    }
+    if (values.yes !== true && !(await confirm(`Delete all data of the stack in ${home.dir}? [y/N] `))) {
+      print('nothing was deleted');
+      return 1;
+    }
+    print(await bringDown(home));
+    for (const path of doomed) rmSync(path, { recursive: true, force: true });
+    print(`deleted the data of ${home.dir}`);
+    return 0;
+  },
+};
+
+async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new Refusal('reset asks before it deletes, and nobody is at the terminal: ./ravand reset --yes');
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^(y|yes)$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
+}

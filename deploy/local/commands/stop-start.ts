@@ -1,0 +1,31 @@
+import { parseLine } from '../arguments.ts';
+import { Refusal, type Command } from '../command.ts';
+import { serviceNames } from '../parts/services.ts';
+import { serverSettings } from '../stack.ts';
+import { ask, runningSupervisor } from '../supervisor/control-client.ts';
+import { print } from '../terminal.ts';
+
+/** Longer than any part may take to come up or to end. */
+const SILENCE_MS = 180_000;
+
+function partCommand(name: 'stop' | 'start', summary: string): Command {
+  const usage = `${name} PART`;
+  return {
+    name,
+    summary,
+    usage,
+    run: async (args, { home }) => {
+      const { words } = parseLine({ args, options: {}, usage, words: { min: 1, max: 1 } });
+      const part = words[0] ?? '';
+      const names = [...Object.keys(serverSettings), ...serviceNames];
+      if (!names.includes(part)) throw new Refusal(`there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`);
+      if (!runningSupervisor(home)) throw new Refusal('no stack is running here: start it with ./ravand up');
+      const { text } = await ask({ home, request: { command: name, part }, silence: SILENCE_MS });
+      print(text);
+      return 0;
+    },
+  };
+}
+
+export const stop = partCommand('stop', 'takes one part out; it stays out until it is started');
+export const start = partCommand('start', 'brings one part back and returns when it is up');

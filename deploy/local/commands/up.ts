@@ -1,0 +1,103 @@
+import { parseLine } from '../arguments.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { readReady, type Ready } from '../ready.ts';
+import { startStack } from '../start-stack.ts';
+import { ask } from '../supervisor/control-client.ts';
+import type { ControlReply } from '../supervisor/protocol.ts';
+import { complain, paint, print } from '../terminal.ts';
+import { bringDown } from './down.ts';
+
+const usage = 'up [--detach|-d]';
+
+export const up: Command = {
+  name: 'up',
+  summary: 'starts the whole system and shows where it is; --detach returns once it is ready',
+  usage,
+  run: async (args, context) => {
+    const { values } = parseLine({ args, options: { detach: { type: 'boolean', short: 'd' } }, usage });
+    return await bringUp({ ...context, detach: values.detach === true });
+  },
+};
+
+type Outcome = 'ready' | 'failed' | 'down' | 'lost' | 'interrupted';
+
+/** Starts the stack, or joins a start that is under way, and follows it until it is ready; in the foreground until it is down. */
+export async function bringUp(context: CommandContext & { detach: boolean; quiet?: boolean }): Promise<number> {
+  const { home } = context;
+  const began = Date.now();
+  const say = (line: string) => print(`${paint('dim', `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`)}  ${line}`);
+  const interrupted = listenForInterrupt();
+  const how = await startStack({ ...context, say });
+  const joined = how === 'running';
+  if (joined) print(`the stack in ${home.dir} is running already`);
+
+  const stay = !context.detach && !joined;
+  let outcome: Outcome = 'lost';
+  const onReply = (reply: ControlReply): boolean => {
+    switch (reply.event) {
+      case 'progress':
+        if (!joined) say(reply.text);
+        return false;
+      case 'failed':
+        outcome = 'failed';
+        complain(`${paint('red', 'the start failed')}: ${reply.message}`);
+        for (const line of reply.lines) complain(`  | ${line}`);
+        return false;
+      case 'ready':
+        outcome = 'ready';
+        if (context.quiet !== true) announce(readReady(home), stay);
+        return !stay;
+      case 'down':
+        if (outcome === 'ready') outcome = 'down';
+        return true;
+      case 'status':
+      case 'end':
+        return false;
+    }
+  };
+  const followed = ask({ home, request: { command: 'watch' }, silence: 0, onReply }).then(() => outcome);
+  switch (await Promise.race([followed, interrupted.promise])) {
+    case 'ready':
+      return 0;
+    case 'down':
+      print('the stack was taken down');
+      return 0;
+    case 'interrupted':
+      print('stopping everything (Ctrl-C again leaves it to stop by itself)');
+      interrupted.again();
+      followed.catch(() => undefined);
+      print(await bringDown(home));
+      return 130;
+    case 'failed':
+    case 'lost':
+      complain(await bringDown(home));
+      return 1;
+  }
+}
+
+function listenForInterrupt(): { promise: Promise<Outcome>; again: () => void } {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const promise = new Promise<Outcome>((resolve) => {
+    for (const signal of signals) process.once(signal, () => resolve('interrupted'));
+  });
+  return {
+    promise,
+    again: () => {
+      for (const signal of signals) process.once(signal, () => process.exit(130));
+    },
+  };
+}
+
+function announce(ready: Ready | undefined, stay: boolean): void {
+  if (ready === undefined) return;
+  const { demo } = ready;
+  print();
+  print(`${paint('green', 'ready')}: events go to ${paint('bold', ready.ingest_url)}, reports come from ${paint('bold', ready.base_url)}`);
+  print(`  demo account ${demo.account_id}, write key ${demo.write_key}`);
+  for (const [role, key] of Object.entries(demo.management_keys)) print(`  management key (${role}) ${key}`);
+  print(`  ClickHouse ${ready.clickhouse_url}/?database=${ready.clickhouse_database}   all addresses: ./ravand status`);
+  print(`try:`);
+  print(`  curl -s ${ready.ingest_url}/v1/track -H 'Authorization: Bearer ${demo.write_key}' -d '{"event":"Hello","user_id":"you"}'`);
+  if (stay) print(`Ctrl-C stops everything.`);
+  print();
+}

@@ -1,0 +1,43 @@
+import { totalmem } from 'node:os';
+import * as setting from '../../platform/setting-kinds.ts';
+import { clickhouseSettings, kafkaSettings, postgresSettings, redisSettings } from '../../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+const GIB = 2 ** 30;
+
+/** What the launcher itself reads; the parts read the rest of the environment. */
+export const settings = defineSettings({
+  RAVAND_HOME: setting.text({
+    default: '',
+    doc: 'Where one stack keeps its state; empty: `.ravand/` under the checkout. Two stacks with different homes run side by side.',
+  }),
+  CLICKHOUSE_MEMORY_LIMIT: setting.bytes({
+    default: 0,
+    doc: 'Most memory that the ClickHouse of `./ravand up` takes; 0: a third of the machine, at least 1 GiB and at most 8 GiB.',
+  }),
+  KAFKA_HEAP: setting.bytes({ default: 512 * 2 ** 20, min: 128 * 2 ** 20, doc: 'Java heap of the Kafka broker of `./ravand up`.' }),
+  TEST_SERVICES: setting.oneOf(['local', 'containers'], {
+    default: 'local',
+    doc: 'Where the servers under `./ravand up` and `./ravand test` come from: processes on this machine, or testcontainers on a Docker engine.',
+  }),
+});
+
+const external = defineSettings({ ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings });
+
+export type LocalSettings = SettingsOf<typeof settings>;
+export type ExternalSettings = SettingsOf<typeof external>;
+
+export function loadConfig(env: NodeJS.ProcessEnv): LocalSettings {
+  return parseSettings(settings, env);
+}
+
+/** The four servers as the environment tells them, with their credentials. */
+export function loadExternal(env: NodeJS.ProcessEnv): ExternalSettings {
+  return parseSettings(external, env);
+}
+
+/** Bytes that ClickHouse may take. */
+export function clickhouseMemory(limit: number, machine: number = totalmem()): number {
+  if (limit > 0) return limit;
+  return Math.floor(Math.min(Math.max(machine / 3, GIB), 8 * GIB));
+}

@@ -1,0 +1,94 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { Home } from './home.ts';
+import type { Launch } from './parts/part.ts';
+import { redisConfiguration } from './parts/redis.ts';
+import type { ServerLaunches } from './stack.ts';
+import type { StackPlan } from './stack-plan.ts';
+
+/** One server as a container. It shares the network of the machine and listens on loopback only, as the local servers do. */
+export interface ContainerSpec {
+  image: string;
+  command?: string[];
+  env?: Record<string, string>;
+  /** Folder on this machine and where the server finds it: data outlives the container. */
+  mounts?: { source: string; target: string }[];
+  files?: { content: string; target: string }[];
+}
+
+/**
+ * With TEST_SERVICES=containers the four servers are containers of testcontainers, each kept by a process of its own that the supervisor runs like any
+ * other part: the same addresses, the same stop and start. Needs a Docker engine on Linux (host networking).
+ */
+export function containerLaunches({ plan, home, checkout }: { plan: StackPlan; home: Home; checkout: string }): ServerLaunches {
+  const { kafka, clickhouse, postgres, redis } = plan.own;
+  const data = (name: string) => {
+    const folder = join(home.data, `container-${name}`);
+    // Each image runs as a user of its own.
+    mkdirSync(folder, { recursive: true, mode: 0o777 });
+    return folder;
+  };
+  const launch = (spec: ContainerSpec): Launch => ({
+    command: process.execPath,
+    args: [join(checkout, 'deploy/local/container-part.ts'), JSON.stringify(spec)],
+    env: {},
+  });
+  return {
+    kafka: kafka && launch(kafkaSpec({ ...kafka, data: data('kafka') })),
+    clickhouse:
+      clickhouse &&
+      launch({
+        image: 'clickhouse/clickhouse-server:26.7',
+        env: { CLICKHOUSE_SKIP_USER_SETUP: '1' },
+        mounts: [{ source: data('clickhouse'), target: '/var/lib/clickhouse' }],
+        files: [{ content: clickhouseFile(clickhouse.port), target: '/etc/clickhouse-server/config.d/ravand.xml' }],
+      }),
+    postgres:
+      postgres &&
+      launch({
+        image: 'postgres:18',
+        command: ['postgres', '-c', 'listen_addresses=127.0.0.1', '-c', `port=${postgres.port}`],
+        env: { POSTGRES_HOST_AUTH_METHOD: 'trust', PGDATA: '/data/pg' },
+        mounts: [{ source: data('postgres'), target: '/data' }],
+      }),
+    redis:
+      redis &&
+      launch({
+        image: 'redis:7.0',
+        command: ['redis-server', '/usr/local/etc/ravand.conf'],
+        mounts: [{ source: data('redis'), target: '/data' }],
+        files: [{ content: redisConfiguration({ folder: '/data', port: redis.port }), target: '/usr/local/etc/ravand.conf' }],
+      }),
+  };
+}
+
+function kafkaSpec({ port, controllerPort, data }: { port: number; controllerPort: number; data: string }): ContainerSpec {
+  return {
+    image: 'apache/kafka:4.1.0',
+    mounts: [{ source: data, target: '/data' }],
+    env: {
+      CLUSTER_ID: randomBytes(16).toString('base64url').replace(/^-/, 'A'),
+      KAFKA_PROCESS_ROLES: 'broker,controller',
+      KAFKA_NODE_ID: '1',
+      KAFKA_CONTROLLER_QUORUM_VOTERS: `1@127.0.0.1:${controllerPort}`,
+      KAFKA_LISTENERS: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://127.0.0.1:${port}`,
+      KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+      KAFKA_LOG_DIRS: '/data/logs',
+      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
+      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
+      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
+      KAFKA_MESSAGE_MAX_BYTES: String(16 * 1024 * 1024),
+    },
+  };
+}
+
+function clickhouseFile(port: number): string {
+  // Only HTTP is asked for; the other listeners would meet those of a neighbour.
+  const closed = ['tcp_port', 'mysql_port', 'postgresql_port', 'interserver_http_port'].map((name) => `  <${name} remove="1"/>\n`).join('');
+  return `<clickhouse>\n  <listen_host>127.0.0.1</listen_host>\n  <http_port>${port}</http_port>\n${closed}</clickhouse>\n`;
+}

@@ -1,0 +1,36 @@
+import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import { loadExternal } from './config.ts';
+import type { Home } from './home.ts';
+import type { Part } from './parts/part.ts';
+import { serviceEnv } from './stack.ts';
+import type { StackPlan } from './stack-plan.ts';
+
+const BOUND_MS = 3000;
+
+interface LagQuestion {
+  plan: StackPlan;
+  home: Home;
+  parts: readonly Part[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** Records that each part's group has not read yet, by part. Parts that read nothing are absent; so is everything when Kafka does not answer in time. */
+export async function lagOf({ plan, home, parts, env }: LagQuestion): Promise<Map<string, number>> {
+  const lags = new Map<string, number>();
+  const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
+  const work = withKafkaAdmin(settings, async (admin) => {
+    for (const { name, lag } of parts) {
+      if (lag === undefined) continue;
+      const [ends, committed] = await Promise.all([topicEnds(admin, lag.topic), committedOffsets(admin, lag.group, lag.topic)]);
+      lags.set(
+        name,
+        ends.reduce((sum, { partition, low, high }) => sum + high - Math.max(low, committed.get(partition) ?? low), 0),
+      );
+    }
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, BOUND_MS)));
+  await Promise.race([work.catch(() => undefined), bound]);
+  clearTimeout(timer);
+  return lags;
+}

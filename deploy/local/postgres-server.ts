@@ -1,0 +1,38 @@
+/**
+ * The PostgreSQL of the local stack: PGlite behind a socket. Started as `node deploy/local/postgres-server.ts FOLDER PORT`.
+ * One statement or transaction runs at a time, and all clients share one session (no advisory locks, no session state).
+ */
+import { PGlite } from '@electric-sql/pglite';
+import { createFront } from './postgres/front.ts';
+
+const [folder, port] = process.argv.slice(2);
+if (folder === undefined || port === undefined) throw new Error('usage: node deploy/local/postgres-server.ts FOLDER PORT');
+
+const CLOSE_MS = 8000;
+
+const db = await PGlite.create({ dataDir: folder });
+const server = createFront({
+  engine: db,
+  maxConnections: 200,
+  idleInTransaction: 15_000,
+  onEngineFailure: (error) => {
+    console.error('the engine failed; the supervisor starts it again:', error);
+    process.exit(1);
+  },
+});
+server.on('error', (error) => {
+  console.error(`cannot listen on 127.0.0.1:${port}: ${error.message}`);
+  process.exit(1);
+});
+server.listen(Number(port), '127.0.0.1', () => console.log(`PGlite answers on 127.0.0.1:${port}`));
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    setTimeout(() => process.exit(1), CLOSE_MS).unref();
+    server.close();
+    db.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  });
+}

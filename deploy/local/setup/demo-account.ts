@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { seedDemo, type DemoKeys } from '../../../control-plane/admin/seed-demo.ts';
+import { createLog } from '../../../platform/log.ts';
+import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import { postgresSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
+import { homeOf } from '../home.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
+
+const home = homeOf({ checkout: join(import.meta.dirname, '../../..'), env: process.env });
+const settings = parseSettings(postgresSettings, process.env);
+const database = connectPostgres({
+  url: settings.DATABASE_URL,
+  log: createLog({ part: 'demo-account', level: 'info' }),
+  name: 'ravand-demo',
+  max: 1,
+});
+try {
+  const kept = readJsonFile<DemoKeys>(home.demoFile);
+  const demo = await seedDemo({ database, kept, now: Date.now() });
+  // The database holds hashes only: what is not written down here is lost.
+  if (demo !== kept) writeJsonFile(home.demoFile, demo);
+  console.log(`the demo account is ${demo.account_id}`);
+} finally {
+  await database.end();
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { clickhouseMemory } from './config.ts';
+import { homeOf } from './home.ts';
+import { serviceNames } from './parts/services.ts';
+import { setupSteps } from './parts/steps.ts';
+import { urlOfListener, type StackPlan } from './stack-plan.ts';
+import { partsOf, serviceEnv } from './stack.ts';
+import { stopLevels } from './supervisor/order.ts';
+
+const home = homeOf({ checkout: '/checkout', env: {} });
+const plan: StackPlan = {
+  kafka_brokers: '127.0.0.1:20001',
+  clickhouse_url: 'http://127.0.0.1:20002',
+  clickhouse_database: 'ravand',
+  database_url: 'postgres://postgres@127.0.0.1:20003/postgres',
+  redis_url: 'redis://127.0.0.1:20004',
+  http_addr: 'localhost:8080',
+  public_api_addr: 'localhost:8081',
+  kafka_tls: false,
+  spool_dir: '/spool',
+  admin_ports: Object.fromEntries(serviceNames.map((name, index) => [name, 21_000 + index])),
+  own: { kafka: { port: 20_001, controllerPort: 20_005 }, clickhouse: { port: 20_002 }, postgres: { port: 20_003 }, redis: { port: 20_004 } },
+};
+const elsewhere: StackPlan = {
+  ...plan,
+  kafka_brokers: 'b1.example:9093,b2.example:9093',
+  kafka_tls: true,
+  clickhouse_url: 'https://user:secret@ch.example',
+  database_url: 'postgres://user:secret@[2001:db8::5]/ravand',
+  redis_url: 'rediss://:secret@cache.example:6380/2',
+  own: { kafka: undefined, clickhouse: undefined, postgres: undefined, redis: undefined },
+};
+
+describe('the parts of a stack', () => {
+  it('are those of the plan, in an order that ends with the servers when it stops', () => {
+    const parts = partsOf({ plan, home, checkout: '/checkout' });
+    expect(parts.map((part) => part.name)).toEqual(['kafka', 'clickhouse', 'postgres', 'redis', ...serviceNames]);
+    const levels = stopLevels([...parts, ...setupSteps({ checkout: '/checkout', env: {} })]);
+    expect(levels[0]).toEqual(expect.arrayContaining([...serviceNames]));
+    expect(levels.at(-1)).toEqual(expect.arrayContaining(['kafka', 'clickhouse', 'postgres']));
+  });
+
+  it('show where a server of the user stands, without its password, and never start it', () => {
+    const servers = partsOf({ plan: elsewhere, home, checkout: '/checkout' }).slice(0, 4);
+    expect(servers.map(({ name, address, launch }) => ({ name, address, launch }))).toEqual([
+      { name: 'kafka', address: 'b1.example:9093', launch: undefined },
+      { name: 'clickhouse', address: 'ch.example:443', launch: undefined },
+      { name: 'postgres', address: '[2001:db8::5]:5432', launch: undefined },
+      { name: 'redis', address: 'cache.example:6380', launch: undefined },
+    ]);
+    expect(servers.map(({ readiness }) => readiness)).toEqual([
+      { kind: 'kafka', address: { host: 'b1.example', port: 9093 }, tls: true },
+      { kind: 'http', url: 'https://ch.example/ping' },
+      { kind: 'postgres', address: { host: '2001:db8::5', port: 5432 } },
+      { kind: 'redis', address: { host: 'cache.example', port: 6380 }, tls: true },
+    ]);
+  });
+
+  it('ask for one replica on the own broker only', () => {
+    expect(serviceEnv({ plan, home })).toMatchObject({ KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1' });
+    expect(serviceEnv({ plan: elsewhere, home })).not.toHaveProperty('KAFKA_REPLICATION');
+  });
+});
+
+describe('what the launcher works out', () => {
+  it('keeps ClickHouse to a third of the machine, within bounds, unless told otherwise', () => {
+    const gib = 2 ** 30;
+    expect([1, 6, 64].map((machine) => clickhouseMemory(0, machine * gib) / gib)).toEqual([1, 2, 8]);
+    expect(clickhouseMemory(123, 64 * gib)).toBe(123);
+  });
+
+  it('tells clients an address that they can reach', () => {
+    expect(urlOfListener('0.0.0.0:8080')).toBe('http://localhost:8080');
+    expect(urlOfListener('127.0.0.1:8080')).toBe('http://127.0.0.1:8080');
+  });
+
+  it('keeps the control socket within what a system takes as a path', () => {
+    const deep = homeOf({ checkout: '/checkout', env: { RAVAND_HOME: `/${'very-'.repeat(40)}deep` } });
+    expect(Buffer.byteLength(deep.socket)).toBeLessThan(104);
+    expect(home.socket).toBe('/checkout/.ravand/run/control.sock');
+  });
+});

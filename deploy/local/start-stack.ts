@@ -1,0 +1,81 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as setting from '../../platform/setting-kinds.ts';
+import { defineSettings, parseSettings, SettingsError, type SettingsTable } from '../../platform/settings.ts';
+import { Refusal } from './command.ts';
+import { loadConfig, loadExternal } from './config.ts';
+import { makeHome, type Home } from './home.ts';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { endLeftovers } from './leftovers.ts';
+import { serviceFolders } from './parts/services.ts';
+import { planStack, type KeptPorts } from './stack-plan.ts';
+import { runningSupervisor } from './supervisor/control-client.ts';
+import { holdLaunch, launchSupervisor } from './supervisor/launch.ts';
+
+interface Starting {
+  home: Home;
+  checkout: string;
+  env: NodeJS.ProcessEnv;
+  say: (line: string) => void;
+}
+
+const listeners = defineSettings({
+  HTTP_ADDR: setting.address({ default: undefined, doc: '' }),
+  PUBLIC_API_ADDR: setting.address({ default: undefined, doc: '' }),
+  SPOOL_DIR: setting.text({ default: '', doc: '' }),
+});
+
+/** Starts the supervisor of a home unless one runs; answers which of the two it was. Throws Refusal or SettingsError when the start cannot even begin. */
+export async function startStack({ home, checkout, env, say }: Starting): Promise<'started' | 'running'> {
+  if (runningSupervisor(home)) return 'running';
+  await checkSettings(checkout, env);
+  makeHome(home);
+  const letGo = holdLaunch(home);
+  try {
+    if (runningSupervisor(home)) return 'running';
+    const left = await endLeftovers(home);
+    if (left.length > 0) say(`the supervisor of the last start had died; ended what it left running: ${left.join(', ')}`);
+    rmSync(home.readyFile, { force: true });
+    const external = loadExternal(env);
+    const given = parseSettings(listeners, env);
+    const { plan, ports } = await planStack({
+      env,
+      kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
+      httpAddr: given.HTTP_ADDR,
+      publicApiAddr: given.PUBLIC_API_ADDR,
+      clickhouseDatabase: external.CLICKHOUSE_DATABASE,
+      kafkaTls: external.KAFKA_TLS,
+      spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
+    });
+    writeJsonFile(home.planFile, plan);
+    writeJsonFile(home.portsFile, { ...readJsonFile<KeptPorts>(home.portsFile), ...ports });
+    await launchSupervisor({ home, checkout, env });
+    return 'started';
+  } finally {
+    letGo();
+  }
+}
+
+/** Reads every setting of every part, so that a value that cannot be read stops the start here, with all problems together. */
+async function checkSettings(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const problems = new Set<string>();
+  const check = (read: () => unknown) => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      for (const problem of error.problems) problems.add(problem);
+    }
+  };
+  check(() => loadConfig(env));
+  check(() => loadExternal(env));
+  check(() => parseSettings(listeners, env));
+  for (const folder of serviceFolders) {
+    const path = join(checkout, folder, 'config.ts');
+    if (!existsSync(path)) throw new Refusal(`${folder}/config.ts is missing: get the whole checkout`);
+    const { settings } = (await import(pathToFileURL(path).href)) as { settings: SettingsTable };
+    check(() => parseSettings(settings, env));
+  }
+  if (problems.size > 0) throw new SettingsError([...problems]);
+}

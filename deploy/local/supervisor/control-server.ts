@@ -1,0 +1,47 @@
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { ControlReply, ControlRequest } from './protocol.ts';
+
+export type Reply = (message: ControlReply) => void;
+
+interface Exchange {
+  reply: Reply;
+  /** Called when the other side went away. */
+  onClose: (listener: () => void) => void;
+}
+
+/** Listens on the control socket; each connection is one request and its replies. Only the owner of the folder can reach it. */
+export async function listenForControl(path: string, serve: (request: ControlRequest, exchange: Exchange) => Promise<void>): Promise<Server> {
+  rmSync(path, { force: true });
+  const server = createServer((socket) => accept(socket, serve));
+  const umask = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    process.umask(umask);
+  }
+  return server;
+}
+
+function accept(socket: Socket, serve: (request: ControlRequest, exchange: Exchange) => Promise<void>): void {
+  const reply: Reply = (message) => {
+    if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
+  };
+  socket.on('error', () => socket.destroy());
+  createInterface({ input: socket }).once('line', (line) => {
+    let request: ControlRequest;
+    try {
+      request = JSON.parse(line) as ControlRequest;
+    } catch {
+      socket.destroy();
+      return;
+    }
+    serve(request, { reply, onClose: (listener) => socket.on('close', listener) })
+      .catch((error: unknown) => reply({ event: 'end', error: error instanceof Error ? error.message : String(error) }))
+      .finally(() => socket.end());
+  });
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '../command.ts';
+import type { Home } from '../home.ts';
+import { readJsonFile } from '../json-file.ts';
+import { identify, isAlive, type ProcessIdentity } from '../process-identity.ts';
+import { lastLines, logFile, openLog } from './log-file.ts';
+
+const APPEAR_MS = 20_000;
+const LOOK_MS = 30;
+
+interface Launching {
+  home: Home;
+  checkout: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** Starts the supervisor in a session of its own (Ctrl-C at the terminal does not reach it) and returns when it listens. */
+export async function launchSupervisor({ home, checkout, env }: Launching): Promise<void> {
+  const log = openLog(home.logs, 'supervisor');
+  const child = spawn(process.execPath, [join(checkout, 'deploy/local/supervisor/main.ts')], {
+    cwd: checkout,
+    env: { ...env, RAVAND_HOME: home.dir },
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const over = new AbortController();
+  child.on('error', () => over.abort());
+  child.on('exit', () => over.abort());
+  child.unref();
+  const end = Date.now() + APPEAR_MS;
+  while (readJsonFile<ProcessIdentity>(home.supervisorFile)?.pid !== child.pid) {
+    if (over.signal.aborted || Date.now() > end) {
+      const lines = lastLines(logFile(home.logs, 'supervisor'), 15).join('\n');
+      throw new Refusal(`the supervisor did not start:\n${lines}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Keeps two `up` of one home apart while the first one launches. Answers how to let go. */
+export function holdLaunch(home: Home): () => void {
+  const path = join(home.run, 'launching.json');
+  const self = identify(process.pid);
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      const file = openSync(path, 'wx', 0o600);
+      writeSync(file, JSON.stringify(self));
+      closeSync(file);
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (isAlive(readJsonFile<ProcessIdentity>(path))) break;
+      rmSync(path, { force: true });
+    }
+  }
+  throw new Refusal(`another ./ravand up is starting the stack in ${home.dir}: wait for it`);
+}

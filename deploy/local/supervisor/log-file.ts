@@ -1,0 +1,55 @@
+import { appendFileSync, closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A log may grow to this before it is moved to PART.log.1, which replaces the one before: a part never takes more than about twice this. */
+const MAX_BYTES = 32 * 2 ** 20;
+const TAIL_BYTES = 256 * 1024;
+
+export function logFile(logs: string, part: string): string {
+  return join(logs, `${part}.log`);
+}
+
+/** Opens a log for a child's output. Appending: after a rotation the child goes on at the new beginning. */
+export function openLog(logs: string, part: string): number {
+  return openSync(logFile(logs, part), 'a', 0o600);
+}
+
+export function note(logs: string, part: string, text: string): void {
+  appendFileSync(logFile(logs, part), `--- ${new Date().toISOString()} ravand: ${text}\n`, { mode: 0o600 });
+}
+
+/** The child keeps its file open, so the content is copied aside and the file cut; lines written between the two are lost. */
+export function rotateIfLarge(logs: string, part: string, maxBytes = MAX_BYTES): boolean {
+  const path = logFile(logs, part);
+  if (sizeOf(path) <= maxBytes) return false;
+  copyFileSync(path, `${path}.1`);
+  truncateSync(path);
+  return true;
+}
+
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The last lines of a file, from its last 256 KiB. */
+export function lastLines(path: string, count: number): string[] {
+  const size = sizeOf(path);
+  if (size === 0) return [];
+  const from = Math.max(0, size - TAIL_BYTES);
+  const lines = readFrom(path, from, size - from)
+    .toString('utf8')
+    .split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines.slice(-count);
+}
+
+/** Up to `length` bytes from an offset. */
+export function readFrom(path: string, offset: number, length: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(length);
+    return buffer.subarray(0, readSync(file, buffer, 0, length, offset));
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,83 @@
+import { get } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Address } from '../../../platform/setting-kinds.ts';
+import type { Readiness } from '../parts/part.ts';
+
+/** Asks a part for a sign of life that only its own work can give (a hung process still has an open port). Never rejects, and answers within `timeout` ms. */
+export async function probe(readiness: Readiness, timeout: number): Promise<boolean> {
+  switch (readiness.kind) {
+    case 'http':
+      return await probeHttp(readiness.url, timeout);
+    case 'kafka':
+      // Behind TLS an accepted handshake has to do.
+      if (readiness.tls) return await exchange({ address: readiness.address, tls: true, timeout });
+      return await exchange({ address: readiness.address, tls: false, timeout, say: API_VERSIONS, accept: isApiVersions });
+    case 'postgres':
+      return await exchange({
+        address: readiness.address,
+        tls: false,
+        timeout,
+        say: SSL_REQUEST,
+        accept: (answer) => /^[SN]/.test(answer.toString('latin1')),
+      });
+    case 'redis':
+      return await exchange({ ...readiness, timeout, say: Buffer.from('PING\r\n'), accept: isPong });
+  }
+}
+
+/** ApiVersions v0 without a client id, correlation 7: the one request that every broker answers before anything else. */
+const API_VERSIONS = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]);
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+function isApiVersions(answer: Buffer): boolean {
+  return answer.length >= 10 && answer.readInt32BE(4) === 7 && answer.readInt16BE(8) === 0;
+}
+
+/** A server that wants a password answers too; one that still loads its data does not count as up. */
+function isPong(answer: Buffer): boolean {
+  return /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1'));
+}
+
+async function probeHttp(url: string, timeout: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const target = new URL(url);
+    const request = (target.protocol === 'https:' ? getSecure : get)(target, { agent: false, signal: AbortSignal.timeout(timeout) }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('error', () => resolve(false));
+  });
+}
+
+interface Exchange {
+  address: Address;
+  tls: boolean;
+  timeout: number;
+  say?: Buffer;
+  accept?: (answer: Buffer) => boolean;
+}
+
+async function exchange({ address, tls, timeout, say, accept }: Exchange): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const end = (up: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(up);
+    };
+    const opened = () => (say ? void socket.write(say) : end(true));
+    const socket: Socket = tls
+      ? connectTls({ host: address.host, port: address.port, servername: address.host }, opened)
+      : connect({ host: address.host, port: address.port }, opened);
+    const timer = setTimeout(() => end(false), timeout);
+    let answer = Buffer.alloc(0);
+    socket.on('data', (data: Buffer) => {
+      answer = Buffer.concat([answer, data]);
+      if (accept?.(answer) === true) end(true);
+      else if (answer.length > 4096) end(false);
+    });
+    socket.on('error', () => end(false));
+    socket.on('close', () => end(false));
+  });
+}

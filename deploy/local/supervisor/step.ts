@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import type { Step } from '../parts/part.ts';
+import { note, openLog } from './log-file.ts';
+
+/** All steps write into one log. */
+export const STEP_LOG = 'setup';
+const ATTEMPTS = 3;
+const PAUSE_MS = 1000;
+
+interface Options {
+  step: Step;
+  logs: string;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  signal: AbortSignal;
+}
+
+/** Runs a step to its end, some times over when it fails: a server that has just begun may refuse for a moment. Rejects with the last reason. */
+export async function runStep(options: Options): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await runOnce(options);
+      return;
+    } catch (error) {
+      note(options.logs, STEP_LOG, `${options.step.name}: attempt ${attempt} of ${ATTEMPTS} failed: ${(error as Error).message}`);
+      if (attempt >= ATTEMPTS || options.signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+async function runOnce({ step, logs, env, cwd, signal }: Options): Promise<void> {
+  note(logs, STEP_LOG, `${step.name}: ${step.title}`);
+  const log = openLog(logs, STEP_LOG);
+  const child = spawn(step.launch.command, step.launch.args, {
+    cwd,
+    env: { ...env, ...step.launch.env },
+    stdio: ['ignore', log, log],
+    signal,
+    timeout: step.timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  closeSync(log);
+  await new Promise<void>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, killed) => {
+      if (code === 0) resolve();
+      else reject(new Error(killed === null ? `exit code ${code ?? 'unknown'}` : `ended by ${killed} (it may take ${step.timeoutMs / 1000} s)`));
+    });
+  });
+}

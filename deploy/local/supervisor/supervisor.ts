@@ -1,0 +1,238 @@
+import { rmSync } from 'node:fs';
+import type { Home } from '../home.ts';
+import { writeJsonFile } from '../json-file.ts';
+import type { Part, Step } from '../parts/part.ts';
+import { identify, type ProcessIdentity } from '../process-identity.ts';
+import { describeChange, describeState } from './describe.ts';
+import { lastLines, logFile } from './log-file.ts';
+import { startable, stopLevels } from './order.ts';
+import { createPartRunner, type PartRunner, type PartView } from './part-runner.ts';
+import type { PartStatus, StackEvent } from './protocol.ts';
+import { runStep, STEP_LOG } from './step.ts';
+
+/** So many deaths without ever having been up mean that trying again is no use. */
+const HOPELESS = 3;
+const KEPT_EVENTS = 200;
+const FAILURE_LINES = 25;
+/** Beyond a part's own bound for stopping, ms. */
+const STOP_SLACK_MS = 5000;
+
+export interface Supervisor {
+  /** Starts everything in order. Resolves when all is ready; rejects with StartFailed. */
+  bringUp(): Promise<void>;
+  bringDown(): Promise<void>;
+  status(): Promise<PartStatus[]>;
+  /** Resolves with a sentence when the part is up; rejects when it does not come up in time. */
+  startPart(name: string): Promise<string>;
+  stopPart(name: string): Promise<string>;
+  tell(event: StackEvent): void;
+  /** Tells all events, those before first; answers how to stop listening. */
+  watch(listener: (event: StackEvent) => void): () => void;
+}
+
+export class StartFailed extends Error {
+  readonly lines: string[];
+  constructor(message: string, lines: string[]) {
+    super(message);
+    this.lines = lines;
+  }
+}
+
+interface Options {
+  home: Home;
+  parts: readonly Part[];
+  steps: readonly Step[];
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Called when everything is ready, before anybody is told. */
+  onReady: () => void;
+}
+
+export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Options): Supervisor {
+  const events: StackEvent[] = [];
+  const listeners = new Set<(event: StackEvent) => void>();
+  const changed = new Set<() => void>();
+  const aborting = new AbortController();
+  const nodes = [...parts, ...steps];
+
+  const tell = (event: StackEvent) => {
+    events.push(event);
+    if (events.length > KEPT_EVENTS) events.shift();
+    console.log(`${new Date().toISOString()} ${'text' in event ? event.text : event.event}`);
+    for (const listener of listeners) listener(event);
+  };
+
+  const runners = new Map<string, PartRunner>();
+  const record = () => {
+    const processes: Record<string, ProcessIdentity> = {};
+    for (const [name, runner] of runners) {
+      const { pid } = runner.view();
+      const identity = pid === undefined ? undefined : identify(pid);
+      if (identity) processes[name] = identity;
+    }
+    writeJsonFile(home.processesFile, processes);
+  };
+  for (const part of parts) {
+    const onChange = (view: PartView, before: PartView['state']) => {
+      if (
+        'pid' in before.now !== 'pid' in view.state.now ||
+        ('pid' in view.state.now && 'pid' in before.now && view.state.now.pid !== before.now.pid)
+      )
+        record();
+      const text = describeChange(view, before);
+      if (text !== undefined) tell({ event: 'progress', text });
+      for (const listener of [...changed]) listener();
+    };
+    runners.set(part.name, createPartRunner({ part, logs: home.logs, env, cwd, onChange }));
+  }
+
+  const runnerOf = (name: string): PartRunner => {
+    const runner = runners.get(name);
+    if (runner === undefined) throw new Error(`there is no part ${JSON.stringify(name)}; the parts are ${[...runners.keys()].join(', ')}`);
+    return runner;
+  };
+
+  /** Waits until a condition over the parts holds; it is looked at after each change. */
+  const until = async (condition: () => boolean, ms: number): Promise<boolean> => {
+    if (condition()) return true;
+    return await new Promise((resolve) => {
+      const end = (held: boolean) => {
+        clearTimeout(timer);
+        changed.delete(look);
+        resolve(held);
+      };
+      const look = () => {
+        if (condition()) end(true);
+      };
+      const timer = setTimeout(() => end(condition()), ms);
+      changed.add(look);
+    });
+  };
+
+  const isUp = (runner: PartRunner) => runner.view().answers;
+
+  const awaitUp = async (runner: PartRunner): Promise<void> => {
+    const { name, launch, startMs } = runner.part;
+    const hopeless = () => runner.view().state.failures >= HOPELESS;
+    const stopped = () => launch !== undefined && !runner.view().state.wanted;
+    await until(() => isUp(runner) || hopeless() || stopped(), startMs);
+    if (isUp(runner)) return;
+    if (launch === undefined)
+      throw new StartFailed(
+        `${name} at ${runner.part.address} does not answer: start it, or correct or unset ${runner.part.setting ?? 'its setting'}`,
+        [],
+      );
+    if (stopped()) throw new StartFailed(`${name} was stopped while it started`, []);
+    const why = hopeless()
+      ? `died ${HOPELESS} times while it started (${runner.view().state.lastExit ?? ''})`
+      : `did not answer within ${startMs / 1000} s`;
+    throw new StartFailed(`${name} ${why}; its log: ./ravand logs ${name}`, lastLines(logFile(home.logs, name), FAILURE_LINES));
+  };
+
+  const beginPart = async (runner: PartRunner): Promise<void> => {
+    await runner.part.launch?.prepare?.();
+    runner.order('start-ordered');
+    await awaitUp(runner);
+  };
+
+  const beginStep = async (step: Step): Promise<void> => {
+    const began = Date.now();
+    try {
+      await runStep({ step, logs: home.logs, env, cwd, signal: aborting.signal });
+    } catch (error) {
+      const message = `${step.title} failed (${(error as Error).message}); its log: ./ravand logs ${STEP_LOG}`;
+      throw new StartFailed(message, lastLines(logFile(home.logs, STEP_LOG), FAILURE_LINES));
+    }
+    tell({ event: 'progress', text: `${step.title}: done (${seconds(Date.now() - began)})` });
+  };
+
+  const bringUp = async (): Promise<void> => {
+    const begun = new Set<string>();
+    const done = new Set<string>();
+    const advance = async (): Promise<void> => {
+      const names = startable(nodes, begun, done);
+      for (const name of names) begun.add(name);
+      await Promise.all(
+        names.map(async (name) => {
+          const step = steps.find((one) => one.name === name);
+          await (step ? beginStep(step) : beginPart(runnerOf(name)));
+          if (aborting.signal.aborted) throw new StartFailed('the start was broken off', []);
+          done.add(name);
+          await advance();
+        }),
+      );
+    };
+    await advance();
+    onReady();
+    tell({ event: 'ready' });
+  };
+
+  const stopRunner = async (runner: PartRunner): Promise<void> => {
+    runner.order('stop-ordered');
+    const out = await until(() => runner.view().state.now.phase === 'out', runner.part.stopMs + STOP_SLACK_MS);
+    if (!out) throw new Error(`${runner.part.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`);
+  };
+
+  const bringDown = async (): Promise<void> => {
+    aborting.abort();
+    rmSync(home.readyFile, { force: true });
+    for (const level of stopLevels(nodes)) {
+      const own = level.map((name) => runners.get(name)).filter((runner) => runner?.part.launch !== undefined);
+      await Promise.allSettled(own.map(async (runner) => runner && (await stopRunner(runner))));
+    }
+    for (const runner of runners.values()) runner.dispose();
+    tell({ event: 'down' });
+  };
+
+  const ownRunner = (name: string): PartRunner => {
+    const runner = runnerOf(name);
+    if (runner.part.launch === undefined) {
+      throw new Error(`${name} at ${runner.part.address} is a server of your own, which this stack neither starts nor stops`);
+    }
+    return runner;
+  };
+
+  return {
+    bringUp,
+    bringDown,
+    status: async () => {
+      await Promise.all([...runners.values()].map(async (runner) => await runner.check()));
+      return [...runners.values()].map((runner) => statusOf(runner));
+    },
+    startPart: async (name) => {
+      const runner = ownRunner(name);
+      if (isUp(runner) && (await runner.check())) return `${name} is up already (pid ${runner.view().pid ?? 'unknown'})`;
+      await beginPart(runner);
+      return `${name} is up (pid ${runner.view().pid ?? 'unknown'})`;
+    },
+    stopPart: async (name) => {
+      const runner = ownRunner(name);
+      if (runner.view().state.now.phase === 'out') return `${name} is stopped already`;
+      await stopRunner(runner);
+      return `${name} is stopped and stays out until ./ravand start ${name}`;
+    },
+    tell,
+    watch: (listener) => {
+      for (const event of events) listener(event);
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function statusOf(runner: PartRunner): PartStatus {
+  const view = runner.view();
+  return {
+    name: view.name,
+    pid: view.pid ?? null,
+    up: view.answers,
+    address: runner.part.address,
+    admin_url: runner.part.adminUrl ?? null,
+    restarts: view.state.restarts,
+    state: runner.part.launch === undefined ? 'external' : describeState(view),
+  };
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

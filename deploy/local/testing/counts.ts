@@ -1,0 +1,38 @@
+/** What one run of tests came to. */
+export interface Counts {
+  passed: number;
+  failed: number;
+}
+
+/** The part of vitest's JSON report that is read. */
+export interface VitestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  testResults: readonly { name: string; status: string; message: string; assertionResults: readonly { status: string }[] }[];
+}
+
+export const NONE: Counts = { passed: 0, failed: 0 };
+
+export function add(a: Counts, b: Counts): Counts {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed };
+}
+
+/**
+ * Counts a run of vitest. A file that could not be loaded counts as one failure; so does a run that ended badly although every test of it passed (a crash,
+ * an error outside of any test), one that left no report, and one without any test: green must mean that something was tested.
+ */
+export function countRun({ report, exitCode }: { report: VitestReport | undefined; exitCode: number | null }): Counts {
+  if (report === undefined) return { passed: 0, failed: 1 };
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((one) => one.status === 'failed'),
+  ).length;
+  const passed = report.numPassedTests;
+  const failed = report.numFailedTests + brokenFiles;
+  const unexplained = failed === 0 && (exitCode !== 0 || passed === 0);
+  return { passed, failed: unexplained ? 1 : failed };
+}
+
+/** The plain last line of `./ravand test`. */
+export function lastLine({ passed, failed }: Counts): string {
+  return `${passed} passed, ${failed} failed`;
+}

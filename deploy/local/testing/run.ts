@@ -1,0 +1,62 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonFile } from '../json-file.ts';
+import { complain } from '../terminal.ts';
+import { countRun, type Counts, type VitestReport } from './counts.ts';
+
+export const KINDS = ['unit', 'contract', 'integration', 'guarantees'] as const;
+export type Kind = (typeof KINDS)[number];
+
+interface Run {
+  checkout: string;
+  env: NodeJS.ProcessEnv;
+  /** Aborted by Ctrl-C: the running tool gets SIGTERM. */
+  signal: AbortSignal;
+}
+
+/** Runs the tests of one kind; their output streams through. */
+export async function runKind(kind: Kind, { checkout, env, signal }: Run): Promise<Counts> {
+  const folder = join(checkout, '.ravand/cache/test');
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${kind}-${process.pid}.json`);
+  rmSync(file, { force: true });
+  const vitest = join(checkout, 'node_modules/vitest/vitest.mjs');
+  const args = [vitest, 'run', '--project', kind, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const exitCode = await runTool({ command: process.execPath, args, checkout, env, signal });
+  const counts = countRun({ report: readJsonFile<VitestReport>(file), exitCode });
+  rmSync(file, { force: true });
+  if (counts.passed === 0) complain(`no test of kind ${kind} passed: that counts as a failure`);
+  return counts;
+}
+
+/** Types, lint and formatting: each counts as one test. */
+export async function runChecks(run: Run): Promise<Counts> {
+  const counts = { passed: 0, failed: 0 };
+  for (const script of ['typecheck', 'lint', 'format']) {
+    const exitCode = await runTool({ command: 'npm', args: ['run', '--silent', script], ...run });
+    console.log(`${exitCode === 0 ? 'passed' : 'FAILED'}: npm run ${script}`);
+    if (exitCode === 0) counts.passed++;
+    else counts.failed++;
+    if (run.signal.aborted) break;
+  }
+  return counts;
+}
+
+async function runTool({ command, args, checkout, env, signal }: Run & { command: string; args: string[] }): Promise<number | null> {
+  if (signal.aborted) return null;
+  // Some tools colour whatever a CI system shows them: a log file is no terminal.
+  const plain = process.stdout.isTTY || env['FORCE_COLOR'] !== undefined ? {} : { NO_COLOR: '1' };
+  const child: ChildProcess = spawn(command, args, { cwd: checkout, env: { ...env, ...plain }, stdio: ['ignore', 'inherit', 'inherit'] });
+  const stop = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  const exitCode = await new Promise<number | null>((resolve) => {
+    child.on('error', (error) => {
+      complain(`${command}: ${error.message}`);
+      resolve(null);
+    });
+    child.on('exit', (code) => resolve(code));
+  });
+  signal.removeEventListener('abort', stop);
+  return exitCode;
+}
