@@ -1,7 +1,7 @@
 import type avsc from 'avsc';
 import { fingerprint } from './fingerprint.ts';
 import { loadSchemas, type LoadedSchema } from './load.ts';
-import type { DeadLetter, EventRow, IngestOutcome, NormalisedRun, RawRecord, VerdictRecord } from './records.ts';
+import type { DeadLetter, EventRow, IdentityCommand, IngestOutcome, NormalisedRun, RawRecord, VerdictRecord } from './records.ts';
 
 /** Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12 specification, "Single-object encoding"). */
 export const HEADER_BYTES = 10;
@@ -78,7 +78,7 @@ function codecOf<T>(subject: string): Codec<T> {
         header.copy(scratch);
         end = newest.type.encode(record, scratch, HEADER_BYTES);
       }
-      const bytes = Buffer.allocUnsafeSlow(end);
+      const bytes = Buffer.allocUnsafe(end);
       scratch.copy(bytes, 0, 0, end);
       if (scratch.length > MAX_SCRATCH) scratch = Buffer.allocUnsafe(64 * 1024);
       return bytes;
@@ -105,3 +105,4 @@ export const normalisedRunCodec = codecOf<NormalisedRun>('normalised-run');
 export const deadLetterCodec = codecOf<DeadLetter>('dead-letter');
 export const ingestOutcomeCodec = codecOf<IngestOutcome>('ingest-outcome');
 export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');
+export const identityCommandCodec = codecOf<IdentityCommand>('identity-command');

@@ -174,3 +174,12 @@ export interface VerdictRecord {
   partition: number;
   verdicts: Verdict[];
 }
+
+/** identity-command.v1 */
+export interface IdentityCommand {
+  account_id: number;
+  command: string;
+  previous_id: string;
+  until: number;
+  requested_at: number;
+}

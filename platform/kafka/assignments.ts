@@ -6,7 +6,7 @@ import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
 /** Bound of a rebalance for running takes unless told otherwise, ms. */
-const DRAIN = 5000;
+const DRAIN = 4000;
 
 /** The partitions that this process works on, each with a worker of its own. */
 export class Assignments {
@@ -16,6 +16,7 @@ export class Assignments {
   readonly #read = new Set<number>();
   readonly #committer: OffsetCommitter;
   readonly #metrics: ConsumerMetrics;
+  #leaving = false;
   client: ConsumerClient | undefined;
 
   constructor(options: PartitionConsumerOptions) {
@@ -44,6 +45,7 @@ export class Assignments {
   assign(partitions: readonly number[]): void {
     const { log, topic } = this.#options;
     this.#connected().acceptAssignment();
+    if (this.#leaving) return;
     if (partitions.length > 0) log.info({ topic, partitions }, 'partitions assigned');
     for (const partition of partitions) this.#workers.set(partition, this.#worker(partition));
   }
@@ -60,8 +62,9 @@ export class Assignments {
     this.#connected().unassign(partitions.filter((partition) => this.#read.delete(partition)));
   }
 
-  /** Lets running takes end (bounded) and sends what is to be committed. */
+  /** Takes nothing new, lets running takes end (bounded) and sends what is to be committed. */
   async drain(): Promise<void> {
+    this.#leaving = true;
     await Promise.all(this.partitions().map((partition) => this.#drain(partition)));
     await this.#committer.flush(2000);
     this.#committer.close();

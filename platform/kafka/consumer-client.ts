@@ -57,8 +57,6 @@ export interface ConsumerClientOptions {
   onAssign(partitions: number[]): void;
   onRevoke(partitions: number[]): void;
   onCommit(error: KafkaTrouble | undefined): void;
-  /** No broker could be reached; the client goes on trying. */
-  onBrokersDown(): void;
 }
 
 /** Connects, with backoff for as long as no broker answers. Rejects only when `signal` aborts. */
@@ -70,7 +68,10 @@ export async function connectConsumer(options: ConsumerClientOptions, signal: Ab
     } catch (error) {
       if (attempt === 0) {
         const brokers = options.settings.KAFKA_BROKERS.join(',');
-        options.log.warn({ err: error, code: 'kafka_unreachable' }, `no Kafka at ${brokers} (KAFKA_BROKERS); trying again with backoff`);
+        options.log.warn(
+          { code: 'kafka_unreachable' },
+          `no Kafka at ${brokers} (KAFKA_BROKERS): ${(error as Error).message}; trying again with backoff`,
+        );
       }
       await delay(100 + backoffDelay({ base: 200, cap: 2000, attempt, random: Math.random() }), signal);
     }
@@ -91,10 +92,7 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
     },
     { 'auto.offset.reset': 'earliest' },
   );
-  consumer.on('event.error', (error) => {
-    log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message);
-    if (error.code === kafka.CODES.ERRORS.ERR__ALL_BROKERS_DOWN) options.onBrokersDown();
-  });
+  consumer.on('event.error', (error) => log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message));
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
       if (error) reject(new KafkaTrouble(error));

@@ -98,7 +98,6 @@ export function startPartitionConsumer(options: PartitionConsumerOptions): Promi
         onAssign: (partitions) => inTurn(() => assignments.assign(partitions)),
         onRevoke: (partitions) => inTurn(() => assignments.revoke(partitions)),
         onCommit: (error) => assignments.committed(error),
-        onBrokersDown: () => reader?.brokersDown(),
       },
       closing.signal,
     );
@@ -120,8 +119,9 @@ export function startPartitionConsumer(options: PartitionConsumerOptions): Promi
     lag: () => assignments.lag(),
     connected: () => reader?.healthy ?? false,
     async close() {
-      closing.abort(new Error('closing'));
+      // Reading goes on until the last commits are answered: their outcomes come with it.
       await assignments.drain();
+      closing.abort(new Error('closing'));
       await withDeadline({ ms: 6000, waitingFor: 'the consume loop' }, running);
       await assignments.client?.close(5000);
     },

@@ -16,15 +16,19 @@ interface ReaderOptions {
 const IDLE = 100;
 const MOST_RECORDS = 2000;
 const MOST_BYTES = 8 * 1024 * 1024;
+/** When nothing came for this long a broker is asked whether it is there, ms. */
+const QUIET = 3000;
 
 /**
  * Reads until closed. An idle topic is watched for one message; once it comes, all that the client has at hand follows without waiting:
  * a single event is handed over at once, a stream in large pieces. Trouble with Kafka is waited out; only what is fatal rejects.
+ * Reading never stops while Kafka is away: rebalances and outcomes of commits come with it.
  */
 export class LogReader {
   readonly #options: ReaderOptions;
   #average = 1024;
   #down = false;
+  #lastSign = performance.now();
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -34,30 +38,26 @@ export class LogReader {
     return !this.#down;
   }
 
-  /** The client says so; from now on a broker is asked until it answers. */
-  brokersDown(): void {
-    if (!this.#down) this.#options.log.warn({ code: 'kafka_unreachable' }, 'no Kafka broker can be reached; reading goes on as soon as one answers');
-    this.#down = true;
-  }
-
   async run(): Promise<void> {
+    const watching = this.#watch();
     const { closing, client } = this.#options;
     while (!closing.aborted) {
       try {
-        if (this.#down) await this.#recover(client);
         if ((await this.#readOnce(client)) > 0) await delay(this.#gather(), closing).catch(() => undefined);
       } catch (error) {
         if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
-        this.#report(error);
+        this.#setDown(error.message);
         await delay(200 + Math.random() * 300, closing).catch(() => undefined);
       }
     }
+    await watching;
   }
 
   async #readOnce(client: ConsumerClient): Promise<number> {
     let read = 0;
     let messages = await client.consume(1, IDLE);
     while (messages.length > 0) {
+      this.#lastSign = performance.now();
       read += messages.length;
       this.#average = 0.9 * this.#average + 0.1 * mean(messages);
       this.#options.deliver(messages);
@@ -67,20 +67,31 @@ export class LogReader {
     return read;
   }
 
-  async #recover(client: ConsumerClient): Promise<void> {
-    await client.probe();
-    this.#down = false;
-    this.#options.log.info('Kafka is reachable again');
+  /** The client itself says nothing when its brokers are gone. */
+  async #watch(): Promise<void> {
+    const { closing, client, log } = this.#options;
+    while (!closing.aborted) {
+      await delay(QUIET / 3, closing).catch(() => undefined);
+      if (!this.#down && performance.now() - this.#lastSign < QUIET) continue;
+      try {
+        await client.probe();
+        this.#lastSign = performance.now();
+        if (this.#down) log.info('Kafka is reachable again');
+        this.#down = false;
+      } catch (error) {
+        this.#setDown(error instanceof Error ? error.message : String(error));
+      }
+    }
   }
 
-  #report(error: KafkaTrouble): void {
-    if (!this.#down) this.#options.log.warn({ code: 'kafka_trouble', kafka_code: error.kafkaCode }, `Kafka: ${error.message}; trying again`);
+  #setDown(message: string): void {
+    if (!this.#down) this.#options.log.warn({ code: 'kafka_unreachable' }, `Kafka: ${message}; reading goes on as soon as it answers`);
     this.#down = true;
   }
 
   /** A short pause after a burst, so that a stream of single messages does not cost one round of the thread pool each. */
   #gather(): number {
-    return Math.max(1, Math.min(5, this.#options.linger / 10));
+    return Math.max(1, Math.min(10, this.#options.linger / 2));
   }
 }
 

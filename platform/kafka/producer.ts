@@ -120,7 +120,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       }),
     partitions: (topic, ms) =>
       new Promise((resolve, reject) => {
-        producer.getMetadata({ topic, timeout: ms }, (error: kafka.LibrdKafkaError | null, metadata) => {
+        producer.getMetadata({ topic, timeout: ms }, (error: kafka.LibrdKafkaError | null, metadata: kafka.Metadata | undefined) => {
           const count = metadata?.topics.find((one) => one.name === topic)?.partitions.length ?? 0;
           if (error) reject(new PublishFailed(error.message, error.code));
           else if (count === 0) reject(new PublishFailed(`the topic ${topic} does not exist: run ./ravand up, or create the topics`, UNKNOWN_TOPIC));

@@ -12,7 +12,9 @@ const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafk
 let producer: LogProducer;
 
 beforeAll(async () => {
-  await withKafkaAdmin(settings, (admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }], waitForLeaders: true }));
+  await withKafkaAdmin(settings, (admin) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }], waitForLeaders: true }),
+  );
   producer = await connectProducer({
     settings,
     log: createLog({ part: 'test', level: 'error' }),

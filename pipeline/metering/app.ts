@@ -1,0 +1,110 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Admin } from 'kafkajs';
+import { Gauge, type Registry } from 'prom-client';
+import type { AdminPage } from '../../platform/admin-server.ts';
+import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { readBooks } from './balance.ts';
+import { compareBooks } from './compare.ts';
+import type { MeteringConfig } from './config.ts';
+import { READER } from './ledger.ts';
+import { lookAtLog } from './look.ts';
+import { everyInterval } from './loop.ts';
+import { announce, meterProfiles } from './meters.ts';
+import { monthNameOf, monthOf } from './month.ts';
+import { evolve, UNKNOWN } from './settled.ts';
+import { COUNTERS, startCounting } from './tasks.ts';
+
+interface Parts {
+  config: MeteringConfig;
+  log: Log;
+  database: Database;
+  warehouse: ClickHouseClient;
+  /** A connected admin, made anew after a failure. */
+  admin: () => Promise<Admin>;
+  registry: Registry;
+  signal: AbortSignal;
+  crash: (error: unknown) => void;
+}
+
+export interface Metering {
+  notReady: () => string[];
+  pages: Record<string, AdminPage>;
+  close(): Promise<void>;
+}
+
+/** Most minutes that are compared at a turn. */
+const COMPARED_AT_ONCE = 5000;
+
+/** Counts the books and the meters from the logs, and compares the books with what is stored. */
+export async function startMetering(parts: Parts): Promise<Metering> {
+  const { config, log, database, warehouse, registry, signal } = parts;
+  const gap = new Gauge({
+    name: 'ravand_books_gap',
+    help: 'Published events that went through both hops and are neither stored nor dead (negative: stored too often). Must be 0.',
+    registers: [registry],
+  });
+  const inFlight = new Gauge({ name: 'ravand_books_in_flight', help: 'Published events that are not stored yet.', registers: [registry] });
+  const settledSeconds = new Gauge({
+    name: 'ravand_settled_until_seconds',
+    help: 'Everything appended before this time is stored or dead (Unix time).',
+    registers: [registry],
+  });
+
+  const consumers: PartitionConsumer[] = await Promise.all(
+    Object.keys(COUNTERS).map((topic) =>
+      startPartitionConsumer({
+        settings: config,
+        log,
+        groupId: `${READER}.${topic}`,
+        clientId: `ravand-${READER}`,
+        instanceId: config.KAFKA_INSTANCE_ID,
+        topic,
+        batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 500 },
+        assigned: (partition, _committed, fenced) =>
+          startCounting({ database, log, topic, partition, monthOf: monthNameOf, signal: AbortSignal.any([signal, fenced]) }),
+        crash: parts.crash,
+        registry,
+      }),
+    ),
+  );
+
+  let settled = UNKNOWN;
+  const upkeep = (name: string, ms: number, work: () => Promise<void>) => everyInterval({ name, ms, log, signal }, work);
+  const loops = [
+    upkeep('settled', 1000, async () => {
+      settled = evolve(settled, await lookAtLog(await parts.admin(), Date.now()));
+      settledSeconds.set(settled.until / 1000);
+    }),
+    upkeep('books', config.BOOKS_INTERVAL, async () => {
+      const found = await compareBooks({ database, warehouse, settledUntil: settled.until - MARGIN, limit: COMPARED_AT_ONCE });
+      gap.set(found.gap);
+      inFlight.set(found.inFlight);
+      if (found.gap !== 0) log.error({ code: 'books_gap', gap: found.gap }, 'the books do not balance: look at ./ravand status and ./ravand lag');
+    }),
+    upkeep('profiles', config.PROFILES_METER_INTERVAL, () => meterProfiles(database, warehouse, monthOf(Date.now()))),
+    upkeep('announcements', 15_000, async () => {
+      const written = await announce(database, monthOf(Date.now()));
+      if (written > 0) log.info({ announcements: written }, 'announcements of used allowances were written');
+    }),
+  ];
+
+  return {
+    notReady: () => [],
+    pages: {
+      '/books': async (query) => {
+        const account = query.get('account');
+        const books = await readBooks(database, { ...(account === null ? {} : { accountId: Number(account) }), spooled: 0 });
+        return { contentType: 'application/json', body: JSON.stringify(books) };
+      },
+    },
+    async close() {
+      await Promise.all(consumers.map((consumer) => consumer.close()));
+      await Promise.allSettled(loops);
+    },
+  };
+}
+
+/** Clocks of PostgreSQL and of this process may differ a little; a count that is this young is not called a gap, ms. */
+const MARGIN = 5000;

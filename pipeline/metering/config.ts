@@ -1,0 +1,25 @@
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import * as setting from '../../platform/setting-kinds.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  BOOKS_INTERVAL: setting.duration({ default: 3000, min: 100, doc: 'How often the books are compared with the rows of ClickHouse.' }),
+  PROFILES_METER_INTERVAL: setting.duration({
+    default: 1_800_000,
+    min: 1000,
+    doc: 'How often the people seen in the Jalali month are counted; the figure is at most that old.',
+  }),
+});
+
+export type MeteringConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with everything that cannot be read. */
+export function loadConfig(env: NodeJS.ProcessEnv): MeteringConfig {
+  return parseSettings(settings, env);
+}

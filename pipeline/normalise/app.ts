@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Redis } from 'ioredis';
+import { ContextReader } from '../../events/normalise.ts';
+import { UserAgentCache } from '../../events/user-agent.ts';
+import { ClaimStore } from '../../platform/claims/claim-store.ts';
+import { Sweeper } from '../../platform/claims/sweeper.ts';
+import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { LogProducer } from '../../platform/kafka/producer.ts';
+import type { Log } from '../../platform/log.ts';
+import { judge, RESTED } from './breaker.ts';
+import { EPOCH, type Config, type Names } from './config.ts';
+import { FillGate } from './fill-gate.ts';
+import { logEnds } from './log-ends.ts';
+import type { NormaliserMetrics } from './metrics.ts';
+import { Outbox } from './outbox.ts';
+import { NormaliserTask, type Workshop } from './partition-task.ts';
+import { sweepProgress, type KnownEnds } from './progress.ts';
+import type { Reasons } from './reasons.ts';
+import { refill } from './refill.ts';
+import { RunBuilder } from './run-builder.ts';
+import { readStoredClaims } from './stored-window.ts';
+import { Turnstile } from './turnstile.ts';
+
+/** Connections and facts that the normaliser is given. */
+export interface NormaliserParts {
+  config: Config;
+  names: Names;
+  log: Log;
+  redis: Redis;
+  clickhouse: ClickHouseClient;
+  producer: LogProducer;
+  metrics: NormaliserMetrics;
+  reasons: Reasons;
+  /** Partitions of events.raw and events.normalised, and of events.dead. */
+  partitions: { events: number; dead: number };
+  /** Ends of events.raw as last asked for. */
+  knownEnds: () => KnownEnds | undefined;
+  /** Aborted when the process ends. */
+  stopping: AbortSignal;
+  /** Ends the process; the supervisor starts it again, from what was committed. */
+  crash: (error: unknown) => void;
+}
+
+export interface Normaliser {
+  /** Kafka answers, and the group has this process as a member. */
+  connected(): boolean;
+  close(): Promise<void>;
+}
+
+/** Partitions that work at the same time; more wait their turn. */
+const AT_ONCE = 4;
+const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
+/** Bytes on their way to Kafka above which no more is published. The producer's own limit is far above it. */
+export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
+const REMEMBERED_USER_AGENTS = 10_000;
+/** Events after which the breaker's memory of earlier ones is halved. */
+const BREAKER_MEMORY = 10_000;
+
+/** Assembles the normaliser and starts it: consumer, claims, refill, sweeper. */
+export async function startNormaliser(parts: NormaliserParts): Promise<Normaliser> {
+  const { config, names, log, metrics, reasons, stopping, crash } = parts;
+  const tasks = new Map<number, NormaliserTask>();
+  const claims = new ClaimStore({
+    redis: parts.redis,
+    prefix: names.claims,
+    dedupeTtl: config.DEDUPE_TTL,
+    onWaiting: (error) => reasons.set('claims', `waiting for the claims: ${error.message}`),
+  });
+  const gate = new FillGate({
+    fill: () => fillClaims({ ...parts, claims, owned: () => [...tasks.keys()] }),
+    failed: (error) => {
+      if (!stopping.aborted) crash(error);
+    },
+  });
+  const shop = workshop({ parts, claims, gate });
+  const consumer: PartitionConsumer = await startPartitionConsumer({
+    settings: config,
+    log,
+    groupId: names.group,
+    clientId: 'ravand-normaliser',
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: names.raw,
+    batch: { records: config.NORMALISER_BATCH_RECORDS, bytes: config.NORMALISER_BATCH_BYTES, linger: config.NORMALISER_LINGER },
+    registry: metrics.registry,
+    crash,
+    assigned: (partition, committed, fenced) => {
+      const released = () => {
+        if (tasks.get(partition) === task) tasks.delete(partition);
+      };
+      const task = new NormaliserTask({ partition, committed, shop, fenced, stopping, released });
+      tasks.set(partition, task);
+      return Promise.resolve(task);
+    },
+  });
+  const sweeper = new Sweeper({
+    store: claims,
+    dedupeTtl: config.DEDUPE_TTL,
+    partitions: parts.partitions.events,
+    progress: () =>
+      sweepProgress(
+        EPOCH,
+        [...tasks].map(([partition, task]) => ({ partition, ...task.position })),
+        parts.knownEnds(),
+      ),
+    onLost: () => gate.lost(),
+    onError: (error) => log.debug({ err: error }, 'the sweep of claims failed; it goes on in a second'),
+  });
+  gate.start();
+  sweeper.start();
+  return {
+    connected: () => consumer.connected(),
+    async close() {
+      await consumer.close();
+      await sweeper.stop();
+    },
+  };
+}
+
+function workshop({ parts, claims, gate }: { parts: NormaliserParts; claims: ClaimStore; gate: FillGate }): Workshop {
+  const { config, log, metrics, reasons } = parts;
+  const limits = { least: config.DEAD_LETTER_BREAKER_LEAST, share: config.DEAD_LETTER_BREAKER / 100, memory: BREAKER_MEMORY };
+  let lately = RESTED;
+  return {
+    epoch: EPOCH,
+    claims: {
+      async settle(entries, signal) {
+        const settled = await claims.settle(entries, signal);
+        reasons.clear('claims');
+        return settled;
+      },
+    },
+    gate,
+    turnstile: new Turnstile(AT_ONCE),
+    outbox: new Outbox(parts.producer, IN_FLIGHT_BYTES),
+    runs: new RunBuilder(RUN),
+    contexts: new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS)),
+    names: parts.names,
+    deadLetterPartitions: parts.partitions.dead,
+    retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
+    now: Date.now,
+    judge: (part) => {
+      const verdict = judge(lately, part, limits);
+      if (verdict.verdict === 'pass') lately = verdict.state;
+      return verdict;
+    },
+    published: (partition, part) => {
+      metrics.count(part);
+      const [first] = part.letters;
+      if (!first) return;
+      const { reason, offset, index, account_id: account } = first;
+      const facts = { code: 'dead_letter', letters: part.letters.length, partition, reason, offset, index, account };
+      log.warn(facts, 'events that could not be normalised went to events.dead; the reason and position are those of the first one');
+    },
+    stopped: (partition, share) => {
+      if (share === undefined) {
+        reasons.clear(`breaker ${partition}`);
+        metrics.breaker.dec();
+        return;
+      }
+      const sentence =
+        `${Math.round(share * 100)}% of the events of partition ${partition} would end as dead letters: nothing more of it is processed. ` +
+        'Look for a faulty release of a gateway or of this part; DEAD_LETTER_BREAKER=100 sends them all to events.dead';
+      reasons.set(`breaker ${partition}`, sentence);
+      metrics.breaker.inc();
+      log.error({ code: 'dead_letter_breaker', partition, retry_ms: config.DEAD_LETTER_BREAKER_RETRY }, sentence);
+    },
+  };
+}
+
+/** Returns when Redis holds the claims of the window, filled by this process or by another one. Rejects only when the process ends. */
+async function fillClaims(options: NormaliserParts & { claims: ClaimStore; owned: () => number[] }): Promise<void> {
+  const { config, log, metrics, reasons, clickhouse } = options;
+  const attempt = randomUUID();
+  metrics.filled.set(0);
+  log.info({ attempt }, 'looking whether Redis holds the claims of the window');
+  await options.claims.ensureFilled({
+    signal: options.stopping,
+    partitions: () => ({ epoch: EPOCH, owned: options.owned() }),
+    fill: async (target) => {
+      log.warn({ code: 'claims_lost', attempt }, 'Redis does not hold the claims of the window: filling them from the stored events');
+      const loaded = await refill(target, {
+        epoch: EPOCH,
+        partitions: options.partitions.events,
+        dedupeTtl: config.DEDUPE_TTL,
+        ends: logEnds(config, options.names),
+        read: (span, signal, onChunk) => readStoredClaims({ clickhouse, span, signal, onChunk }),
+        now: Date.now,
+        waiting: (sentence) => reasons.set('refill', sentence),
+      });
+      metrics.refilled.inc(loaded);
+      log.info({ attempt, loaded }, 'the claims are filled');
+    },
+  });
+  reasons.clear('refill');
+  reasons.clear('claims');
+  metrics.filled.set(1);
+  log.info({ attempt }, 'the claims of the window are in Redis');
+}

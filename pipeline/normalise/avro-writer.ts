@@ -1,0 +1,171 @@
+const SMALL = 2 ** 30;
+const LOW = 2 ** 27;
+/** Shorter ASCII texts are written unit by unit: cheaper than a call into the engine's encoder. */
+const SHORT = 24;
+
+/** Node's encoder without the argument handling of Buffer.write. */
+type Utf8Buffer = Buffer & { utf8Write(text: string, offset: number): number };
+
+/** Bytes that stand in a writer, until it is truncated. */
+export interface Written {
+  from: number;
+  to: number;
+  generation: number;
+}
+
+/** Writes Avro datums one behind the other into a buffer that grows as needed (Avro 1.12 specification, "Binary Encoding"). */
+export class AvroWriter {
+  #buffer: Utf8Buffer;
+  readonly #double = new Float64Array(1);
+  readonly #doubleBytes = new Uint8Array(this.#double.buffer);
+  #end = 0;
+  #generation = 0;
+
+  constructor(size: number) {
+    this.#buffer = allocate(size);
+  }
+
+  /** Where the next byte goes. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** A view, valid until the next write. */
+  bytes(from: number, to: number): Buffer {
+    return this.#buffer.subarray(from, to);
+  }
+
+  /** Drops what stands from `end` on. */
+  truncate(end: number): void {
+    this.#end = end;
+    this.#generation++;
+  }
+
+  /** Drops what stands before `from`: the rest moves to the beginning. */
+  shift(from: number): void {
+    this.#buffer.copyWithin(0, from, this.#end);
+    this.truncate(this.#end - from);
+  }
+
+  /** Drops everything, and the buffer too when a large datum made it grow above `size`. */
+  reset(size: number): void {
+    this.truncate(0);
+    if (this.#buffer.length > size) this.#buffer = allocate(size);
+  }
+
+  /** What was written from there on, for `repeat`. */
+  written(from: number): Written {
+    return { from, to: this.#end, generation: this.#generation };
+  }
+
+  /** Writes the same bytes once more; false when they are gone. */
+  repeat({ from, to, generation }: Written): boolean {
+    if (generation !== this.#generation) return false;
+    this.#reserve(to - from);
+    this.#buffer.copyWithin(this.#end, from, to);
+    this.#end += to - from;
+    return true;
+  }
+
+  /** Throws RangeError for what is no whole number of at most 2^53 - 1. */
+  long(value: number): void {
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number that can be kept exactly`);
+    this.#reserve(10);
+    const buffer = this.#buffer;
+    let rest: number;
+    if (value >= -SMALL && value < SMALL) rest = (value << 1) ^ (value >> 31);
+    else {
+      // Zigzag by halves of 28 bits and the rest, since shifts work on 32 bits.
+      const magnitude = value >= 0 ? value : -value - 1;
+      rest = Math.floor(magnitude / LOW);
+      const low = (magnitude - rest * LOW) * 2 + (value < 0 ? 1 : 0);
+      buffer[this.#end++] = (low & 0x7f) | 0x80;
+      buffer[this.#end++] = ((low >> 7) & 0x7f) | 0x80;
+      buffer[this.#end++] = ((low >> 14) & 0x7f) | 0x80;
+      buffer[this.#end++] = (low >> 21) | 0x80;
+    }
+    while (rest > 0x7f) {
+      buffer[this.#end++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    buffer[this.#end++] = rest;
+  }
+
+  boolean(value: boolean): void {
+    this.#reserve(1);
+    this.#buffer[this.#end++] = value ? 1 : 0;
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#double[0] = value;
+    this.#buffer.set(this.#doubleBytes, this.#end);
+    this.#end += 8;
+  }
+
+  /** A lone surrogate is written as U+FFFD. */
+  string(text: string): void {
+    const { length } = text;
+    this.#reserve(3 * length + 5);
+    if (length <= SHORT && this.#ascii(text)) return;
+    // The length goes first and counts bytes: where its own size is certain, the text is written behind it before it is counted.
+    const lead = length * 3 < 64 ? 1 : length >= 64 && length * 3 < 8192 ? 2 : 0;
+    if (lead === 0) {
+      this.long(Buffer.byteLength(text, 'utf8'));
+      this.#end += this.#buffer.utf8Write(text, this.#end);
+      return;
+    }
+    const bytes = this.#buffer.utf8Write(text, this.#end + lead);
+    if (lead === 1) this.#buffer[this.#end] = bytes << 1;
+    else {
+      this.#buffer[this.#end] = ((bytes << 1) & 0x7f) | 0x80;
+      this.#buffer[this.#end + 1] = bytes >> 6;
+    }
+    this.#end += lead + bytes;
+  }
+
+  texts(map: Readonly<Record<string, string>>): void {
+    const keys = Object.keys(map);
+    if (keys.length > 0) this.long(keys.length);
+    for (const key of keys) {
+      this.string(key);
+      this.string(map[key] ?? '');
+    }
+    this.long(0);
+  }
+
+  numbers(map: Readonly<Record<string, number>>): void {
+    const keys = Object.keys(map);
+    if (keys.length > 0) this.long(keys.length);
+    for (const key of keys) {
+      this.string(key);
+      this.double(map[key] ?? 0);
+    }
+    this.long(0);
+  }
+
+  /** False when the text is not ASCII; nothing is written then. */
+  #ascii(text: string): boolean {
+    const buffer = this.#buffer;
+    let at = this.#end;
+    buffer[at++] = text.length << 1;
+    for (let unit = 0; unit < text.length; unit++) {
+      const code = text.charCodeAt(unit);
+      if (code > 0x7f) return false;
+      buffer[at++] = code;
+    }
+    this.#end = at;
+    return true;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= this.#buffer.length) return;
+    const larger = allocate(Math.max(2 * this.#buffer.length, this.#end + bytes));
+    this.#buffer.copy(larger, 0, 0, this.#end);
+    this.#buffer = larger;
+  }
+}
+
+function allocate(size: number): Utf8Buffer {
+  return Buffer.allocUnsafeSlow(size) as Utf8Buffer;
+}

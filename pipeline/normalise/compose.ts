@@ -1,0 +1,138 @@
+import type { SettleEntry, Settlement } from '../../events/claims/settlement.ts';
+import type { ContextReader } from '../../events/normalise.ts';
+import type { DeadLetter, Verdict } from '../../schemas/records.ts';
+import { letterOf, type DeadReason, type FailedRecord, type Failure } from '../dead-letters/letter.ts';
+import { decide, type Step } from './decide.ts';
+import type { DeadRecord, ReadRecord, Reading } from './read-record.ts';
+import type { Run, RunBuilder } from './run-builder.ts';
+import { emptyTally, outcomeOf, verdictOf, type Tally } from './tally.ts';
+
+export const STAGE = 'normalise';
+
+/** Consecutive records of a partition: all or nothing of them is published. */
+export interface Part {
+  readings: readonly Reading[];
+  /** For every item of every record that could be read, in order. */
+  entries: readonly SettleEntry[];
+  settlements: readonly Settlement[];
+}
+
+/** What a part puts into the log. */
+export interface Composed {
+  runs: readonly Run[];
+  letters: readonly DeadLetter[];
+  /** What the books need to know: every event that was accepted and will be no row in ClickHouse, in the order of places. */
+  verdicts: readonly Verdict[];
+  tally: Tally;
+  /** Events in it, and how many of them are dead; a record that could not be read counts as one at least. */
+  taken: number;
+  dead: number;
+}
+
+interface Tools {
+  runs: RunBuilder;
+  contexts: ContextReader;
+  /** ms since the epoch. */
+  now: number;
+}
+
+/** Cuts a batch into parts of about `events` events, between records. */
+export function cutIntoParts(batch: Part, events: number): Part[] {
+  const parts: Part[] = [];
+  let firstReading = 0;
+  let firstEntry = 0;
+  let entry = 0;
+  const cut = (reading: number) => {
+    if (reading === firstReading) return;
+    parts.push({
+      readings: batch.readings.slice(firstReading, reading),
+      entries: batch.entries.slice(firstEntry, entry),
+      settlements: batch.settlements.slice(firstEntry, entry),
+    });
+    firstReading = reading;
+    firstEntry = entry;
+  };
+  for (const [at, reading] of batch.readings.entries()) {
+    const items = reading.state === 'read' ? reading.record.items.length : 0;
+    if (entry - firstEntry + items > events) cut(at);
+    entry += items;
+  }
+  cut(batch.readings.length);
+  return parts;
+}
+
+/** Decides every event of a part and encodes what is to be published. */
+export function compose(part: Part, tools: Tools): Composed {
+  const letters: DeadLetter[] = [];
+  const verdicts: Verdict[] = [];
+  const tally = emptyTally();
+  let taken = 0;
+  let unread = 0;
+  let entry = 0;
+  const bury = (record: FailedRecord, failure: Failure) => letters.push(letterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
+  for (const reading of part.readings) {
+    if (reading.state === 'dead') {
+      bury(reading.source, reading.failure);
+      const { events } = reading.failure;
+      taken += Math.max(1, events);
+      tally.dead += events;
+      if (events === 0) unread++;
+      verdicts.push(...deadVerdicts(reading));
+      continue;
+    }
+    const { record, source } = reading;
+    taken += record.items.length;
+    const failures: Failure[] = [];
+    for (let index = 0; index < record.items.length; index++, entry++) {
+      const { place, acceptance } = expect(part.entries[entry]);
+      const settlement = expect(part.settlements[entry]);
+      const step = encoded(decide({ reading, index, place, acceptance, settlement }, tools.contexts), source, tools);
+      if (step.step === 'dead') failures.push(failureOf(reading, index, step));
+      tally[outcomeOf(step, settlement)]++;
+      const verdict = verdictOf(step, tools.now);
+      if (verdict) verdicts.push({ offset: source.offset, index, account_id: record.account_id, received_at: record.received_at, verdict });
+    }
+    for (const failure of together(reading, failures)) bury(source, failure);
+  }
+  return { runs: tools.runs.take(), letters, verdicts, tally, taken, dead: tally.dead + unread };
+}
+
+function deadVerdicts({ source, failure, receivedAt }: DeadRecord): Verdict[] {
+  const { accountId, events } = failure;
+  if (accountId === null) return [];
+  const { offset } = source;
+  return Array.from({ length: events }, (_, index) => ({ offset, index, account_id: accountId, received_at: receivedAt, verdict: 'dead' }));
+}
+
+/** Encodes the row of an event that is ok; one that cannot be encoded is dead. */
+function encoded(step: Step, source: FailedRecord, { runs }: Tools): Step {
+  if (step.step !== 'ok') return step;
+  try {
+    if (runs.add(step.row, source.timestamp) === 'added') return step;
+    return { step: 'dead', reason: 'row_too_large', detail: 'the row is larger than a record of the log may be' };
+  } catch (error) {
+    return {
+      step: 'dead',
+      reason: 'not_normalisable',
+      detail: `the row does not fit its schema: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+function failureOf({ record }: ReadRecord, index: number, why: { reason: DeadReason; detail: string }): Failure {
+  const { reason, detail } = why;
+  return { reason, detail, index, events: 1, accountId: record.account_id, messageId: record.items[index]?.message_id ?? '' };
+}
+
+/** Each letter holds the whole record: when all of its events died of one reason, one letter stands for them all. */
+function together({ record }: ReadRecord, failures: readonly Failure[]): readonly Failure[] {
+  const [first] = failures;
+  const isWhole = first !== undefined && failures.length > 1 && failures.length === record.items.length;
+  if (!isWhole || failures.some(({ reason }) => reason !== first.reason)) return failures;
+  return [{ ...first, index: null, events: failures.length, messageId: '' }];
+}
+
+function expect<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the claims settled fewer events than the batch holds');
+  return value;
+}

@@ -1,0 +1,73 @@
+import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import * as setting from '../../platform/setting-kinds.ts';
+import { clickhouseSettings, dedupeSettings, kafkaSettings, processSettings, redisSettings } from '../../platform/settings-common.ts';
+import { DEAD_LETTER_TOPIC } from '../dead-letters/writer.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+/** Topics and groups that the normaliser reads, writes and looks at; a bench has its own. */
+export interface Names {
+  raw: string;
+  normalised: string;
+  /** What was decided besides publishing a row: the books are made from it. */
+  verdicts: string;
+  dead: string;
+  group: string;
+  /** The group that stores `normalised` in ClickHouse: the refill of the claims waits for it. */
+  sinkGroup: string;
+  /** What the keys of the claims begin with. */
+  claims: string;
+}
+
+export const NAMES: Names = {
+  raw: 'events.raw',
+  normalised: 'events.normalised',
+  verdicts: 'events.verdicts',
+  dead: DEAD_LETTER_TOPIC,
+  group: 'normaliser',
+  sinkGroup: 'events-sink',
+  claims: DEFAULT_PREFIX,
+};
+
+/** Generation of the event topics; rises when they are replaced by ones with more partitions (DESIGN.md, "Identity of an event"). */
+export const EPOCH = 0;
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+  ...redisSettings,
+  ...clickhouseSettings,
+  ...dedupeSettings,
+  NORMALISER_BATCH_RECORDS: setting.integer({
+    default: 4000,
+    min: 1,
+    max: 100_000,
+    doc: 'Raw records that the normaliser takes at once from a partition.',
+  }),
+  NORMALISER_BATCH_BYTES: setting.bytes({ default: 4 * 1024 * 1024, min: 1024, doc: 'Bytes of raw records that it takes at once.' }),
+  NORMALISER_LINGER: setting.duration({ default: 5, doc: 'How long raw records wait for company before they are taken.' }),
+  NORMALISER_PUBLISH_TIMEOUT: setting.duration({
+    default: 120_000,
+    min: 1000,
+    doc: 'After this long without an acknowledgement of Kafka the normaliser lets go of everything and starts over from what it committed.',
+  }),
+  DEAD_LETTER_BREAKER: setting.integer({
+    default: 50,
+    max: 100,
+    doc: 'Per cent of events that may end as dead letters; above it the normaliser stops instead of filling events.dead. 100: never stops.',
+  }),
+  DEAD_LETTER_BREAKER_LEAST: setting.integer({ default: 100, min: 1, doc: 'So many dead letters must have come up before that share counts.' }),
+  DEAD_LETTER_BREAKER_RETRY: setting.duration({
+    default: 60_000,
+    min: 100,
+    doc: 'How long a stopped normaliser waits before it tries the same events again.',
+  }),
+});
+
+export type Config = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  return parseSettings(settings, env);
+}

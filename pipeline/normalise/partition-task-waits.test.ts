@@ -1,0 +1,138 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ContextReader } from '../../events/normalise.ts';
+import { UserAgentCache } from '../../events/user-agent.ts';
+import { delay } from '../../platform/backoff.ts';
+import type { Settled } from '../../platform/claims/claim-store.ts';
+import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
+import { verdictRecordCodec } from '../../schemas/codec.ts';
+import { judge, RESTED } from './breaker.ts';
+import { NAMES } from './config.ts';
+import { FillGate } from './fill-gate.ts';
+import { Outbox } from './outbox.ts';
+import { NormaliserTask, type Workshop } from './partition-task.ts';
+import { RunBuilder } from './run-builder.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+import { Turnstile } from './turnstile.ts';
+
+function setUp(changes: Partial<Workshop> & { publish?: (record: Outgoing) => PublishFailed | undefined } = {}) {
+  const sent: Outgoing[] = [];
+  const stops: (number | undefined)[] = [];
+  const gate = new FillGate({ fill: () => Promise.resolve(), failed: () => undefined });
+  gate.start();
+  const fenced = new AbortController();
+  const stopping = new AbortController();
+  const shop: Workshop = {
+    epoch: 0,
+    gate,
+    claims: { settle: (entries) => Promise.resolve<Settled>({ status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) }) },
+    turnstile: new Turnstile(1),
+    outbox: new Outbox(
+      {
+        send: (record, done) => {
+          sent.push(record);
+          const failure = changes.publish?.(record);
+          setImmediate(() => done(failure, 0));
+        },
+      },
+      1_000_000,
+    ),
+    runs: new RunBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
+    contexts: new ContextReader(new UserAgentCache(10)),
+    names: NAMES,
+    deadLetterPartitions: 1,
+    judge: (part) => judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 }),
+    retryAfter: 30,
+    now: () => 0,
+    published: () => undefined,
+    stopped: (_partition, share) => stops.push(share),
+    ...changes,
+  };
+  const task = new NormaliserTask({ partition: 0, committed: 5, shop, fenced: fenced.signal, stopping: stopping.signal, released: () => undefined });
+  return { task, shop, sent, stops, fenced, stopping };
+}
+
+const good = (offset: number) => sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
+const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
+const duplicate: Workshop['claims'] = {
+  settle: (entries) =>
+    Promise.resolve({
+      status: 'settled',
+      settlements: entries.map(() => ({ verdict: 'duplicate', place: { epoch: 0, partition: 1, offset: 1, index: 0 } })),
+    }),
+};
+
+describe('a take', () => {
+  it('publishes runs, letters and verdicts to the same partition, and answers the offset behind', async () => {
+    const { task, sent } = setUp();
+    expect(await task.take([good(5), poison(6), good(7)])).toBe(8);
+    expect(sent.map(({ topic, partition }) => [topic, partition])).toEqual([
+      ['events.normalised', 0],
+      ['events.dead', 0],
+    ]);
+    expect(task.position).toEqual({ next: 8, settledAt: 1_790_000_000_000 });
+  });
+
+  it('tells the books of what is not published', async () => {
+    const { task, sent } = setUp({ claims: duplicate });
+    expect(await task.take([good(5)])).toBe(6);
+    expect(sent.map(({ topic }) => topic)).toEqual(['events.verdicts']);
+    expect(sent[0] && verdictRecordCodec.decode(sent[0].value)).toMatchObject({
+      partition: 0,
+      verdicts: [{ offset: 5, index: 0, verdict: 'duplicate' }],
+    });
+  });
+
+  it('rejects when a publish failed: the offset must not advance', async () => {
+    const { task } = setUp({ publish: () => new PublishFailed('timed out', -192) });
+    await expect(task.take([good(5)])).rejects.toThrow('timed out');
+  });
+
+  it('publishes nothing of a part that the breaker holds back, and goes on when it passes', async () => {
+    let isHealthy = false;
+    const { task, sent, stops } = setUp({
+      judge: (part) => (isHealthy ? { verdict: 'pass', state: RESTED } : judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 })),
+    });
+    const taken = task.take([good(5), poison(6), poison(7), poison(8)]);
+    await delay(50);
+    expect(sent).toEqual([]);
+    expect(stops.slice(0, 3)).toEqual([0.75, undefined, 0.75]);
+    isHealthy = true;
+    expect(await taken).toBe(9);
+    expect(sent.map(({ topic }) => topic)).toEqual(['events.normalised', 'events.dead', 'events.dead', 'events.dead']);
+    expect(stops.at(-1)).toBeUndefined();
+  });
+
+  it.each(['fenced', 'stopping'] as const)('ends without an offset when it is %s while Redis is away', async (why) => {
+    const parts = setUp({
+      claims: { settle: (_entries, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))) },
+    });
+    const taken = parts.task.take([good(5)]);
+    await turn();
+    parts[why].abort(new Error(why));
+    expect(await taken).toBeUndefined();
+    expect(await parts.task.take([good(6)])).toBeUndefined();
+    expect(parts.sent).toEqual([]);
+  });
+
+  it('ends without an offset when it is fenced while the breaker holds it back', async () => {
+    const { task, fenced } = setUp({ retryAfter: 60_000 });
+    const taken = task.take([poison(5), poison(6), poison(7)]);
+    await delay(20);
+    fenced.abort(new Error('fenced'));
+    expect(await taken).toBeUndefined();
+  });
+
+  it('settles the same events again after the claims were lost', async () => {
+    let calls = 0;
+    const { task, sent } = setUp({
+      claims: {
+        settle: (entries) =>
+          Promise.resolve(calls++ === 0 ? { status: 'lost' } : { status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) }),
+      },
+    });
+    expect(await task.take([good(5)])).toBe(6);
+    expect(calls).toBe(2);
+    expect(sent).toHaveLength(1);
+  });
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { deadLetterCodec } from '../../schemas/codec.ts';
+import { Life, World } from './crash-model.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+
+const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+/** A raw record: message ids, or poison. The same acceptance again is a record that repeats an earlier one. */
+const record = fc.oneof(
+  { weight: 8, arbitrary: fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 4 }) },
+  { weight: 1, arbitrary: fc.constant('poison' as const) },
+  { weight: 1, arbitrary: fc.constant('again' as const) },
+);
+type Sent = string[] | 'poison' | 'again';
+
+const incident = fc.record({ after: fc.nat(25), what: fc.constantFrom('kill', 'move', 'flush'), whose: fc.nat(1) });
+const scenario = fc.record({
+  logs: fc.tuple(fc.array(record, { maxLength: 8 }), fc.array(record, { maxLength: 8 })),
+  incidents: fc.array(incident, { maxLength: 5 }),
+  seed: fc.nat(),
+  batch: fc.integer({ min: 1, max: 4 }),
+});
+
+function rawLog(partition: number, sent: readonly Sent[]) {
+  let sequence = 0;
+  let last = sampleRecord([sampleEvent('a')], { gateway: `gateway-${partition}`, sequence: 0 });
+  return sent.map((one, offset) => {
+    if (one === 'poison') return sampleMessage(Buffer.from('poison'), { partition, offset });
+    if (one !== 'again') {
+      sequence += 10;
+      last = sampleRecord(
+        one.map((id) => sampleEvent(id)),
+        { gateway: `gateway-${partition}`, sequence },
+      );
+    }
+    return sampleMessage(last, { partition, offset });
+  });
+}
+
+const acceptedIn = (logs: readonly (readonly Sent[])[]) =>
+  new Set(logs.flatMap((log) => log.flatMap((sent, at) => (sent === 'poison' ? [] : sent === 'again' ? idsAgain(log, at) : sent))));
+const idsAgain = (log: readonly Sent[], at: number): string[] => {
+  const before = log.slice(0, at).findLast((sent) => Array.isArray(sent));
+  return Array.isArray(before) ? before : ['a'];
+};
+
+describe('the normaliser', () => {
+  it('gives exactly one row for each accepted message id, whatever crashes, rebalances and losses of Redis happen in between', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ logs, incidents, seed, batch }) => {
+        const world = new World(logs.map((log, partition) => rawLog(partition, log)));
+        let names = 0;
+        let random = seed;
+        const newLife = () => new Life(world, { name: `life-${names++}`, batch });
+        const lives = [newLife(), newLife()] as const;
+        const current: Life[] = [...lives];
+        world.give(lives[0], [0]);
+        world.give(lives[1], [1]);
+        const steps = async (most: number) => {
+          for (let step = 0; step < most; step++) {
+            random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+            if (!(await world.step(random >>> 16))) return;
+          }
+        };
+
+        for (const { after, what, whose } of incidents) {
+          await steps(after);
+          const owner = world.owners.get(whose);
+          if (what === 'flush') world.flush(current);
+          if (what === 'move') world.give(current.find((life) => life !== owner) ?? newLife(), [whose]);
+          if (what === 'kill' && owner) {
+            owner.kill();
+            const born = newLife();
+            current.splice(current.indexOf(owner), 1, born);
+            world.give(
+              born,
+              [0, 1].filter((partition) => world.owners.get(partition) === owner),
+            );
+          }
+        }
+        await steps(10_000);
+
+        const rows = [...world.rows(0), ...world.rows(1)].map(({ message_id }) => message_id);
+        expect(rows.toSorted()).toEqual([...acceptedIn(logs)].toSorted());
+        const letters = (world.topics.get('events.dead/0') ?? []).map((value) => deadLetterCodec.decode(value));
+        const poison = logs.flatMap((log, partition) => log.flatMap((sent, offset) => (sent === 'poison' ? [`${partition}/${offset}`] : [])));
+        expect([...new Set(letters.map(({ partition, offset }) => `${partition}/${offset}`))].toSorted()).toEqual(poison.toSorted());
+        for (const [partition, log] of logs.entries()) expect(world.committed.get(partition) ?? 0).toBe(log.length);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});

@@ -1,0 +1,96 @@
+import type { EventRow, RunHead } from '../../schemas/records.ts';
+import { joinRun } from '../../schemas/run.ts';
+import { AvroWriter } from './avro-writer.ts';
+import { RowEncoder } from './row-encoder.ts';
+
+/** A normalised-run, encoded, and how many rows it holds. */
+export interface Run {
+  value: Buffer;
+  rows: number;
+}
+
+export interface RunLimits {
+  /** A run ends with the row that reaches one of these. */
+  rows: number;
+  bytes: number;
+  /** A larger row fits into no record of the log. */
+  rowBytes: number;
+}
+
+/**
+ * Encodes rows one behind the other into a buffer that is used again for every run. Rows must come in the order of their places, all of one partition.
+ * `add` throws when a row does not fit its schema; the rows before it are untouched.
+ */
+export class RunBuilder {
+  readonly #limits: RunLimits;
+  readonly #writer: AvroWriter;
+  readonly #encoder = new RowEncoder();
+  #rows = 0;
+  #head: RunHead | undefined;
+  #done: Run[] = [];
+
+  constructor(limits: RunLimits) {
+    this.#limits = limits;
+    this.#writer = new AvroWriter(usualSize(limits));
+  }
+
+  /** `appendedAt`: when the log took the raw record of the row, ms. */
+  add(row: EventRow, appendedAt: number): 'added' | 'too_large' {
+    const from = this.#writer.end;
+    try {
+      this.#encoder.encode(row, this.#writer);
+    } catch (error) {
+      this.#writer.truncate(from);
+      throw error;
+    }
+    if (this.#writer.end - from > this.#limits.rowBytes) {
+      this.#writer.truncate(from);
+      return 'too_large';
+    }
+    // A large row goes alone, or a run with it could exceed what a record of the log may be.
+    if (this.#writer.end > usualSize(this.#limits)) this.#endRun(from);
+    this.#rows++;
+    this.#head ??= headOf(row, appendedAt);
+    this.#head.last_offset = row._offset;
+    this.#head.last_index = row._index;
+    if (this.#rows >= this.#limits.rows || this.#writer.end >= this.#limits.bytes) this.#endRun(this.#writer.end);
+    return 'added';
+  }
+
+  /** The runs of all rows since the last call. */
+  take(): Run[] {
+    this.#endRun(this.#writer.end);
+    const done = this.#done;
+    this.#done = [];
+    return done;
+  }
+
+  /** Ends the run with the bytes before `end`; what stands behind them begins the next one. */
+  #endRun(end: number): void {
+    if (this.#head !== undefined) {
+      const value = joinRun({ head: this.#head, count: this.#rows, rows: this.#writer.bytes(0, end) });
+      this.#done.push({ value, rows: this.#rows });
+    }
+    this.#head = undefined;
+    this.#rows = 0;
+    if (end === this.#writer.end) this.#writer.reset(usualSize(this.#limits));
+    else this.#writer.shift(end);
+  }
+}
+
+/** Twice the bound of a run, and what the buffer holds between runs. */
+function usualSize(limits: RunLimits): number {
+  return 2 * limits.bytes;
+}
+
+function headOf(row: EventRow, appendedAt: number): RunHead {
+  return {
+    epoch: row._epoch,
+    partition: row._partition,
+    first_offset: row._offset,
+    first_index: row._index,
+    last_offset: row._offset,
+    last_index: row._index,
+    appended_at: appendedAt,
+  };
+}

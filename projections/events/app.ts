@@ -1,0 +1,71 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
+import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { SinkConfig } from './config.ts';
+import { deadLetters } from './dead-letters.ts';
+import { sinkMetrics } from './sink-metrics.ts';
+import { openPartition } from './task.ts';
+import { clickhouseWarehouse } from './warehouse.ts';
+
+interface SinkOptions {
+  config: SinkConfig;
+  log: Log;
+  registry: Registry;
+  clickhouse: ClickHouseClient;
+  database: Database;
+  /** Names of the topics and of the consumer group; sink_ranges are kept under the group's name. */
+  names?: { topic: string; deadTopic: string; group: string };
+  crash(error: unknown): void;
+}
+
+export const NAMES = { topic: 'events.normalised', deadTopic: 'events.dead', group: 'events-sink' };
+
+export interface Sink {
+  consumer: PartitionConsumer;
+  /** Lets running inserts end (bounded), commits and leaves the group. */
+  close(): Promise<void>;
+}
+
+/** Puts the sink together: events.normalised -> ClickHouse `events`, each row once. */
+export async function startSink(options: SinkOptions): Promise<Sink> {
+  const { config, log, registry, names = NAMES } = options;
+  const letters = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
+  const parts = {
+    database: options.database,
+    warehouse: clickhouseWarehouse({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER }),
+    deadLetters: letters,
+    metrics: sinkMetrics(registry),
+    log,
+    limits: { rows: config.SINK_BATCH_ROWS, bytes: config.SINK_BATCH_BYTES },
+    sink: names.group,
+    topic: names.topic,
+    owner: `${hostname()}/${process.pid}/${randomBytes(4).toString('hex')}`,
+    now: Date.now,
+  };
+  const consumer = await startPartitionConsumer({
+    settings: config,
+    log,
+    registry,
+    groupId: names.group,
+    clientId: 'ravand-events-sink',
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: names.topic,
+    batch: { records: 20_000, bytes: config.SINK_BATCH_BYTES, linger: LINGER, interval: config.SINK_INTERVAL },
+    assigned: (partition, committed, fenced) => openPartition(parts, { partition, committed, fenced }),
+    crash: (error) => options.crash(error),
+  });
+  return {
+    consumer,
+    async close() {
+      await consumer.close();
+      await letters.close();
+    },
+  };
+}
+
+/** What comes within a few milliseconds of a first event goes with it, ms. */
+const LINGER = 20;

@@ -1,0 +1,25 @@
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import * as setting from '../../platform/setting-kinds.ts';
+import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  SINK_BATCH_ROWS: setting.integer({ default: 100_000, min: 1, max: 1_000_000, doc: 'Most rows of one insert into ClickHouse.', unit: 'rows' }),
+  SINK_BATCH_BYTES: setting.bytes({ default: 8 * 1024 * 1024, min: 1024, doc: 'Most bytes of one insert; one record of the log may be larger.' }),
+  SINK_INTERVAL: setting.duration({
+    default: 400,
+    doc: 'Least time between the beginnings of two inserts of one partition: longer makes larger and fewer parts, and rows visible later.',
+  }),
+});
+
+export type SinkConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): SinkConfig {
+  return parseSettings(settings, env);
+}

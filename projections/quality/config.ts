@@ -1,0 +1,12 @@
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import { clickhouseSettings, kafkaSettings, processSettings } from '../../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({ ...processSettings, ...kafkaSettings, ...consumerSettings, ...clickhouseSettings });
+
+export type QualityConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with everything that cannot be read. */
+export function loadConfig(env: NodeJS.ProcessEnv): QualityConfig {
+  return parseSettings(settings, env);
+}

@@ -1,0 +1,41 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { retry } from '../../platform/backoff.ts';
+import type { PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { Log } from '../../platform/log.ts';
+import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { qualityRows } from './rows.ts';
+
+/** Writes the counts of outcomes; a batch that is written twice replaces itself. ClickHouse away: it waits, with backoff. */
+export function qualityTask(options: { warehouse: ClickHouseClient; log: Log; signal: AbortSignal }): PartitionTask {
+  const { warehouse, log, signal } = options;
+  return {
+    from: undefined,
+    async take(messages) {
+      const values = messages.flatMap(({ value, partition, offset }) => {
+        if (value === null) return [];
+        try {
+          return qualityRows(ingestOutcomeCodec.decode(value));
+        } catch (error) {
+          if (!(error instanceof UnreadableRecord)) throw error;
+          log.warn({ partition, offset, code: error.code }, 'an outcome cannot be read and is not counted');
+          return [];
+        }
+      });
+      if (values.length > 0) {
+        await retry(
+          {
+            base: 200,
+            cap: 5000,
+            attempts: Number.POSITIVE_INFINITY,
+            signal,
+            onFailure: (error, attempt) =>
+              attempt === 0 && log.warn({ err: error, code: 'clickhouse_unreachable' }, 'ingest quality waits for ClickHouse'),
+          },
+          () => warehouse.insert({ table: 'ingest_quality', values, format: 'JSONEachRow', clickhouse_settings: { async_insert: 0 } }),
+        );
+      }
+      return (messages.at(-1)?.offset ?? -1) + 1;
+    },
+    release: () => Promise.resolve(),
+  };
+}

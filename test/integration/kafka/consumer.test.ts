@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { committedOffsets, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
+import { startPartitionConsumer, type ConsumedMessage, type PartitionConsumer, type PartitionTask } from '../../../platform/kafka/consumer.ts';
+import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
+import { createLog } from '../../../platform/log.ts';
+import { kafkaSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
+import { eventually, readyStack } from '../../support/stack.ts';
+
+const PARTITIONS = 4;
+const log = createLog({ part: 'test', level: 'error' });
+
+interface Opened {
+  partition: number;
+  committed: number | undefined;
+  fenced: AbortSignal;
+}
+
+describe('the partition consumer', () => {
+  let settings: KafkaSettings;
+  let producer: LogProducer;
+  let topic: string;
+  let running: PartitionConsumer[];
+  /** Offsets taken, by partition. */
+  let taken: number[][];
+  beforeAll(async () => {
+    settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
+    const maxQueued = { records: 200_000, bytes: 64 * 2 ** 20 };
+    producer = await connectProducer({ settings, log, clientId: 'test', timeout: 30_000, linger: 2, pollInterval: 2, maxQueued });
+  });
+  beforeEach(async () => {
+    topic = `consumer-test-${randomUUID()}`;
+    running = [];
+    taken = Array.from({ length: PARTITIONS }, () => []);
+    const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: 1 }];
+    await withKafkaAdmin(settings, (admin) => admin.createTopics({ waitForLeaders: true, topics }));
+    return async () => {
+      await Promise.all(running.map((consumer) => consumer.close().catch(() => undefined)));
+      await withKafkaAdmin(settings, (admin) => admin.deleteTopics({ topics: [topic] }));
+    };
+  });
+  afterAll(() => producer.close(2000));
+
+  const publish = (count: number, size = 10) =>
+    Promise.all(
+      Array.from({ length: count }, (_, n) => producer.publish({ topic, partition: n % PARTITIONS, key: null, value: Buffer.alloc(size) })),
+    );
+
+  async function start(
+    take: (messages: readonly ConsumedMessage[], opened: Opened) => Promise<number | undefined>,
+    more: Partial<Parameters<typeof startPartitionConsumer>[0]> = {},
+  ) {
+    const released: number[] = [];
+    const consumer = await startPartitionConsumer({
+      settings,
+      log,
+      groupId: topic,
+      clientId: 'test',
+      topic,
+      batch: { records: 100, bytes: 1_000_000, linger: 0 },
+      crash(error) {
+        throw error;
+      },
+      assigned: (partition, committed, fenced) =>
+        Promise.resolve({
+          from: undefined,
+          take: (messages) => take(messages, { partition, committed, fenced }),
+          release: () => Promise.resolve(void released.push(partition)),
+        } satisfies PartitionTask),
+      ...more,
+    });
+    running.push(consumer);
+    return { consumer, released };
+  }
+  const keep = (messages: readonly ConsumedMessage[]): Promise<number | undefined> => {
+    for (const { partition, offset } of messages) taken[partition]?.push(offset);
+    return Promise.resolve((messages.at(-1)?.offset ?? 0) + 1);
+  };
+  const until = (waitingFor: string, done: () => boolean | Promise<boolean>) =>
+    eventually({ ms: 60_000, every: 20, waitingFor }, async () => ((await done()) ? true : undefined));
+  const count = () => taken.reduce((sum, offsets) => sum + offsets.length, 0);
+  const upTo = (length: number) => Array.from({ length }, (_, offset) => offset);
+  const committed = () => withKafkaAdmin(settings, (admin) => committedOffsets(admin, topic, topic));
+
+  it('takes everything once and in order, and hands partitions over without a repetition when takes end in time', async () => {
+    await publish(4000);
+    await start(keep);
+    await until('the first half', () => count() >= 4000);
+    const second = await start(keep);
+    const publishing = publish(4000);
+    await until('partitions at the second', () => second.consumer.partitions().length === 2);
+    await publishing;
+    await until('the second half', () => count() >= 8000);
+    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(2000)));
+    await running[0]?.close();
+    await publish(400);
+    await until('the rest', () => count() >= 8400);
+    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(2100)));
+    await second.consumer.close();
+    expect([...(await committed()).values()]).toEqual(upTo(PARTITIONS).map(() => 2100));
+    expect(second.released.toSorted()).toEqual([0, 1, 2, 3]);
+  });
+
+  it('fences a take that does not end: its late result is not committed, and the next owner reads the records again', async () => {
+    await publish(40);
+    let late: Opened | undefined;
+    let release: () => void = () => undefined;
+    const stuck = new Promise<void>((resolve) => (release = resolve));
+    const first = await start(
+      async (messages, opened) => {
+        if (opened.partition !== 0) return keep(messages);
+        late = opened;
+        await stuck;
+        return 10;
+      },
+      { drain: 500 },
+    );
+    await until('a take that hangs', () => late !== undefined && count() >= 30);
+    await Promise.all([first.consumer.close(), start(keep)]);
+    expect(late?.fenced.aborted).toBe(true);
+    release();
+    await until('the records of partition 0', () => taken[0]?.length === 10);
+    expect(taken[0]).toEqual(upTo(10));
+  });
+
+  it('stops reading while a take lasts longer than its buffer holds out, and loses no message', async () => {
+    await publish(2000, 20_000);
+    let waiting = true;
+    const { consumer: lagging } = await start(
+      async (messages) => {
+        while (waiting) await new Promise((resolve) => setTimeout(resolve, 20));
+        return keep(messages);
+      },
+      { batch: { records: 100, bytes: 1_000_000, linger: 0 } },
+    );
+    await until('lag', () => lagging.lag().reduce((sum, { records }) => sum + records, 0) > 1000);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(lagging.lag().every(({ age }) => age > 0)).toBe(true);
+    waiting = false;
+    await until('everything', () => count() >= 2000);
+    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(500)));
+  });
+
+  it('crashes on an unexpected error, and the offset does not advance', async () => {
+    await publish(4);
+    const crashes: unknown[] = [];
+    await start(() => Promise.reject(new Error('unexpected')), { crash: (error) => crashes.push(error) });
+    await until('a crash of each partition', () => crashes.length >= PARTITIONS);
+    expect(crashes[0]).toMatchObject({ message: 'unexpected' });
+    expect([...(await committed()).values()].every((offset) => offset === undefined)).toBe(true);
+  });
+
+  it('begins where the task says, before or behind the committed offset', async () => {
+    await publish(40);
+    const first = await start(keep);
+    await until('everything', () => count() >= 40);
+    await first.consumer.close();
+    taken = taken.map(() => []);
+    await start(keep, {
+      assigned: (partition, offset) => {
+        expect(offset).toBe(10);
+        return Promise.resolve({ from: partition < 2 ? 4 : 10, take: keep, release: () => Promise.resolve() });
+      },
+    });
+    await publish(4);
+    await until('the records from there', () => count() >= 16);
+    expect(taken.map(([offset]) => offset)).toEqual([4, 4, 10, 10]);
+  });
+});

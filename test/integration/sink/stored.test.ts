@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deadLetterCodec, eventRowCodec, normalisedRunCodec } from '../../../schemas/codec.ts';
+import { joinRun, sliceRun } from '../../../schemas/run.ts';
+import { COLUMNS } from '../../../projections/events/container.ts';
+import { readyStack, rows } from '../../support/stack.ts';
+import { readTopic } from './read-topic.ts';
+import { EMPTY_ROW, SinkUnderTest } from './sink-under-test.ts';
+
+const DAY = 86_400_000;
+
+describe('the events sink', () => {
+  let sink: SinkUnderTest;
+  let stored = 0;
+  beforeAll(async () => {
+    sink = await SinkUnderTest.open(readyStack().kafka_brokers);
+    sink.start('one');
+  });
+  afterAll(() => sink.close());
+
+  const letters = async () => (await readTopic(sink.kafka, sink.deadTopic)).map((value) => deadLetterCodec.decode(value));
+
+  it('stores every column as it came, and leaves out what goes to profiles', async () => {
+    const row = {
+      ...EMPTY_ROW,
+      _offset: 1,
+      _acceptance: 2 ** 32 - 1,
+      account_id: 7,
+      app_id: 8,
+      type: 'track',
+      event: 'خرید',
+      user_id: 'u',
+      message_id: 'm',
+      timestamp: Date.UTC(2026, 10, 1, 2, 3, 4, 567),
+      received_at: Date.UTC(2026, 10, 2),
+      properties: { رنگ: 'آبی', empty: '' },
+      property_numbers: { price: 12.5 },
+      revenue: 3.25,
+      is_bot: true,
+      campaign_id: 2 ** 52,
+      city: 'تهران',
+      traits: { name: 'x' },
+      trait_numbers: { age: 3 },
+      profile: { email: 'a@b.c' },
+    };
+    await sink.publish(0, [row]);
+    stored = 1;
+    await sink.untilStored(stored);
+    const [found] = await rows<Record<string, unknown>>(sink.clickhouse, 'SELECT *, sipHash64(user_id) = _person AS person_matches FROM events');
+    const columns = Object.fromEntries(Object.entries(row).filter(([name]) => COLUMNS.includes(name)));
+    expect(found).toMatchObject({ ...columns, timestamp: '2026-11-01 02:03:04.567', received_at: '2026-11-02 00:00:00.000', person_matches: 1 });
+    expect(Object.keys(found ?? {}).toSorted()).toEqual([...Object.keys(columns), 'person_matches'].toSorted());
+  });
+
+  it('takes the new part of a run that overlaps, and nothing of one that was taken', async () => {
+    const at = (offset: number) => ({ _offset: offset, _index: 0 });
+    await sink.publish(1, [at(1), at(2), at(3)]);
+    await sink.publish(1, [at(2), at(3)]);
+    await sink.publish(1, [at(3), at(4), at(5)]);
+    await sink.publish(1, [at(5), at(6)]);
+    stored += 6;
+    expect(await sink.untilStored(stored)).toEqual({ stored, places: stored });
+  });
+
+  it('stores a batch over many months, and rows that are born expired do no harm', async () => {
+    const now = Date.now();
+    await sink.publish(
+      0,
+      Array.from({ length: 30 }, (_, n) => ({ _offset: 10, _index: n, timestamp: now - n * 13 * DAY })),
+    );
+    await sink.publish(0, [{ _offset: 11, timestamp: now - 500 * DAY }, { _offset: 12 }]);
+    stored += 30 + 1;
+    await sink.untilStored(stored);
+    const [fresh] = await rows<{ n: number }>(sink.clickhouse, 'SELECT count() AS n FROM events WHERE timestamp > now() - INTERVAL 400 DAY');
+    expect(fresh?.n).toBe(stored);
+  });
+
+  it('buries what it cannot read, with its bytes, and moves on', async () => {
+    const poison = Buffer.from('this is not a run');
+    const offset = await sink.append(1, poison);
+    const whole = normalisedRunCodec.encode({
+      ...{ epoch: 0, partition: 1, first_offset: 20, first_index: 0, last_offset: 21, last_index: 0, appended_at: 1 },
+      rows: [20, 21].map((at) => ({ ...EMPTY_ROW, _partition: 1, _offset: at })),
+    });
+    const run = sliceRun(whole);
+    if (!run) throw new Error('a run of the newest version can be sliced');
+    const torn = joinRun({ ...run, rows: run.rows.subarray(0, -30) });
+    const tornAt = await sink.append(1, torn);
+    await sink.publish(1, [{ _offset: 22 }, { _offset: 23 }]);
+    stored += 2;
+    expect((await sink.untilStored(stored)).places).toBeGreaterThanOrEqual(stored);
+    const found = await letters();
+    expect(found).toContainEqual(
+      expect.objectContaining({ stage: 'project', reason: 'not_single_object', partition: 1, offset, index: null, value: poison }),
+    );
+    expect(found).toContainEqual(
+      expect.objectContaining({ reason: 'broken_rows', partition: 1, offset: tornAt, index: null, events: 2, value: torn }),
+    );
+  });
+
+  it('finds the rows that ClickHouse refuses, buries each, and stores the rest of the batch', async () => {
+    await sink.clickhouse.command({ query: "ALTER TABLE events ADD CONSTRAINT no_poison CHECK event != 'poison'" });
+    const places = Array.from({ length: 200 }, (_, n) => ({
+      _offset: 30,
+      _index: n,
+      message_id: `p${n}`,
+      account_id: 5,
+      event: n % 67 === 66 ? 'poison' : 'fine',
+    }));
+    const offset = await sink.publish(1, places);
+    stored += 198;
+    await sink.untilStored(stored);
+    const found = (await letters()).filter((letter) => letter.reason === 'VIOLATED_CONSTRAINT');
+    expect(found.map(({ index, message_id, account_id, events, offset: at }) => ({ index, message_id, account_id, events, at }))).toEqual(
+      [66, 133].map((n) => ({ index: n, message_id: `p${n}`, account_id: 5, events: 1, at: offset })),
+    );
+    const [letter] = found;
+    const run = letter && sliceRun(letter.value);
+    expect(run?.head).toMatchObject({ first_offset: 30, first_index: 66, last_offset: 30, last_index: 66 });
+    expect(run && eventRowCodec.type.fromBuffer(run.rows)).toMatchObject({ message_id: 'p66', event: 'poison' });
+    await sink.clickhouse.command({ query: 'ALTER TABLE events DROP CONSTRAINT no_poison' });
+  });
+
+  it('waits while ClickHouse or PostgreSQL is away, and catches up by itself', async () => {
+    for (const [n, server] of [sink.servers.clickhouse, sink.servers.postgres].entries()) {
+      await server.kill();
+      for (let k = 0; k < 20; k++) await sink.publish(k % 2, [{ _offset: 100 + n * 100 + k, _index: 0 }]);
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await server.start();
+      stored += 20;
+      await sink.untilStored(stored);
+    }
+    const { stored: all, places } = await sink.counts();
+    expect(all).toBe(places);
+  });
+});
