@@ -1,0 +1,123 @@
+import { createClient } from '@clickhouse/client';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { seedAccount } from './account.ts';
+import type { Ready } from '../deploy/local/ready.ts';
+import { percentile, postAtRate } from './load-client.ts';
+
+const BATCH = 50;
+const PEOPLE = 20_000;
+const PROBE_EVERY = 200;
+
+interface EndToEnd {
+  /** Events a second that were answered 200. */
+  rate: number;
+  failed: number;
+  seconds: number;
+  answerP99: number;
+  probes: number;
+  /** From the answer to the row being visible in ClickHouse, ms. */
+  visibleP50: number;
+  visibleP99: number;
+  missing: number;
+}
+
+/**
+ * The whole path: batches of fifty at a fixed rate through a running stack, and single probe events in an account of their own whose rows are looked for
+ * all the time: how long after its answer is an event visible?
+ */
+async function measure(options: {
+  ready: Ready;
+  loadKey: string;
+  probeKey: string;
+  probeAccount: number;
+  rate: number;
+  seconds: number;
+}): Promise<EndToEnd> {
+  const { ready } = options;
+  const run = randomUUID().slice(0, 8);
+  const warehouse = createClient({ url: ready.clickhouse_url, database: ready.clickhouse_database });
+  const answered = new Map<string, number>();
+  const visible = new Map<string, number>();
+  let running = true;
+
+  const prober = async () => {
+    for (let n = 0; running; n++) {
+      const id = `${run}-p${n}`;
+      const response = await fetch(`${ready.ingest_url}/v1/track`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${options.probeKey}` },
+        body: JSON.stringify({ event: 'probe', user_id: `probe-${n}`, message_id: id }),
+      });
+      await response.arrayBuffer();
+      if (response.status === 200) answered.set(id, performance.now());
+      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY));
+    }
+  };
+  const watcher = async () => {
+    const deadline = () => !running && [...answered.keys()].every((id) => visible.has(id));
+    for (let quiet = 0; !deadline() && quiet < 400; quiet += running ? 0 : 1) {
+      const answer = await warehouse.query({
+        query: "SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} AND event = 'probe' AND startsWith(message_id, {run:String})",
+        query_params: { a: options.probeAccount, run },
+        format: 'JSONEachRow',
+      });
+      const at = performance.now();
+      for (const { id } of await answer.json<{ id: string }>()) if (!visible.has(id)) visible.set(id, at);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+
+  const begun = performance.now();
+  const watching = watcher();
+  const probing = prober();
+  const load = await postAtRate({
+    url: `${ready.ingest_url}/v1/batch`,
+    headers: { authorization: `Bearer ${options.loadKey}` },
+    body: (n) => batchBody(run, n),
+    connections: 24,
+    rate: options.rate / BATCH,
+    duration: options.seconds * 1000,
+  });
+  const seconds = (performance.now() - begun) / 1000;
+  running = false;
+  await probing;
+  await watching;
+  await warehouse.close();
+  const delays = [...answered].flatMap(([id, at]) => {
+    const seen = visible.get(id);
+    return seen === undefined ? [] : [Math.max(0, seen - at)];
+  });
+  return {
+    rate: (load.answered * BATCH) / seconds,
+    failed: load.failed,
+    seconds,
+    answerP99: percentile(load.latencies, 0.99),
+    probes: answered.size,
+    visibleP50: percentile(delays, 0.5),
+    visibleP99: percentile(delays, 0.99),
+    missing: answered.size - delays.length,
+  };
+}
+
+/** A batch as an SDK on a server sends it: events of several people, about 450 bytes each. */
+function batchBody(run: string, n: number): Buffer {
+  const items = Array.from({ length: BATCH }, (_, i) => {
+    const number = n * BATCH + i;
+    return `{"type":"track","event":"product_viewed","user_id":"user-${(number * 7919) % PEOPLE}","message_id":"${run}-${number}","properties":{"product_id":"sku-${number % 5000}","product_name":"Wireless headphones","category":"audio","price":${1000 + (number % 977)},"currency":"IRR","position":${i}},"context":{"library":{"name":"web","version":"2.1.0"},"page":{"url":"https://shop.example/p/${number % 5000}","path":"/p/${number % 5000}","title":"Wireless headphones"},"locale":"fa-IR","session_id":"s-${number % PEOPLE}"}}`;
+  });
+  return Buffer.from(`{"batch":[${items.join(',')}]}`);
+}
+
+const home = process.env['RAVAND_HOME'] ?? '.ravand';
+const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
+const [rate = 16_000, seconds = 120] = process.argv.slice(2).map(Number);
+const [load, probe] = [await seedAccount(ready.database_url, 'bench load'), await seedAccount(ready.database_url, 'bench probes')];
+const found = await measure({ ready, loadKey: load.writeKey, probeKey: probe.writeKey, probeAccount: probe.accountId, rate, seconds });
+const ms = (value: number) => `${Math.round(value).toLocaleString('en')} ms`;
+console.log('| events/s answered | seconds | failed | answer p99 | visible p50 | visible p99 | probes | not visible |');
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
+console.log(
+  `| ${Math.round(found.rate).toLocaleString('en')} | ${Math.round(found.seconds)} | ${found.failed} | ${ms(found.answerP99)} | ${ms(found.visibleP50)} | ${ms(found.visibleP99)} | ${found.probes} | ${found.missing} |`,
+);

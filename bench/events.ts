@@ -1,0 +1,94 @@
+import { UserAgentCache } from '../events/user-agent.ts';
+import { ContextReader, normaliseEvent, type RecordFacts } from '../events/normalise.ts';
+import { decideBatch } from '../events/validate.ts';
+import { accountSeed, nameHash } from '../events/partition.ts';
+import { isJsonObject, type JsonObject } from '../events/json.ts';
+
+/**
+ * Speed of the event core beside bare JSON.parse in the same run: `node bench/events.ts [seconds]`.
+ * One "item" is a track event of about 450 bytes; batches hold 100 of them.
+ */
+const NOW = Date.UTC(2026, 10, 21, 10);
+const BATCH = 100;
+const SECONDS = Number(process.argv[2] ?? 2);
+
+const AGENT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
+const RECORD: RecordFacts = { account_id: 17, app_id: 3, received_at: NOW, source: 'sdk', ip: '203.0.113.9', user_agent: AGENT };
+
+type Text = (index: number) => { event: string; title: string; category: string };
+const ascii: Text = (index) => ({ event: 'product_viewed', title: `Running shoes ${index}`, category: 'Sport and outdoor' });
+const persian: Text = (index) => ({ event: 'product_viewed', title: `کفش ورزشی مردانه ${index}`, category: 'ورزشی و سفر' });
+
+function event(index: number, text: Text): JsonObject {
+  const { event: name, title, category } = text(index);
+  return {
+    type: 'track',
+    event: name,
+    user_id: `user-${index % 50}-7f3a`,
+    message_id: `0192f3c1-77aa-7c3e-9d52-${String(index).padStart(12, '0')}`,
+    timestamp: new Date(NOW - index * 1000).toISOString(),
+    properties: { product_id: `sku-${index}`, title, category, price: 1_250_000 + index, quantity: 2, in_stock: true },
+    context: {
+      page: { url: `https://shop.example/p/${index}`, path: `/p/${index}`, title },
+      library: { name: 'web', version: '1.4.2' },
+      locale: 'fa-IR',
+    },
+  };
+}
+
+function batchOf(text: Text): string {
+  return JSON.stringify({ batch: Array.from({ length: BATCH }, (_, index) => event(index, text)) });
+}
+
+let sink = 0;
+
+const reader = new ContextReader(new UserAgentCache(1000));
+function normaliseBatch(body: unknown): void {
+  const batch = isJsonObject(body) ? (body['batch'] as JsonObject[]) : [];
+  batch.forEach((envelope, index) => {
+    const item = { type: 'track' as const, message_id: 'm', dedupe_id: null, timestamp: NOW };
+    const place = { epoch: 0, partition: 0, offset: 1, index };
+    sink += normaliseEvent({ record: RECORD, item, envelope, batchContext: undefined, place, acceptance: 1 }, reader).revenue;
+  });
+}
+
+function validateBatch(body: unknown): void {
+  const decided = decideBatch({ body, now: NOW, windowMs: 30 * 86_400_000 });
+  if (decided.outcome !== 'decided') throw new Error(`the batch was not decided: ${decided.outcome}`);
+  const seed = accountSeed(RECORD.account_id);
+  for (const accepted of decided.accepted) sink += nameHash(seed, accepted.name) % 4;
+}
+
+/** Items a second of `run`, which handles one batch; the first half second is not counted. */
+function measure(run: () => void): number {
+  const warm = process.hrtime.bigint() + 500_000_000n;
+  while (process.hrtime.bigint() < warm) run();
+  const start = process.hrtime.bigint();
+  const end = start + BigInt(Math.round(SECONDS * 1e9));
+  let batches = 0;
+  for (; process.hrtime.bigint() < end; batches++) run();
+  return (batches * BATCH) / (Number(process.hrtime.bigint() - start) / 1e9);
+}
+
+for (const [name, text] of [
+  ['ascii', ascii],
+  ['persian', persian],
+] as const) {
+  const json = batchOf(text);
+  const body: unknown = JSON.parse(json);
+  const rates: Record<string, number> = {
+    'JSON.parse': measure(() => void JSON.parse(json)),
+    'validate and partition': measure(() => validateBatch(body)),
+    'parse, validate and partition': measure(() => validateBatch(JSON.parse(json))),
+    normalise: measure(() => normaliseBatch(body)),
+    'parse and normalise': measure(() => normaliseBatch(JSON.parse(json))),
+  };
+  const bare = rates['JSON.parse'] ?? NaN;
+  console.log(`${name}: ${Math.round(Buffer.byteLength(json) / BATCH)} bytes an item`);
+  for (const [what, rate] of Object.entries(rates)) {
+    console.log(
+      `  ${what.padEnd(30)} ${Math.round(rate).toLocaleString('en').padStart(10)} items/s  ${(1e6 / rate).toFixed(2).padStart(6)} µs  ${(bare / rate).toFixed(2)} x JSON.parse`,
+    );
+  }
+}
+if (!Number.isFinite(sink)) console.log(sink);

@@ -1,0 +1,12 @@
+import { createServer } from 'node:http';
+
+/** The yardstick: reads the body, parses it as JSON, answers. No key, no validation, no claims, no log. */
+createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    JSON.parse((chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)).toString());
+    response.setHeader('Content-Type', 'application/json');
+    response.end('{"status":"ok","accepted":1}');
+  });
+}).listen(Number(process.argv[2]), '127.0.0.1');

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The measurements, in the order in which they run; each is a script of its own that prints its table. */
+const BENCHES: Readonly<Record<string, string>> = {
+  events: 'the event core beside bare JSON.parse',
+  claims: 'message-id claims: bytes and CPU',
+  gateway: 'single events and batches beside a bare node:http server',
+  normaliser: 'raw records to rows',
+  sink: 'rows into ClickHouse beside a plain client',
+  'end-to-end': 'everything at once: sustained rate, time until a row is visible',
+};
+
+interface BenchContext {
+  home: string;
+  env: NodeJS.ProcessEnv;
+  ready: unknown;
+}
+
+/** `./ravand bench [NAME…] [-- ARGUMENTS]`: measures one after the other on this machine; the stack must run. Answers 1 when one of them failed. */
+export async function run(args: string[], context: BenchContext): Promise<number> {
+  const split = args.indexOf('--');
+  const names = split < 0 ? args : args.slice(0, split);
+  const rest = split < 0 ? [] : args.slice(split + 1);
+  const unknown = names.find((name) => !(name in BENCHES));
+  if (unknown !== undefined) {
+    process.stderr.write(
+      `unknown bench ${unknown}; there are\n${Object.entries(BENCHES)
+        .map(([name, what]) => `  ${name.padEnd(12)} ${what}`)
+        .join('\n')}\n`,
+    );
+    return 2;
+  }
+  if (context.ready === undefined) {
+    process.stderr.write('no stack is running here: start it with ./ravand up\n');
+    return 1;
+  }
+  let failed = 0;
+  for (const name of names.length > 0 ? names : Object.keys(BENCHES)) {
+    const script = join(import.meta.dirname, `${name}.ts`);
+    if (!existsSync(script)) continue;
+    process.stdout.write(`\n## ${name}: ${BENCHES[name] ?? ''}\n\n`);
+    failed += (await runScript(script, rest, { ...context.env, RAVAND_HOME: context.home })) === 0 ? 0 : 1;
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+async function runScript(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: 'inherit', env });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,100 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
+import type { LogProducer } from '../platform/kafka/producer.ts';
+import type { Log } from '../platform/log.ts';
+import { Acceptor } from './accept/accept.ts';
+import type { AccountStore } from './auth/account-store.ts';
+import { Accounts } from './auth/accounts.ts';
+import { WriteKeys } from './auth/write-keys.ts';
+import type { Config } from './config.ts';
+import { parseTrustedProxies } from './http/client-address.ts';
+import { createHost } from './http/host.ts';
+import { BodyBudget } from './http/read-body.ts';
+import { ingestRoutes } from './http/routes.ts';
+import { EventServer } from './http/serve-events.ts';
+import { GatewayMetrics } from './metrics/gateway-metrics.ts';
+import { readings } from './metrics/readings.ts';
+import type { KnownPartitions } from './publish/known-partitions.ts';
+import { Publisher } from './publish/publisher.ts';
+import type { Spool } from './spool/spool.ts';
+
+/** What the gateway is put together from; main.ts makes it from settings, tests from what they like. */
+export interface GatewayParts {
+  config: Pick<Config, 'MAX_BODY_BYTES' | 'WRITE_KEY_CACHE' | 'TRUSTED_PROXIES' | 'PUBLISH_TIMEOUT' | 'PUBLISH_MAX_IN_FLIGHT_BYTES'> &
+    Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'>;
+  log: Log;
+  version: string;
+  spool: Spool;
+  partitions: KnownPartitions;
+  connectLog: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
+  claims: ClaimBatcher;
+  accounts: AccountStore;
+  /** Events that an account has had accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
+  eventsThisMonth: (accountId: number) => Promise<number>;
+}
+
+export interface Gateway {
+  host: FastifyInstance;
+  metrics: GatewayMetrics;
+  /** Problems that keep the gateway from taking events; empty means ready. */
+  notReady: () => string[];
+  /** Takes no more requests, finishes those under way, makes everything durable; the whole takes at most `ms`. */
+  close: (ms: number) => Promise<void>;
+}
+
+/** Puts the gateway together; it listens when `host.listen` is called. */
+export function createGateway(parts: GatewayParts): Gateway {
+  const { config, log, spool, claims } = parts;
+  const metrics = new GatewayMetrics();
+  const publisher = new Publisher({
+    spool,
+    connect: parts.connectLog,
+    log,
+    timeout: config.PUBLISH_TIMEOUT,
+    maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
+    onPartitions: parts.partitions.learn,
+    onAcknowledged: metrics.acknowledged,
+  });
+  const unreachable = (error: unknown) =>
+    log.warn({ err: error, code: 'accounts_unreachable' }, 'accounts and write keys cannot be read from PostgreSQL');
+  const { accounts: store, eventsThisMonth } = parts;
+  const accounts = new Accounts({ store, eventsThisMonth, now: Date.now, onUnreachable: unreachable });
+  const keys = new WriteKeys({ store, accounts, cacheFor: config.WRITE_KEY_CACHE, now: Date.now, onUnreachable: unreachable });
+  const acceptor = new Acceptor({
+    claims,
+    publish: (records) => publisher.publish(records),
+    partitionsOf: parts.partitions.of,
+    account: (id) => accounts.facts(id),
+    newMessageId: randomUUID,
+    gateway: randomBytes(8).toString('hex'),
+    onCounted: metrics.counted,
+  });
+  const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
+  const events = new EventServer({
+    keys,
+    maxBodyBytes: config.MAX_BODY_BYTES,
+    budget,
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+    trusted: parseTrustedProxies(config.TRUSTED_PROXIES),
+    log,
+    now: Date.now,
+    onAnswered: metrics.answered,
+  });
+  const routes = ingestRoutes({ acceptor, version: parts.version, now: () => new Date() });
+  const host = createHost({ routes, events, onAnswered: metrics.answered });
+  for (const reading of readings({ spool, publisher, claims, keys, events, budget })) metrics.read(reading);
+  return {
+    host,
+    metrics,
+    notReady: () => (publisher.phase === 'direct' || spool.problem === undefined ? [] : [`Kafka is not reachable, and ${spool.problem}`]),
+    close: async (ms) => {
+      events.isClosing = true;
+      const closed = host.close();
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
+      await publisher.close(ms / 4);
+      await spool.close();
+      await claims.close();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Accounts } from './accounts.ts';
+import type { AccountRow, AccountStore, KeyRow } from './account-store.ts';
+import { WriteKeys, type Verification } from './write-keys.ts';
+
+const account: AccountRow = { id: 7, retentionDays: 90, subscription: 'active', maxEvents: 0 };
+const row: KeyRow = { writeKeyId: 3, appId: 2, account };
+const principal = { accountId: 7, appId: 2, writeKeyId: 3 };
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+let now: number;
+let asked: string[][];
+let stored: Map<string, KeyRow>;
+let isDown: boolean;
+
+const store: AccountStore = {
+  keys: async (hashes) => {
+    asked.push([...hashes]);
+    await Promise.resolve();
+    if (isDown) throw new Error('down');
+    return new Map(hashes.flatMap((hash) => (stored.has(hash) ? [[hash, stored.get(hash)] as [string, KeyRow]] : [])));
+  },
+  accounts: async () => Promise.reject(new Error('not asked here')),
+};
+
+let keys: WriteKeys;
+
+beforeEach(() => {
+  now = 1000;
+  asked = [];
+  stored = new Map([[hashOf('good'), row]]);
+  isDown = false;
+  const accounts = new Accounts({ store, eventsThisMonth: () => Promise.resolve(0), now: () => now });
+  keys = new WriteKeys({ store, accounts, cacheFor: 60_000, now: () => now });
+});
+
+describe('write keys', () => {
+  it('are remembered for a minute, known and unknown ones alike', async () => {
+    expect(await keys.verify('good')).toEqual(principal);
+    expect(await keys.verify('bad')).toBe('invalid');
+    stored = new Map([[hashOf('bad'), row]]);
+    now += 59_999;
+    expect(keys.verify('good')).toEqual(principal);
+    expect(keys.verify('bad')).toBe('invalid');
+    now += 1;
+    expect(await keys.verify('good')).toBe('invalid');
+    expect(await keys.verify('bad')).toEqual(principal);
+    expect(asked.length).toBe(4);
+  });
+
+  it('are asked for once, however many requests carry them, and together', async () => {
+    const answers: Verification[] = await Promise.all(['good', 'a', 'good', 'b', 'a', 'c'].map(async (key) => keys.verify(key)));
+    expect(answers).toEqual([principal, 'invalid', principal, 'invalid', 'invalid', 'invalid']);
+    expect(asked).toEqual([[hashOf('good')], ['a', 'b', 'c'].map(hashOf)]);
+  });
+
+  it('of a store that cannot be reached: not verified, and asked again after 5 s, not before', async () => {
+    isDown = true;
+    expect(await Promise.all(['good', 'a'].map(async (key) => keys.verify(key)))).toEqual(['unverified', 'unverified']);
+    expect(asked.length).toBe(1);
+    isDown = false;
+    now += 4999;
+    expect(keys.verify('good')).toBe('unverified');
+    expect(asked.length).toBe(1);
+    now += 1;
+    expect(await keys.verify('good')).toEqual(principal);
+  });
+
+  it('that are remembered work while the store is away, until their minute is over', async () => {
+    await keys.verify('good');
+    isDown = true;
+    await keys.verify('other');
+    now += 59_999;
+    expect(keys.verify('good')).toEqual(principal);
+    now += 1;
+    expect(await keys.verify('good')).toBe('unverified');
+  });
+
+  it('of any length take bounded room', async () => {
+    expect(await keys.verify('x'.repeat(10_000))).toBe('invalid');
+    expect(keys.verify('x'.repeat(10_000))).toBe('invalid');
+    expect(asked.length).toBe(1);
+  });
+});

@@ -1,0 +1,82 @@
+import { dedupeSettings, kafkaSettings, postgresSettings, processSettings, redisSettings, topicSettings } from '../platform/settings-common.ts';
+import * as setting from '../platform/setting-kinds.ts';
+import { defineSettings, parseSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
+import { parseTrustedProxies } from './http/client-address.ts';
+
+const MIB = 1024 * 1024;
+/** The log takes records of 16 MiB; a body goes into one together with what was decided about its events. */
+const MOST_BODY_BYTES = 14 * MIB;
+
+const bodyBytes = setting.bytes({
+  default: 5 * MIB,
+  min: 1,
+  doc: 'Largest request body, as sent and as decoded; above it the answer is 413. At most 14 MiB.',
+});
+const proxies = setting.list({
+  default: [],
+  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is believed.',
+});
+
+/** Settings of the ingest host. */
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...postgresSettings,
+  ...redisSettings,
+  ...dedupeSettings,
+  EVENTS_PARTITIONS: topicSettings.EVENTS_PARTITIONS,
+  HTTP_ADDR: setting.address({ default: { host: 'localhost', port: 8080 }, doc: 'Listener of the ingest host.' }),
+  MAX_BODY_BYTES: {
+    ...bodyBytes,
+    parse: (text: string) => {
+      const bytes = bodyBytes.parse(text);
+      if (bytes > MOST_BODY_BYTES) throw new Error('at most 14 MiB, which fits into a record of the log');
+      return bytes;
+    },
+  } satisfies Setting<number>,
+  WRITE_KEY_CACHE: setting.duration({
+    default: 60_000,
+    doc: 'How long a write key is remembered, known or unknown; a revocation takes effect that much later.',
+  }),
+  TRUSTED_PROXIES: {
+    ...proxies,
+    parse: (text: string) => {
+      const entries = setting.splitList(text);
+      parseTrustedProxies(entries);
+      return entries;
+    },
+  } satisfies Setting<readonly string[]>,
+  SPOOL_DIR: setting.text({
+    default: '.ravand/spool',
+    doc: 'Folder of the disk spool, one for each gateway process; a relative one lies under the working directory. It has to survive a restart.',
+    unit: 'path',
+  }),
+  SPOOL_MAX_BYTES: setting.bytes({
+    default: 1024 * MIB,
+    min: 1,
+    doc: 'Most bytes in the spool while Kafka is away; when it is full, events are answered 503.',
+  }),
+  PUBLISH_TIMEOUT: setting.duration({
+    default: 3000,
+    min: 100,
+    doc: 'A record that Kafka has not acknowledged after this long goes into the spool, and everything behind it too.',
+  }),
+  PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
+    default: 64 * MIB,
+    min: 1,
+    doc: 'Most bytes that wait for an acknowledgement of Kafka; above it the spool takes over.',
+  }),
+  MAX_REQUESTS_IN_FLIGHT: setting.integer({ default: 10_000, min: 1, doc: 'Requests under way at once; further ones are answered 503.' }),
+  MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
+    default: 256 * MIB,
+    min: 1,
+    doc: 'Most bytes of request bodies in memory; above it the answer is 503.',
+  }),
+});
+
+export type Config = SettingsOf<typeof settings>;
+
+/** Reads the environment; throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  return parseSettings(settings, env);
+}

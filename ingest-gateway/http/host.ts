@@ -1,0 +1,165 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FailureCode } from '../failures.ts';
+import { discard } from './discard.ts';
+import { renderFailure } from './render.ts';
+import type { Route } from './routes.ts';
+import { CORS_HEADERS, JSON_TYPE, send } from './send.ts';
+import type { EventServer } from './serve-events.ts';
+import { traceOf } from './trace.ts';
+
+export interface HostOptions {
+  routes: readonly Route[];
+  events: EventServer;
+  onAnswered: (path: string, status: number) => void;
+}
+
+/** How long a request may take to arrive, an answer to go out, and a connection to lie idle, ms. */
+const READ_TIMEOUT = 15_000;
+const WRITE_TIMEOUT = 30_000;
+const IDLE_TIMEOUT = 120_000;
+const TIMEOUT_CHECKS = 1000;
+
+type EventRoute = Extract<Route, { auth: 'write_key' }>;
+
+/**
+ * The ingest host: fastify for everything but the write-key routes, which are looked at before it (it costs about a tenth of a bare server's rate, see bench/gateway.ts)
+ * and run the same code when it routes to them, as it does for unusual spellings of a path.
+ */
+export function createHost(options: HostOptions): FastifyInstance {
+  const hot = new Map(options.routes.flatMap((route) => (route.auth === 'write_key' ? [[route.path, route] as const] : [])));
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: true,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) => createIngestServer(hot, options.events, handler),
+    frameworkErrors: (_error, request, reply) => void answerUnrouted(options, request, reply),
+  });
+  app.removeAllContentTypeParsers();
+  // Bodies are read by whoever wants one.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  for (const route of options.routes) {
+    if (route.auth === 'write_key') {
+      app.post(route.path, (request, reply) => {
+        reply.hijack();
+        return options.events.serve(route, queryOf(request.raw), { request: request.raw, response: reply.raw });
+      });
+    } else {
+      app.get(route.path, (request, reply) => {
+        reply.hijack();
+        const answer = route.handler();
+        send(reply.raw, answer, { trace: traceOf(request.headers['x-service-trace']), hasCors: route.cors, isLast: options.events.isClosing });
+        options.onAnswered(route.path, answer.status);
+      });
+    }
+  }
+  app.setNotFoundHandler((request, reply) => answerUnrouted(options, request, reply));
+  app.setErrorHandler((_error, request, reply) => answerUnrouted(options, request, reply));
+  return app;
+}
+
+function createIngestServer(
+  hot: ReadonlyMap<string, EventRoute>,
+  events: EventServer,
+  rest: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    const url = request.url ?? '';
+    if (request.method === 'POST') {
+      const mark = url.indexOf('?');
+      const route = hot.get(mark === -1 ? url : url.slice(0, mark));
+      if (route) return void events.serve(route, mark === -1 ? '' : url.slice(mark + 1), { request, response });
+    }
+    // Proxies may send the absolute form (RFC 9112, 3.2.2).
+    if (!url.startsWith('/') && URL.canParse(url)) request.url = `${new URL(url).pathname}${new URL(url).search}`;
+    // Content-Type is not looked at (ingest 2.1); fastify would refuse one that it cannot read.
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/json';
+    rest(request, response);
+  };
+  const server = createServer(
+    {
+      requestTimeout: READ_TIMEOUT,
+      headersTimeout: READ_TIMEOUT,
+      keepAliveTimeout: IDLE_TIMEOUT,
+      connectionsCheckingInterval: TIMEOUT_CHECKS,
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    listener,
+  );
+  server.timeout = WRITE_TIMEOUT;
+  server.on('checkExpectation', listener);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(error, socket));
+  server.on('connect', (_request: IncomingMessage, socket) => socket.end(rawAnswer('method_not_allowed')));
+  return server;
+}
+
+function queryOf(request: IncomingMessage): string {
+  const url = request.url ?? '';
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+}
+
+/** OPTIONS under /v1/ is a preflight, anything else there is 405, and elsewhere there is nothing (ingest 4.1). */
+async function answerUnrouted(options: HostOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.hijack();
+  const { raw } = reply;
+  await discard(request.raw);
+  const trace = traceOf(request.headers['x-service-trace']);
+  const path = (request.raw.url ?? '').split('?')[0] ?? '';
+  const isLast = options.events.isClosing;
+  if (!path.startsWith('/v1/')) {
+    raw.writeHead(404, ['Content-Type', 'text/plain; charset=utf-8', 'Content-Length', '10', 'X-Service-Trace', trace]).end('not found\n');
+    options.onAnswered('other', 404);
+  } else if (request.raw.method === 'OPTIONS') {
+    raw.writeHead(204, [...CORS_HEADERS, 'X-Service-Trace', trace]).end();
+    options.onAnswered('preflight', 204);
+  } else {
+    const allowed = options.routes.filter((route) => route.path === path).map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
+    const answer = { ...renderFailure({ code: 'method_not_allowed' }), headers: ['Allow', [...allowed, 'OPTIONS'].join(', ')] };
+    send(raw, answer, { trace, hasCors: options.routes.some((route) => route.path === path && route.cors), isLast });
+    options.onAnswered('other', answer.status);
+  }
+}
+
+const BROKEN: Record<string, FailureCode> = { HPE_HEADER_OVERFLOW: 'headers_too_large', ERR_HTTP_REQUEST_TIMEOUT: 'request_timed_out' };
+
+/** Connections that were told already; the bytes that still come on them are broken too. */
+const told = new WeakSet<Duplex>();
+/** How long a client has to read the answer to a broken request, ms. */
+const LAST_WORDS = 1000;
+
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }): void {
+  if (told.has(socket)) return;
+  told.add(socket);
+  // node:http keeps the answer that is being written here; nothing may be written into the middle of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  socket.end(rawAnswer(BROKEN[error.code ?? ''] ?? 'malformed_request'));
+  // Closing at once, with bytes unread, would reset the connection before the client has the answer.
+  setTimeout(() => socket.destroy(), LAST_WORDS).unref();
+}
+
+const REASONS: Record<number, string> = {
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+/** An answer to bytes that are no request: the connection ends with it. */
+function rawAnswer(code: FailureCode): string {
+  const { status, body } = renderFailure({ code });
+  const head = [
+    `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}`,
+    `Content-Type: ${JSON_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Service-Trace: ${traceOf(undefined)}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../../platform/log.ts';
+import { presentedKey } from '../auth/presented-key.ts';
+import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import { clientAddress, type TrustedProxies } from './client-address.ts';
+import { discard } from './discard.ts';
+import { readBody, type BodyBudget, type NoBody } from './read-body.ts';
+import { renderFailure, type Answer } from './render.ts';
+import type { Route } from './routes.ts';
+import { send } from './send.ts';
+import { traceOf } from './trace.ts';
+
+export interface ServeOptions {
+  keys: Pick<WriteKeys, 'verify'>;
+  maxBodyBytes: number;
+  budget: BodyBudget;
+  /** Requests that may be under way at once. */
+  maxRequests: number;
+  trusted: TrustedProxies;
+  log: Log;
+  now: () => number;
+  onAnswered: (path: string, status: number) => void;
+}
+
+type EventRoute = Extract<Route, { auth: 'write_key' }>;
+
+const MISSING = renderFailure({ code: 'missing_write_key' });
+const INVALID = renderFailure({ code: 'invalid_write_key' });
+const UNVERIFIED = renderFailure({ code: 'key_unverified' });
+const UNAVAILABLE = renderFailure({ code: 'unavailable' });
+
+const WITHOUT_BODY: Record<Exclude<NoBody, 'gone'>, Answer> = {
+  too_large: renderFailure({ code: 'body_too_large' }),
+  undecodable: renderFailure({ code: 'malformed_json' }),
+  overloaded: UNAVAILABLE,
+};
+
+/** Serves the write-key routes: verifies the key, reads the body, calls the handler, answers. What fails on our side is a 503, never a 4xx or a 500. */
+export class EventServer {
+  readonly #options: ServeOptions;
+  /** Requests under way. */
+  active = 0;
+  /** The process is stopping: each answer is the last on its connection. */
+  isClosing = false;
+
+  constructor(options: ServeOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. @param query what follows the question mark; empty when nothing does */
+  async serve(route: EventRoute, query: string, exchange: { request: IncomingMessage; response: ServerResponse }): Promise<void> {
+    const { request, response } = exchange;
+    const trace = traceOf(request.headers['x-service-trace']);
+    this.active++;
+    let answer: Answer | undefined;
+    try {
+      answer = this.active > this.#options.maxRequests ? UNAVAILABLE : await this.#answer(route, query, { request, trace });
+    } catch (error) {
+      this.#options.log.error(
+        { err: error, trace, path: route.path, code: 'unexpected' },
+        'a request failed for an unexpected reason; it was answered 503',
+      );
+      answer = UNAVAILABLE;
+    }
+    this.active--;
+    if (answer === undefined) return;
+    const canGoOn = request.complete || (await discard(request));
+    send(response, answer, { trace, hasCors: true, isLast: this.isClosing || !canGoOn });
+    this.#options.onAnswered(route.path, answer.status);
+  }
+
+  /** Undefined when the client has gone. */
+  async #answer(route: EventRoute, query: string, { request, trace }: { request: IncomingMessage; trace: string }): Promise<Answer | undefined> {
+    const key = presentedKey(request.headers, query);
+    if (key === undefined) return MISSING;
+    const known = this.#options.keys.verify(key);
+    const principal: Verification = known instanceof Promise ? await known : known;
+    if (principal === 'invalid') return INVALID;
+    if (principal === 'unverified') return UNVERIFIED;
+    const { budget, maxBodyBytes: limit } = this.#options;
+    const body = await readBody(request, { limit, budget });
+    if (typeof body === 'string') return body === 'gone' ? undefined : WITHOUT_BODY[body];
+    try {
+      return await route.handler({
+        principal,
+        path: route.path,
+        shape: route.shape,
+        type: route.type,
+        body,
+        receivedAt: this.#options.now(),
+        ip: clientAddress(request, this.#options.trusted),
+        userAgent: headerText(request.headers['user-agent']),
+        origin: headerText(request.headers.origin),
+        trace,
+      });
+    } finally {
+      budget.give(body.length);
+    }
+  }
+}
+
+const BEYOND_ASCII = /[\x80-\xff]/;
+
+/** Header bytes arrive as latin1; clients that send more than ASCII send UTF-8. */
+function headerText(value: string | undefined): string {
+  if (value === undefined) return '';
+  return BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString() : value;
+}

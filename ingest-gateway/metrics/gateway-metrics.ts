@@ -1,0 +1,93 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { OutcomeFacts } from '../accept/outcome-record.ts';
+import { Latency } from './latency.ts';
+
+/** A number that is read when somebody asks. */
+export interface Reading {
+  name: string;
+  help: string;
+  kind: 'counter' | 'gauge';
+  /** One value, or one for each value of the label. */
+  read: () => number | readonly (readonly [label: string, value: number])[];
+  label?: string;
+}
+
+/** What the gateway tells Prometheus. Hot counts are plain numbers and cost no look-up of labels; they are handed over when somebody asks. */
+export class GatewayMetrics {
+  readonly registry = new Registry();
+  /** Answers by path, at the index of their status. */
+  readonly #requests = new Map<string, number[]>();
+  readonly #events = { accepted: 0, duplicate: 0, rejected: 0 };
+  readonly #publish = new Latency({
+    name: 'ravand_gateway_publish_seconds',
+    help: 'Time from handing a record to the log until its acknowledgement.',
+    registry: this.registry,
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+    const requests = this.#requests;
+    new Counter({
+      name: 'ravand_gateway_requests_total',
+      help: 'Answers by path and status; `other` stands for paths that are not served.',
+      labelNames: ['path', 'status'],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [path, counts] of requests) for (const [status, count] of counts.entries()) if (count > 0) this.inc({ path, status }, count);
+      },
+    });
+    this.read({
+      name: 'ravand_gateway_events_total',
+      help: 'Events by what became of them: accepted (published or spooled), duplicate, rejected.',
+      kind: 'counter',
+      label: 'outcome',
+      read: () => Object.entries(this.#events),
+    });
+  }
+
+  /** Adds a number to what is told. */
+  read(reading: Reading): void {
+    const labelNames = reading.label === undefined ? [] : [reading.label];
+    const values = () => {
+      const value = reading.read();
+      return typeof value === 'number'
+        ? [{ labels: {}, value }]
+        : value.map(([label, one]) => ({ labels: { [reading.label ?? '']: label }, value: one }));
+    };
+    const options = { name: reading.name, help: reading.help, labelNames, registers: [this.registry] };
+    if (reading.kind === 'gauge') {
+      new Gauge({
+        ...options,
+        collect() {
+          this.reset();
+          for (const { labels, value } of values()) this.set(labels, value);
+        },
+      });
+    } else {
+      new Counter({
+        ...options,
+        collect() {
+          this.reset();
+          for (const { labels, value } of values()) this.inc(labels, value);
+        },
+      });
+    }
+  }
+
+  answered = (path: string, status: number): void => {
+    let counts = this.#requests.get(path);
+    if (!counts) this.#requests.set(path, (counts = new Array<number>(600).fill(0)));
+    counts[status] = (counts[status] ?? 0) + 1;
+  };
+
+  counted = (facts: Omit<OutcomeFacts, 'counts'>): void => {
+    this.#events.accepted += facts.accepted;
+    this.#events.duplicate += facts.duplicate;
+    this.#events.rejected += facts.rejected;
+  };
+
+  acknowledged = (milliseconds: number): void => {
+    this.#publish.observe(milliseconds / 1000);
+  };
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
+import { MARKER_BYTES } from './frame.ts';
+import { segmentPath, syncFolder, type Segment } from './segment.ts';
+import { encodeFrameHead, type LogRecord } from './spooled-record.ts';
+
+/** A segment takes the frames of one write more than this. */
+const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
+
+interface WriterOptions {
+  folder: string;
+  nextNumber: number;
+  segmentBytes?: number;
+  /** A new segment is there, durable in its folder. */
+  onSegment: (segment: Segment) => void;
+}
+
+/** Appends groups of frames to segments; each call is durable when it resolves. One call at a time. */
+export class SegmentWriter {
+  readonly #options: WriterOptions;
+  #number: number;
+  #open: { segment: Segment; file: FileHandle } | undefined;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#number = options.nextNumber;
+  }
+
+  /** The segment that grows; undefined when the next write begins another. */
+  get active(): Segment | undefined {
+    return this.#open?.segment;
+  }
+
+  /** Writes all frames and one fdatasync. Rejects when the disk does; then none of them count as written. */
+  async write(records: readonly LogRecord[]): Promise<void> {
+    const { segment, file } = (this.#open ??= await this.#begin());
+    const buffers: Buffer[] = [];
+    let bytes = 0;
+    for (const record of records) {
+      const head = encodeFrameHead(record, segment.marker);
+      buffers.push(head, record.value);
+      bytes += head.length + record.value.length;
+    }
+    try {
+      await writeAll(file, { buffers, offset: segment.size });
+      await file.datasync();
+    } catch (error) {
+      await this.#cutBack();
+      throw error;
+    }
+    segment.size += bytes;
+    segment.records += records.length;
+    if (segment.size >= (this.#options.segmentBytes ?? DEFAULT_SEGMENT_BYTES)) await this.seal();
+  }
+
+  /** The next write begins a new segment. */
+  async seal(): Promise<void> {
+    const file = this.#open?.file;
+    this.#open = undefined;
+    await file?.close().catch(() => undefined);
+  }
+
+  async #begin(): Promise<{ segment: Segment; file: FileHandle }> {
+    const number = this.#number++;
+    const marker = randomBytes(MARKER_BYTES);
+    const path = segmentPath(this.#options.folder, { number, marker });
+    const file = await open(path, 'wx');
+    try {
+      await syncFolder(this.#options.folder);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    const segment: Segment = { number, marker, path, size: 0, records: 0 };
+    this.#options.onSegment(segment);
+    return { segment, file };
+  }
+
+  /** What a failed write left behind the durable bytes is cut off; the next write begins a new segment, because a file whose sync failed cannot be trusted. */
+  async #cutBack(): Promise<void> {
+    const broken = this.#open;
+    if (broken) await broken.file.truncate(broken.segment.size).catch(() => undefined);
+    await this.seal();
+  }
+}
+
+async function writeAll(file: FileHandle, { buffers, offset }: { buffers: Buffer[]; offset: number }): Promise<void> {
+  let rest = buffers.filter((buffer) => buffer.length > 0);
+  let at = offset;
+  while (rest.length > 0) {
+    const { bytesWritten } = await file.writev(rest, at);
+    if (bytesWritten === 0) throw new Error('the disk took no bytes');
+    at += bytesWritten;
+    rest = behind(rest, bytesWritten);
+  }
+}
+
+/** The buffers without their first `written` bytes. */
+function behind(buffers: Buffer[], written: number): Buffer[] {
+  let left = written;
+  for (let index = 0; index < buffers.length; index++) {
+    const buffer = buffers[index];
+    if (!buffer) break;
+    if (left < buffer.length) return [buffer.subarray(left), ...buffers.slice(index + 1)];
+    left -= buffer.length;
+  }
+  return [];
+}

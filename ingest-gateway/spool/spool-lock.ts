@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { removeFile } from './segment.ts';
+
+/** Another process uses the spool's folder. */
+export class SpoolLocked extends Error {
+  override readonly name = 'SpoolLocked';
+}
+
+interface Owner {
+  pid: number;
+  host: string;
+  /** When the process began, in ticks since the machine did: tells a process from a later one with the same id. */
+  started: string;
+  /** Changes with every start of the machine. */
+  boot: string;
+}
+
+/**
+ * Takes the folder for this process; a lock that a dead process left is taken over. Answers the function that gives it back.
+ * Throws SpoolLocked when a living process, or one on a machine that cannot be asked, holds it.
+ */
+export async function lockSpool(folder: string): Promise<() => Promise<void>> {
+  const path = join(folder, 'lock');
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, JSON.stringify(ownOwner()), { flush: true });
+  try {
+    for (let attempt = 0; attempt < 5; attempt++) {
+      if (await linked(draft, path)) return () => removeFile(path);
+      const text = await readFile(path, 'utf8').catch(() => undefined);
+      if (text === undefined) continue;
+      const owner = parseOwner(text);
+      if (owner && isAlive(owner))
+        throw new SpoolLocked(
+          `SPOOL_DIR ${folder} is in use by process ${owner.pid} on ${owner.host}: stop it, or give this gateway a SPOOL_DIR of its own`,
+        );
+      await setStaleAside({ path, draft, text });
+    }
+    throw new SpoolLocked(`SPOOL_DIR ${folder}: several processes are taking the lock at once; start one gateway per folder`);
+  } finally {
+    await unlink(draft);
+  }
+}
+
+/** Moves a stale lock away; when another process was faster and the moved one is its fresh lock, it is put back. */
+async function setStaleAside({ path, draft, text }: { path: string; draft: string; text: string }): Promise<void> {
+  const aside = `${draft}.stale`;
+  await rename(path, aside).catch(() => undefined);
+  const moved = await readFile(aside, 'utf8').catch(() => undefined);
+  if (moved !== undefined && moved !== text) await linked(aside, path);
+  await removeFile(aside);
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function ownOwner(): Owner {
+  return { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? '', boot: bootId() };
+}
+
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(text) as Partial<Owner>;
+    return typeof owner.pid === 'number' && typeof owner.host === 'string'
+      ? { started: '', boot: '', ...owner, pid: owner.pid, host: owner.host }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(owner: Owner): boolean {
+  if (owner.host !== hostname()) return true;
+  if (owner.boot !== bootId()) return false;
+  const started = startOf(owner.pid);
+  if (started !== undefined) return started === owner.started;
+  try {
+    process.kill(owner.pid, 0);
+    return owner.started === '';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Start time from /proc; undefined where there is none, or no such process. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,210 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SpoolRefused } from './append-queue.ts';
+import { openSpool, type Spool, type SpoolOptions } from './spool.ts';
+import { SpoolLocked } from './spool-lock.ts';
+import { decodePayload, type LogRecord } from './spooled-record.ts';
+
+let folder: string;
+let open: Spool[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ravand-spool-'));
+});
+
+afterEach(async () => {
+  for (const spool of open) await spool.close().catch(() => undefined);
+  open = [];
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function opened(options: Partial<SpoolOptions> = {}): Promise<Spool> {
+  const spool = await openSpool({ folder, maxBytes: 1024 * 1024, ...options });
+  open.push(spool);
+  return spool;
+}
+
+function record(value: string, partition = 0): LogRecord {
+  return { topic: 'events.raw', partition, key: value.startsWith('k') ? value : null, value: Buffer.from(value), accountId: 7, events: 2 };
+}
+
+async function append(spool: Spool, values: readonly string[]): Promise<(SpoolRefused | undefined)[]> {
+  return Promise.all(values.map((value) => new Promise<SpoolRefused | undefined>((resolve) => spool.append(record(value), resolve))));
+}
+
+async function drain(spool: Spool): Promise<string[]> {
+  const values: string[] = [];
+  for (let frames = await spool.read(1 << 20); frames.length > 0; frames = await spool.read(1 << 20)) {
+    values.push(...frames.map((frame) => decodePayload(frame.payload)?.value.toString() ?? 'unreadable'));
+    await spool.acknowledge(frames);
+  }
+  return values;
+}
+
+/** Leaves the files as a kill -9 would: the lock is that of a process that is gone. */
+async function abandon(spool: Spool): Promise<void> {
+  open = open.filter((one) => one !== spool);
+  const child = spawn(process.execPath, ['-e', '']);
+  const { pid } = child;
+  await once(child, 'exit');
+  const lock = JSON.parse(await readFile(join(folder, 'lock'), 'utf8')) as object;
+  await writeFile(join(folder, 'lock'), JSON.stringify({ ...lock, pid, started: '1' }));
+}
+
+async function segmentFiles(): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith('.spool')).sort();
+}
+
+describe('the spool', () => {
+  it('gives records back in order, across segments, and removes their files', async () => {
+    const spool = await opened({ segmentBytes: 200 });
+    const values = Array.from({ length: 40 }, (_, at) => `${at % 3 === 0 ? 'k' : ''}value-${at}`);
+    for (let at = 0; at < values.length; at += 4) expect(await append(spool, values.slice(at, at + 4))).toEqual(Array(4).fill(undefined));
+    expect([spool.records, spool.events.total, spool.events.of(7), spool.events.of(8)]).toEqual([40, 80, 80, 0]);
+    expect((await segmentFiles()).length).toBeGreaterThan(3);
+    expect(await drain(spool)).toEqual(values);
+    expect(spool.isEmpty).toBe(true);
+    await spool.clear();
+    expect(await segmentFiles()).toEqual([]);
+    expect([spool.bytes, spool.records]).toEqual([0, 0]);
+  });
+
+  it('takes records while it is drained, and again after it was cleared', async () => {
+    const spool = await opened();
+    await append(spool, ['a']);
+    expect(await drain(spool)).toEqual(['a']);
+    await append(spool, ['b']);
+    expect(await drain(spool)).toEqual(['b']);
+    await spool.clear();
+    await append(spool, ['c']);
+    expect(await drain(spool)).toEqual(['c']);
+  });
+
+  it('has after kill -9 everything that was not acknowledged, in order', async () => {
+    const first = await opened({ segmentBytes: 100 });
+    await append(first, ['a', 'b']);
+    await append(first, ['c', 'd']);
+    await append(first, ['e']);
+    await first.acknowledge(await first.read(1));
+    await abandon(first);
+    const second = await opened();
+    expect(second.events.of(7)).toBe(2 * second.records);
+    const left = await drain(second);
+    expect([second.events.of(7), second.events.total]).toEqual([0, 0]);
+    expect(left.slice(-4)).toEqual(['b', 'c', 'd', 'e']);
+    expect(['a', 'b']).toContain(left[0]);
+  });
+
+  it('reads again what was not acknowledged', async () => {
+    const spool = await opened();
+    await append(spool, ['a', 'b', 'c']);
+    const [a] = await spool.read(1);
+    if (a) await spool.acknowledge([a]);
+    await spool.read(1);
+    spool.rewind();
+    expect(await drain(spool)).toEqual(['b', 'c']);
+    expect(spool.isEmpty).toBe(true);
+  });
+
+  it('refuses when it is full, and takes again when there is room', async () => {
+    const spool = await opened({ maxBytes: 500, segmentBytes: 100 });
+    const answers = await append(
+      spool,
+      Array.from({ length: 20 }, () => 'x'.repeat(50)),
+    );
+    const taken = answers.filter((answer) => answer === undefined).length;
+    expect(taken).toBeGreaterThan(3);
+    expect(answers.filter((answer) => answer?.code === 'spool_full').length).toBe(20 - taken);
+    expect((await drain(spool)).length).toBe(taken);
+    expect(await append(spool, ['y'])).toEqual([undefined]);
+  });
+
+  it('refuses when the disk fails, and takes again when it is back', async () => {
+    const spool = await opened();
+    await rm(folder, { recursive: true });
+    expect((await append(spool, ['a', 'b'])).map((answer) => answer?.code)).toEqual(['spool_disk', 'spool_disk']);
+    expect(spool.problem).toContain('cannot be written');
+    await mkdir(folder);
+    expect(await append(spool, ['c'])).toEqual([undefined]);
+    expect(spool.problem).toBeUndefined();
+    expect(await drain(spool)).toEqual(['c']);
+  });
+
+  it('refuses after it was closed', async () => {
+    const spool = await opened();
+    await spool.close();
+    expect((await append(spool, ['a'])).map((answer) => answer?.code)).toEqual(['spool_closed']);
+  });
+});
+
+describe('recovery', () => {
+  it('cuts a torn end off', async () => {
+    const first = await opened();
+    await append(first, ['a', 'b']);
+    await abandon(first);
+    const [file = ''] = await segmentFiles();
+    const { size } = await stat(join(folder, file));
+    await truncate(join(folder, file), size - 1);
+    const second = await opened();
+    expect(second.torn).toBe(1);
+    expect(await drain(second)).toEqual(['a']);
+    expect(second.quarantine.found).toBe(0);
+  });
+
+  it('keeps a damaged frame aside and goes on behind it', async () => {
+    const first = await opened();
+    await append(first, ['aaaa', 'bbbb', 'cccc']);
+    await abandon(first);
+    const [file = ''] = await segmentFiles();
+    const bytes = await readFile(join(folder, file));
+    bytes[bytes.indexOf('bbbb') + 1] = 0;
+    await writeFile(join(folder, file), bytes);
+    const second = await opened();
+    expect(second.quarantine.found).toBe(1);
+    expect(second.torn).toBe(0);
+    expect(await drain(second)).toEqual(['aaaa', 'cccc']);
+    expect(second.quarantine.found).toBe(1);
+    expect(second.isEmpty).toBe(true);
+    const kept = await readdir(join(folder, 'quarantine'));
+    expect((await readFile(join(folder, 'quarantine', kept[0] ?? ''))).includes('b\0bb')).toBe(true);
+  });
+
+  it('removes segments without a frame', async () => {
+    await writeFile(join(folder, '000000000007-0011223344556677.spool'), Buffer.alloc(100));
+    const spool = await opened();
+    expect(await segmentFiles()).toEqual([]);
+    await append(spool, ['a']);
+    expect((await segmentFiles())[0]).toMatch(/^000000000008-/);
+  });
+});
+
+describe('the lock', () => {
+  it('keeps a second process out, this one included', async () => {
+    await opened();
+    await expect(opened()).rejects.toThrow(SpoolLocked);
+  });
+
+  it('of a dead process is taken over, also when its id lives on as another', async () => {
+    const first = await opened();
+    await abandon(first);
+    const second = await opened();
+    open = open.filter((one) => one !== second);
+    const lock = JSON.parse(await readFile(join(folder, 'lock'), 'utf8')) as object;
+    await writeFile(join(folder, 'lock'), JSON.stringify({ ...lock, started: '1' }));
+    await opened();
+  });
+
+  it('is given back', async () => {
+    await (await opened()).close();
+    await opened();
+  });
+
+  it('that cannot be read is stale', async () => {
+    await writeFile(join(folder, 'lock'), 'x');
+    await opened();
+  });
+});

@@ -1,0 +1,166 @@
+import { mkdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { AppendQueue, type Appended } from './append-queue.ts';
+import { EventTally } from './event-tally.ts';
+import { Quarantine } from './quarantine.ts';
+import { ReadCursor, type SpooledFrame } from './read-cursor.ts';
+import { recoverSegments } from './recover.ts';
+import { SegmentWriter } from './segment-writer.ts';
+import { removeFile, type Segment } from './segment.ts';
+import { lockSpool } from './spool-lock.ts';
+import type { LogRecord } from './spooled-record.ts';
+
+export interface SpoolOptions {
+  folder: string;
+  /** Bytes of all segments and of what waits to be written. */
+  maxBytes: number;
+  segmentBytes?: number;
+  diskDeadline?: number;
+}
+
+/** What waits on disk is at most this, whatever maxBytes says: it stands in memory. */
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The gateway's disk buffer (DESIGN.md, "Spool"): an append-only queue of records for the log, in segment files. A record is durable when `append` calls back without error.
+ * One process per folder. What an earlier process left is there when `openSpool` resolves.
+ */
+export class Spool {
+  readonly #options: SpoolOptions;
+  readonly #quarantine: Quarantine;
+  readonly #cursor = new ReadCursor();
+  readonly #writer: SegmentWriter;
+  readonly #queue: AppendQueue;
+  readonly #unlock: () => Promise<void>;
+  /** Ends of segments that a cut-off write left, found at the start. */
+  readonly torn: number;
+  /** Accepted events that stand here. */
+  readonly events: EventTally;
+  /** Called whenever more frames can be read. */
+  onReadable: () => void = () => undefined;
+
+  constructor(
+    options: SpoolOptions,
+    parts: { quarantine: Quarantine; tally: EventTally; segments: Segment[]; nextNumber: number; torn: number; unlock: () => Promise<void> },
+  ) {
+    this.#options = options;
+    this.#quarantine = parts.quarantine;
+    this.#unlock = parts.unlock;
+    this.torn = parts.torn;
+    this.events = parts.tally;
+    for (const segment of parts.segments) this.#cursor.add(segment);
+    const { folder, maxBytes } = options;
+    const segmentBytes = options.segmentBytes ?? Math.max(64 * 1024, Math.min(8 * 1024 * 1024, Math.floor(maxBytes / 8)));
+    this.#writer = new SegmentWriter({ folder, nextNumber: parts.nextNumber, segmentBytes, onSegment: (segment) => this.#cursor.add(segment) });
+    this.#queue = new AppendQueue({
+      writer: this.#writer,
+      hasRoom: (bytes) => this.#queue.bytes + bytes <= MAX_QUEUED_BYTES && this.bytes + bytes <= maxBytes,
+      onDurable: (records) => this.events.add(records),
+      onWritten: () => this.onReadable(),
+      ...(options.diskDeadline === undefined ? {} : { diskDeadline: options.diskDeadline }),
+    });
+  }
+
+  /** Bytes of segments on disk and of what waits to be written. */
+  get bytes(): number {
+    return this.#cursor.readings.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes;
+  }
+
+  get maxBytes(): number {
+    return this.#options.maxBytes;
+  }
+
+  /** Records that are not in the log yet. */
+  get records(): number {
+    return this.#cursor.readings.reduce((sum, { segment, taken }) => sum + segment.records - taken, 0) + this.#queue.records;
+  }
+
+  get segments(): number {
+    return this.#cursor.readings.length;
+  }
+
+  get quarantine(): { found: number; bytes: number } {
+    return this.#quarantine;
+  }
+
+  /** Why records cannot be kept at the moment; undefined when they can. */
+  get problem(): string | undefined {
+    if (this.#queue.problem !== undefined) return `the spool cannot be written: ${this.#queue.problem}`;
+    return this.bytes >= this.maxBytes ? `the spool is full (${this.bytes} of ${this.maxBytes} bytes)` : undefined;
+  }
+
+  /** True when every record is in the log and none is on its way here. */
+  get isEmpty(): boolean {
+    return this.#queue.records === 0 && this.#cursor.isAtEnd && this.#cursor.readings.every(({ outstanding }) => outstanding === 0);
+  }
+
+  /** Durable bytes that were not read yet. */
+  get unreadBytes(): number {
+    return this.#cursor.unreadBytes;
+  }
+
+  /** Queues a record behind all others; `done` is called once: when it is on disk, or with the reason why it is not. */
+  append(record: LogRecord, done: Appended): void {
+    this.#queue.push(record, done);
+  }
+
+  /** The next frames that were not read yet, about `maxBytes`; empty when everything durable was read. Damaged bytes on the way go into quarantine. Rejects on a disk error. */
+  async read(maxBytes: number): Promise<SpooledFrame[]> {
+    const { frames, damage } = await this.#cursor.read(maxBytes);
+    for (const { segment, start, bytes } of damage) await this.#quarantine.keep({ name: `${basename(segment.path)}-${start}.damaged`, bytes });
+    return frames;
+  }
+
+  /** These frames, all of one `read`, are in the log: their segment goes once nothing else in it is needed. */
+  async acknowledge(frames: readonly SpooledFrame[]): Promise<void> {
+    this.#cursor.acknowledge(frames);
+    this.events.removeFrames(frames);
+    await this.#removeFinished();
+  }
+
+  /** What was read and not acknowledged is read again. */
+  rewind(): void {
+    this.#cursor.rewind();
+  }
+
+  /** Keeps a frame aside that can never go to the log; it counts as gone from the queue. */
+  async setAside(frame: SpooledFrame): Promise<void> {
+    await this.#quarantine.keep({ name: `${basename(frame.segment.path)}-${frame.start}.refused`, bytes: frame.payload });
+  }
+
+  /** Everything is in the log: the files go. Resolves at once when something came in between. */
+  async clear(): Promise<void> {
+    if (!this.isEmpty) return;
+    await this.#writer.seal();
+    await this.#removeFinished();
+  }
+
+  /** Writes what is queued, then gives the folder back. What lies in it is found at the next start. */
+  async close(): Promise<void> {
+    await this.#queue.close();
+    await this.#writer.seal();
+    if (this.isEmpty) await this.#removeFinished();
+    await this.#cursor.close();
+    await this.#unlock();
+  }
+
+  async #removeFinished(): Promise<void> {
+    for (const segment of this.#cursor.takeFinished(this.#writer.active)) await removeFile(segment.path);
+  }
+}
+
+/** Opens the spool of a folder, which is created when missing: takes its lock and recovers what lies there. Rejects with SpoolLocked, or when the disk fails. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  await mkdir(options.folder, { recursive: true });
+  const unlock = await lockSpool(options.folder);
+  try {
+    const quarantine = new Quarantine(join(options.folder, 'quarantine'));
+    await quarantine.open();
+    const tally = new EventTally();
+    const recovered = await recoverSegments({ folder: options.folder, quarantine, tally });
+    return new Spool(options, { quarantine, tally, unlock, ...recovered });
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { readyStack } from '../../support/stack.ts';
+
+export interface Answered {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+export interface Sent {
+  method?: string;
+  path: string;
+  headers?: Record<string, string | string[]>;
+  /** Text or bytes as they are; anything else as JSON. */
+  body?: unknown;
+}
+
+/** One request to the ingest host on a connection of its own. */
+export async function ask({ method = 'POST', path, headers = {}, body }: Sent): Promise<Answered> {
+  const url = new URL(readyStack().ingest_url);
+  const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: url.hostname,
+        port: url.port,
+        method,
+        path,
+        agent: false,
+        headers: { ...(bytes ? { 'Content-Length': bytes.length } : {}), ...headers },
+      },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }));
+        answer.on('error', reject);
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(bytes);
+  });
+}
+
+/** Bytes straight onto a connection; everything that comes back until the host closes it, or nothing comes for a second. */
+export async function askRaw(bytes: string | Buffer): Promise<string> {
+  const url = new URL(readyStack().ingest_url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(url.port), url.hostname, () => socket.write(bytes));
+    const chunks: Buffer[] = [];
+    const end = () => {
+      socket.destroy();
+      resolve(Buffer.concat(chunks).toString());
+    };
+    socket.setTimeout(1000, end);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', end);
+  });
+}
+
+export const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'POST, OPTIONS',
+  'access-control-allow-headers': 'Content-Type, Authorization, X-Service-Key',
+  'access-control-max-age': '86400',
+};
+
+/** Only the headers that the specification speaks of. */
+export function specified(headers: IncomingHttpHeaders): Record<string, unknown> {
+  const named = ['content-type', 'retry-after', 'cache-control', 'access-control-allow-credentials', ...Object.keys(CORS)];
+  return Object.fromEntries(named.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+}

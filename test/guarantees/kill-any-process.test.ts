@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Ready } from '../../deploy/local/ready.ts';
+import { Ledger, settle } from '../support/ledger.ts';
+import { sleep, startLoad } from '../support/load.ts';
+import { clickhouse, createAccount, eventually, FULL, killPart, partStatus, readyStack } from '../support/stack.ts';
+
+const KILLS = FULL ? 30 : 4;
+const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
+
+describe('promises 1 and 2: answered 200 is stored exactly once, whatever is killed with -9', () => {
+  let ready: Ready;
+  let client: ClickHouseClient;
+  beforeAll(() => {
+    ready = readyStack();
+    client = clickhouse(ready);
+  });
+  afterAll(() => client.close());
+
+  it.each(PARTS)(
+    `%s, ${KILLS} kills at random instants under load`,
+    async (part) => {
+      const account = await createAccount(`kill ${part}`);
+      const ledger = new Ledger();
+      const load = startLoad({ ready, account, ledger, people: 12, pause: 5 });
+      let kills = 0;
+      while (kills < KILLS) {
+        await sleep(300 + Math.random() * 1500);
+        if (await killPart(part)) kills++;
+        await eventually({ ms: 30_000, waitingFor: `${part} to be up again` }, async () => ((await partStatus(part)).up ? true : undefined));
+      }
+      await sleep(500);
+      const report = await load.stop();
+      const found = await settle(client, account.accountId, ledger);
+      console.log(
+        JSON.stringify({
+          part,
+          kills,
+          answered: ledger.durable.size,
+          requests: report.requests,
+          retries: report.retries,
+          lost: found.lost.length,
+          doubled: found.doubled.length,
+        }),
+      );
+      expect(report.refusals).toEqual([]);
+      expect(ledger.open.size).toBe(0);
+      expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
+      expect(ledger.durable.size).toBeGreaterThan(KILLS * 10);
+    },
+    FULL ? 900_000 : 240_000,
+  );
+});

@@ -1,0 +1,74 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Ready } from '../../deploy/local/ready.ts';
+import { Ledger, settle } from '../support/ledger.ts';
+import { sleep, startLoad } from '../support/load.ts';
+import { clickhouse, createAccount, FULL, ravand, readyStack, rows } from '../support/stack.ts';
+
+const OUTAGE = FULL ? 60_000 : 8000;
+
+describe('an outage of a part that others lean on', () => {
+  let ready: Ready;
+  let client: ClickHouseClient;
+  beforeAll(() => {
+    ready = readyStack();
+    client = clickhouse(ready);
+  });
+  afterAll(() => client.close());
+  let stopped = '';
+  afterEach(async () => {
+    if (stopped !== '') await ravand('start', stopped);
+  });
+
+  async function outage(part: string) {
+    const account = await createAccount(`outage ${part}`);
+    const ledger = new Ledger();
+    const load = startLoad({ ready, account, ledger, people: 10, pause: 10 });
+    await sleep(2000);
+    stopped = part;
+    await ravand('stop', part);
+    const before = ledger.durable.size;
+    await sleep(OUTAGE);
+    const during = ledger.durable.size - before;
+    await ravand('start', part);
+    stopped = '';
+    await sleep(2000);
+    const report = await load.stop();
+    const found = await settle(client, account.accountId, ledger, 180_000);
+    console.log(
+      JSON.stringify({
+        part,
+        outage_ms: OUTAGE,
+        answered: ledger.durable.size,
+        answered_during: during,
+        retries: report.retries,
+        lost: found.lost.length,
+        doubled: found.doubled.length,
+      }),
+    );
+    return { account, ledger, report, found, during };
+  }
+
+  it.each(['kafka', 'redis', 'clickhouse', 'postgres'])(
+    `%s away for ${OUTAGE / 1000} s under load: accepted all the same, stored exactly once, in order`,
+    async (part) => {
+      const { account, ledger, report, found, during } = await outage(part);
+      expect(report.refusals).toEqual([]);
+      expect(ledger.open.size).toBe(0);
+      expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
+      expect(during).toBeGreaterThan(0);
+      // Promise 3: each request came after the answer to the last, so the places of a person's events rise with their numbers.
+      const disorder = await rows<{ person: string }>(
+        client,
+        `SELECT user_id AS person FROM (
+           SELECT user_id, groupArray(property_numbers['seq']) AS seqs
+           FROM (SELECT user_id, property_numbers, _epoch, _partition, _offset, _index FROM events WHERE account_id = {a:UInt64} ORDER BY user_id, _epoch, _partition, _offset, _index)
+           GROUP BY user_id)
+         WHERE seqs != arraySort(seqs)`,
+        { a: account.accountId },
+      );
+      expect(disorder).toEqual([]);
+    },
+    FULL ? 600_000 : 240_000,
+  );
+});
