@@ -73,7 +73,10 @@ export function startCommerceLoad(options: CommerceOptions): { stop(): Promise<L
   };
 }
 
-function item({ sayings }: CommerceOptions, shopper: number, visit: number) {
+/** An envelope of a batch (ingest 2.1). */
+type Envelope = { message_id: string } & Record<string, unknown>;
+
+function item({ sayings }: CommerceOptions, shopper: number, visit: number): Envelope {
   const device = Math.random() < 0.1 ? 'kiosk' : `device-${shopper}-${visit}`;
   const user = `shopper-${shopper}`;
   const isSignedIn = Math.random() < 0.6;
@@ -84,7 +87,7 @@ function item({ sayings }: CommerceOptions, shopper: number, visit: number) {
   const message_id = randomUUID();
   sayings.set(message_id, said);
   const sent = { message_id, user_id: said.user_id, anonymous_id: said.anonymous_id };
-  switch (pick(['order', 'order', 'refund', 'cancel', 'amount', 'identify', 'alias', 'merge'])) {
+  switch (pick<string>(['order', 'order', 'refund', 'cancel', 'amount', 'identify', 'alias', 'merge'])) {
     case 'order':
     case 'refund':
     case 'cancel':
@@ -104,7 +107,7 @@ function item({ sayings }: CommerceOptions, shopper: number, visit: number) {
     case 'alias':
       Object.assign(said, { event: 'alias', user_id: user, previous_id: device });
       return { ...sent, type: 'alias', user_id: user, previous_id: device };
-    case 'merge': {
+    default: {
       // Accounts of two shoppers become one, from either side: circles are among them.
       const other = `shopper-${Math.floor(shopper / 3) * 3 + Math.floor(Math.random() * 3)}`;
       Object.assign(said, { event: 'alias', user_id: user, previous_id: other });

@@ -1,0 +1,127 @@
+/**
+ * node --expose-gc bench/profiles.ts [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
+ * Events a second of the fold (decode, load, fold, save) on a real ClickHouse: of people who are new, of people who are known but cold, and of people who are in memory.
+ * One process and one thread; ClickHouse works beside it. Records are made before each clock starts; reading them from Kafka is not part of it (bench/sink.ts says what that costs).
+ * Finds ClickHouse through CLICKHOUSE_URL; works in a database of its own, and drops it.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { connectClickhouse } from '../platform/clickhouse/client.ts';
+import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
+import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
+import { createLog } from '../platform/log.ts';
+import { clickhouseSettings } from '../platform/settings-common.ts';
+import { parseSettings } from '../platform/settings.ts';
+import { ProfileCache } from '../projections/profiles/cache.ts';
+import { loadConfig } from '../projections/profiles/config.ts';
+import { clickhouseProfiles } from '../projections/profiles/store.ts';
+import { foldTask } from '../projections/profiles/task.ts';
+import { Shop } from './profiles/shop.ts';
+
+const { values } = parseArgs({
+  options: {
+    people: { type: 'string', default: '1000000' },
+    events: { type: 'string', default: '1000000' },
+    partitions: { type: 'string', default: '4' },
+    cache: { type: 'string', default: '2GiB' },
+  },
+});
+const [people, events, partitions] = [Number(values.people), Number(values.events), Number(values.partitions)];
+const config = loadConfig({ PROFILES_CACHE_BYTES: values.cache });
+const database = `bench_profiles_${randomBytes(4).toString('hex')}`;
+const settings = parseSettings(clickhouseSettings, { ...process.env, CLICKHOUSE_DATABASE: database });
+const log = createLog({ part: 'bench', level: 'warn' });
+const projections = join(import.meta.dirname, '../projections');
+await migrateClickhouse(settings, [join(projections, 'profiles/ddl'), join(projections, 'identities/ddl')]);
+const client = connectClickhouse({ settings, name: 'bench', requestTimeout: 120_000, connections: 16 });
+
+/** Events a take gets: about PROFILES_BATCH_BYTES of the log. */
+const TAKE = 36_000;
+
+interface Measured {
+  what: string;
+  events: number;
+  took: number;
+  cpu: number;
+  heap: number;
+}
+
+/** One worker: its caches begin empty. */
+class Worker {
+  readonly #caches: ProfileCache[] = [];
+  readonly #tasks = Array.from({ length: partitions }, () => {
+    const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
+    this.#caches.push(cache);
+    const store = clickhouseProfiles({ client, cluster: '' });
+    const metrics = { folded: () => undefined, unreadable: () => undefined };
+    return foldTask({
+      store,
+      cache,
+      metrics,
+      log,
+      foldEvents: config.PROFILES_FOLD_EVENTS,
+      signal: new AbortController().signal,
+      onRelease: () => undefined,
+    });
+  });
+
+  get cached(): number {
+    return this.#caches.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get estimate(): number {
+    return this.#caches.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Rounds of one take a partition, all partitions at once; only the takes are measured. */
+  async measure(what: string, wanted: number, round: (count: number) => ConsumedMessage[][]): Promise<Measured> {
+    let [done, took, cpu] = [0, 0, 0];
+    while (done < wanted) {
+      const count = Math.min(TAKE * partitions, wanted - done);
+      const batches = round(count);
+      const [began, before] = [performance.now(), process.cpuUsage()];
+      await Promise.all(
+        batches.flatMap((messages, partition) => (messages.length > 0 ? [this.#tasks[partition]?.take(messages) ?? Promise.resolve(undefined)] : [])),
+      );
+      const used = process.cpuUsage(before);
+      took += performance.now() - began;
+      cpu += (used.user + used.system) / 1000;
+      done += count;
+    }
+    globalThis.gc?.();
+    return { what, events: done, took, cpu, heap: process.memoryUsage().heapUsed };
+  }
+}
+
+try {
+  const shop = new Shop({ people, partitions });
+  const first = new Worker();
+  const heapBefore = process.memoryUsage().heapUsed;
+  const measured = [await first.measure(`${people} new people, one event each`, people, (count) => shop.nextPeople(count))];
+  const perPerson = Math.round(((measured[0]?.heap ?? 0) - heapBefore) / Math.max(1, first.cached));
+  measured.push(await first.measure('warm: everybody in memory', events, (count) => shop.anybody(count)));
+  const facts = {
+    cached: first.cached,
+    'heap bytes a cached person': perPerson,
+    'estimated bytes a cached person': Math.round(first.estimate / Math.max(1, first.cached)),
+  };
+  measured.push(await new Worker().measure('cold: an empty cache, everybody in ClickHouse', events, (count) => shop.anybody(count)));
+  console.table(
+    measured.map(({ what, events: count, took, cpu, heap }) => ({
+      what,
+      events: count,
+      'events/s': Math.round((count / took) * 1000),
+      'CPU µs an event': Number(((cpu / count) * 1000).toFixed(2)),
+      'events/s a core of the process': Math.round((count / cpu) * 1000),
+      'heap MiB': Math.round(heap / 2 ** 20),
+    })),
+  );
+  const [check] = await (
+    await client.query({ query: 'SELECT count() AS people, sum(event_count) AS events FROM profiles FINAL', format: 'JSONEachRow' })
+  ).json();
+  console.log(JSON.stringify({ ...facts, stored: check, sent: people + 2 * events, rss_mib: Math.round(process.memoryUsage.rss() / 2 ** 20) }));
+} finally {
+  await client.command({ query: `DROP DATABASE ${database}` });
+  await client.close();
+}

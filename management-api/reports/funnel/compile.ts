@@ -1,0 +1,67 @@
+import { traitTargetSql } from '../filter-sql.ts';
+import type { Merges } from '../people-sql.ts';
+import { SqlParams, type CompiledReport } from '../sql-params.ts';
+import type { FunnelSqlContext } from './elements.ts';
+import { anyPeople } from './any-sql.ts';
+import { orderedPeople } from './ordered-sql.ts';
+import { strictPeople } from './strict-sql.ts';
+import type { FunnelRequest } from './request.ts';
+
+/** POST /v1/reports/funnel as SQL (reports.md, "Funnel"). */
+export function compileFunnel(options: { request: FunnelRequest; accountId: number; merges: Merges }): CompiledReport {
+  const params = new SqlParams();
+  const context: FunnelSqlContext = { ...options, params };
+  const people = peopleOf(context);
+  const sql = options.request.breakdown ? brokenDown(context, people) : whole(options.request, people);
+  return { sql, params: params.values() };
+}
+
+/** SELECT of one row a person: depth, gap1… in milliseconds, and the breakdown's value where an event carries it. */
+function peopleOf(context: FunnelSqlContext): string {
+  switch (context.request.order) {
+    case 'ordered':
+      return orderedPeople(context);
+    case 'strict':
+      return strictPeople(context);
+    case 'any':
+      return anyPeople(context);
+  }
+}
+
+const QUANTILES = 'quantilesExactInclusiveIf';
+
+function whole({ steps }: FunnelRequest, people: string): string {
+  const counts = steps.map((_, at) => `countIf(depth > ${at})`);
+  const waits = steps.slice(1).map((_, at) => `${QUANTILES}(0.5, 0.9)(gap${at + 1}, depth > ${at + 1})`);
+  return `SELECT 'all' AS kind, NULL AS value, [${counts.join(', ')}] AS counts, [${waits.join(', ')}] AS waits FROM (${people})`;
+}
+
+/** Each value by itself, then those past the limit together, those without one together, and all. States are merged, so people are computed once. */
+function brokenDown(context: FunnelSqlContext, people: string): string {
+  const { steps, breakdown } = context.request;
+  const counts = steps.map((_, at) => `count${at}`);
+  const waits = steps.slice(1).map((_, at) => `wait${at}`);
+  const perValue = [
+    'value',
+    ...counts.map((name, at) => `countIf(depth > ${at}) AS ${name}`),
+    ...waits.map((name, at) => `${QUANTILES}State(0.5, 0.9)(gap${at + 1}, depth > ${at + 1}) AS ${name}`),
+  ];
+  const values = `SELECT ${perValue.join(', ')} FROM (${withTrait(context, people)}) WHERE depth > 0 GROUP BY value`;
+  const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS place FROM (${values})`;
+  const bucket = `multiIf(value IS NULL, ('none', NULL), place <= ${breakdown?.limit ?? 0}, ('value', value), ('other', NULL))`;
+  return [
+    `SELECT bucket.1 AS kind, bucket.2 AS value, [${counts.map((name) => `sum(${name})`).join(', ')}] AS counts,`,
+    `[${waits.map((name) => `${QUANTILES}Merge(0.5, 0.9)(${name})`).join(', ')}] AS waits`,
+    `FROM (SELECT *, arrayJoin([('all', NULL), ${bucket}]) AS bucket FROM (${ranked})) GROUP BY bucket`,
+    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(place)`,
+  ].join(' ');
+}
+
+/** Adds the person's current trait as the value, for those who got to the step that the breakdown names. */
+function withTrait({ request, params, accountId }: FunnelSqlContext, people: string): string {
+  const target = request.breakdown?.target;
+  if (target?.kind !== 'trait') return people;
+  const { text } = traitTargetSql(target.name, params);
+  const traits = `SELECT sipHash64(person) AS person, CAST(${text?.value ?? "''"} AS Nullable(String)) AS trait FROM people WHERE account_id = ${params.whole(accountId)} AND ${text?.has ?? 'false'}`;
+  return `SELECT *, if(depth < ${request.breakdown?.step ?? 1}, NULL, trait) AS value FROM (${people}) AS chains LEFT ANY JOIN (${traits}) AS traits USING (person)`;
+}

@@ -1,0 +1,140 @@
+import { eventTargetSql, filtersSql, type FilterSqlContext } from '../filter-sql.ts';
+import type { EventSelector } from '../filter.ts';
+import { peopleSql, type Merges } from '../people-sql.ts';
+import type { SqlParams } from '../sql-params.ts';
+import type { FunnelRequest } from './request.ts';
+
+/**
+ * What a person's events become in ClickHouse: elements of an array. The key of an element is one UInt64, so that sorting by time costs little:
+ *
+ *     time since the range's start + 1 ms (40 bits) | exclusion (1) | gaps that it breaks (11) | steps that it matches (12)
+ *
+ * At one timestamp steps come before exclusions, and a lower step before a higher one. An event that is both gives two elements.
+ */
+export const TIME_SHIFT = 24;
+export const GAP_SHIFT = 12;
+/** The bits of a key that say which steps an element matches. */
+export const STEP_BITS = 2 ** GAP_SHIFT - 1;
+const EXCLUSION_FLAG = 1 << 23;
+
+/** Bit of step `at` (0-based) in a key. */
+export function stepBit(at: number): number {
+  return at;
+}
+
+/** Bit of the gap between the steps `at` and `at + 1` (0-based) in a key. */
+export function gapBit(at: number): number {
+  return GAP_SHIFT + at;
+}
+
+export interface FunnelSqlContext {
+  request: FunnelRequest;
+  accountId: number;
+  merges: Merges;
+  params: SqlParams;
+}
+
+/** Earliest instant that a report looks at: DateTime64 and the unsigned keys know none before it. */
+const EPOCH = 0;
+
+/** First instant whose events matter, epoch milliseconds. */
+export function firstInstant({ range }: FunnelRequest): number {
+  return Math.max(EPOCH, range.from);
+}
+
+export interface RowSql {
+  /** SELECT list and FROM … WHERE of the events that matter, before they are grouped by person. */
+  columns: Record<string, string>;
+  source: string;
+  where: string[];
+  person: string;
+}
+
+/** The rows that a funnel reads, with `mask` (steps matched), `gaps` (gaps broken) and `t` (time as in the key) beside them. */
+export function funnelRows(context: FunnelSqlContext): RowSql {
+  const { request, params, accountId, merges } = context;
+  const { source, person } = peopleSql({ merges, accountId, params });
+  const filterContext: FilterSqlContext = { params, accountId, person };
+  const from = firstInstant(request);
+  const where = [
+    `account_id = ${params.whole(accountId)}`,
+    `timestamp >= ${params.instant(from)}`,
+    `timestamp <= ${params.instant(request.range.to + request.windowMs)}`,
+    ...(request.includeBots ? [] : ['NOT is_bot']),
+    ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
+  ];
+  const starts = `timestamp < ${params.instant(request.range.to)}`;
+  // in any order every step may come first: only where the order is given does the mask know about the range
+  const isBound = (at: number): boolean => at === 0 && request.order !== 'any';
+  const masks = request.steps.map((step, at) => ({ at, condition: selectorSql(step, filterContext, isBound(at) ? starts : undefined) }));
+  const gaps = request.exclude.map((exclusion) => {
+    const bits = Array.from({ length: exclusion.toStep - exclusion.fromStep }, (_, gap) => 1 << (exclusion.fromStep - 1 + gap));
+    return `if(${selectorSql(exclusion, filterContext)}, ${bits.reduce((sum, bit) => sum | bit, 0)}, 0)`;
+  });
+  return {
+    columns: {
+      person,
+      t: `toUInt64(toUnixTimestamp64Milli(timestamp) - ${params.whole(from)} + 1)`,
+      mask: bitUnion(masks.map(({ at, condition }) => `if(${condition}, ${1 << stepBit(at)}, 0)`)),
+      ...(gaps.length > 0 ? { gaps: bitUnion(gaps) } : {}),
+      ...valueColumn(context),
+    },
+    source,
+    where,
+    person,
+  };
+}
+
+function selectorSql(selector: EventSelector, context: FilterSqlContext, also?: string): string {
+  const conditions = [`event = ${context.params.text(selector.event)}`, ...(also === undefined ? [] : [also])];
+  if (selector.filters.length > 0) conditions.push(filtersSql(selector.filters, context));
+  return conditions.join(' AND ');
+}
+
+function bitUnion(parts: readonly string[]): string {
+  return `toUInt64(${parts.reduce((left, right) => `bitOr(${left}, ${right})`)})`;
+}
+
+/** The breakdown's value of an event. */
+function valueColumn({ request, params }: FunnelSqlContext): Record<string, string> {
+  const { breakdown } = request;
+  if (!breakdown || breakdown.target.kind === 'trait') return {};
+  const { text } = eventTargetSql(breakdown.target, params);
+  return { value: text ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)` : 'CAST(NULL AS Nullable(String))' };
+}
+
+/** True when elements carry the breakdown's value. */
+export function hasEventValue({ breakdown }: FunnelRequest): boolean {
+  return breakdown !== undefined && breakdown.target.kind !== 'trait';
+}
+
+/** What settles ties between events of one time. */
+export const PLACE = 'received_at, _partition, _offset, _index';
+
+export function columnList({ columns }: RowSql): string {
+  return Object.entries(columns)
+    .map(([name, sql]) => `${sql} AS ${name}`)
+    .join(', ');
+}
+
+/** SELECT of one row a person with its elements: `es`, sorted; tuples (key, place…, value?) when `isPlaced`, plain keys otherwise. */
+export function elementsByPerson(context: FunnelSqlContext, { isPlaced }: { isPlaced: boolean }): string {
+  const { request, params } = context;
+  const rows = funnelRows(context);
+  const names = [...request.steps, ...request.exclude].map(({ event }) => event);
+  const hasGaps = request.exclude.length > 0;
+  const needsCheck = [...request.steps, ...request.exclude].some(({ filters }) => filters.length > 0);
+  const where = [...rows.where, `event IN ${params.bind('Array(String)', [...new Set(names)])}`];
+  if (needsCheck) where.push(hasGaps ? '(mask != 0 OR gaps != 0)' : 'mask != 0');
+  const element = (key: string): string => (isPlaced ? `(${[key, PLACE, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})` : key);
+  const stepKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), mask)`;
+  const gapKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), bitShiftLeft(gaps, ${GAP_SHIFT}) + ${EXCLUSION_FLAG})`;
+  const both = request.exclude.some(({ event }) => request.steps.some((step) => step.event === event));
+  const collected = !hasGaps
+    ? `groupArray(${element(stepKey)})`
+    : both
+      ? `groupArrayArray(multiIf(gaps = 0, [${element(stepKey)}], mask = 0, [${element(gapKey)}], [${element(stepKey)}, ${element(gapKey)}]))`
+      : `groupArray(${element(`if(mask != 0, ${stepKey}, ${gapKey})`)})`;
+  const inner = `SELECT ${columnList(rows)}${isPlaced ? `, ${PLACE}` : ''} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+  return `SELECT person, arraySort(${collected}) AS es FROM (${inner}) GROUP BY person`;
+}

@@ -1,0 +1,71 @@
+const DAY = 86_400_000;
+const HALF_DAY = DAY / 2;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    ...{ year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' },
+    era: 'short',
+  });
+  formats.set(timeZone, format);
+  return format;
+}
+
+/** True for a name of the IANA database that this runtime knows; offsets such as +03:30 are none. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  try {
+    formatOf(name);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** The wall clock of the zone at an instant, as milliseconds that a UTC clock with the same reading would have. */
+export function wallClock(instant: number, timeZone: string): number {
+  const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
+  let sign = 1;
+  for (const { type, value } of formatOf(timeZone).formatToParts(instant)) {
+    if (type === 'era') sign = value === 'AD' ? 1 : -1;
+    else if (type in parts) parts[type as keyof typeof parts] = Number(value);
+  }
+  const { year, month, day, hour, minute, second } = parts;
+  const clock = new Date(0);
+  clock.setUTCFullYear(sign > 0 ? year : 1 - year, month - 1, day);
+  clock.setUTCHours(hour, minute, second, ((instant % 1000) + 1000) % 1000);
+  return clock.getTime();
+}
+
+/** Days since 1970-01-01 of the zone's calendar date at an instant. */
+export function dayOf(instant: number, timeZone: string): number {
+  return Math.floor(wallClock(instant, timeZone) / DAY);
+}
+
+/**
+ * The first instant of a calendar day of the zone (days since 1970-01-01), epoch milliseconds. Where the clock jumps over midnight, the day begins at the jump; where
+ * midnight comes twice, at the first of them.
+ */
+export function startOfDay(day: number, timeZone: string): number {
+  const midnight = day * DAY;
+  const offsets = [midnight - DAY, midnight + DAY].map((around) => wallClock(around, timeZone) - around);
+  const candidates = offsets.map((offset) => midnight - offset).sort((a, b) => a - b);
+  const exact = candidates.find((candidate) => wallClock(candidate, timeZone) === midnight);
+  if (exact !== undefined) return exact;
+  let before = midnight - DAY - HALF_DAY;
+  let after = midnight + DAY + HALF_DAY;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (dayOf(middle, timeZone) >= day) after = middle;
+    else before = middle;
+  }
+  return after;
+}

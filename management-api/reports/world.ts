@@ -1,0 +1,51 @@
+import { personName } from '../../events/names.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import { passes, valueOf, type PersonTraits } from './filter-predicate.ts';
+import type { EventSelector, Filter, Target } from './filter.ts';
+
+/** All that is stored of one account, as arrays: what the reference interpreters count over. */
+export interface World {
+  events: readonly EventRow[];
+  /** Names that were joined to somebody, with the person they belong to (reports.md, "People"). */
+  canonical: ReadonlyMap<string, string>;
+  /** Current traits by person. */
+  people: ReadonlyMap<string, PersonTraits>;
+}
+
+/** The order that settles every tie: (timestamp, received_at, _partition, _offset, _index). */
+export function compareEvents(a: EventRow, b: EventRow): number {
+  return a.timestamp - b.timestamp || a.received_at - b.received_at || a._partition - b._partition || a._offset - b._offset || a._index - b._index;
+}
+
+/** The events of each person in total order, those left out that the report's filters or the bot rule exclude. */
+export function eventsByPerson(world: World, rules: { filters: readonly Filter[]; includeBots: boolean }): Map<string, EventRow[]> {
+  const byPerson = new Map<string, EventRow[]>();
+  for (const event of world.events) {
+    const person = personOf(world, event);
+    if (event.is_bot && !rules.includeBots) continue;
+    if (!rules.filters.every((filter) => passes(filter, { event, person: world.people.get(person) }))) continue;
+    byPerson.set(person, [...(byPerson.get(person) ?? []), event]);
+  }
+  for (const events of byPerson.values()) events.sort(compareEvents);
+  return byPerson;
+}
+
+function personOf(world: World, event: EventRow): string {
+  const name = personName(event);
+  return world.canonical.get(name) ?? name;
+}
+
+export function matches(world: World, selector: EventSelector, event: EventRow): boolean {
+  const person = world.people.get(personOf(world, event));
+  return event.event === selector.event && selector.filters.every((filter) => passes(filter, { event, person }));
+}
+
+/** The text under which an event counts in a breakdown; null when it has none. */
+export function breakdownText(world: World, target: Target, event: EventRow): string | null {
+  return valueOf(target, { event, person: world.people.get(personOf(world, event)) })?.text ?? null;
+}
+
+/** Values in the order of their UTF-8 bytes, as ClickHouse sorts them. */
+export function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

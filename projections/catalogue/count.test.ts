@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { dayText, tehranDay } from '../../events/tehran-time.ts';
+import { CatalogueCounter, CHUNK_RECORDS, type CatalogueRow, type Chunk, type CountedEvent } from './count.ts';
+
+/** event_catalogue as a map: of two rows with the same key the one with the higher version stays. */
+class Table {
+  readonly rows = new Map<string, CatalogueRow>();
+
+  insert(rows: readonly CatalogueRow[]): void {
+    for (const row of rows) {
+      const key = [row.account_id, row.day, row.event, row._epoch, row.chunk].join();
+      if (row.version > (this.rows.get(key)?.version ?? 0)) this.rows.set(key, row);
+    }
+  }
+
+  sums(): Map<string, { count: number; keys: string[] }> {
+    const sums = new Map<string, { count: number; keys: string[] }>();
+    for (const { account_id, day, event, count, prop_keys } of this.rows.values()) {
+      const key = `${account_id} ${day} ${event}`;
+      const sum = sums.get(key) ?? { count: 0, keys: [] };
+      sums.set(key, { count: sum.count + count, keys: [...new Set([...sum.keys, ...prop_keys])].sort() });
+    }
+    return sums;
+  }
+}
+
+const records: fc.Arbitrary<CountedEvent[][]> = fc
+  .array(
+    fc.array(
+      fc.record({
+        account_id: fc.constantFrom(1, 2),
+        event: fc.constantFrom('a', 'b'),
+        timestamp: fc.constantFrom(1_790_000_000_000, 1_790_080_000_000),
+        properties: fc.constantFrom<Record<string, string>>({}, { p: '1' }, { p: '1', q: '2' }),
+        step: fc.constantFrom(0, 1, CHUNK_RECORDS / 3),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+    { maxLength: 12, size: 'max' },
+  )
+  .map((drawn) => {
+    let [_offset, _index] = [0, 0];
+    return drawn.map((run) =>
+      run.map(({ step, ...event }) => {
+        [_offset, _index] = [_offset + Math.floor(step), _index + 1];
+        return { ...event, _epoch: 0, _offset, _index };
+      }),
+    );
+  });
+
+it('counts each event once, whatever restarts, repeated runs, lost commits and workers that write late', () => {
+  const steps = fc.array(
+    fc.record({ restart: fc.boolean(), records: fc.integer({ min: 1, max: 3 }), writes: fc.constantFrom('now', 'now', 'late', 'never') }),
+    {
+      maxLength: 12,
+    },
+  );
+  fc.assert(
+    fc.property(records, steps, (log, schedule) => {
+      const table = new Table();
+      const late: CatalogueRow[][] = [];
+      const start = () => {
+        const newest = [...table.rows.values()].sort((a, b) => b.chunk - a.chunk)[0];
+        const from: Chunk | undefined = newest && { epoch: newest._epoch, chunk: newest.chunk };
+        return { counter: new CatalogueCounter(0, from), position: newest?.chunk_from ?? 0 };
+      };
+      let worker = start();
+      const take = (count: number, writes: string) => {
+        for (const record of log.slice(worker.position, worker.position + count)) worker.counter.add(worker.position++, record);
+        const rows = worker.counter.changed();
+        if (writes === 'now') table.insert(rows);
+        else {
+          if (writes === 'late') late.push(rows);
+          worker = start();
+        }
+      };
+      for (const step of schedule) {
+        if (step.restart) worker = start();
+        take(step.records, step.writes);
+      }
+      while (worker.position < log.length) take(2, 'now');
+      for (const rows of late) table.insert(rows);
+      const expected = new Map<string, { count: number; keys: string[] }>();
+      for (const { account_id, event, timestamp, properties } of log.flat()) {
+        const key = `${account_id} ${dayText(tehranDay(timestamp))} ${event}`;
+        const sum = expected.get(key) ?? { count: 0, keys: [] };
+        expected.set(key, { count: sum.count + 1, keys: [...new Set([...sum.keys, ...Object.keys(properties)])].sort() });
+      }
+      expect(table.sums()).toEqual(expected);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,134 @@
+import { dayText, tehranDay } from '../../events/tehran-time.ts';
+import { compareMarks, NOTHING, type Mark } from '../events/mark.ts';
+
+/** What the catalogue looks at of an event. */
+export interface CountedEvent {
+  _epoch: number;
+  _offset: number;
+  _index: number;
+  account_id: number;
+  event: string;
+  timestamp: number;
+  properties: Record<string, string>;
+}
+
+/** A part of the raw log that is counted by itself: so many raw records of one partition. */
+export interface Chunk {
+  epoch: number;
+  chunk: number;
+}
+
+/** Raw records in a chunk: as many are counted again after a restart. */
+export const CHUNK_RECORDS = 8192;
+/** Keys that are kept of one event name and day in one chunk; more are made up by a program. */
+const MAX_KEYS = 1000;
+/** Names and days of one chunk; what comes on top is not listed. */
+const MAX_CELLS = 200_000;
+
+/** A row of event_catalogue without what names the worker's position. */
+export interface CatalogueRow {
+  account_id: number;
+  day: string;
+  event: string;
+  _epoch: number;
+  _partition: number;
+  chunk: number;
+  count: number;
+  prop_keys: string[];
+  last_seen: number;
+  version: number;
+  chunk_from: number;
+}
+
+interface Cell {
+  accountId: number;
+  day: number;
+  event: string;
+  count: number;
+  keys: Set<string>;
+  lastSeen: number;
+  isChanged: boolean;
+}
+
+export function chunkOf(event: Pick<CountedEvent, '_epoch' | '_offset'>): Chunk {
+  return { epoch: event._epoch, chunk: Math.floor(event._offset / CHUNK_RECORDS) };
+}
+
+function compareChunks(a: Chunk, b: Chunk): number {
+  return a.epoch - b.epoch || a.chunk - b.chunk;
+}
+
+/**
+ * Counts the events of one partition, chunk by chunk. The count of a chunk up to a place depends on the log alone: whoever counts it, however often, writes the same rows.
+ * `from` is the chunk to begin with: earlier ones were counted whole before.
+ */
+export class CatalogueCounter {
+  readonly #partition: number;
+  #open: Chunk;
+  #from = 0;
+  #cells = new Map<string, Cell>();
+  #counted = 0;
+  #last: Mark = NOTHING;
+  #waiting: CatalogueRow[] = [];
+
+  constructor(partition: number, from: Chunk = { epoch: -1, chunk: -1 }) {
+    this.#partition = partition;
+    this.#open = from;
+  }
+
+  /** Takes the next record of the topic; places that were taken already are skipped. */
+  add(offset: number, events: readonly CountedEvent[]): void {
+    for (const event of events) {
+      const mark = { epoch: event._epoch, offset: event._offset, index: event._index };
+      const chunk = chunkOf(event);
+      const order = compareChunks(chunk, this.#open);
+      if (order < 0 || compareMarks(mark, this.#last) <= 0) continue;
+      if (order > 0) this.#begin(chunk);
+      if (this.#counted === 0) this.#from = offset;
+      this.#last = mark;
+      this.#count(event);
+    }
+  }
+
+  /** Rows that are new or changed since the last call. */
+  changed(): CatalogueRow[] {
+    const rows = [...this.#waiting, ...this.#rows()];
+    this.#waiting = [];
+    return rows;
+  }
+
+  #begin(chunk: Chunk): void {
+    this.#waiting.push(...this.#rows());
+    this.#open = chunk;
+    this.#cells = new Map();
+    this.#counted = 0;
+  }
+
+  #count({ account_id: accountId, event, timestamp, properties }: CountedEvent): void {
+    this.#counted++;
+    const day = tehranDay(timestamp);
+    const key = `${accountId} ${day} ${event}`;
+    let cell = this.#cells.get(key);
+    if (!cell) {
+      if (this.#cells.size >= MAX_CELLS) return;
+      cell = { accountId, day, event, count: 0, keys: new Set(), lastSeen: timestamp, isChanged: true };
+      this.#cells.set(key, cell);
+    }
+    cell.count++;
+    cell.isChanged = true;
+    cell.lastSeen = Math.max(cell.lastSeen, timestamp);
+    for (const property in properties) if (cell.keys.size < MAX_KEYS) cell.keys.add(property);
+  }
+
+  #rows(): CatalogueRow[] {
+    const rows: CatalogueRow[] = [];
+    const chunk = { _epoch: this.#open.epoch, _partition: this.#partition, chunk: this.#open.chunk, version: this.#counted, chunk_from: this.#from };
+    for (const cell of this.#cells.values()) {
+      if (!cell.isChanged) continue;
+      cell.isChanged = false;
+      const { accountId: account_id, day, event, count, keys, lastSeen: last_seen } = cell;
+      rows.push({ ...chunk, account_id, day: dayText(day), event, count, prop_keys: [...keys].sort(), last_seen });
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,83 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Registry } from 'prom-client';
+import { startPartitionConsumer, type PartitionConsumerOptions } from '../../platform/kafka/consumer.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { patiently } from '../events/patience.ts';
+import type { IdentitiesConfig } from './config.ts';
+import { publishPeople } from './flat-table.ts';
+import { identityMetrics } from './metrics.ts';
+import { postgresIdentities } from './postgres-store.ts';
+import { aliasTask, commandTask, type IdentityParts } from './task.ts';
+
+interface IdentitiesOptions {
+  config: IdentitiesConfig;
+  log: Log;
+  registry: Registry;
+  clickhouse: ClickHouseClient;
+  database: Database;
+  names?: typeof NAMES;
+  /** Aborts when the process ends. */
+  signal: AbortSignal;
+  crash(error: unknown): void;
+}
+
+export const NAMES = {
+  topic: 'events.normalised',
+  commands: 'identity.commands',
+  group: 'identities-sink',
+  commandGroup: 'identities-commands',
+  table: 'identities_flat',
+};
+
+export interface Identities {
+  connected(): boolean;
+  close(): Promise<void>;
+}
+
+/** Puts the projection together: aliases of events.normalised and commands of operators -> who is one person (PostgreSQL), and identities_flat (ClickHouse). */
+export async function startIdentities(options: IdentitiesOptions): Promise<Identities> {
+  const { config, log, registry, clickhouse, database, names = NAMES } = options;
+  const store = postgresIdentities(database);
+  const publish = (accountId: number) =>
+    publishPeople({ store, client: clickhouse, table: names.table, cluster: config.CLICKHOUSE_CLUSTER }, accountId);
+  const parts = (signal: AbortSignal): IdentityParts => ({ store, publish, metrics, log, signal });
+  const metrics = identityMetrics(registry);
+  await publishLeftovers();
+  const common: Omit<PartitionConsumerOptions, 'topic' | 'groupId' | 'clientId' | 'assigned'> = {
+    settings: config,
+    log,
+    instanceId: config.KAFKA_INSTANCE_ID,
+    batch: { records: 20_000, bytes: 16 * 1024 * 1024, linger: 20, interval: config.IDENTITIES_INTERVAL },
+    crash: (error) => options.crash(error),
+  };
+  const aliases = await startPartitionConsumer({
+    ...common,
+    registry,
+    topic: names.topic,
+    groupId: names.group,
+    clientId: `ravand-${names.group}`,
+    assigned: (_partition, _committed, signal) => Promise.resolve(aliasTask(parts(signal))),
+  });
+  const commands = await startPartitionConsumer({
+    ...common,
+    topic: names.commands,
+    groupId: names.commandGroup,
+    clientId: `ravand-${names.commandGroup}`,
+    assigned: (_partition, _committed, signal) => Promise.resolve(commandTask(parts(signal))),
+  });
+  return {
+    connected: () => aliases.connected() && commands.connected(),
+    async close() {
+      await Promise.all([aliases.close(), commands.close()]);
+    },
+  };
+
+  /** What a killed process stored and did not write to ClickHouse any more: nobody may ever touch these accounts again. */
+  async function publishLeftovers(): Promise<void> {
+    const { signal } = options;
+    await patiently({ log, signal, code: 'identities_waiting', what: 'writing identities_flat' }, async () => {
+      for (const accountId of await store.accountsToPublish()) await publish(accountId);
+    });
+  }
+}

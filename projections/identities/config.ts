@@ -1,0 +1,23 @@
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import * as setting from '../../platform/setting-kinds.ts';
+import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  IDENTITIES_INTERVAL: setting.duration({
+    default: 200,
+    doc: 'Least time between the beginnings of two looks at new aliases of one partition.',
+  }),
+});
+
+export type IdentitiesConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): IdentitiesConfig {
+  return parseSettings(settings, env);
+}

@@ -1,0 +1,30 @@
+import { utf8Length } from '../../events/bytes.ts';
+import { MAX_ID_BYTES } from '../../events/names.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import { rowReader } from '../row-reader.ts';
+import type { AliasFact } from './alias-fact.ts';
+
+const FIELDS = ['_epoch', '_partition', '_offset', '_index', 'account_id', 'type', 'user_id', 'previous_id', 'received_at'] as const;
+type AliasRow = Pick<EventRow, (typeof FIELDS)[number]>;
+
+/** The type as it stands in a row: a run without these bytes holds no alias, and is not decoded. */
+const ALIAS = Buffer.from('\u000aalias', 'latin1');
+
+const readRows = rowReader(FIELDS, (rows) => rows.includes(ALIAS));
+
+/** The aliases in a record of events.normalised that may join something. Throws UnreadableRecord. */
+export function readAliases(message: Pick<ConsumedMessage, 'value'>): { accountId: number; fact: AliasFact }[] {
+  return readRows(message)
+    .filter(mayJoin)
+    .map((row) => ({ accountId: row.account_id, fact: factOf(row) }));
+}
+
+/** reports.md, "People": an alias without user_id, onto itself, or with a longer previous_id is stored and joins nothing. */
+function mayJoin({ type, user_id, previous_id }: AliasRow): boolean {
+  return type === 'alias' && user_id !== '' && previous_id !== '' && previous_id !== user_id && utf8Length(previous_id) <= MAX_ID_BYTES;
+}
+
+function factOf({ previous_id: previousId, user_id: userId, received_at: receivedAt, ...row }: AliasRow): AliasFact {
+  return { previousId, userId, at: { receivedAt, epoch: row._epoch, partition: row._partition, offset: row._offset, index: row._index } };
+}

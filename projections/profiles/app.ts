@@ -1,0 +1,54 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Registry } from 'prom-client';
+import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { Log } from '../../platform/log.ts';
+import { ProfileCache } from './cache.ts';
+import type { ProfilesConfig } from './config.ts';
+import { profileMetrics } from './metrics.ts';
+import { clickhouseProfiles } from './store.ts';
+import { foldTask } from './task.ts';
+
+interface ProfilesOptions {
+  config: ProfilesConfig;
+  log: Log;
+  registry: Registry;
+  clickhouse: ClickHouseClient;
+  /** Names of the topic, the consumer group and the table. */
+  names?: { topic: string; group: string; table: string };
+  crash(error: unknown): void;
+}
+
+export const NAMES = { topic: 'events.normalised', group: 'profiles-sink', table: 'profiles' };
+
+/** Puts the projection together: events.normalised -> ClickHouse `profiles`, each name the fold of its events. */
+export async function startProfiles(options: ProfilesOptions): Promise<PartitionConsumer> {
+  const { config, log, registry, names = NAMES } = options;
+  const caches = new Set<ProfileCache>();
+  const sum = (of: (cache: ProfileCache) => number) => [...caches].reduce((total, cache) => total + of(cache), 0);
+  const metrics = profileMetrics(registry, () => ({ people: sum(({ size }) => size), bytes: sum(({ bytes }) => bytes) }));
+  const store = clickhouseProfiles({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER, table: names.table });
+  return startPartitionConsumer({
+    settings: config,
+    log,
+    registry,
+    groupId: names.group,
+    clientId: `ravand-${names.group}`,
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: names.topic,
+    batch: { records: 20_000, bytes: config.PROFILES_BATCH_BYTES, linger: LINGER, interval: config.PROFILES_INTERVAL },
+    assigned(partition, committed, signal) {
+      const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / Math.max(1, caches.size));
+      caches.add(cache);
+      log.info({ topic: names.topic, partition, committed }, 'folds a partition');
+      const onRelease = () => {
+        cache.clear();
+        caches.delete(cache);
+      };
+      return Promise.resolve(foldTask({ store, cache, metrics, log, foldEvents: config.PROFILES_FOLD_EVENTS, signal, onRelease }));
+    },
+    crash: (error) => options.crash(error),
+  });
+}
+
+/** What comes within a few milliseconds of a first event goes with it, ms. */
+const LINGER = 20;

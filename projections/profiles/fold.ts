@@ -1,0 +1,50 @@
+import { personName } from '../../events/names.ts';
+import { evolve, isFoldedIn } from './evolve.ts';
+import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
+
+export interface GatheredName {
+  accountId: number;
+  name: string;
+  key: string;
+}
+
+/** Events with the names that they are of: event i is of name `of[i]`. Each name is looked up once, however many events it has. */
+export interface Gathered {
+  events: readonly ProfileEvent[];
+  names: readonly GatheredName[];
+  of: readonly number[];
+}
+
+export function gather(events: readonly ProfileEvent[]): Gathered {
+  const names: GatheredName[] = [];
+  const byAccount = new Map<number, Map<string, number>>();
+  const of = events.map((event) => {
+    const accountId = event.account_id;
+    let known = byAccount.get(accountId);
+    if (!known) byAccount.set(accountId, (known = new Map<string, number>()));
+    const name = personName(event);
+    let at = known.get(name);
+    if (at === undefined) {
+      at = names.push({ accountId, name, key: profileKey(accountId, name) }) - 1;
+      known.set(name, at);
+    }
+    return at;
+  });
+  return { events, names, of };
+}
+
+/**
+ * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]` is the state of name n before.
+ * Answers the states that changed. Throws MisplacedEvent.
+ */
+export function fold({ events, of }: Gathered, states: readonly (Profile | undefined)[]): { changed: Profile[]; skipped: number } {
+  const after = states.slice();
+  let skipped = 0;
+  for (const [at, event] of events.entries()) {
+    const name = of[at] ?? -1;
+    const before = after[name];
+    if (isFoldedIn(before, event)) skipped++;
+    else after[name] = evolve(before, event);
+  }
+  return { changed: after.filter((profile, name): profile is Profile => profile !== undefined && profile !== states[name]), skipped };
+}

@@ -1,0 +1,50 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+export interface ProfileMetrics {
+  /** One fold: events folded in, events skipped because they were in already, states loaded and saved, and how long each step took, ms. */
+  folded(report: { events: number; skipped: number; loaded: number; saved: number; loadMs: number; foldMs: number; saveMs: number }): void;
+  unreadable(): void;
+}
+
+export function profileMetrics(registry: Registry, cache: () => { people: number; bytes: number }): ProfileMetrics {
+  const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const events = counter('ravand_profiles_events_total', 'Events folded into profiles.');
+  const skipped = counter('ravand_profiles_skipped_total', 'Events that a profile had folded in before: repeats after a restart or a replay.');
+  const loaded = counter('ravand_profiles_loaded_total', 'Profiles that were not in memory and came from ClickHouse.');
+  const saved = counter('ravand_profiles_saved_total', 'Changed profiles that ClickHouse has acknowledged.');
+  const unreadable = counter(
+    'ravand_profiles_unreadable_total',
+    'Records of events.normalised that cannot be read; events-sink puts them into events.dead.',
+  );
+  const seconds = new Histogram({
+    name: 'ravand_profiles_step_seconds',
+    help: 'Time of the steps of one fold.',
+    labelNames: ['step'] as const,
+    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+    registers,
+  });
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('ravand_profiles_cached', 'Profiles in memory.', () => cache().people);
+  gauge('ravand_profiles_cached_bytes', 'Estimated bytes of the profiles in memory.', () => cache().bytes);
+  return {
+    folded(report) {
+      events.inc(report.events);
+      skipped.inc(report.skipped);
+      loaded.inc(report.loaded);
+      saved.inc(report.saved);
+      seconds.observe({ step: 'load' }, report.loadMs / 1000);
+      seconds.observe({ step: 'fold' }, report.foldMs / 1000);
+      seconds.observe({ step: 'save' }, report.saveMs / 1000);
+    },
+    unreadable: () => unreadable.inc(),
+  };
+}

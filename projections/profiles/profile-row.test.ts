@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryEvents } from './arbitrary-events.ts';
+import { fold, gather } from './fold.ts';
+import { readProfile, writeProfile } from './profile-row.ts';
+import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
+import { compareStamps, readStamp, writeStamp, type Stamp } from './stamp.ts';
+
+const stamp: fc.Arbitrary<Stamp> = fc.record({
+  receivedAt: fc.maxSafeNat().map((n) => n % 2 ** 44),
+  epoch: fc.integer({ min: 0, max: 255 }),
+  partition: fc.integer({ min: 0, max: 65_535 }),
+  offset: fc.maxSafeNat().map((n) => n % 2 ** 44),
+  index: fc.integer({ min: 0, max: 65_535 }),
+});
+const bytesOf = (one: Stamp) => {
+  const bytes = Buffer.alloc(16);
+  writeStamp(bytes, 0, one);
+  return bytes;
+};
+const asNumber = (bytes: Buffer) => bytes.readBigUInt64LE(0) + (bytes.readBigUInt64LE(8) << 64n);
+
+describe('stamps', () => {
+  it('come back as they were written, and compare as numbers like they compare', () => {
+    fc.assert(
+      fc.property(stamp, stamp, (a, b) => {
+        expect(readStamp(bytesOf(a), 0)).toEqual(a);
+        const [first, second] = [asNumber(bytesOf(a)), asNumber(bytesOf(b))];
+        expect(Math.sign(compareStamps(a, b))).toBe(first < second ? -1 : first > second ? 1 : 0);
+      }),
+    );
+  });
+
+  it('refuse what does not fit', () => {
+    expect(() => bytesOf({ receivedAt: 1, epoch: 0, partition: 0, offset: 2 ** 44, index: 0 })).toThrow(RangeError);
+  });
+});
+
+describe('rows of profiles', () => {
+  it('come back as they were written', () => {
+    fc.assert(
+      fc.property(arbitraryEvents({ maxLength: 30 }), (events) => {
+        const profiles = fold(gather(events), []).changed;
+        const writer = new RowBinaryWriter(16);
+        for (const profile of profiles) writeProfile(writer, profile);
+        const reader = new RowBinaryReader(writer.take());
+        expect(profiles.map(() => readProfile(reader))).toEqual(profiles);
+        expect(reader.isAtEnd).toBe(true);
+      }),
+    );
+  });
+
+  it('carry whole numbers, amounts and texts of any size', () => {
+    fc.assert(
+      fc.property(
+        fc.maxSafeInteger(),
+        fc.bigInt({ min: -(10n ** 38n), max: 10n ** 38n }),
+        fc.string({ unit: 'grapheme', maxLength: 300 }),
+        (whole, amount, text) => {
+          const writer = new RowBinaryWriter(1);
+          writer.int64(whole);
+          writer.int128(amount);
+          writer.string(text);
+          const reader = new RowBinaryReader(writer.take());
+          expect([reader.int64(), reader.int128(), reader.string()]).toEqual([whole, amount, text]);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import type { Profile } from './profile.ts';
+import type { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
+import { skipWrites, WRITE_COLUMNS } from './writes.ts';
+
+/** Columns of ClickHouse `profiles` in the order that writeProfile and readProfile use (DDL 0003). */
+export const COLUMNS: readonly string[] = [
+  ...['account_id', 'name', 'user_id', 'anonymous_id', '_epoch', '_partition', '_offset', '_index', 'event_count'],
+  ...['first_seen', 'last_seen', 'total_revenue', 'order_count', 'last_order_at', ...WRITE_COLUMNS],
+];
+
+/** Writes one row of `profiles` in RowBinary. */
+export function writeProfile(out: RowBinaryWriter, { last, accrual, ...profile }: Profile): void {
+  out.int64(profile.accountId);
+  out.string(profile.name);
+  out.string(profile.userId);
+  out.string(profile.anonymousId);
+  out.uint16(last.epoch);
+  out.uint16(last.partition);
+  out.int64(last.offset);
+  out.uint32(last.index);
+  out.int64(profile.eventCount);
+  out.int64(profile.firstSeen);
+  out.int64(profile.lastSeen);
+  out.int128(accrual.totalRevenue);
+  out.int64(accrual.orderCount);
+  out.uint8(accrual.lastOrderAt === undefined ? 1 : 0);
+  if (accrual.lastOrderAt !== undefined) out.int64(accrual.lastOrderAt);
+  out.latin1(profile.writes);
+}
+
+/** Reads one row with the columns COLUMNS. */
+export function readProfile(row: RowBinaryReader): Profile {
+  return {
+    accountId: row.int64(),
+    name: row.string(),
+    userId: row.string(),
+    anonymousId: row.string(),
+    last: { epoch: row.uint16(), partition: row.uint16(), offset: row.int64(), index: row.uint32() },
+    eventCount: row.int64(),
+    firstSeen: row.int64(),
+    lastSeen: row.int64(),
+    accrual: { totalRevenue: row.int128(), orderCount: row.int64(), lastOrderAt: row.uint8() === 1 ? undefined : row.int64() },
+    writes: skipWrites(row),
+  };
+}

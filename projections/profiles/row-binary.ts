@@ -1,0 +1,185 @@
+/** Writes values in ClickHouse's RowBinary, growing as needed. Types are those of the columns: nothing is described in the bytes. */
+export class RowBinaryWriter {
+  #bytes: Buffer;
+  #end = 0;
+
+  constructor(capacity = 64 * 1024) {
+    this.#bytes = Buffer.allocUnsafe(capacity);
+  }
+
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#end;
+  }
+
+  /** A copy of what was written; the writer begins anew. */
+  take(): Buffer {
+    const taken = Buffer.from(this.#bytes.subarray(0, this.#end));
+    this.#end = 0;
+    return taken;
+  }
+
+  uint8(value: number): void {
+    const at = this.#claim(1);
+    this.#bytes.writeUInt8(value, at);
+  }
+
+  uint16(value: number): void {
+    const at = this.#claim(2);
+    this.#bytes.writeUInt16LE(value, at);
+  }
+
+  uint32(value: number): void {
+    const at = this.#claim(4);
+    this.#bytes.writeUInt32LE(value, at);
+  }
+
+  /** A whole number from -2^53 to 2^53 as Int64, and as UInt64 when it is not negative. */
+  int64(value: number): void {
+    const at = this.#claim(8);
+    this.#bytes.writeUInt32LE(((value % TWO_32) + TWO_32) % TWO_32, at);
+    this.#bytes.writeInt32LE(Math.floor(value / TWO_32), at + 4);
+  }
+
+  /** Int128: also Decimal(38, n) as its whole number of smallest parts. */
+  int128(value: bigint): void {
+    const at = this.#claim(16);
+    this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value), at);
+    this.#bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), at + 8);
+  }
+
+  float64(value: number): void {
+    const at = this.#claim(8);
+    this.#bytes.writeDoubleLE(value, at);
+  }
+
+  /** An unsigned LEB128, as it stands before strings and maps. */
+  varint(value: number): void {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) this.uint8((rest % 128) | 0x80);
+    this.uint8(rest);
+  }
+
+  string(value: string): void {
+    if (value.length < 43) {
+      // at most 127 bytes: the length takes one
+      const at = this.#claim(1 + 3 * value.length);
+      const written = this.#bytes.write(value, at + 1, 'utf8');
+      this.#bytes[at] = written;
+      this.#end = at + 1 + written;
+      return;
+    }
+    const size = Buffer.byteLength(value);
+    this.varint(size);
+    const at = this.#claim(size);
+    this.#bytes.write(value, at, 'utf8');
+  }
+
+  /** Bytes that stand in a string, one a character. */
+  latin1(bytes: string): void {
+    const at = this.#claim(bytes.length);
+    this.#bytes.write(bytes, at, 'latin1');
+  }
+
+  /** Room for 16 bytes that the caller fills. */
+  raw16(fill: (bytes: Buffer, at: number) => void): void {
+    const at = this.#claim(16);
+    fill(this.#bytes, at);
+  }
+
+  /** Room for the next value, and where it begins. It may move `#bytes`: read that afterwards. */
+  #claim(size: number): number {
+    const at = this.#end;
+    this.#end += size;
+    if (this.#end > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(2 * this.#end);
+      this.#bytes.copy(grown, 0, 0, at);
+      this.#bytes = grown;
+    }
+    return at;
+  }
+}
+
+/** Reads what ClickHouse answers in RowBinary. Reading past the end throws RangeError. */
+export class RowBinaryReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get position(): number {
+    return this.#at;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  uint8(): number {
+    return this.#bytes.readUInt8(this.#skip(1));
+  }
+
+  uint16(): number {
+    return this.#bytes.readUInt16LE(this.#skip(2));
+  }
+
+  uint32(): number {
+    return this.#bytes.readUInt32LE(this.#skip(4));
+  }
+
+  /** Exact up to 2^53. */
+  int64(): number {
+    const at = this.#skip(8);
+    return this.#bytes.readUInt32LE(at) + this.#bytes.readInt32LE(at + 4) * TWO_32;
+  }
+
+  int128(): bigint {
+    const at = this.#skip(16);
+    return this.#bytes.readBigUInt64LE(at) + (this.#bytes.readBigInt64LE(at + 8) << 64n);
+  }
+
+  float64(): number {
+    return this.#bytes.readDoubleLE(this.#skip(8));
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.uint8();
+      value += (byte & 0x7f) * scale;
+      if (byte < 128) return value;
+    }
+  }
+
+  string(): string {
+    const size = this.varint();
+    if (size === 0) return '';
+    const at = this.#skip(size);
+    return this.#bytes.toString('utf8', at, at + size);
+  }
+
+  /** Passes over bytes. */
+  skip(size: number): void {
+    this.#skip(size);
+  }
+
+  /** Bytes that were passed, one a character. */
+  latin1(from: number, to: number): string {
+    return this.#bytes.toString('latin1', from, to);
+  }
+
+  raw16<T>(read: (bytes: Buffer, at: number) => T): T {
+    return read(this.#bytes, this.#skip(16));
+  }
+
+  #skip(size: number): number {
+    const at = this.#at;
+    this.#at += size;
+    if (this.#at > this.#bytes.length) throw new RangeError('the answer ends within a value');
+    return at;
+  }
+}
+
+const TWO_32 = 2 ** 32;

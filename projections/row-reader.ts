@@ -1,0 +1,47 @@
+import avsc from 'avsc';
+import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
+import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from '../schemas/codec.ts';
+import type { EventRow } from '../schemas/records.ts';
+import { sliceRun } from '../schemas/run.ts';
+
+export type RowReader<Field extends keyof EventRow> = (message: Pick<ConsumedMessage, 'value'>) => Pick<EventRow, Field>[];
+
+/** avsc answers `value` undefined when the bytes end early. */
+type Decode<Row> = (bytes: Buffer, at: number, resolver: unknown) => { value: Row | undefined; offset: number };
+
+/**
+ * Reads some fields of the rows of a record of events.normalised, in the order of their places, and passes over the others. Throws UnreadableRecord.
+ * `mayHold` looks at the bytes of all rows: false means that none of them is wanted, and nothing is decoded.
+ */
+export function rowReader<Field extends keyof EventRow>(fields: readonly Field[], mayHold: (rows: Buffer) => boolean = () => true): RowReader<Field> {
+  type Row = Pick<EventRow, Field>;
+  const whole = eventRowCodec.type.schema() as unknown as { name: string; fields: { name: Field; type: avsc.Schema }[] };
+  const type = avsc.Type.forSchema({ type: 'record', name: whole.name, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
+  const resolver = type.createResolver(eventRowCodec.type);
+  const decode = type.decode.bind(type) as Decode<Row>;
+
+  const decodeAll = (bytes: Buffer, count: number): Row[] => {
+    const rows: Row[] = [];
+    let at = 0;
+    while (rows.length < count) {
+      const { value, offset: end } = decode(bytes, at, resolver);
+      if (value === undefined || end <= at) break;
+      rows.push(value);
+      at = end;
+    }
+    if (rows.length !== count || at !== bytes.length) throw new RangeError('the rows end too early or too late');
+    return rows;
+  };
+
+  return ({ value }) => {
+    if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
+    const run = sliceRun(value);
+    if (!run) return normalisedRunCodec.decode(value).rows;
+    if (!mayHold(run.rows)) return [];
+    try {
+      return decodeAll(run.rows, run.count);
+    } catch (cause) {
+      throw new UnreadableRecord('broken_datum', 'the rows of the run cannot be read', { cause });
+    }
+  };
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Ready } from '../../deploy/local/ready.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import { specifiedProfiles } from '../../projections/profiles/specification.ts';
+import { aliasesOf, eventsOf, startCommerceLoad, type Sayings, type Stored } from '../support/commerce-load.ts';
+import { expectedPeople, storedPeople } from '../support/expected-people.ts';
+import { Ledger, settle } from '../support/ledger.ts';
+import { sleep, type LoadReport } from '../support/load.ts';
+import { endWorker, startSecondWorker } from '../support/second-worker.ts';
+import { clickhouse, createAccount, eventually, FULL, killPart, readyStack, rows, type TestAccount } from '../support/stack.ts';
+
+const KILLS = FULL ? 30 : 5;
+const REBALANCES = FULL ? 20 : 4;
+
+const PLACES = `SELECT message_id, _epoch, _partition, _offset, _index, account_id, toUnixTimestamp64Milli(timestamp) AS timestamp,
+  toUnixTimestamp64Milli(received_at) AS received_at FROM events WHERE account_id = {a:UInt64}`;
+const FOLDED = `SELECT name, event_count, toString(toInt128(total_revenue * 1000)) AS thousandths, order_count FROM profiles FINAL WHERE account_id = {a:UInt64}`;
+
+/** The catalogue beside the stored events: they must say the same. */
+const CATALOGUE = `SELECT toString(day) AS day, event, sum(event_catalogue.count) AS count, arraySort(groupUniqArrayArray(prop_keys)) AS keys, toUnixTimestamp64Milli(max(event_catalogue.last_seen)) AS last
+  FROM event_catalogue FINAL WHERE account_id = {a:UInt64} GROUP BY day, event ORDER BY day, event`;
+const COUNTED = `SELECT toString(toDate(timestamp, 'Asia/Tehran')) AS day, event, count() AS count, arraySort(groupUniqArrayArray(mapKeys(properties))) AS keys, toUnixTimestamp64Milli(max(timestamp)) AS last
+  FROM events WHERE account_id = {a:UInt64} GROUP BY day, event ORDER BY day, event`;
+
+interface Traffic {
+  account: TestAccount;
+  ledger: Ledger;
+  sayings: Sayings;
+  stop: () => Promise<LoadReport>;
+}
+
+describe('promise 4: a profile is exactly the fold of its name, people are what the aliases say, and the catalogue counts every event once', () => {
+  let ready: Ready;
+  let client: ClickHouseClient;
+  beforeAll(() => {
+    ready = readyStack();
+    client = clickhouse(ready);
+  });
+  afterAll(() => client.close());
+
+  async function begin(name: string): Promise<Traffic> {
+    const account = await createAccount(name);
+    const [ledger, sayings] = [new Ledger(), new Map() as Sayings];
+    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 12, pause: 5 });
+    return { account, ledger, sayings, stop: () => load.stop() };
+  }
+
+  /** Compares profiles and people with an in-memory fold of what was answered 200, once everything is stored. */
+  async function verify({ account, ledger, sayings, stop }: Traffic, facts: Record<string, unknown>): Promise<void> {
+    const report = await stop();
+    const found = await settle(client, account.accountId, ledger, 180_000);
+    expect(report.refusals).toEqual([]);
+    expect(ledger.open.size).toBe(0);
+    expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
+    const stored = await rows<Stored>(client, PLACES, { a: account.accountId });
+    const events = eventsOf(stored, sayings);
+    expect(events.length).toBe(ledger.durable.size);
+    const folded = () =>
+      rows<{ name: string; event_count: number; thousandths: string; order_count: number }>(client, FOLDED, { a: account.accountId });
+    await eventually({ ms: 120_000, every: 1000, waitingFor: 'every event to be folded' }, async () => {
+      const count = (await folded()).reduce((sum, { event_count }) => sum + event_count, 0);
+      return count >= events.length ? true : undefined;
+    });
+    // Whatever comes late must change nothing.
+    await sleep(3000);
+    const profiles = new Map((await folded()).map(({ name, ...figures }) => [name, figures]));
+    const specified = specifiedProfiles(events);
+    const expected = [...specified].map(([key, { event_count, total_revenue, order_count }]): [string, object] => [
+      key.slice(key.indexOf('/') + 1),
+      { event_count, thousandths: String(total_revenue), order_count },
+    ]);
+    expect(profiles).toEqual(new Map(expected));
+    const people = expectedPeople(events, aliasesOf(stored, sayings));
+    expect(people.size).toBeLessThan(profiles.size);
+    await eventually({ ms: 60_000, every: 1000, waitingFor: 'the aliases to be taken in' }, async () => {
+      const names = [...(await storedPeople(client, account.accountId)).keys()].sort();
+      return JSON.stringify(names) === JSON.stringify([...people.keys()].sort()) ? true : undefined;
+    }).catch(() => undefined);
+    expect(await storedPeople(client, account.accountId)).toEqual(people);
+    const counted = await rows(client, COUNTED, { a: account.accountId });
+    const catalogue = () => rows(client, CATALOGUE, { a: account.accountId });
+    await eventually({ ms: 60_000, every: 1000, waitingFor: 'the catalogue' }, async () =>
+      JSON.stringify(await catalogue()) === JSON.stringify(counted) ? true : undefined,
+    ).catch(() => undefined);
+    expect(await catalogue()).toEqual(counted);
+    console.log(JSON.stringify({ ...facts, answered: ledger.durable.size, retries: report.retries, names: profiles.size, people: people.size }));
+  }
+
+  it(
+    `profiles-sink, identities-sink and catalogue-sink, ${KILLS} kills with -9 at random instants under load`,
+    async () => {
+      const traffic = await begin('profiles under kills');
+      let kills = 0;
+      while (kills < KILLS) {
+        await sleep(500 + Math.random() * 2500);
+        if (await killPart('profiles-sink')) kills++;
+        if (Math.random() < 0.5) await killPart('identities-sink');
+        if (Math.random() < 0.5) await killPart('catalogue-sink');
+      }
+      await sleep(1000);
+      await verify(traffic, { kills });
+      expect(traffic.ledger.durable.size).toBeGreaterThan(KILLS * 20);
+    },
+    FULL ? 900_000 : 300_000,
+  );
+
+  it(
+    `every processor, ClickHouse and Kafka, ${KILLS} kills with -9 under load`,
+    async () => {
+      const traffic = await begin('profiles under kills of all parts');
+      const parts = ['clickhouse', 'kafka', 'normaliser', 'profiles-sink', 'identities-sink', 'catalogue-sink', 'events-sink', 'ingest-gateway'];
+      const killed: string[] = [];
+      while (killed.length < KILLS) {
+        await sleep(1500 + Math.random() * 2500);
+        const part = parts[killed.length < 2 ? killed.length : Math.floor(Math.random() * parts.length)] ?? '';
+        if (await killPart(part)) killed.push(part);
+      }
+      await sleep(1000);
+      await verify(traffic, { killed });
+    },
+    FULL ? 900_000 : 400_000,
+  );
+
+  it(
+    `two workers, ${REBALANCES} rebalances under load, half of them by kill -9`,
+    async () => {
+      const traffic = await begin('profiles under rebalances');
+      for (let rebalance = 0; rebalance < REBALANCES; rebalance++) {
+        const workers = ['projections/profiles', 'projections/identities', 'projections/catalogue'].map((folder) => startSecondWorker(folder, ready));
+        await withDeadline({ ms: 60_000, waitingFor: 'the second workers' }, Promise.all(workers.map(({ assigned }) => assigned)));
+        await sleep(1000 + Math.random() * 3000);
+        await Promise.all(workers.map((worker) => endWorker(worker, rebalance % 2 === 0 ? 'SIGKILL' : 'SIGTERM')));
+      }
+      await verify(traffic, { rebalances: REBALANCES });
+    },
+    FULL ? 900_000 : 300_000,
+  );
+});

@@ -1,0 +1,27 @@
+import { ingestOutcomeCodec, rawRecordCodec } from '../../../schemas/codec.ts';
+import type { IngestOutcome, RawRecord } from '../../../schemas/records.ts';
+import { readTopic, topicEnds, type Message } from '../../support/read-topic.ts';
+
+export type StoredRaw = Omit<Message, 'value'> & { record: RawRecord };
+
+/** Marks the present ends of a topic; the function it answers reads everything that was appended since, by partition and offset. */
+export async function watchTopic(topic: string): Promise<() => Promise<Message[]>> {
+  const from = await topicEnds(topic);
+  return async () => readTopic({ topic, from, to: await topicEnds(topic) });
+}
+
+/** The raw records of an account among messages. */
+export function rawOf(messages: readonly Message[], accountId: number): StoredRaw[] {
+  return messages
+    .map(({ value, ...rest }) => ({ ...rest, record: rawRecordCodec.decode(value) }))
+    .filter(({ record }) => record.account_id === accountId);
+}
+
+export function outcomesOf(messages: readonly Message[], accountId: number): IngestOutcome[] {
+  return messages.map(({ value }) => ingestOutcomeCodec.decode(value)).filter((outcome) => outcome.account_id === accountId);
+}
+
+/** Message ids of raw records in the order of the log, each place by place; with repeats. */
+export function messageIds(raw: readonly StoredRaw[]): string[] {
+  return raw.flatMap(({ record }) => record.items.map((item) => item.message_id));
+}

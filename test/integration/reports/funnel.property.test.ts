@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
+import { funnelReference } from '../../../management-api/reports/funnel/reference.ts';
+import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
+import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
+import type { World } from '../../../management-api/reports/world.ts';
+import { breakdownTarget, EPOCH, filters, worldOf } from './arbitraries.ts';
+import { holdsForAll, type Case } from './holds-for-all.ts';
+import { openWarehouse, type Warehouse } from './warehouse.ts';
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await openWarehouse('funnel_property');
+});
+afterAll(() => warehouse.close());
+
+const at = (milliseconds: number): string => new Date(EPOCH + milliseconds).toISOString();
+
+interface Shape {
+  order: 'ordered' | 'strict' | 'any';
+  steps: fc.Arbitrary<unknown[]>;
+  exclude?: boolean;
+  breakdown?: boolean;
+}
+
+/** Request bodies over few instants: windows pass `to`, and steps share names, whole conditions or parts of them. */
+function bodyOf(shape: Shape): fc.Arbitrary<unknown> {
+  return shape.steps.chain((steps) =>
+    fc.record({
+      order: fc.constant(shape.order),
+      steps: fc.constant(steps),
+      from: fc.constantFrom(at(0), at(0), at(1000), at(3000)),
+      to: fc.constantFrom(at(4000), at(6000), at(20_000)),
+      window_seconds: fc.constantFrom(1, 2, 3, 5, 5, 60),
+      include_bots: fc.boolean(),
+      filters: filters(1),
+      exclude: shape.exclude ? fc.array(exclusion(steps.length), { minLength: 1, maxLength: 2 }) : fc.constant(undefined),
+      breakdown: shape.breakdown ? breakdown(steps.length) : fc.constant(undefined),
+    }),
+  );
+}
+
+function exclusion(steps: number): fc.Arbitrary<unknown> {
+  const event = fc.constantFrom('a', 'b', 'c', 'd', 'message_sent');
+  const gaps = fc.tuple(fc.integer({ min: 1, max: steps - 1 }), fc.nat({ max: steps - 2 })).map(([from, more]) => ({
+    from_step: from,
+    to_step: Math.min(steps, from + 1 + more),
+  }));
+  return fc.record({ event, filters: filters(1), gaps: fc.option(gaps, { nil: {} }) }).map(({ gaps: range, ...rest }) => ({ ...rest, ...range }));
+}
+
+function breakdown(steps: number): fc.Arbitrary<unknown> {
+  return fc
+    .record({ target: breakdownTarget, step: fc.integer({ min: 1, max: steps }), limit: fc.constantFrom(1, 2, 100) })
+    .map(({ target, ...rest }) => ({ ...target, ...rest }));
+}
+
+/** Steps that no event can share: other names, or other values of one property. */
+const apart = fc.constantFrom<unknown[]>(
+  [{ event: 'a' }, { event: 'b' }],
+  [{ event: 'a' }, { event: 'b' }],
+  [{ event: 'a' }, { event: 'b' }, { event: 'c' }],
+  [{ event: 'c' }, { event: 'a' }, { event: 'b' }, { event: 'd' }],
+  [
+    { event: 'a', filters: [{ property: 'p', op: 'eq', value: 'x' }] },
+    { event: 'a', filters: [{ property: 'p', op: 'in', value: ['y', 'xy'] }] },
+    { event: 'b' },
+  ],
+);
+
+/** Steps of one condition twice, next to each other or not, and conditions that overlap in part. */
+const x = { property: 'p', op: 'eq', value: 'x' };
+const overlapping = fc.constantFrom<unknown[]>(
+  [{ event: 'a' }, { event: 'a' }],
+  [{ event: 'a' }, { event: 'a' }],
+  [{ event: 'a' }, { event: 'a' }, { event: 'b' }],
+  [{ event: 'a' }, { event: 'b' }, { event: 'a' }],
+  [{ event: 'a' }, { event: 'a', filters: [x] }, { event: 'b' }],
+  [{ event: 'a', filters: [x] }, { event: 'a' }, { event: 'a', filters: [{ property: 'q', op: 'is_set' }] }],
+  [{ event: 'a' }, { event: 'b' }, { event: 'a', filters: [x] }, { event: 'b' }],
+);
+
+const names = ['a', 'a', 'b', 'b', 'c', 'd'];
+const crowded = ['a', 'a', 'b', 'b', 'message_sent'];
+const times = fc.integer({ min: -2, max: 16 }).map((half) => half * 500);
+/** So few instants that a person's events share them. */
+const crowdedTimes = fc.integer({ min: 0, max: 6 }).map((second) => second * 1000);
+
+async function bySql(account: number, one: Case): Promise<unknown> {
+  const parsed = parseFunnel(one.body);
+  if (!parsed.ok) throw new Error(`${parsed.problem.kind}: ${parsed.problem.message} ${JSON.stringify(one.body)}`);
+  const { sql, params } = compileFunnel({ request: parsed.request, accountId: account, merges: one.world.canonical.size > 0 ? 'table' : 'none' });
+  const result = await (await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })).json<FunnelRow>();
+  const answer: Partial<ReturnType<typeof answerFunnel>> = answerFunnel({
+    request: parsed.request,
+    rows: result.data,
+    measured: { freshUntil: 0, rowsRead: 0, elapsedMs: 0 },
+  });
+  delete answer.meta;
+  return answer;
+}
+
+/** True when somebody got to the last step and took time for it. */
+function isTelling(answer: string): boolean {
+  const { steps } = JSON.parse(answer) as { steps: { count: number }[] };
+  return (steps.at(-1)?.count ?? 0) > 0;
+}
+
+function byReference({ body, world: content }: { body: unknown; world: World }): unknown {
+  const parsed = parseFunnel(body);
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return funnelReference(content, parsed.request);
+}
+
+const shapes = {
+  'ordered, steps apart': bodyOf({ order: 'ordered', steps: apart }),
+  'ordered, steps apart, broken down': bodyOf({ order: 'ordered', steps: apart, breakdown: true }),
+  'ordered, steps apart, exclusions': bodyOf({ order: 'ordered', steps: apart, exclude: true }),
+  'ordered, steps apart, exclusions, broken down': bodyOf({ order: 'ordered', steps: apart, exclude: true, breakdown: true }),
+  'ordered, steps overlap': bodyOf({ order: 'ordered', steps: overlapping }),
+  'ordered, steps overlap, broken down': bodyOf({ order: 'ordered', steps: overlapping, breakdown: true }),
+  'ordered, steps overlap, exclusions': bodyOf({ order: 'ordered', steps: overlapping, exclude: true }),
+  'ordered, steps overlap, exclusions, broken down': bodyOf({ order: 'ordered', steps: overlapping, exclude: true, breakdown: true }),
+  strict: bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping) }),
+  'strict, broken down': bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping), breakdown: true }),
+  'strict, exclusions, broken down': bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping), exclude: true, breakdown: true }),
+  'any order, steps apart': bodyOf({ order: 'any', steps: apart }),
+  'any order, steps apart, broken down': bodyOf({ order: 'any', steps: apart, breakdown: true }),
+  'any order, steps overlap': bodyOf({ order: 'any', steps: overlapping }),
+  'any order, steps overlap, broken down': bodyOf({ order: 'any', steps: overlapping, breakdown: true }),
+};
+
+for (const [name, body] of Object.entries(shapes)) {
+  test(`SQL and reference agree: ${name}`, { timeout: 600_000 }, async () => {
+    const isCrowded = name.startsWith('strict');
+    const content = worldOf({
+      names: isCrowded ? crowded : names,
+      times: name.includes('overlap') ? crowdedTimes : times,
+      people: 40,
+      maxEvents: 300,
+      merges: true,
+    });
+    const failure = await holdsForAll({ warehouse, cases: fc.record({ body, world: content }), bySql, byReference, isTelling });
+    expect(failure).toBeUndefined();
+  });
+}

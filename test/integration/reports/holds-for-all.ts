@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import type { World } from '../../../management-api/reports/world.ts';
+import type { Warehouse } from './warehouse.ts';
+
+export interface Case {
+  body: unknown;
+  world: World;
+}
+
+interface Sides {
+  warehouse: Warehouse;
+  cases: fc.Arbitrary<Case>;
+  bySql: (account: number, one: Case) => Promise<unknown>;
+  byReference: (one: Case) => unknown;
+  /** Whether an answer counts something: if none did, the test would say nothing. */
+  isTelling: (answer: string) => boolean;
+}
+
+/** Cases of one property; REPORT_CASES raises it for a long run, REPORT_SEED repeats one. */
+const CASES = Number(process.env['REPORT_CASES'] ?? 25);
+const IN_FLIGHT = 2;
+
+/**
+ * Draws many cases, loads all of them at once, each under an account of its own, and answers the first one where the two sides differ, made smaller by leaving out events
+ * one after the other; undefined when there is none.
+ */
+export async function holdsForAll(sides: Sides): Promise<unknown> {
+  const { warehouse, bySql, byReference } = sides;
+  const seed = Number(process.env['REPORT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const cases = fc.sample(sides.cases, { numRuns: CASES, seed });
+  await emptied(warehouse);
+  await warehouse.load(cases.map(({ world }) => world));
+  const failed: Case[] = [];
+  let telling = 0;
+  const queue = cases.entries();
+  const work = async (): Promise<void> => {
+    for (const [at, one] of queue) {
+      if (failed.length > 0) return;
+      const [sql, reference] = [await bySql(at + 1, one), byReference(one)];
+      if (sides.isTelling(JSON.stringify(reference))) telling++;
+      if (!isDeepStrictEqual(sql, reference)) failed.push(one);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  const first = failed[0];
+  if (!first) return telling > 0 ? undefined : `none of ${CASES} cases counts anything`;
+  const smallest = await smaller(sides, first);
+  await reload(warehouse, smallest);
+  return {
+    seed,
+    body: JSON.stringify(smallest.body),
+    events: smallest.world.events.map((event) => JSON.stringify(essence(event))),
+    canonical: [...smallest.world.canonical],
+    people: [...smallest.world.people],
+    sql: JSON.stringify(await bySql(1, smallest)),
+    reference: JSON.stringify(byReference(smallest)),
+  };
+}
+
+/** Leaves out runs of events, halves first and single ones last, for as long as the sides still differ. */
+async function smaller(sides: Sides, start: Case): Promise<Case> {
+  let best = start;
+  for (let size = Math.ceil(best.world.events.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let at = 0; at < best.world.events.length;) {
+      const events = best.world.events.filter((_, index) => index < at || index >= at + size);
+      const candidate = { ...best, world: { ...best.world, events } };
+      await reload(sides.warehouse, candidate);
+      if (isDeepStrictEqual(await sides.bySql(1, candidate), sides.byReference(candidate))) at += size;
+      else best = candidate;
+    }
+  }
+  return best;
+}
+
+async function reload(warehouse: Warehouse, one: Case): Promise<void> {
+  await emptied(warehouse);
+  await warehouse.load([one.world]);
+}
+
+async function emptied({ client }: Warehouse): Promise<void> {
+  for (const table of ['events', 'identities_flat', 'people']) await client.command({ query: `TRUNCATE TABLE ${table}` });
+}
+
+/** An event without its empty columns. */
+function essence(event: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(event).filter(([, value]) => value !== '' && value !== 0 && value !== false && JSON.stringify(value) !== '{}'),
+  );
+}
