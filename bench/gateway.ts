@@ -15,7 +15,7 @@ import type { LoadResult } from './gateway/load.ts';
  * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the same run: the server on one core, the load client on the other, where
  * Kafka and Redis run too. Rounds alternate between the two and the medians are shown, because other work on the machine comes and goes.
  */
-const CONNECTIONS: Record<string, number> = { 'single events': Number(process.env['BENCH_SINGLES'] ?? 64) };
+const CONNECTIONS: Record<string, number> = { 'single events': 256 };
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const DURATION_MS = Number(process.env['BENCH_ROUND_MS'] ?? 4000);
 const SERVER_CORE = '0';
@@ -78,7 +78,7 @@ function cpuOf(pid: number): number {
 let run = Math.floor(Math.random() * 1000);
 
 async function sample(server: Server, options: { template: RequestTemplate; index: number; writeKey: string }): Promise<Sample> {
-  const connections = CONNECTIONS[options.template.name] ?? Number(process.env['BENCH_BATCHES'] ?? 16);
+  const connections = CONNECTIONS[options.template.name] ?? 32;
   const args = [String(server.port), String(options.index), String(connections), String(DURATION_MS), options.writeKey, String(run++)];
   const { pid } = server.child;
   if (pid === undefined) throw new Error('the server has no process');

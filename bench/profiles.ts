@@ -54,7 +54,7 @@ class Worker {
     const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
     this.#caches.push(cache);
     const store = clickhouseProfiles({ client, cluster: '' });
-    const metrics = { folded: () => undefined, unreadable: () => undefined };
+    const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined };
     return foldTask({
       store,
       cache,

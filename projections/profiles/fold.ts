@@ -1,5 +1,5 @@
 import { personName } from '../../events/names.ts';
-import { evolve, isFoldedIn } from './evolve.ts';
+import { evolve, isFoldedIn, MisplacedEvent } from './evolve.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 
 export interface GatheredName {
@@ -35,16 +35,25 @@ export function gather(events: readonly ProfileEvent[]): Gathered {
 
 /**
  * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]` is the state of name n before.
- * Answers the states that changed. Throws MisplacedEvent.
+ * Answers the states that changed, and the events that came through another partition than their name's earlier ones: these stay out, because their order is unknown.
  */
-export function fold({ events, of }: Gathered, states: readonly (Profile | undefined)[]): { changed: Profile[]; skipped: number } {
+export function fold(
+  { events, of }: Gathered,
+  states: readonly (Profile | undefined)[],
+): { changed: Profile[]; skipped: number; misplaced: MisplacedEvent[] } {
   const after = states.slice();
   let skipped = 0;
+  const misplaced: MisplacedEvent[] = [];
   for (const [at, event] of events.entries()) {
     const name = of[at] ?? -1;
     const before = after[name];
-    if (isFoldedIn(before, event)) skipped++;
-    else after[name] = evolve(before, event);
+    try {
+      if (isFoldedIn(before, event)) skipped++;
+      else after[name] = evolve(before, event);
+    } catch (error) {
+      if (!(error instanceof MisplacedEvent)) throw error;
+      misplaced.push(error);
+    }
   }
-  return { changed: after.filter((profile, name): profile is Profile => profile !== undefined && profile !== states[name]), skipped };
+  return { changed: after.filter((profile, name): profile is Profile => profile !== undefined && profile !== states[name]), skipped, misplaced };
 }

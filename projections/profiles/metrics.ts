@@ -4,6 +4,8 @@ export interface ProfileMetrics {
   /** One fold: events folded in, events skipped because they were in already, states loaded and saved, and how long each step took, ms. */
   folded(report: { events: number; skipped: number; loaded: number; saved: number; loadMs: number; foldMs: number; saveMs: number }): void;
   unreadable(): void;
+  /** Events that came through another partition than their name's earlier ones. */
+  misplaced(count: number): void;
 }
 
 export function profileMetrics(registry: Registry, cache: () => { people: number; bytes: number }): ProfileMetrics {
@@ -16,6 +18,10 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
   const unreadable = counter(
     'ravand_profiles_unreadable_total',
     'Records of events.normalised that cannot be read; events-sink puts them into events.dead.',
+  );
+  const misplaced = counter(
+    'ravand_profiles_misplaced_total',
+    'Events that came through another partition than the earlier ones of their name: in no profile. Must be 0.',
   );
   const seconds = new Histogram({
     name: 'ravand_profiles_step_seconds',
@@ -46,5 +52,6 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
       seconds.observe({ step: 'save' }, report.saveMs / 1000);
     },
     unreadable: () => unreadable.inc(),
+    misplaced: (count) => misplaced.inc(count),
   };
 }

@@ -72,14 +72,22 @@ async function foldIn(parts: FoldParts, events: readonly ProfileEvent[]): Promis
     for (const [at, { key }] of gathered.names.entries()) states[at] ??= loaded.get(key);
   }
   const ready = performance.now();
-  const { changed, skipped } = fold(gathered, states);
+  const { changed, skipped, misplaced } = fold(gathered, states);
+  const [first] = misplaced;
+  if (first) {
+    parts.metrics.misplaced(misplaced.length);
+    log.error(
+      { err: first, code: 'misplaced_event', count: misplaced.length },
+      'events came through the wrong partition: they are stored, and in no profile',
+    );
+  }
   const folded = performance.now();
   if (changed.length > 0)
     await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () => store.save(changed, signal));
   signal.throwIfAborted();
   for (const profile of changed) cache.set(profile);
   parts.metrics.folded({
-    ...{ events: events.length - skipped, skipped, loaded: cold.length, saved: changed.length },
+    ...{ events: events.length - skipped - misplaced.length, skipped, loaded: cold.length, saved: changed.length },
     ...{ loadMs: ready - began, foldMs: folded - ready, saveMs: performance.now() - folded },
   });
 }
