@@ -42,7 +42,7 @@ describe('the items of a batch', () => {
         const text = `${gap}{${[...before, ['batch', array] as const, ...kept].map(member).join(',')}}${gap}`;
         expect(told(text)).toEqual(expected(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 

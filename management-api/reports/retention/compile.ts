@@ -4,13 +4,15 @@ import type { Merges } from '../people-sql.ts';
 import { SqlParams, type CompiledReport } from '../sql-params.ts';
 import type { RetentionSqlContext } from './elements-sql.ts';
 import { membersOf } from './members-sql.ts';
+import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
 /** POST /v1/reports/retention as SQL (reports.md, "Retention"); its rows are RetentionRow. */
 export function compileRetention(options: { request: RetentionRequest; accountId: number; merges: Merges }): CompiledReport {
   const { request } = options;
   const params = new SqlParams();
-  const members = withTrait({ ...options, params }, membersOf({ ...options, params }));
+  const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };
+  const members = withTrait(context, membersOf(context));
   // members with the same cohort and the same pattern of returns are counted together before the patterns are taken apart
   const patterns = `SELECT value, cohort, pattern, count() AS members FROM (${members}) GROUP BY value, cohort, pattern`;
   const bits = `arrayMap(n -> if(bitTest(pattern, n), members, 0), range(toUInt8(${request.periods})))`;

@@ -3,7 +3,7 @@ import type { EventSelector } from '../filter.ts';
 import { mayShare } from '../overlap.ts';
 import { peopleSql, type Merges } from '../people-sql.ts';
 import type { SqlParams } from '../sql-params.ts';
-import { periodsOf } from './periods.ts';
+import type { Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
 /**
@@ -25,6 +25,7 @@ export interface RetentionSqlContext {
   accountId: number;
   merges: Merges;
   params: SqlParams;
+  periods: Periods;
 }
 
 /** True when elements carry the breakdown's value. */
@@ -40,10 +41,10 @@ export function isPlaced(request: RetentionRequest): boolean {
 
 /** SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples (key, place…, value?) where ties matter. */
 export function elementsByPerson(context: RetentionSqlContext): string {
-  const { request, accountId, merges, params } = context;
+  const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
   const filterContext: FilterSqlContext = { params, accountId, person };
-  const { labels, starts } = periodsOf(request);
+  const { labels, starts } = periods;
   // DateTime64 and the unsigned keys know nothing before 1970
   const bounds = starts.map((start) => Math.max(0, start));
   const [begin = 0, end = 0, cohortsEnd = 0] = [bounds[0], bounds.at(-1), bounds[labels.length]];

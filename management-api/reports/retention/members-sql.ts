@@ -1,6 +1,5 @@
 import { levels } from '../levels.ts';
 import { elementsByPerson, hasEventValue, isPlaced, isReturn, isStart, periodOf, timeOf, type RetentionSqlContext } from './elements-sql.ts';
-import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
 const WORD = 64;
@@ -13,7 +12,7 @@ const WORD = 64;
  */
 export function membersOf(context: RetentionSqlContext): string {
   const { request } = context;
-  const { labels, starts } = periodsOf(request);
+  const { labels, starts } = context.periods;
   const returns = `arrayMap(k -> if(${isReturn('k')}, k, 0), ks)`;
   const isIn = `${periodOf('k')} BETWEEN 1 AND ${labels.length}`;
   const hasReturned = `(n != 0 AND ${periodOf('n')} = ${periodOf('k')}) OR (b != 0 AND ${timeOf('b')} = ${timeOf('k')})`;

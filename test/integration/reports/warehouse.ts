@@ -16,11 +16,10 @@ export interface Warehouse {
 }
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
-/** What reports read of the identities and profiles projections: the contract of reports.md, "People". */
-const PEOPLE_TABLES = [
-  `CREATE TABLE identities_flat (account_id UInt64, name String, canonical String) ENGINE = ReplacingMergeTree ORDER BY (account_id, name)`,
-  `CREATE TABLE people (account_id UInt64, person String, traits Map(String, String), trait_numbers Map(String, Float64), ${PROFILE_COLUMNS.map((column) => `${column} String`).join(', ')}) ENGINE = MergeTree ORDER BY (account_id, person)`,
-];
+/** The live tables that reports read. */
+const DDL = ['projections/events/ddl/0001_events.sql', 'projections/identities/ddl/0004_identities_flat.sql'];
+/** Stands for the view `people` (reports.md, "People"), which is put together from profiles: here its rows are given. */
+const PEOPLE = `CREATE TABLE people (account_id UInt64, person String, traits Map(String, String), trait_numbers Map(String, Float64), ${PROFILE_COLUMNS.map((column) => `${column} String`).join(', ')}) ENGINE = MergeTree ORDER BY (account_id, person)`;
 
 export async function openWarehouse(name: string): Promise<Warehouse> {
   const home = process.env['RAVAND_HOME'] ?? join(CHECKOUT, '.ravand');
@@ -41,8 +40,8 @@ export async function openWarehouse(name: string): Promise<Warehouse> {
       input_format_skip_unknown_fields: 1,
     },
   });
-  const ddl = splitStatements(readFileSync(join(CHECKOUT, 'projections/events/ddl/0001_events.sql'), 'utf8'));
-  for (const query of [...ddl, ...PEOPLE_TABLES]) await client.command({ query });
+  const statements = DDL.flatMap((file) => splitStatements(readFileSync(join(CHECKOUT, file), 'utf8')));
+  for (const query of [...statements, PEOPLE]) await client.command({ query });
   return {
     client,
     load: (worlds) => loadWorlds(client, worlds),
