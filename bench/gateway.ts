@@ -18,6 +18,8 @@ import type { LoadResult } from './gateway/load.ts';
 const CONNECTIONS: Record<string, number> = { 'single events': 256 };
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const DURATION_MS = Number(process.env['BENCH_ROUND_MS'] ?? 4000);
+/** Only requests whose name contains this. */
+const ONLY = process.env['BENCH_REQUESTS'] ?? '';
 const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
@@ -123,6 +125,7 @@ try {
   console.log('| requests | server | events/s | of bare | CPU ms per 1,000 events | p50 ms | p99 ms |');
   console.log('| --- | --- | --- | --- | --- | --- | --- |');
   for (const [index, template] of requestTemplates(writeKey).entries()) {
+    if (!template.name.includes(ONLY)) continue;
     const samples = { bare: [] as Sample[], gateway: [] as Sample[] };
     for (let round = 0; round < ROUNDS; round++) {
       samples.bare.push(await sample(bare, { template, index, writeKey }));

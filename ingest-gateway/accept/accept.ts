@@ -77,7 +77,11 @@ export class Acceptor<C extends Claimed = Claimed> {
     }
     const duplicates = await this.#makeDurable(submission, decided.accepted);
     if (duplicates === undefined) return UNAVAILABLE;
-    return this.#conclude(submission, decided, duplicates);
+    const { accepted, rejected, counts, received } = decided;
+    const facts = { received, accepted: accepted.length - duplicates, duplicate: duplicates, rejected: rejected.length };
+    this.#ports.onCounted?.(facts);
+    const isClean = counts.length === 0 && duplicates === 0;
+    return isClean || (await this.#record(submission, { ...facts, counts })) ? concluded(submission, decided, duplicates) : UNAVAILABLE;
   }
 
   /** Claims and publishes; answers how many were held already, or undefined when something could not be made durable. */
@@ -119,17 +123,6 @@ export class Acceptor<C extends Claimed = Claimed> {
     return ids;
   }
 
-  async #conclude(submission: Submission, decided: DecidedEvents, duplicates: number): Promise<Accepted> {
-    const { accepted, rejected, warnings, counts, received } = decided;
-    const facts = { received, accepted: accepted.length - duplicates, duplicate: duplicates, rejected: rejected.length };
-    this.#ports.onCounted?.(facts);
-    if ((counts.length > 0 || duplicates > 0) && !(await this.#record(submission, { ...facts, counts }))) return UNAVAILABLE;
-    const [first] = rejected;
-    if (submission.shape === 'single' && first) return { outcome: 'failed', failure: { code: 'rejected', message: first.reason } };
-    const errors = first ? rejected.map(({ index, reason }) => ({ index, reason })) : NO_ERRORS;
-    return { outcome: 'taken', acceptance: { accepted: accepted.length, duplicates, rejected: rejected.length, warnings, errors } };
-  }
-
   /** A request that is refused as a whole, all its events with it. */
   async #refuse(
     submission: Submission,
@@ -150,6 +143,13 @@ export class Acceptor<C extends Claimed = Claimed> {
     const made = { gateway: ports.gateway, sequence: this.#outcomes++, partitions: ports.partitionsOf(OUTCOME_TOPIC) };
     return (await ports.publish([outcomeRecord(submission, facts, made)])).length === 0;
   }
+}
+
+function concluded(submission: Submission, { accepted, rejected, warnings }: DecidedEvents, duplicates: number): Accepted {
+  const [first] = rejected;
+  if (submission.shape === 'single' && first) return { outcome: 'failed', failure: { code: 'rejected', message: first.reason } };
+  const errors = first ? rejected.map(({ index, reason }) => ({ index, reason })) : NO_ERRORS;
+  return { outcome: 'taken', acceptance: { accepted: accepted.length, duplicates, rejected: rejected.length, warnings, errors } };
 }
 
 function parse(body: Buffer): unknown {

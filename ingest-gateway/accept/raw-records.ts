@@ -120,6 +120,7 @@ function logRecord({ submission, gateway }: Published, { partition, body, items,
     body,
     items,
     redriven_from: null,
+    delivery: null,
   });
   const name = names[0]?.name ?? '';
   const isOfOne = names.every((event) => event.name === name);

@@ -1,0 +1,122 @@
+import { compileCount } from '../../management-api/audiences/compile.ts';
+import { readAudience } from '../../management-api/audiences/read.ts';
+import { compileFunnel } from '../../management-api/reports/funnel/compile.ts';
+import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
+import type { Merges } from '../../management-api/reports/people-sql.ts';
+import { compileRetention } from '../../management-api/reports/retention/compile.ts';
+import { parseRetention } from '../../management-api/reports/retention/request.ts';
+import { SqlParams, type CompiledReport } from '../../management-api/reports/sql-params.ts';
+import { dayText, tehranDay } from '../../events/tehran-time.ts';
+import { ACCOUNT, type Volume } from './fill.ts';
+
+/** A question, as the host asks it, and what it is measured beside. */
+export interface Question {
+  name: string;
+  ours: CompiledReport;
+  /** Only reading the columns of the rows that the question is about. */
+  scan?: string;
+  /** The same scan with GROUP BY person and max(timestamp). */
+  grouped?: string;
+  /** The same question over JSON text and UUIDs. */
+  json?: string;
+}
+
+const DAY_MS = 86_400_000;
+const WINDOW_DAYS = 7;
+/** A report takes no more (reports.md, "Shared by both reports"). */
+const MOST_FILTERS = 10;
+
+/** The questions of the bench: everything lies within the days of the volume. */
+export function questions(volume: Volume): Question[] {
+  const end = tehranDay(volume.until * 1000);
+  const day = (ago: number) => dayText(end - ago);
+  const at = (ago: number) => `${day(ago)} 00:00:00`;
+  const steps = (count: number) => Array.from({ length: count }, (_, index) => `step_${index + 1}`);
+  const between = (from: number, to: number) => `timestamp >= '${at(from)}' AND timestamp < '${at(to)}'`;
+  const named = (names: readonly string[]) => `event IN (${names.map((name) => `'${name}'`).join(', ')})`;
+  const ofAccount = `account_id = ${ACCOUNT} AND NOT is_bot`;
+
+  const funnel = (count: number, days: number, options: { merges: Merges; filtered?: boolean }): Question => {
+    const names = steps(count);
+    const isFiltered = (index: number) => options.filtered === true && index < MOST_FILTERS;
+    const filters = [{ property: 'category', op: 'eq', value: 'audio' }];
+    const parsed = parseFunnel({
+      steps: names.map((event, index) => (isFiltered(index) ? { event, filters } : { event })),
+      from: day(days + WINDOW_DAYS),
+      to: day(WINDOW_DAYS),
+    });
+    if (!parsed.ok) throw new Error(parsed.problem.message);
+    const own = `${ofAccount} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)}`;
+    const matches = names.map(
+      (name, index) => `event = '${name}'${isFiltered(index) ? ` AND JSONExtractString(properties, 'category') = 'audio'` : ''}`,
+    );
+    const unfiltered = names.filter((_, index) => !isFiltered(index));
+    const filter =
+      options.filtered === true ? ` AND (properties['category'] = 'audio'${unfiltered.length > 0 ? ` OR ${named(unfiltered)}` : ''})` : '';
+    return {
+      name: `funnel, ${count} steps over ${days} days${options.filtered === true ? ', a property filter on every step, at most ten' : ''}${options.merges === 'table' ? ', with joined names' : ''}`,
+      ours: compileFunnel({ request: parsed.request, accountId: ACCOUNT, merges: options.merges }),
+      scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}${filter}`,
+      grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own}${filter} GROUP BY _person)`,
+      json: `SELECT level, count() FROM (SELECT person_id, windowFunnel(${WINDOW_DAYS * 86_400_000_000})(toUInt64(toUnixTimestamp64Micro(timestamp)), ${matches.join(', ')}) AS level
+        FROM events_json WHERE team_id = ${ACCOUNT} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)} GROUP BY person_id) GROUP BY level`,
+    };
+  };
+
+  const retention = (merges: Merges): Question => {
+    const parsed = parseRetention({
+      start: { event: 'step_1' },
+      return: { event: 'step_2' },
+      period: 'day',
+      periods: 30,
+      from: day(60),
+      to: day(30),
+    });
+    if (!parsed.ok) throw new Error(parsed.problem.message);
+    const own = `${ofAccount} AND ${named(['step_1', 'step_2'])}`;
+    return {
+      name: `retention, first time, 30 days by day${merges === 'table' ? ', with joined names' : ''}`,
+      ours: compileRetention({ request: parsed.request, accountId: ACCOUNT, merges }),
+      scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
+      grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
+      json: `SELECT first, back - first AS n, count() FROM (SELECT person_id, minIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_1') AS first,
+          arrayJoin(groupUniqArrayIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_2')) AS back
+        FROM events_json WHERE team_id = ${ACCOUNT} AND ${named(['step_1', 'step_2'])} GROUP BY person_id) WHERE n BETWEEN 0 AND 29 GROUP BY first, n`,
+    };
+  };
+
+  const audience = (merges: Merges): Question => {
+    const read = readAudience({
+      all: [
+        { event: 'step_1', did: true, within_days: 30 },
+        { event: 'step_2', did: true, times: { op: 'gte', value: 2 }, within_days: 30 },
+        { event: 'step_3', did: false, within_days: 30 },
+      ],
+    });
+    if (!read.ok) throw new Error(read.message);
+    const params = new SqlParams();
+    const now = volume.until * 1000;
+    const sql = compileCount(read.audience.root, { accountId: ACCOUNT, now, today: end, merges, params });
+    const own = `${ofAccount} AND ${named(steps(3))} AND timestamp >= toDateTime64(${volume.until - 30 * 86_400}, 3)`;
+    return {
+      name: `audience count, three event predicates${merges === 'table' ? ', with joined names' : ''}`,
+      ours: { sql, params: params.values() },
+      scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
+      grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
+      json: `SELECT count() FROM (SELECT person_id, countIf(event = 'step_1') AS a, countIf(event = 'step_2') AS b, countIf(event = 'step_3') AS c FROM events_json
+        WHERE team_id = ${ACCOUNT} AND ${named(steps(3))} AND timestamp >= toDateTime64(${volume.until - 30 * 86_400}, 6) GROUP BY person_id HAVING a > 0 AND b >= 2 AND c = 0)`,
+    };
+  };
+
+  return [
+    funnel(4, 30, { merges: 'none' }),
+    funnel(4, 30, { merges: 'table' }),
+    funnel(4, 30, { merges: 'none', filtered: true }),
+    funnel(12, volume.days - WINDOW_DAYS, { merges: 'none' }),
+    funnel(12, volume.days - WINDOW_DAYS, { merges: 'none', filtered: true }),
+    retention('none'),
+    retention('table'),
+    audience('none'),
+    audience('table'),
+  ];
+}
