@@ -8,15 +8,19 @@ import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
-import { parseTrustedProxies } from './http/client-address.ts';
+import { parseTrustedProxies } from '../platform/network/client-address.ts';
+import { hookRoutes, type HookParts } from './hooks/wire.ts';
 import { createHost } from './http/host.ts';
 import { BodyBudget } from './http/read-body.ts';
 import { ingestRoutes } from './http/routes.ts';
 import { EventServer } from './http/serve-events.ts';
+import type { LinkStore } from './links/link-store.ts';
+import { linkRoutes } from './links/wire.ts';
 import { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { readings } from './metrics/readings.ts';
 import type { KnownPartitions } from './publish/known-partitions.ts';
 import { Publisher } from './publish/publisher.ts';
+import type { ServedRoute } from './openapi/build.ts';
 import type { Spool } from './spool/spool.ts';
 
 /** What the gateway is put together from; main.ts makes it from settings, tests from what they like. */
@@ -32,10 +36,15 @@ export interface GatewayParts {
   accounts: AccountStore;
   /** Events that an account has had accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
   eventsThisMonth: (accountId: number) => Promise<number>;
+  /** Undefined: webhook connections are not enabled in this installation. */
+  hooks: HookParts | undefined;
+  links: LinkStore;
 }
 
 export interface Gateway {
   host: FastifyInstance;
+  /** What the host serves. */
+  routes: readonly ServedRoute[];
   metrics: GatewayMetrics;
   /** Problems that keep the gateway from taking events; empty means ready. */
   notReady: () => string[];
@@ -82,17 +91,34 @@ export function createGateway(parts: GatewayParts): Gateway {
     onAnswered: metrics.answered,
   });
   const routes = ingestRoutes({ acceptor, version: parts.version, now: () => new Date() });
-  const host = createHost({ routes, events, onAnswered: metrics.answered });
+  const serving = { log, now: Date.now, isClosing: () => events.isClosing, onAnswered: metrics.answered };
+  const hooks = hookRoutes({
+    ...serving,
+    hooks: parts.hooks,
+    budget,
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+    ports: {
+      claims,
+      publish: (records) => publisher.publish(records),
+      partitionsOf: parts.partitions.of,
+      account: (id) => accounts.facts(id),
+      onCounted: metrics.counted,
+    },
+  });
+  const links = linkRoutes({ ...serving, store: parts.links });
+  const more = [...hooks.routes, ...links.routes];
+  const host = createHost({ routes, events, onAnswered: metrics.answered, more });
   for (const reading of readings({ spool, publisher, claims, keys, events, budget })) metrics.read(reading);
   return {
     host,
+    routes: [...routes, ...more],
     metrics,
     notReady: () => (publisher.phase === 'direct' || spool.problem === undefined ? [] : [`Kafka is not reachable, and ${spool.problem}`]),
     close: async (ms) => {
       events.isClosing = true;
       const closed = host.close();
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
-      await publisher.close(ms / 4);
+      await Promise.all([publisher.close(ms / 4), hooks.close(ms / 8), links.close(ms / 8)]);
       await spool.close();
       await claims.close();
     },

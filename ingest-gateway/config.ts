@@ -1,7 +1,8 @@
+import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { dedupeSettings, kafkaSettings, postgresSettings, processSettings, redisSettings, topicSettings } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
 import { defineSettings, parseSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
-import { parseTrustedProxies } from './http/client-address.ts';
+import { sealingSettings } from '../platform/sealing-settings.ts';
 
 const MIB = 1024 * 1024;
 /** The log takes records of 16 MiB; a body goes into one together with what was decided about its events. */
@@ -12,10 +13,6 @@ const bodyBytes = setting.bytes({
   min: 1,
   doc: 'Largest request body, as sent and as decoded; above it the answer is 413. At most 14 MiB.',
 });
-const proxies = setting.list({
-  default: [],
-  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is believed.',
-});
 
 /** Settings of the ingest host. */
 export const settings = defineSettings({
@@ -24,6 +21,11 @@ export const settings = defineSettings({
   ...postgresSettings,
   ...redisSettings,
   ...dedupeSettings,
+  ...sealingSettings,
+  CLAIM_PENDING: setting.duration({
+    default: 0,
+    doc: 'How long a claim stands as pending while its event is published; 0 writes claims only once events are durable, which costs half and stores the same rows (docs/deduplication.md).',
+  }),
   EVENTS_PARTITIONS: topicSettings.EVENTS_PARTITIONS,
   HTTP_ADDR: setting.address({ default: { host: 'localhost', port: 8080 }, doc: 'Listener of the ingest host.' }),
   MAX_BODY_BYTES: {
@@ -38,14 +40,7 @@ export const settings = defineSettings({
     default: 60_000,
     doc: 'How long a write key is remembered, known or unknown; a revocation takes effect that much later.',
   }),
-  TRUSTED_PROXIES: {
-    ...proxies,
-    parse: (text: string) => {
-      const entries = setting.splitList(text);
-      parseTrustedProxies(entries);
-      return entries;
-    },
-  } satisfies Setting<readonly string[]>,
+  ...trustedProxySettings,
   SPOOL_DIR: setting.text({
     default: '.ravand/spool',
     doc: 'Folder of the disk spool, one for each gateway process; a relative one lies under the working directory. It has to survive a restart.',

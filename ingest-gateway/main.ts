@@ -11,7 +11,11 @@ import { OUTCOME_TOPIC } from './accept/outcome-record.ts';
 import { RAW_TOPIC } from './accept/raw-records.ts';
 import { createGateway } from './app.ts';
 import { connectAccountStore } from './auth/account-store.ts';
+import { monthMeter } from './auth/month-meter.ts';
 import { loadConfig, type Config } from './config.ts';
+import { connectConnectionStore } from './hooks/connection-store.ts';
+import { connectLinkStore } from './links/link-store.ts';
+import { buildOpenapi } from './openapi/build.ts';
 import { connectLog } from './publish/connect-log.ts';
 import { KnownPartitions } from './publish/known-partitions.ts';
 import { openSpool } from './spool/spool.ts';
@@ -38,6 +42,7 @@ async function main(config: Config): Promise<void> {
   const claims = new ClaimBatcher({
     redis,
     dedupeTtl: config.DEDUPE_TTL,
+    pendingTtl: config.CLAIM_PENDING,
     onUnavailable: (error) => log.warn({ err: error, code: 'claims_unavailable' }, 'Redis does not answer: events are accepted without claims'),
     onAvailable: () => log.info('Redis answers again: events are claimed'),
     onDroppedRaises: (count) =>
@@ -60,8 +65,9 @@ async function main(config: Config): Promise<void> {
       }),
     claims,
     accounts: connectAccountStore(database),
-    // The month's count comes with the meters; without it no ceiling is enforced.
-    eventsThisMonth: () => Promise.resolve(0),
+    hooks: config.SEALING_KEY && { store: connectConnectionStore(database), sealer: config.SEALING_KEY },
+    links: connectLinkStore(database),
+    eventsThisMonth: monthMeter(database, Date.now),
   });
   lifecycle.onShutdown('gateway', () => gateway.close(config.SHUTDOWN_TIMEOUT * 0.8));
 
@@ -70,6 +76,7 @@ async function main(config: Config): Promise<void> {
     registry: gateway.metrics.registry,
     notReady: gateway.notReady,
     pages: {
+      '/openapi.json': () => Promise.resolve({ contentType: 'application/json', body: JSON.stringify(buildOpenapi(gateway.routes, version)) }),
       '/spool': (query) => {
         const account = query.get('account');
         const events = account === null ? spool.events.total : spool.events.of(Number(account));

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { Address } from './setting-kinds.ts';
 
 export interface AdminServer {
@@ -21,6 +21,7 @@ interface AdminOptions {
 
 /** The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (it can work, otherwise 503 with the reasons). Never public. */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
+  tellOfTheProcess(options);
   const pages: Record<string, AdminPage> = {
     '/metrics': async () => ({ contentType: options.registry.contentType, body: await options.registry.metrics() }),
     ...options.pages,
@@ -53,6 +54,20 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
         server.closeAllConnections();
       }),
   };
+}
+
+/** What every part tells of itself, whatever else it measures: its process, and whether it can work. */
+function tellOfTheProcess({ registry, notReady }: AdminOptions): void {
+  if (!registry.getSingleMetric('process_start_time_seconds')) collectDefaultMetrics({ register: registry });
+  if (registry.getSingleMetric('ravand_ready')) return;
+  new Gauge({
+    name: 'ravand_ready',
+    help: '1 while the part can work; 0: /readyz says why it cannot.',
+    registers: [registry],
+    collect() {
+      this.set(notReady().length === 0 ? 1 : 0);
+    },
+  });
 }
 
 async function listen(server: Server, { host, port }: Address): Promise<void> {

@@ -69,3 +69,18 @@ export const redisSettings = defineSettings({
 export const dedupeSettings = defineSettings({
   DEDUPE_TTL: setting.duration({ default: 48 * 3_600_000, min: 1000, doc: 'Window of de-duplication by message_id (ingest 2.5).' }),
 });
+
+/** When a part stops instead of filling events.dead (platform/dead-letter-breaker.ts). */
+export const deadLetterSettings = defineSettings({
+  DEAD_LETTER_BREAKER: setting.integer({
+    default: 50,
+    max: 100,
+    doc: 'Per cent of events that may end as dead letters; above it the normaliser or the sink stops instead of filling events.dead. 100: never stops.',
+  }),
+  DEAD_LETTER_BREAKER_LEAST: setting.integer({ default: 100, min: 1, doc: 'So many dead letters must have come up before that share counts.' }),
+  DEAD_LETTER_BREAKER_RETRY: setting.duration({
+    default: 60_000,
+    min: 100,
+    doc: 'How long a part that stopped so waits before it tries the same events again.',
+  }),
+});

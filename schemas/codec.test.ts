@@ -1,7 +1,7 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allSchemas, eventRowCodec, fingerprintOf, normalisedRunCodec, rawRecordCodec, UnreadableRecord } from './codec.ts';
+import { allSchemas, eventRowCodec, fingerprintOf, normalisedRunCodec, rawRecordCodec, singleObjectHeader, UnreadableRecord } from './codec.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { EventRow, RawRecord } from './records.ts';
 import { joinRun, sliceRun } from './run.ts';
@@ -54,6 +54,7 @@ describe('single-object encoding', () => {
     body: Buffer.from('{"event":"x"}'),
     items: [{ at: 0, index: 0, type: 'track', message_id: 'm', generated: false, dedupe_id: null, timestamp: 1 }],
     redriven_from: null,
+    delivery: null,
   };
 
   it('gives back what was written, also above the size of the scratch buffer', () => {
@@ -62,6 +63,16 @@ describe('single-object encoding', () => {
       expect(Buffer.compare(back.body, body)).toBe(0);
       expect({ ...back, items: back.items.map((item) => ({ ...item })), body }).toEqual({ ...raw, body });
     }
+  });
+
+  it('reads what version 1 wrote, and keeps the bytes of a delivery', () => {
+    const v1 = allSchemas().find(({ id }) => id === 'raw-record.v1');
+    if (!v1) throw new Error('no raw-record.v1');
+    const older = { ...raw, delivery: undefined };
+    const back = rawRecordCodec.decode(Buffer.concat([singleObjectHeader(v1.type), v1.type.toBuffer(older)]));
+    expect(back).toMatchObject({ path: '/v1/track', sequence: 9, delivery: null });
+    const delivery = { source: 'hosted_storefront', topic: 'orders/create', body: Buffer.from('{"a": 1}') };
+    expect(rawRecordCodec.decode(rawRecordCodec.encode({ ...raw, delivery })).delivery).toMatchObject(delivery);
   });
 
   it.each([

@@ -19,7 +19,14 @@ export interface RawItem {
   timestamp: number;
 }
 
-/** raw-record.v1: the fields are described in the schema. */
+/** A webhook delivery as it came. */
+export interface Delivery {
+  source: string;
+  topic: string;
+  body: Buffer;
+}
+
+/** raw-record.v2: the fields are described in the schema. */
 export interface RawRecord {
   account_id: number;
   app_id: number;
@@ -37,6 +44,7 @@ export interface RawRecord {
   body: Buffer;
   items: RawItem[];
   redriven_from: Place | null;
+  delivery: Delivery | null;
 }
 
 /** event-row.v1: one stored event. Field names are column names of ClickHouse; traits, trait_numbers and profile go to profiles only. */

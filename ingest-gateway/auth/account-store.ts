@@ -1,7 +1,6 @@
+import type { Subscription } from '../../events/quota.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-
-export type Subscription = 'active' | 'trial' | 'trial_ended' | 'cancelled';
 
 /** What the gateway needs to know of an account. */
 export interface AccountRow {
@@ -43,7 +42,7 @@ interface KeyColumns extends AccountColumns {
 const ACCOUNT_COLUMNS = 'a.id AS account_id, a.retention_days, a.subscription, a.max_events';
 
 /** A request waits no longer than this for the store, ms. */
-const STORE_DEADLINE = { ms: 3000, waitingFor: 'accounts and write keys in PostgreSQL' };
+export const STORE_DEADLINE = { ms: 3000, waitingFor: 'accounts and write keys in PostgreSQL' };
 
 /** Accounts and write keys in PostgreSQL. */
 export function connectAccountStore(database: Database): AccountStore {

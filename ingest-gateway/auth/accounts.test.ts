@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Accounts } from './accounts.ts';
 import type { AccountRow, AccountStore } from './account-store.ts';
-import { decideQuota } from './quota.ts';
 
 let now: number;
 let row: AccountRow;
@@ -83,18 +82,4 @@ describe('the facts of an account', () => {
     now += 15_000;
     expect(await accounts.facts(7)).toMatchObject({ quota: 'open' });
   });
-});
-
-describe('the quota verdict', () => {
-  it.each([
-    ['active', 0, 1e9, 'open'],
-    ['trial', 0, 0, 'open'],
-    ['trial_ended', 0, 0, 'quota_trial_over'],
-    ['cancelled', 5, 9, 'quota_cancelled'],
-    ['active', 5, 4, 'open'],
-    ['active', 5, 5, 'quota_event_cap'],
-    ['active', 5, undefined, 'open'],
-  ] as const)('%s, ceiling %i, %s events: %s', (subscription, maxEvents, eventsThisMonth, expected) =>
-    expect(decideQuota({ subscription, maxEvents, eventsThisMonth })).toBe(expected),
-  );
 });

@@ -1,6 +1,6 @@
+import { decideQuota, type QuotaVerdict } from '../../events/quota.ts';
 import type { AccountRow, AccountStore } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
-import { decideQuota, type QuotaVerdict } from './quota.ts';
 import { TwoGenerations } from './two-generations.ts';
 
 /** What acceptance needs to know of an account. */

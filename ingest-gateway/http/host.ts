@@ -4,15 +4,27 @@ import type { Duplex } from 'node:stream';
 import type { FailureCode } from '../failures.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
-import type { Route } from './routes.ts';
+import type { EventRoute, Route } from './routes.ts';
 import { CORS_HEADERS, JSON_TYPE, send } from './send.ts';
 import type { EventServer } from './serve-events.ts';
 import { traceOf } from './trace.ts';
+import { Lane } from '../wire/lane.ts';
 
 export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
   onAnswered: (path: string, status: number) => void;
+  /** Routes with parts of the path that vary; they read and answer by themselves. */
+  more?: readonly FreeRoute[];
+}
+
+/** A route that fastify finds and that serves itself. */
+export interface FreeRoute {
+  method: 'GET' | 'POST';
+  /** As fastify writes it: `/s/:code`. */
+  path: string;
+  /** Never rejects. */
+  serve: (params: Readonly<Record<string, string | undefined>>, exchange: { request: IncomingMessage; response: ServerResponse }) => Promise<void>;
 }
 
 /** How long a request may take to arrive, an answer to go out, and a connection to lie idle, ms. */
@@ -20,22 +32,35 @@ const READ_TIMEOUT = 15_000;
 const WRITE_TIMEOUT = 30_000;
 const IDLE_TIMEOUT = 120_000;
 const TIMEOUT_CHECKS = 1000;
-
-type EventRoute = Extract<Route, { auth: 'write_key' }>;
+const MAX_PARAM_LENGTH = 16 * 1024;
+/** How long a client has to read the answer to a broken request, ms. */
+const LAST_WORDS = 1000;
 
 /**
- * The ingest host: fastify for everything but the write-key routes, which are looked at before it (it costs about a tenth of a bare server's rate, see bench/gateway.ts)
- * and run the same code when it routes to them, as it does for unusual spellings of a path.
+ * The ingest host. Common requests of write-key routes are served straight from their sockets (ingest-gateway/wire), others of these routes by node:http, and everything
+ * else by fastify; all of them run the same code behind that.
  */
 export function createHost(options: HostOptions): FastifyInstance {
   const hot = new Map(options.routes.flatMap((route) => (route.auth === 'write_key' ? [[route.path, route] as const] : [])));
+  const limits = { read: READ_TIMEOUT, write: WRITE_TIMEOUT, idle: IDLE_TIMEOUT, lastWords: LAST_WORDS };
+  const lane = new Lane({ routes: hot, limits, ...options.events.forLane() });
   const app = Fastify({
     logger: false,
+    // What is too long to be a token or a code is an unknown one.
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    serverFactory: (handler) => createIngestServer(hot, options.events, handler),
+    serverFactory: (handler) => {
+      const server = createIngestServer(hot, options.events, handler);
+      lane.attach(server);
+      return server;
+    },
     frameworkErrors: (_error, request, reply) => void answerUnrouted(options, request, reply),
+  });
+  app.addHook('preClose', (done) => {
+    lane.close();
+    done();
   });
   app.removeAllContentTypeParsers();
   // Bodies are read by whoever wants one.
@@ -54,6 +79,16 @@ export function createHost(options: HostOptions): FastifyInstance {
         options.onAnswered(route.path, answer.status);
       });
     }
+  }
+  for (const { method, path, serve } of options.more ?? []) {
+    app.route({
+      method,
+      url: path,
+      handler: (request, reply) => {
+        reply.hijack();
+        return serve(request.params as Record<string, string | undefined>, { request: request.raw, response: reply.raw });
+      },
+    });
   }
   app.setNotFoundHandler((request, reply) => answerUnrouted(options, request, reply));
   app.setErrorHandler((_error, request, reply) => answerUnrouted(options, request, reply));
@@ -128,9 +163,6 @@ const BROKEN: Record<string, FailureCode> = { HPE_HEADER_OVERFLOW: 'headers_too_
 
 /** Connections that were told already; the bytes that still come on them are broken too. */
 const told = new WeakSet<Duplex>();
-/** How long a client has to read the answer to a broken request, ms. */
-const LAST_WORDS = 1000;
-
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }): void {
   if (told.has(socket)) return;
   told.add(socket);

@@ -1,3 +1,4 @@
+import { QUOTA_SENTENCES } from '../../events/quota.ts';
 import type { Acceptance } from '../accept/acceptance.ts';
 import type { Failure, FailureCode } from '../failures.ts';
 
@@ -22,9 +23,9 @@ const SENTENCES: Record<FailureCode, Sentence> = {
   missing_write_key: { status: 401, message: 'missing write key' },
   invalid_write_key: { status: 401, message: 'invalid write key' },
   key_unverified: { status: 503, message: 'cannot verify the write key right now; retry', headers: ['Retry-After', '5'] },
-  quota_cancelled: { status: 402, message: 'اشتراک این حساب لغو شده است.' },
-  quota_trial_over: { status: 402, message: 'دورهٔ آزمایشی این حساب به پایان رسیده است.' },
-  quota_event_cap: { status: 402, message: 'سقف رویدادهای این ماه این حساب پر شده است.' },
+  quota_cancelled: { status: 402, message: QUOTA_SENTENCES.quota_cancelled },
+  quota_trial_over: { status: 402, message: QUOTA_SENTENCES.quota_trial_over },
+  quota_event_cap: { status: 402, message: QUOTA_SENTENCES.quota_event_cap },
   body_too_large: { status: 413, message: 'request body too large' },
   method_not_allowed: { status: 405, message: 'method not allowed' },
   malformed_request: { status: 400, message: 'malformed request' },

@@ -3,7 +3,7 @@ import type { Acceptor } from '../accept/accept.ts';
 import type { Submission } from '../accept/submission.ts';
 import { renderAcceptance, renderFailure, type Answer } from './render.ts';
 
-interface EventRoute extends Pick<Submission, 'shape' | 'type'> {
+export interface EventRoute extends Pick<Submission, 'shape' | 'type'> {
   method: 'POST';
   path: string;
   auth: 'write_key';
@@ -27,10 +27,10 @@ const SINGLE_TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen
 /** The routes of the ingest host (ingest 4.2). What is not here is 405 under /v1/, and 404 elsewhere. */
 export function ingestRoutes(options: { acceptor: Pick<Acceptor, 'accept'>; version: string; now: () => Date }): Route[] {
   const { acceptor } = options;
-  const handler = async (submission: Submission): Promise<Answer> => {
-    const result = await acceptor.accept(submission);
-    return result.outcome === 'taken' ? renderAcceptance(submission.shape, result.acceptance) : renderFailure(result.failure);
-  };
+  const handler = (submission: Submission): Promise<Answer> =>
+    acceptor
+      .accept(submission)
+      .then((result) => (result.outcome === 'taken' ? renderAcceptance(submission.shape, result.acceptance) : renderFailure(result.failure)));
   const eventRoute = (path: string, kind: Pick<Submission, 'shape' | 'type'>): EventRoute => ({
     ...{ method: 'POST', path, auth: 'write_key', cors: true },
     ...kind,

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../platform/log.ts';
 import { presentedKey } from '../auth/presented-key.ts';
-import type { Verification, WriteKeys } from '../auth/write-keys.ts';
-import { clientAddress, type TrustedProxies } from './client-address.ts';
+import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { LaneOptions, WholeRequest } from '../wire/lane.ts';
+import { clientAddress, type ToldAddresses, type TrustedProxies } from '../../platform/network/client-address.ts';
 import { discard } from './discard.ts';
 import { readBody, type BodyBudget, type NoBody } from './read-body.ts';
 import { renderFailure, type Answer } from './render.ts';
-import type { Route } from './routes.ts';
+import type { EventRoute } from './routes.ts';
 import { send } from './send.ts';
 import { traceOf } from './trace.ts';
 
@@ -22,7 +23,13 @@ export interface ServeOptions {
   onAnswered: (path: string, status: number) => void;
 }
 
-type EventRoute = Extract<Route, { auth: 'write_key' }>;
+interface Handled {
+  route: EventRoute;
+  principal: Principal;
+  facts: ToldAddresses & { userAgent: string | undefined; origin: string | undefined };
+  body: Buffer;
+  trace: string;
+}
 
 const MISSING = renderFailure({ code: 'missing_write_key' });
 const INVALID = renderFailure({ code: 'invalid_write_key' });
@@ -47,6 +54,17 @@ export class EventServer {
     this.#options = options;
   }
 
+  /** What a lane needs of this server to take requests before node:http. */
+  forLane(): Omit<LaneOptions, 'routes' | 'limits'> {
+    const { keys, budget, maxBodyBytes, maxRequests, now } = this.#options;
+    return {
+      ...{ keys, budget, maxBodyBytes, now },
+      submit: (request) => this.submit(request),
+      isFull: () => this.active >= maxRequests,
+      isClosing: () => this.isClosing,
+    };
+  }
+
   /** Never rejects. @param query what follows the question mark; empty when nothing does */
   async serve(route: EventRoute, query: string, exchange: { request: IncomingMessage; response: ServerResponse }): Promise<void> {
     const { request, response } = exchange;
@@ -56,10 +74,7 @@ export class EventServer {
     try {
       answer = this.active > this.#options.maxRequests ? UNAVAILABLE : await this.#answer(route, query, { request, trace });
     } catch (error) {
-      this.#options.log.error(
-        { err: error, trace, path: route.path, code: 'unexpected' },
-        'a request failed for an unexpected reason; it was answered 503',
-      );
+      this.#reportUnexpected(error, route, trace);
       answer = UNAVAILABLE;
     }
     this.active--;
@@ -81,21 +96,51 @@ export class EventServer {
     const body = await readBody(request, { limit, budget });
     if (typeof body === 'string') return body === 'gone' ? undefined : WITHOUT_BODY[body];
     try {
-      return await route.handler({
-        principal,
-        path: route.path,
-        shape: route.shape,
-        type: route.type,
-        body,
-        receivedAt: this.#options.now(),
-        ip: clientAddress(request, this.#options.trusted),
-        userAgent: headerText(request.headers['user-agent']),
-        origin: headerText(request.headers.origin),
-        trace,
-      });
+      const { headers, socket } = request;
+      const forwarded = headers['x-forwarded-for'];
+      const facts = {
+        userAgent: headers['user-agent'],
+        origin: headers.origin,
+        forwardedFor: Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+        remote: socket.remoteAddress,
+      };
+      return await this.#handle({ route, principal, facts, body, trace });
     } finally {
       budget.give(body.length);
     }
+  }
+
+  /** A whole request that did not come over node:http. Never rejects. */
+  submit({ route, principal, head, body, trace, remote }: WholeRequest): Promise<Answer> {
+    this.active++;
+    const { userAgent, origin, forwardedFor } = head;
+    const end = (answer: Answer) => {
+      this.active--;
+      this.#options.onAnswered(route.path, answer.status);
+      return answer;
+    };
+    return this.#handle({ route, principal, facts: { userAgent, origin, forwardedFor, remote }, body, trace }).then(end, (error: unknown) => {
+      this.#reportUnexpected(error, route, trace);
+      return end(UNAVAILABLE);
+    });
+  }
+
+  #handle({ route, principal, facts, body, trace }: Handled): Promise<Answer> {
+    const { path, shape, type } = route;
+    return route.handler({
+      ...{ principal, path, shape, type, body, trace },
+      receivedAt: this.#options.now(),
+      ip: clientAddress(facts, this.#options.trusted),
+      userAgent: headerText(facts.userAgent),
+      origin: headerText(facts.origin),
+    });
+  }
+
+  #reportUnexpected(error: unknown, route: EventRoute, trace: string): void {
+    this.#options.log.error(
+      { err: error, trace, path: route.path, code: 'unexpected' },
+      'a request failed for an unexpected reason; it was answered 503',
+    );
   }
 }
 

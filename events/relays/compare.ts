@@ -1,0 +1,95 @@
+import { normalisePersian } from '../persian.ts';
+import { MAX_VALUE_BYTES, numberText } from '../values.ts';
+import type { Filter, FilterValue } from './filter.ts';
+
+/** The two maps of an event's properties as they are stored (ingest 2.3, "Values"). */
+export interface StoredProperties {
+  text: Readonly<Record<string, string>>;
+  numbers: Readonly<Record<string, number>>;
+}
+
+export type Predicate = (properties: StoredProperties) => boolean;
+
+/** A value of either side: always a text, and a number where it is or reads as one. */
+interface Operand {
+  text: string;
+  number: number | undefined;
+}
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** The number that an ASCII decimal says; undefined for any other text (Persian digits, hexadecimal, empty) and for what float64 cannot hold. */
+export function readNumber(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (!DECIMAL.test(trimmed)) return undefined;
+  const number = Number(trimmed);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/**
+ * Makes one predicate of all filters: every one must match (ingest 4.9). Texts of filters are Persian-normalised, as stored values are.
+ *
+ * - A property that the event lacks: only `missing` is true; `ne` is false too.
+ * - Both sides numbers, or texts that say one ("12" and 12.0): compared as numbers, "007" eq "7" included. true and false are 1 and 0 as well as 'true' and 'false'.
+ * - gt, gte, lt, lte of two texts that are no numbers: by UTF-16 units, which orders ISO dates; of a number and another text: false.
+ * - contains and prefix look at the stored text, case-sensitively; a number's text is its plain decimal ("1250000").
+ */
+export function compileFilters(filters: readonly Filter[]): Predicate {
+  const predicates = filters.map(compileFilter);
+  return (properties) => predicates.every((matches) => matches(properties));
+}
+
+function compileFilter({ prop, op, value }: Filter): Predicate {
+  const has: Predicate = ({ text }) => Object.hasOwn(text, prop);
+  if (op === 'exists') return has;
+  if (op === 'missing') return (properties) => !has(properties);
+  const wanted = operandOf(value ?? '');
+  const compared = (test: (found: Operand) => boolean): Predicate => {
+    return ({ text, numbers }) => {
+      if (!Object.hasOwn(text, prop)) return false;
+      const found = text[prop] ?? '';
+      return test({ text: found, number: Object.hasOwn(numbers, prop) ? numbers[prop] : readNumber(found) });
+    };
+  };
+  switch (op) {
+    case 'eq':
+      return compared((found) => isEqual(found, wanted));
+    case 'ne':
+      return compared((found) => !isEqual(found, wanted));
+    case 'contains':
+      return compared((found) => found.text.includes(wanted.text));
+    case 'prefix':
+      return compared((found) => found.text.startsWith(wanted.text));
+    case 'gt':
+      return compared((found) => order(found, wanted) > 0);
+    case 'gte':
+      return compared((found) => order(found, wanted) >= 0);
+    case 'lt':
+      return compared((found) => order(found, wanted) < 0);
+    case 'lte':
+      return compared((found) => order(found, wanted) <= 0);
+  }
+}
+
+function operandOf(value: FilterValue): Operand {
+  switch (typeof value) {
+    case 'number':
+      return { text: numberText(value), number: value };
+    case 'boolean':
+      return { text: String(value), number: Number(value) };
+    default:
+      return { text: normalisePersian(value, MAX_VALUE_BYTES), number: readNumber(value) };
+  }
+}
+
+function isEqual(found: Operand, wanted: Operand): boolean {
+  if (found.text === wanted.text) return true;
+  return found.number !== undefined && found.number === wanted.number;
+}
+
+/** Negative, zero or positive; NaN, which no comparison accepts, when only one side is a number. */
+function order(found: Operand, wanted: Operand): number {
+  if (found.number !== undefined && wanted.number !== undefined) return found.number - wanted.number;
+  if (found.number !== undefined || wanted.number !== undefined) return NaN;
+  return found.text === wanted.text ? 0 : found.text > wanted.text ? 1 : -1;
+}

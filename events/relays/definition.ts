@@ -1,0 +1,102 @@
+import { utf8Length } from '../bytes.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import { MAX_EVENT_BYTES, normaliseEventName } from '../names.ts';
+import { parseFilters, type Filter } from './filter.ts';
+import { InvalidRelay } from './invalid-relay.ts';
+
+/** What a caller may say about a relay (ingest 2.8, 4.9: PUT relays). */
+export interface RelayDefinition {
+  /** The relay to change; absent: the one of this name, or a new one. */
+  id?: number;
+  name: string;
+  /** As it was given: a URL that cannot be read or is refused makes its deliveries dead (ingest 6.2), it is no mistake of the form. */
+  url: string;
+  /** Normalised names without repeats; empty means every event. */
+  events: string[];
+  filters: Filter[];
+  enabled: boolean;
+  /** Empty keeps the stored one. */
+  secret: string;
+}
+
+/** What the secret of a relay is sealed for (platform/sealing.ts): it opens for this relay of this account only. */
+export function relayPurpose({ accountId, id }: { accountId: number; id: number }): string {
+  return `relay:${accountId}:${id}`;
+}
+
+export type ParsedRelay = { ok: true; relay: RelayDefinition } | { ok: false; message: string };
+
+/** Bounds where the specification has none: a row that a person can still read. */
+const MAX_BYTES = { name: 256, url: 2048, secret: 1024 } as const;
+const MAX_EVENTS = 1000;
+
+/**
+ * Reads the body of PUT relays. Absent events and filters are empty, an absent `enabled` is true, an absent secret is kept. The message is one sentence for the
+ * person who filled the form in (answered with 400); it never repeats the secret.
+ */
+export function parseRelay(body: unknown): ParsedRelay {
+  try {
+    if (!isJsonObject(body)) throw new InvalidRelay('the body must be a JSON object with name, url, events, filters, enabled and secret');
+    const id = idOf(body['id']);
+    return {
+      ok: true,
+      relay: {
+        ...(id === undefined ? {} : { id }),
+        name: required(body, 'name'),
+        url: required(body, 'url'),
+        events: eventsOf(body['events'] ?? []),
+        filters: parseFilters(body['filters'] ?? []),
+        enabled: enabledOf(body['enabled'] ?? true),
+        secret: secretOf(body['secret'] ?? ''),
+      },
+    };
+  } catch (error) {
+    if (error instanceof InvalidRelay) return { ok: false, message: error.message };
+    throw error;
+  }
+}
+
+function idOf(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidRelay('id must be the number of a relay, or be left out');
+}
+
+function required(body: JsonObject, field: 'name' | 'url'): string {
+  const value = body[field] ?? '';
+  if (typeof value !== 'string') throw new InvalidRelay(`${field} must be text`);
+  const text = value.trim();
+  if (text === '') throw new InvalidRelay(`${field} must not be empty`);
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) throw new InvalidRelay(`${field} must not hold control characters`);
+  if (utf8Length(text) > MAX_BYTES[field]) throw new InvalidRelay(`${field} must have at most ${MAX_BYTES[field]} bytes`);
+  return text;
+}
+
+function eventsOf(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new InvalidRelay('events must be a list of event names; an empty list means every event');
+  if (value.length > MAX_EVENTS) throw new InvalidRelay(`events must have at most ${MAX_EVENTS} names; an empty list means every event`);
+  return [...new Set(value.map((name: unknown, at) => eventName(name, at)))];
+}
+
+function eventName(value: unknown, at: number): string {
+  if (typeof value !== 'string') throw new InvalidRelay(`events[${at}] must be text`);
+  if (utf8Length(value.trim()) > MAX_EVENT_BYTES)
+    throw new InvalidRelay(`events[${at}] is longer than ${MAX_EVENT_BYTES} bytes: no event has such a name`);
+  const name = normaliseEventName(value);
+  if (name === '') throw new InvalidRelay(`events[${at}] must not be empty; leave the list empty for every event`);
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(name)) throw new InvalidRelay(`events[${at}] must not hold control characters: no event has such a name`);
+  return name;
+}
+
+function enabledOf(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new InvalidRelay('enabled must be true or false');
+  return value;
+}
+
+function secretOf(value: unknown): string {
+  if (typeof value !== 'string') throw new InvalidRelay('secret must be text; leave it empty to keep the stored one');
+  if (utf8Length(value) > MAX_BYTES.secret) throw new InvalidRelay(`secret must have at most ${MAX_BYTES.secret} bytes`);
+  return value;
+}

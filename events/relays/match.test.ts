@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { compileSelection } from './match.ts';
+
+const event = { event: 'order_completed', received_at: 1000, properties: { total: '12' }, property_numbers: { total: 12 } };
+const all = { events: [], filters: [], activeSince: 0 };
+
+test('an empty list of names means every event (ingest 6.2)', () => {
+  expect(compileSelection(all)(event)).toBe(true);
+  expect(compileSelection({ ...all, events: ['order_completed', 'x'] })(event)).toBe(true);
+  expect(compileSelection({ ...all, events: ['order_completed2'] })(event)).toBe(false);
+});
+
+test('filters come on top of the names', () => {
+  const filters = [{ prop: 'total', op: 'gt', value: 12 }] as const;
+  expect(compileSelection({ ...all, filters })(event)).toBe(false);
+  expect(compileSelection({ ...all, filters })({ ...event, property_numbers: { total: 13 } })).toBe(true);
+  expect(compileSelection({ ...all, events: ['x'], filters })({ ...event, property_numbers: { total: 13 } })).toBe(false);
+});
+
+test('what was accepted before the relay was active is not delivered', () => {
+  expect(compileSelection({ ...all, activeSince: 1000 })(event)).toBe(true);
+  expect(compileSelection({ ...all, activeSince: 1001 })(event)).toBe(false);
+});

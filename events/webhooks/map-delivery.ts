@@ -1,0 +1,29 @@
+import { mapEventPipeline } from './event-pipeline.ts';
+import { mapHandmadeMarketplace } from './handmade-marketplace.ts';
+import type { DeliveryHeaders } from './headers.ts';
+import { mapHostedStorefront } from './hosted-storefront.ts';
+import { skip, type Mapping, type SourceMapping } from './mapping.ts';
+import { mapPaymentGateway } from './payment-gateway.ts';
+import { mapPluginStorefront } from './plugin-storefront.ts';
+import { mapPriceComparison } from './price-comparison.ts';
+import { readDelivery } from './read-body.ts';
+import { mapRetailMarketplace } from './retail-marketplace.ts';
+import type { WebhookSource } from './sources.ts';
+
+const MAPPINGS: Record<WebhookSource, SourceMapping> = {
+  retail_marketplace: mapRetailMarketplace,
+  handmade_marketplace: mapHandmadeMarketplace,
+  price_comparison: mapPriceComparison,
+  payment_gateway: mapPaymentGateway,
+  hosted_storefront: mapHostedStorefront,
+  plugin_storefront: mapPluginStorefront,
+  event_pipeline: mapEventPipeline,
+};
+
+/** What a delivery of a source becomes (ingest 4.6). Never throws, whatever the bytes are: what cannot be used is skipped with a reason. */
+export function mapDelivery(delivery: { source: WebhookSource; headers: DeliveryHeaders; raw: Uint8Array }): Mapping {
+  const { source, headers, raw } = delivery;
+  // Numbers among the properties of the pipeline mean what they mean everywhere else; the ids of the others are ids.
+  const body = readDelivery(raw, { keepIds: source !== 'event_pipeline' });
+  return body ? MAPPINGS[source](body, headers) : skip('the body is not a JSON object');
+}

@@ -1,0 +1,33 @@
+import { headerOf, type DeliveryHeaders } from './headers.ts';
+import type { WebhookSource } from './sources.ts';
+
+/** For the sources whose platform names no header: what `./ravand admin webhook try --header` gives. Their deliveries are refused before a topic is asked for. */
+const ANY_TOPIC = /(?:^|-)topic$/;
+
+function anyTopic(headers: DeliveryHeaders): string {
+  const name = Object.keys(headers).find((one) => ANY_TOPIC.test(one));
+  return name === undefined ? '' : headerOf(headers, name);
+}
+
+function pluginTopic(headers: DeliveryHeaders): string {
+  const topic = headerOf(headers, 'x-plugin-webhook-topic');
+  if (topic !== '') return topic;
+  return `${headerOf(headers, 'x-plugin-webhook-resource')}.${headerOf(headers, 'x-plugin-webhook-event') || 'updated'}`;
+}
+
+/** What the delivery is about (ingest 4.6, column "Topic header"), lower-case; empty when nothing says. */
+export function topicOf(source: WebhookSource, headers: DeliveryHeaders): string {
+  switch (source) {
+    case 'hosted_storefront':
+      return headerOf(headers, 'x-storefront-topic').toLowerCase();
+    case 'plugin_storefront':
+      return pluginTopic(headers).toLowerCase();
+    case 'event_pipeline':
+      return '';
+    case 'retail_marketplace':
+    case 'handmade_marketplace':
+    case 'price_comparison':
+    case 'payment_gateway':
+      return anyTopic(headers).toLowerCase();
+  }
+}

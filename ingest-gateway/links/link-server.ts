@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { locationOf, readCode } from '../../events/short-link.ts';
+import { BatchedLookup } from '../auth/batched-lookup.ts';
+import { TwoGenerations } from '../auth/two-generations.ts';
+import { discard } from '../http/discard.ts';
+import { traceOf } from '../http/trace.ts';
+import type { Clicks, LinkStore } from './link-store.ts';
+
+/** The route as it stands in the table of the ingest host. */
+export const LINKS_PATH = '/s/:code';
+
+export interface LinkServerOptions {
+  store: Pick<LinkStore, 'targets'>;
+  clicks: { add: (code: string, clicks: Clicks) => void };
+  now: () => number;
+  isClosing: () => boolean;
+  onAnswered: (path: string, status: number) => void;
+  onUnreachable?: (error: unknown) => void;
+  /** Links that are remembered. */
+  capacity?: number;
+}
+
+/** A mapping never changes, so it is remembered; one that was deleted by hand goes on this long, ms. */
+const REMEMBERED_MS = 60_000;
+const NOT_FOUND = 'not found\n';
+
+/** Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. The click is counted once the answer is written. */
+export class LinkServer {
+  readonly #options: LinkServerOptions;
+  readonly #lookup: BatchedLookup<string, string>;
+  readonly #known: TwoGenerations<string, { target: string; until: number }>;
+
+  constructor(options: LinkServerOptions) {
+    this.#options = options;
+    this.#lookup = new BatchedLookup((codes) => options.store.targets(codes));
+    this.#known = new TwoGenerations(options.capacity ?? 50_000);
+  }
+
+  /** Never rejects. */
+  async serve(asked: string, { request, response }: { request: IncomingMessage; response: ServerResponse }): Promise<void> {
+    const code = readCode(asked);
+    const target = code === undefined ? undefined : await this.#targetOf(code);
+    const canGoOn = request.complete || (await discard(request));
+    if (response.headersSent || response.destroyed) return;
+    const head = ['X-Service-Trace', traceOf(request.headers['x-service-trace'])];
+    if (this.#options.isClosing() || !canGoOn) head.push('Connection', 'close');
+    if (code === undefined || target === undefined) {
+      response.writeHead(404, ['Content-Type', 'text/plain; charset=utf-8', 'Content-Length', String(NOT_FOUND.length), ...head]).end(NOT_FOUND);
+      this.#options.onAnswered(LINKS_PATH, 404);
+      return;
+    }
+    response.writeHead(302, ['Location', locationOf(target), 'Cache-Control', 'no-store', 'Content-Length', '0', ...head]);
+    response.end(() => {
+      // A HEAD comes from a program that looks where the link leads.
+      if (request.method === 'GET') this.#options.clicks.add(code, { count: 1, lastAt: this.#options.now() });
+    });
+    this.#options.onAnswered(LINKS_PATH, 302);
+  }
+
+  async #targetOf(code: string): Promise<string | undefined> {
+    const { now, onUnreachable } = this.#options;
+    const known = this.#known.get(code);
+    if (known && now() < known.until) return known.target;
+    try {
+      const target = await this.#lookup.find(code);
+      if (target !== undefined) this.#known.set(code, { target, until: now() + REMEMBERED_MS });
+      return target;
+    } catch (error) {
+      onUnreachable?.(error);
+      return known?.target;
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { Answer } from '../http/render.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { schemas, type Schema } from './schemas.ts';
+
+/** A route as the host serves it; parameters of the path begin with a colon. */
+export interface ServedRoute {
+  method: string;
+  path: string;
+}
+
+const TRACE = { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } };
+
+/** The OpenAPI 3.1 document of the routes that a host serves. Throws for a route that OPERATIONS does not know. */
+export function buildOpenapi(routes: readonly ServedRoute[], version: string): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const { method, path } of routes) {
+    const operation = OPERATIONS[`${method} ${path}`];
+    if (!operation) throw new Error(`${method} ${path} is served and not documented: add a row to ingest-gateway/openapi/operations.ts`);
+    const template = path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[template] = { ...paths[template], [method.toLowerCase()]: describe(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ravand ingest host',
+      version,
+      description:
+        'Takes events with a public write key, also from browsers of any origin. OPTIONS under /v1/ answers 204; any other path or method there answers 405. Content-Type is not looked at; gzip is decoded.',
+    },
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A write key, wk_svc_…' },
+        header: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
+        query: { type: 'apiKey', in: 'query', name: 'write_key', description: 'For beacons, which cannot set headers' },
+      },
+    },
+  };
+}
+
+function describe({ summary, description, auth, request, done, refusals, plain = {}, path = {} }: Operation): Schema {
+  const parameters = Object.entries(path).map(([name, schema]) => ({ name, in: 'path', required: true, schema }));
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(auth === 'write_key' ? { security: [{ bearer: [] }, { header: [] }, { query: [] }] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(request === undefined ? {} : { requestBody: { required: true, content: json(request) } }),
+    responses: {
+      [done.status]: {
+        description: done.description,
+        headers: { ...TRACE, ...Object.fromEntries(Object.entries(done.headers ?? {}).map(([name, schema]) => [name, { schema }])) },
+        ...(done.schema === undefined ? {} : { content: json(done.schema) }),
+      },
+      ...refused(refusals),
+      ...Object.fromEntries(
+        Object.entries(plain).map(([status, text]) => [status, { description: text, headers: TRACE, content: { 'text/plain': {} } }]),
+      ),
+    },
+  };
+}
+
+/** One response for each status, with the sentences that clients read. */
+function refused(refusals: readonly Answer[]): Record<string, Schema> {
+  const byStatus = Map.groupBy(refusals, ({ status }) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, answers]) => {
+      const sentences = answers.map(({ body }) => (JSON.parse(body) as { message: string }).message);
+      const retry = answers.some(({ headers }) => headers?.includes('Retry-After')) ? { 'Retry-After': { schema: { type: 'string' } } } : {};
+      return [status, { description: sentences.map(reason).join(' · '), headers: { ...TRACE, ...retry }, content: json('Failure') }];
+    }),
+  );
+}
+
+/** A rejection is told by its reason (ingest 7.3), not by one sentence. */
+function reason(sentence: string): string {
+  return sentence === 'rejected' ? 'the reason of a rejection' : sentence;
+}
+
+function json(name: string | number): Schema {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { WarningCode } from '../../events/warnings.ts';
+import { allRoutes, openapiDocument } from './documents.ts';
+import { OPERATIONS } from './operations.ts';
+import { schemas } from './schemas.ts';
+
+it('the document in docs/ is what the code says; `node ingest-gateway/openapi/write.ts` makes it anew', async () => {
+  const { path, text } = await openapiDocument();
+  expect(readFileSync(join(import.meta.dirname, '../..', path), 'utf8')).toBe(text);
+});
+
+it('every documented operation is a route', () => {
+  expect(Object.keys(OPERATIONS).sort()).toEqual(
+    allRoutes()
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  );
+});
+
+it('every schema that an operation names is there', () => {
+  for (const { request, done } of Object.values(OPERATIONS))
+    for (const name of [request, done.schema]) if (name !== undefined) expect(schemas[name], name).toBeDefined();
+});
+
+it('names every code of a warning', () => {
+  // The compiler holds this list against the type.
+  const codes: Record<WarningCode, true> = {
+    ...{ generated_message_id: true, timestamp_in_future: true, timestamp_too_old: true, too_many_properties: true, too_many_traits: true },
+    ...{ unserialisable_property: true, invalid_phone: true, invalid_national_id: true },
+  };
+  const { properties } = schemas['Warning'] as { properties: { code: { enum: string[] } } };
+  expect(properties.code.enum.toSorted()).toEqual(Object.keys(codes).toSorted());
+});

@@ -1,0 +1,35 @@
+import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
+import { allowedHosts } from '../../platform/outbound/allowed-hosts.ts';
+import { sealingSettings } from '../../platform/sealing-settings.ts';
+import { kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import * as setting from '../../platform/setting-kinds.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+  ...postgresSettings,
+  ...sealingSettings,
+  RELAY_ALLOW_HOSTS: allowedHosts({
+    doc: 'Hosts that relays may deliver to although the address guard refuses their addresses (private, loopback, link-local …), as they stand in the URL of the relay.',
+  }),
+  RELAY_LOG_SUCCESSES: setting.integer({
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+    doc: 'Succeeded deliveries that are kept in the log of each relay; older ones are only counted, by hour.',
+  }),
+  RELAY_LOG_RETENTION: setting.duration({
+    default: 30 * 86_400_000,
+    min: 60_000,
+    doc: 'How long dead deliveries are kept, with what was to be sent: as long they can be retried.',
+  }),
+});
+
+export type RelaysConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): RelaysConfig {
+  return parseSettings(settings, env);
+}

@@ -1,0 +1,42 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { Definitions } from './definitions.ts';
+import type { RelayRow } from './relay.ts';
+
+function row(id: number): RelayRow {
+  return { id, accountId: 1, url: 'https://a.example/', events: [], filters: [], secret: null, activeSince: 0 };
+}
+
+test('relays are as they were at the asked time or later, and are read again only when the revision moved', async () => {
+  const database = { revision: '1', rows: [row(1)], looks: 0, reads: 0 };
+  const clock = { now: 1000 };
+  const changes: number[][] = [];
+  const definitions = new Definitions({
+    store: {
+      revision: () => Promise.resolve((database.looks++, database.revision)),
+      relays: () => Promise.resolve((database.reads++, { revision: database.revision, rows: database.rows })),
+    },
+    sealer: undefined,
+    log: pino({ level: 'silent' }),
+    now: () => clock.now,
+    changed: (relays) => changes.push(relays.map(({ id }) => id)),
+  });
+  expect((await definitions.asOf(1000)).get(1)?.map(({ id }) => id)).toEqual([1]);
+  await definitions.asOf(900);
+  expect([database.looks, database.reads]).toEqual([1, 1]);
+  clock.now = 2000;
+  await definitions.asOf(1001);
+  expect([database.looks, database.reads]).toEqual([2, 1]);
+  Object.assign(database, { revision: '2', rows: [row(1), row(2)] });
+  expect((await definitions.asOf(2000)).get(1)).toHaveLength(1);
+  clock.now = 3000;
+  expect((await definitions.asOf(2500)).get(1)).toHaveLength(2);
+  // A time that has not come yet means now.
+  clock.now = 4000;
+  await definitions.asOf(9_999_999);
+  expect([database.looks, database.reads, changes]).toEqual([4, 2, [[1], [1, 2]]]);
+  // Several partitions that ask at once share a look.
+  clock.now = 5000;
+  await Promise.all([1, 2, 3].map(() => definitions.asOf(4500)));
+  expect(database.looks).toBe(5);
+});

@@ -1,0 +1,167 @@
+import type { Filter } from '../../events/relays/filter.ts';
+import type { IN_HAND as IN_HAND_OUTCOME, Outcome } from './delivery.ts';
+
+/** One row of RELAYS; without any relay a single one with an id of null. */
+export interface RelayResult {
+  revision: string;
+  id: string | null;
+  account_id: string;
+  url: string;
+  events: string[];
+  filters: Filter[];
+  secret: Buffer | null;
+  active_since: number;
+}
+
+export interface ClaimResult {
+  id: string;
+  relay_id: string;
+  account_id: string;
+  epoch: number;
+  partition: number;
+  log_offset: string;
+  log_index: number;
+  message_id: string;
+  event: string;
+  payload: string;
+  attempts: number;
+}
+
+interface Written {
+  status: 'pending' | 'succeeded' | 'dead';
+  isAttempt: boolean;
+  isInHand: boolean;
+  responseStatus: number | null;
+  error: string | null;
+  /** ms */
+  delay: number;
+}
+
+/** An outcome as the columns say it. */
+export function written(outcome: Outcome | typeof IN_HAND_OUTCOME): Written {
+  const nothing = { isAttempt: false, isInHand: false, responseStatus: null, error: null, delay: 0 };
+  switch (outcome.kind) {
+    case 'in_hand':
+      return { ...nothing, status: 'pending', isInHand: true };
+    case 'waiting':
+      return { ...nothing, status: 'pending', error: outcome.error, delay: outcome.delay };
+    case 'succeeded':
+      return { ...nothing, status: 'succeeded', isAttempt: true, responseStatus: outcome.status };
+    case 'retry':
+      return { ...nothing, status: 'pending', isAttempt: true, responseStatus: outcome.status, error: outcome.error, delay: outcome.delay };
+    case 'dead':
+      return { ...nothing, status: 'dead', isAttempt: true, responseStatus: outcome.status, error: outcome.error };
+  }
+}
+
+export const RELAYS = `SELECT v.revision::text AS revision, r.id, r.account_id, r.url, r.events, r.filters, r.secret,
+    extract(epoch FROM r.active_since)::float8 * 1000 AS active_since
+  FROM relay_revision v LEFT JOIN relays r ON r.enabled ORDER BY r.id`;
+
+export const POSITION = 'SELECT epoch, log_offset, log_index FROM relay_positions WHERE partition = $1';
+
+/** Adds what ended, and what failed, to relay_hours; `ended` has relay_id, status and is_attempt. Relays in order, so that two such statements do not wait for each other in a circle. */
+const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, dead, failed_attempts)
+    SELECT relay_id, date_trunc('hour', now()), count(*) FILTER (WHERE status = 'succeeded'), count(*) FILTER (WHERE status = 'dead'),
+      count(*) FILTER (WHERE is_attempt AND status <> 'succeeded')
+    FROM ended WHERE is_attempt GROUP BY relay_id ORDER BY relay_id
+    ON CONFLICT (relay_id, hour) DO UPDATE SET succeeded = h.succeeded + excluded.succeeded, dead = h.dead + excluded.dead,
+      failed_attempts = h.failed_attempts + excluded.failed_attempts`;
+
+/** The position, the queue, the log and the counts, all or nothing: nothing unless the position is where this process left it. */
+export const SETTLE = `WITH moved AS (
+    INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)
+    ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, log_offset = excluded.log_offset, log_index = excluded.log_index
+      WHERE (p.epoch, p.log_offset, p.log_index) = ($5::int, $6::bigint, $7::int)
+    RETURNING 1
+  ), ended AS (
+    SELECT e.* FROM unnest($10::int[], $11::bigint[], $12::bigint[], $13::int[], $14::bigint[], $15::int[], $16::text[], $17::text[], $18::text[], $19::text[],
+        $20::bool[], $21::int[], $22::text[], $23::float8[], $24::bool[])
+      AS e (at, relay_id, account_id, epoch, log_offset, log_index, message_id, event, payload, status, is_attempt, response_status, error, delay, in_hand)
+    JOIN relays r ON r.id = e.relay_id
+    WHERE EXISTS (SELECT FROM moved)
+  ), logged AS (
+    INSERT INTO relay_deliveries (account_id, relay_id, epoch, partition, log_offset, log_index, message_id, event, payload, status, attempts, response_status, error,
+      next_attempt_at, leased_until, lease_owner, finished_at)
+    SELECT account_id, relay_id, epoch, $1, log_offset, log_index, message_id, event, payload, status, is_attempt::int, response_status, error,
+      CASE WHEN status = 'pending' THEN now() + make_interval(secs => delay) END,
+      CASE WHEN in_hand THEN now() + make_interval(secs => $9::float8) END, CASE WHEN in_hand THEN $8::text END,
+      CASE WHEN status <> 'pending' THEN now() END
+    FROM ended ORDER BY at
+    ON CONFLICT DO NOTHING
+    RETURNING id, relay_id, epoch, log_offset, log_index
+  ), counted AS (${COUNT_HOURS})
+  SELECT EXISTS (SELECT FROM moved) AS moved,
+    (SELECT json_agg(json_build_array(e.at, l.id)) FROM logged l JOIN ended e USING (relay_id, epoch, log_offset, log_index) WHERE e.in_hand) AS ids`;
+
+export const IN_HAND = `SELECT e.at, d.id FROM unnest($3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::int[]) AS e (at, relay_id, epoch, log_offset, log_index)
+  JOIN relay_deliveries d USING (relay_id, epoch, log_offset, log_index) WHERE d.partition = $2 AND d.lease_owner = $1 AND d.status = 'pending'`;
+
+/** Payloads of one claim, together, in bytes: memory. */
+const CLAIMED_BYTES = 32 * 2 ** 20;
+
+export const CLAIM = `WITH due AS (
+    SELECT d.id, d.next_attempt_at, octet_length(d.payload) AS size
+    FROM unnest($1::bigint[], $2::int[]) AS want (relay_id, room)
+    CROSS JOIN LATERAL (
+      SELECT id, next_attempt_at, payload FROM relay_deliveries
+      WHERE relay_id = want.relay_id AND status = 'pending' AND next_attempt_at <= now() AND (leased_until IS NULL OR leased_until < now())
+      ORDER BY next_attempt_at LIMIT want.room FOR UPDATE SKIP LOCKED
+    ) d
+  ), bounded AS (
+    SELECT id FROM (SELECT id, next_attempt_at, sum(size) OVER (ORDER BY next_attempt_at, id) - size AS before FROM due) s
+    WHERE before < ${CLAIMED_BYTES} ORDER BY next_attempt_at, id LIMIT $3
+  )
+  UPDATE relay_deliveries d SET leased_until = now() + make_interval(secs => $4::float8), lease_owner = $5
+  FROM bounded WHERE d.id = bounded.id
+  RETURNING d.id, d.relay_id, d.account_id, d.epoch, d.partition, d.log_offset, d.log_index, d.message_id, d.event, d.payload, d.attempts`;
+
+export const FINISH = `WITH ended AS (
+    UPDATE relay_deliveries d SET
+      status = g.status,
+      attempts = d.attempts + g.is_attempt::int,
+      response_status = CASE WHEN g.is_attempt THEN g.response_status ELSE d.response_status END,
+      error = CASE WHEN g.is_attempt THEN g.error ELSE coalesce(g.error, d.error) END,
+      payload = CASE WHEN g.status = 'succeeded' THEN NULL ELSE d.payload END,
+      next_attempt_at = CASE WHEN g.status = 'pending' THEN greatest(now() + make_interval(secs => g.delay), CASE WHEN g.is_attempt THEN NULL ELSE d.next_attempt_at END) END,
+      finished_at = CASE WHEN g.status <> 'pending' THEN now() END,
+      leased_until = NULL,
+      lease_owner = NULL
+    FROM unnest($2::bigint[], $3::text[], $4::bool[], $5::int[], $6::text[], $7::float8[]) AS g (id, status, is_attempt, response_status, error, delay)
+    WHERE d.id = g.id AND d.lease_owner = $1 AND d.status = 'pending'
+    RETURNING d.relay_id, d.status, g.is_attempt
+  ) ${COUNT_HOURS}`;
+
+/** What a process of the same instance name had in hand when it was killed: due at once. */
+export const RELEASE = `UPDATE relay_deliveries SET leased_until = NULL, lease_owner = NULL
+  WHERE status = 'pending' AND leased_until IS NOT NULL AND starts_with(lease_owner, $1)`;
+
+export const GIVE_UP = `WITH old AS (
+    SELECT id FROM relay_deliveries
+    WHERE relay_id = ANY($1::bigint[]) AND status = 'pending' AND pending_since < now() - interval '2 hours' AND (leased_until IS NULL OR leased_until < now())
+    LIMIT 5000 FOR UPDATE SKIP LOCKED
+  ), ended AS (
+    UPDATE relay_deliveries d SET status = 'dead', next_attempt_at = NULL, finished_at = now(), leased_until = NULL, lease_owner = NULL,
+      error = coalesce(d.error, 'the endpoint failed for two hours')
+    FROM old WHERE d.id = old.id RETURNING d.relay_id
+  )
+  INSERT INTO relay_hours AS h (relay_id, hour, dead) SELECT relay_id, date_trunc('hour', now()), count(*) FROM ended GROUP BY relay_id ORDER BY relay_id
+  ON CONFLICT (relay_id, hour) DO UPDATE SET dead = h.dead + excluded.dead`;
+
+/** Looks only at relays that delivered lately. */
+export const PRUNE_SUCCESSES = `DELETE FROM relay_deliveries d USING (
+    SELECT DISTINCT relay_id FROM relay_hours WHERE hour >= date_trunc('hour', now() - interval '1 hour') AND succeeded > 0
+  ) r
+  CROSS JOIN LATERAL (
+    SELECT id FROM relay_deliveries WHERE relay_id = r.relay_id AND status = 'succeeded' ORDER BY id DESC OFFSET $1 LIMIT 1
+  ) newest
+  WHERE d.relay_id = r.relay_id AND d.status = 'succeeded' AND d.id <= newest.id`;
+
+export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE status = 'dead' AND finished_at < now() - make_interval(secs => $1::float8)`;
+
+export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE hour < now() - interval '400 days'`;
+
+/** Due is what could be attempted now if its endpoint and its secret let it; a disabled relay's rows only wait. */
+export const QUEUE = `SELECT count(*) AS pending, count(*) FILTER (WHERE r.enabled AND d.next_attempt_at <= now()) AS due,
+    greatest(0, coalesce(extract(epoch FROM now() - min(d.next_attempt_at) FILTER (WHERE r.enabled))::float8, 0)) * 1000 AS oldest
+  FROM relay_deliveries d JOIN relays r ON r.id = d.relay_id WHERE d.status = 'pending'`;

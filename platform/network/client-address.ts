@@ -1,0 +1,63 @@
+import { isIP } from 'node:net';
+import * as setting from '../setting-kinds.ts';
+import { defineSettings, type Setting } from '../settings.ts';
+import { addressRanges, isAddressRange, unmapped, type AddressRanges } from './address-ranges.ts';
+
+/** Whose word in X-Forwarded-For is taken; undefined when nobody's is. */
+export type TrustedProxies = AddressRanges | undefined;
+
+const proxies = setting.list({
+  default: [],
+  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is believed.',
+});
+
+/** Of every public host. */
+export const trustedProxySettings = defineSettings({
+  TRUSTED_PROXIES: {
+    ...proxies,
+    parse: (text: string) => {
+      const entries = setting.splitList(text);
+      parseTrustedProxies(entries);
+      return entries;
+    },
+  } satisfies Setting<readonly string[]>,
+});
+
+/** Reads addresses and CIDR ranges. Throws an Error that says what is expected. */
+export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
+  if (!entries.every(isAddressRange)) throw new Error('addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8');
+  return entries.length === 0 ? undefined : addressRanges(entries);
+}
+
+/** What a request tells of addresses. */
+export interface ToldAddresses {
+  /** Of the other end of the connection. */
+  remote: string | undefined;
+  /** Header X-Forwarded-For; several are joined with commas. */
+  forwardedFor: string | undefined;
+}
+
+/**
+ * The address of the client (ingest 2.1): that of the connection, or, when a trusted proxy made the connection, the last one in X-Forwarded-For that is not a
+ * trusted proxy: what stands before it can be made up by the client. IPv4 in IPv6 is written as IPv4. Empty when the connection tells none.
+ */
+export function clientAddress(told: ToldAddresses, trusted: TrustedProxies): string {
+  const own = unmapped(told.remote ?? '');
+  if (!trusted?.contains(own)) return own;
+  const hops = (told.forwardedFor ?? '').split(',');
+  let nearest = own;
+  for (const hop of hops.reverse()) {
+    const address = unmapped(withoutPort(hop.trim()));
+    if (isIP(address) === 0) return nearest;
+    nearest = address;
+    if (!trusted.contains(nearest)) return nearest;
+  }
+  return nearest;
+}
+
+/** Some proxies write `1.2.3.4:567` or `[::1]:567`. */
+function withoutPort(hop: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1];
+  if (bracketed !== undefined) return bracketed;
+  return /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+}

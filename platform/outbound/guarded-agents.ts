@@ -1,0 +1,101 @@
+import { Agent as HttpAgent, type AgentOptions } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Socket, type LookupFunction } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { AllowedHosts } from './allowed-hosts.ts';
+import { AddressRefused, refuseForbidden } from './guard.ts';
+import type { Resolve } from './resolve.ts';
+
+/** What createConnection gets of a request. */
+interface ConnectionOptions {
+  host?: string | null | undefined;
+  port?: number | string | null | undefined;
+  lookup?: LookupFunction | undefined;
+}
+
+export interface ProtocolAgents {
+  'http:': HttpAgent;
+  'https:': HttpsAgent;
+}
+
+export interface Agents {
+  /** Take a kept connection where there is one. */
+  kept: ProtocolAgents;
+  /** Always connect anew. */
+  fresh: ProtocolAgents;
+  destroy(): void;
+}
+
+/** Bounds of the connections that are kept for the next request. */
+const KEEP: AgentOptions = { keepAlive: true, keepAliveMsecs: 15_000, maxFreeSockets: 16, maxSockets: 64, timeout: 30_000, scheduling: 'lifo' };
+
+/**
+ * Agents whose every new connection is guarded: the addresses that a name resolves to are looked at in the connection's own look-up, so that they are the ones it
+ * connects to, and the address of the connected socket once more before a byte is written. They know no proxies.
+ */
+export function guardedAgents(options: { allowed: AllowedHosts; resolve: Resolve }): Agents {
+  const guarded = <T extends ConnectionOptions>(connection: T, connect: (connection: T) => Duplex | null | undefined): Duplex | null | undefined => {
+    const host = hostOf(connection);
+    const isAllowed = options.allowed.allows(host, Number(connection.port));
+    const lookup = guardedLookup({ resolve: options.resolve, isAllowed });
+    const socket = connect({ ...connection, lookup });
+    if (socket && !isAllowed) refuseConnected(socket, host);
+    return socket;
+  };
+
+  class GuardedHttpAgent extends HttpAgent {
+    override createConnection(...[connection, callback]: Parameters<HttpAgent['createConnection']>) {
+      return guarded(connection, (one) => super.createConnection(one, callback));
+    }
+  }
+  class GuardedHttpsAgent extends HttpsAgent {
+    override createConnection(...[connection, callback]: Parameters<HttpsAgent['createConnection']>) {
+      return guarded(connection, (one) => super.createConnection(one, callback));
+    }
+  }
+  const agents = (settings: AgentOptions) => ({ 'http:': new GuardedHttpAgent(settings), 'https:': new GuardedHttpsAgent(settings) });
+  const kept = agents(KEEP);
+  const fresh = agents({ keepAlive: false });
+  return {
+    kept,
+    fresh,
+    destroy() {
+      for (const agent of [...Object.values(kept), ...Object.values(fresh)]) agent.destroy();
+    },
+  };
+}
+
+function hostOf({ host }: ConnectionOptions): string {
+  const name = (host ?? '').toLowerCase();
+  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+}
+
+/** Resolves, and refuses the name when any of its addresses is forbidden: which of them is connected to is not ours to choose. */
+function guardedLookup({ resolve, isAllowed }: { resolve: Resolve; isAllowed: boolean }): LookupFunction {
+  return (host, { all }, done) => {
+    resolve(host).then(
+      (found) => {
+        try {
+          if (!isAllowed) for (const { address } of found) refuseForbidden(host, address);
+        } catch (error) {
+          return done(error as Error, []);
+        }
+        const [first] = found;
+        if (!first) return done(new Error(`${host} has no address`), []);
+        return all === true ? done(null, found) : done(null, first.address, first.family);
+      },
+      (error: unknown) => done(error as Error, []),
+    );
+  };
+}
+
+/** The last look, at the address that the system really connected to. What was to be written is not sent. */
+function refuseConnected(socket: Duplex, host: string): void {
+  socket.once('connect', () => {
+    try {
+      refuseForbidden(host, (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '');
+    } catch (error) {
+      socket.destroy(error instanceof AddressRefused ? error : new AddressRefused(String(error)));
+    }
+  });
+}

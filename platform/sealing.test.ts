@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { makeSealingKey, parseSealingKeys, SealError, type Sealer } from './sealing.ts';
+
+const KEY_A = Buffer.alloc(32, 1).toString('base64');
+const KEY_B = Buffer.alloc(32, 2).toString('base64');
+
+function sealer(text: string): Sealer {
+  const made = parseSealingKeys(text, (size) => Buffer.alloc(size, 7));
+  if (!made) throw new Error('no key');
+  return made;
+}
+
+describe('parseSealingKeys', () => {
+  it('knows no key when the text is empty', () => expect(parseSealingKeys('  ')).toBeUndefined());
+
+  it.each([
+    ['no id', KEY_A],
+    ['an empty id', `:${KEY_A}`],
+    ['a short key', `a:${Buffer.alloc(31).toString('base64')}`],
+    ['a long key', `a:${Buffer.alloc(33).toString('base64')}`],
+    ['not base64', 'a:???'],
+    ['an id with a space', `a b:${KEY_A}`],
+    ['an id given twice', `a:${KEY_A},a:${KEY_B}`],
+    ['a comma at the end', `a:${KEY_A},`],
+    ['an id that is too long', `${'x'.repeat(65)}:${KEY_A}`],
+  ])('refuses %s without repeating it', (_, text) => {
+    expect(() => parseSealingKeys(text)).toThrow(/^id:KEY, or several/);
+  });
+
+  it('reads what makeSealingKey makes', () => {
+    const made = parseSealingKeys(makeSealingKey('local-1'));
+    expect(made?.open(made.seal('secret', 'p'), 'p')).toBe('secret');
+  });
+});
+
+describe('a sealer', () => {
+  it('has the documented layout', () => {
+    const sealed = sealer(`k1:${KEY_A}`).seal('abc', 'p');
+    expect(sealed.subarray(0, 4)).toEqual(Buffer.from('\x01\x02k1'));
+    expect(sealed.subarray(4, 16)).toEqual(Buffer.alloc(12, 7));
+    expect(sealed).toHaveLength(4 + 12 + 3 + 16);
+  });
+
+  it('opens what it sealed, whatever the text', () => {
+    const one = sealer(`k1:${KEY_A}`);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (plain, purpose) => {
+        expect(one.open(one.seal(plain, purpose), purpose)).toBe(plain.toWellFormed());
+      }),
+    );
+  });
+
+  it('opens for the same purpose only', () => {
+    const one = sealer(`k1:${KEY_A}`);
+    expect(() => one.open(one.seal('s', 'relay:1:2'), 'relay:1:3')).toThrow(expect.objectContaining({ code: 'wrong_seal' }));
+  });
+
+  it('opens no bytes that were changed anywhere', () => {
+    const one = sealer(`k1:${KEY_A}`);
+    const sealed = one.seal('secret', 'p');
+    for (let at = 0; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(() => one.open(changed, 'p'), `byte ${at}`).toThrow(SealError);
+      expect(() => one.open(sealed.subarray(0, at), 'p'), `cut at ${at}`).toThrow(SealError);
+    }
+  });
+
+  it('seals under the first key and opens under all: rotation', () => {
+    const before = sealer(`k1:${KEY_A}`);
+    const during = sealer(`k2:${KEY_B},k1:${KEY_A}`);
+    const after = sealer(`k2:${KEY_B}`);
+    const old = before.seal('s', 'p');
+    expect(during.open(old, 'p')).toBe('s');
+    expect(during.isCurrent(old)).toBe(false);
+    const anew = during.seal('s', 'p');
+    expect(during.isCurrent(anew)).toBe(true);
+    expect(after.open(anew, 'p')).toBe('s');
+    expect(() => after.open(old, 'p')).toThrow(expect.objectContaining({ code: 'unknown_key' }));
+  });
+
+  it('tells a key of the same id and another value from a missing one', () => {
+    expect(() => sealer(`k1:${KEY_B}`).open(sealer(`k1:${KEY_A}`).seal('s', 'p'), 'p')).toThrow(expect.objectContaining({ code: 'wrong_seal' }));
+  });
+});
