@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import prom from 'prom-client';
 import { startAdminServer } from '../platform/admin-server.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
+import { exportFiles } from '../platform/files/export-files.ts';
 import { startLifecycle } from '../platform/lifecycle.ts';
 import { createLog } from '../platform/log.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
+import { isSession } from '../platform/sessions.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { buildApp } from './app.ts';
 import { audienceCounter } from './audiences/count.ts';
@@ -14,11 +16,11 @@ import { keyStore } from './auth/key-store.ts';
 import { redisBudget } from './budget/redis-budget.ts';
 import { loadConfig } from './config.ts';
 import { ExportStore } from './exports/export-store.ts';
-import { exportFiles } from './exports/export-files.ts';
 import type { JobTools } from './exports/run-job.ts';
 import { runExportWorker } from './exports/worker.ts';
 import { createFreshness } from './freshness/freshness.ts';
-import { NORMALISER_GROUP, watchLog } from './freshness/kafka-look.ts';
+import { watchLog } from './freshness/kafka-look.ts';
+import { GROUP_OF } from './freshness/projections.ts';
 import { startAcceptance } from './imports/acceptance.ts';
 import { importPublisher } from './imports/publisher.ts';
 import { quotaGate } from './imports/quota.ts';
@@ -36,8 +38,6 @@ import { mergesOf } from './warehouse/merges.ts';
 import { killOnAbort } from './warehouse/kill-on-abort.ts';
 
 const NAME = 'management-api';
-/** The consumer groups on events.normalised whose tables reports read. */
-const REPORT_GROUPS = ['events-sink'];
 /** An export may be silent for long while ClickHouse sorts or waits. */
 const EXPORT_IDLE_MS = 600_000;
 
@@ -50,7 +50,7 @@ const database = connectPostgres({ url: config.DATABASE_URL, log, name: NAME, ma
 const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: NAME });
 const clickhouse = killOnAbort(connectClickhouse({ settings: config, name: NAME, requestTimeout: 60_000, connections: 16 }), log);
 const exportClient = connectClickhouse({ settings: config, name: `${NAME}-export`, requestTimeout: EXPORT_IDLE_MS, connections: 2 });
-const watch = watchLog({ settings: config, groups: REPORT_GROUPS, name: NAME });
+const watch = watchLog({ settings: config, groups: Object.values(GROUP_OF), name: NAME });
 lifecycle.onShutdown('clients', async () => {
   redis.disconnect();
   await Promise.all([database.end(), clickhouse.close(), exportClient.close(), watch.close()]);
@@ -78,11 +78,11 @@ const app = buildApp({
     log,
     version,
     features,
-    resolveToken: keyStore({ database }),
+    resolveToken: keyStore({ database, resolveSession: async (token) => ({ kind: (await isSession(redis, token)) ? 'session' : 'unknown' }) }),
     chargeBudget: redisBudget(redis),
     budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
     checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
-    freshness: createFreshness({ look: () => watch.look(), groups: [NORMALISER_GROUP, ...REPORT_GROUPS], now: Date.now, log }),
+    freshness: createFreshness({ look: () => watch.look(), now: Date.now, log }),
     reports: {
       funnel: (run) => runFunnel({ client: clickhouse, ...run }),
       retention: (run) => runRetention({ client: clickhouse, ...run }),

@@ -18,7 +18,7 @@ export async function countAudience(request: ApiRequest, services: Services): Pr
   const { accountId } = request.caller;
   const startedAt = performance.now();
   try {
-    const freshUntil = await services.freshness.freshUntil();
+    const freshUntil = await services.freshness.freshUntil(['events', 'identities', 'profiles']);
     const count = await services.countAudience({ accountId, audience: outcome.audience.root, now: request.now, signal: request.signal });
     const meta = { fresh_until: new Date(freshUntil).toISOString(), elapsed_ms: Math.round(performance.now() - startedAt) };
     return answer({ count, meta });

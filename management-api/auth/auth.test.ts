@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressRanges, isAddressRange } from './address-ranges.ts';
-import { clientAddress } from './client-address.ts';
+import { addressRanges, isAddressRange } from '../../platform/network/address-ranges.ts';
+import { clientAddress } from '../../platform/network/client-address.ts';
 import { findCredential } from './credential.ts';
 import { admit, refuseLacking, refuseUnseen, type StoredKey } from './decide.ts';
 import { effectivePermissions, permissions, roles } from './roles.ts';
@@ -106,7 +106,7 @@ describe('addresses', () => {
 
   it('believes forwarded addresses only as far as trusted proxies wrote them', () => {
     const trusted = addressRanges(['127.0.0.1', '10.0.0.0/8']);
-    const of = (remote: string, forwardedFor?: string) => clientAddress({ remote, forwardedFor, trusted });
+    const of = (remote: string, forwardedFor?: string) => clientAddress({ remote, forwardedFor }, trusted);
     expect(of('203.0.113.9', '198.51.100.1')).toBe('203.0.113.9');
     expect(of('127.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(of('127.0.0.1', '1.1.1.1, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
@@ -122,7 +122,7 @@ describe('addresses', () => {
         fc.ipV4().filter((ip) => !ip.startsWith('10.')),
         (made, real) => {
           const trusted = addressRanges(['10.0.0.0/8']);
-          expect(clientAddress({ remote: '10.0.0.1', forwardedFor: [...made, real].join(', '), trusted })).toBe(real);
+          expect(clientAddress({ remote: '10.0.0.1', forwardedFor: [...made, real].join(', ') }, trusted)).toBe(real);
         },
       ),
     );

@@ -1,3 +1,4 @@
+import { QUOTA_SENTENCES } from '../../events/quota.ts';
 import { REPORT_UNAVAILABLE } from '../reports/report-problem.ts';
 
 /** How an error is written when the route says nothing else: management 7.1 (1), (2), (3). */
@@ -45,9 +46,9 @@ export const catalogue = {
   bad_id: coded(400, 'the id in the path must be a positive integer'),
   name_required: coded(400, 'name is required'),
   invalid_report: guard(400, 'درخواست گزارش نادرست است.'),
-  quota_cancelled: coded(402, 'اشتراک این حساب لغو شده است.'),
-  quota_trial_over: coded(402, 'دورهٔ آزمایشی این حساب به پایان رسیده است.'),
-  quota_event_cap: coded(402, 'سقف رویدادهای این ماه پر شده است.'),
+  quota_cancelled: coded(402, QUOTA_SENTENCES.quota_cancelled),
+  quota_trial_over: coded(402, QUOTA_SENTENCES.quota_trial_over),
+  quota_event_cap: coded(402, QUOTA_SENTENCES.quota_event_cap),
   unknown_endpoint: coded(404, 'no such endpoint; see GET /v1/capabilities'),
   not_found: coded(404, 'not found'),
   batch_too_large: coded(413, 'too many events in one request; the limit is 500'),

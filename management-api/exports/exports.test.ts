@@ -1,12 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SqlParams } from '../reports/sql-params.ts';
 import { compileExport } from './compile.ts';
-import { folderFiles } from './folder-files.ts';
 import { readExport } from './request.ts';
 import { RowCounter } from './row-counter.ts';
 
@@ -67,27 +62,5 @@ describe('RowCounter', () => {
   it('counts lines of ndjson, and nothing in an empty file', () => {
     expect(count('ndjson', [Buffer.from('{}\n{'), Buffer.from('}\n')]).rows).toBe(2);
     expect(count('csv', []).rows).toBe(0);
-  });
-});
-
-describe('folderFiles', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ravand-exports-'));
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  it('shows a file when it is whole and leaves nothing of one that broke', async () => {
-    const files = folderFiles(join(folder, 'deep'));
-    const { signal } = new AbortController();
-    await files.write('a.csv', Readable.from([Buffer.from('x')]), signal);
-    expect(readFileSync(join(folder, 'deep/a.csv'), 'utf8')).toBe('x');
-    const breaking = new Readable({
-      read() {
-        this.destroy(new Error('cut'));
-      },
-    });
-    await expect(files.write('b.csv', breaking, signal)).rejects.toThrow('cut');
-    expect(readdirSync(join(folder, 'deep'))).toEqual(['a.csv']);
-    await files.remove('a.csv');
-    await files.remove('a.csv');
-    expect(readdirSync(join(folder, 'deep'))).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import { Transform, type Readable } from 'node:stream';
+import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import { readAudience } from '../audiences/read.ts';
 import { SqlParams } from '../reports/sql-params.ts';
 import { dayOf } from '../reports/time-zone.ts';
 import type { MergesOf } from '../warehouse/merges.ts';
 import type { SegmentStore } from '../segments/segment-store.ts';
 import { compileExport, type ExportPlan } from './compile.ts';
-import type { ExportFiles } from './folder-files.ts';
 import type { ExportJob } from './export-store.ts';
 import { readSpec } from './request.ts';
 import type { RowCounter } from './row-counter.ts';

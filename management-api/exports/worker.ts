@@ -1,6 +1,6 @@
+import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import { backoffDelay, delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
-import type { ExportFiles } from './folder-files.ts';
 import type { ExportJob, ExportStore } from './export-store.ts';
 import { RowCounter } from './row-counter.ts';
 import { ExportImpossible, fileName, runJob, type JobTools } from './run-job.ts';

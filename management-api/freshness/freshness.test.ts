@@ -91,24 +91,38 @@ describe('createFreshness', () => {
   it('looks once for requests that come together, and again after a second', async () => {
     let now = 0;
     const look = vi.fn(() => Promise.resolve(at(now)));
-    const freshness = createFreshness({ look, groups: [], now: () => now, log });
-    expect(await Promise.all([freshness.freshUntil(), freshness.freshUntil()])).toEqual([0, 0]);
+    const freshness = createFreshness({ look, now: () => now, log });
+    expect(await Promise.all([freshness.freshUntil(['events']), freshness.freshUntil(['events'])])).toEqual([0, 0]);
     now = 999;
-    await freshness.freshUntil();
+    await freshness.freshUntil(['events']);
     expect(look).toHaveBeenCalledTimes(1);
     now = 1000;
-    expect(await freshness.freshUntil()).toBe(1000);
+    expect(await freshness.freshUntil(['events'])).toBe(1000);
+  });
+
+  it('waits for the projections that an answer rests on, and for no other', async () => {
+    const behind = [
+      { group: 'normaliser', appendedAt: 90 },
+      { group: 'events-sink', appendedAt: 80 },
+      { group: 'identities-sink', appendedAt: 70 },
+      { group: 'profiles-sink', appendedAt: 60 },
+    ];
+    const freshness = createFreshness({ look: () => Promise.resolve({ startedAt: 100, behind }), now: () => 0, log });
+    expect(await freshness.freshUntil([])).toBe(90);
+    expect(await freshness.freshUntil(['events'])).toBe(80);
+    expect(await freshness.freshUntil(['events', 'identities'])).toBe(70);
+    expect(await freshness.freshUntil(['events', 'profiles'])).toBe(60);
   });
 
   it('keeps the last look while the log is away, and rejects when there was none', async () => {
     let now = 5;
     const look = vi.fn<() => Promise<Snapshot>>().mockRejectedValueOnce(new Error('away'));
-    const freshness = createFreshness({ look, groups: [], now: () => now, log });
-    await expect(freshness.freshUntil()).rejects.toThrow('away');
+    const freshness = createFreshness({ look, now: () => now, log });
+    await expect(freshness.freshUntil(['events'])).rejects.toThrow('away');
     look.mockResolvedValueOnce(at(5));
-    expect(await freshness.freshUntil()).toBe(5);
+    expect(await freshness.freshUntil(['events'])).toBe(5);
     now = 5000;
     look.mockRejectedValueOnce(new Error('away'));
-    expect(await freshness.freshUntil()).toBe(5);
+    expect(await freshness.freshUntil(['events'])).toBe(5);
   });
 });

@@ -5,14 +5,15 @@ import { kafkajsConnection, type KafkaSettings } from '../../platform/kafka/conn
 import { normalisedRunCodec } from '../../schemas/codec.ts';
 import { sliceRun } from '../../schemas/run.ts';
 import { nextRecords, type HopProgress, type NextRecord, type Snapshot } from './decide.ts';
+import { NORMALISER_GROUP } from './projections.ts';
 import { connectRecordReader, type FoundRecord, type RecordReader } from './record-reader.ts';
 
 const RAW = 'events.raw';
 const NORMALISED = 'events.normalised';
-export const NORMALISER_GROUP = 'normaliser';
 
-const LOOK_MS = 2500;
-const RECORDS_MS = 1500;
+/** A look may take longer than a request waits for it: what it finds serves the next ones. */
+const LOOK_MS = 10_000;
+const RECORDS_MS = 3000;
 
 export interface LogWatch {
   /** Looks at the log now; rejects when it is away. Call one at a time. */
@@ -72,9 +73,9 @@ async function readHops(admin: Admin, groups: readonly string[]): Promise<HopPro
     [NORMALISED, groups],
   ] as const) {
     const ends = await topicEnds(admin, topic);
-    for (const group of readers) {
-      const committed = await committedOffsets(admin, group, topic);
-      const partitions = new Map(ends.map(({ partition, low, high }) => [partition, { low, end: high, committed: committed.get(partition) }]));
+    const offsets = await Promise.all(readers.map((group) => committedOffsets(admin, group, topic)));
+    for (const [at, group] of readers.entries()) {
+      const partitions = new Map(ends.map(({ partition, low, high }) => [partition, { low, end: high, committed: offsets[at]?.get(partition) }]));
       hops.push({ topic, group, partitions });
     }
   }

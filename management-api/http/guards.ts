@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { withDeadline } from '../../platform/deadline.ts';
-import { addressRanges } from '../auth/address-ranges.ts';
+import { addressRanges } from '../../platform/network/address-ranges.ts';
 import { findCredential } from '../auth/credential.ts';
 import { admit, refuseLacking, refuseUnseen, type Caller, type Resolved } from '../auth/decide.ts';
 import { refuseOverspent } from '../budget/decide.ts';

@@ -1,8 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import { addressRanges, type AddressRanges } from '../auth/address-ranges.ts';
-import { clientAddress } from '../auth/client-address.ts';
+import { clientAddress, parseTrustedProxies, type TrustedProxies } from '../../platform/network/client-address.ts';
 import type { Answer, DomainError } from '../errors/domain-error.ts';
 import { renderError } from '../errors/render.ts';
 import type { Services } from '../services.ts';
@@ -58,7 +57,7 @@ export function buildHost(options: HostOptions): FastifyInstance {
   });
   host.setNotFoundHandler((request, reply) => sendUnknown(request, reply));
   if (options.registry) observeAnswers(host, options.registry);
-  const proxies = addressRanges(options.trustedProxies);
+  const proxies = parseTrustedProxies(options.trustedProxies);
   for (const route of options.routes) addRoute({ host, route, services: options.services, proxies });
   return host;
 }
@@ -67,7 +66,7 @@ interface RouteOptions {
   host: FastifyInstance;
   route: Route;
   services: Services;
-  proxies: AddressRanges;
+  proxies: TrustedProxies;
 }
 
 function addRoute({ host, route, services, proxies }: RouteOptions): void {
@@ -83,7 +82,7 @@ function addRoute({ host, route, services, proxies }: RouteOptions): void {
         trace: traceIn(reply),
         params,
         query: new URLSearchParams(request.url.split('?')[1] ?? ''),
-        ip: clientAddress({ remote: request.socket.remoteAddress, forwardedFor: request.headers['x-forwarded-for']?.toString(), trusted: proxies }),
+        ip: clientAddress({ remote: request.socket.remoteAddress, forwardedFor: request.headers['x-forwarded-for']?.toString() }, proxies),
         userAgent: request.headers['user-agent'] ?? '',
         signal: watch.signal,
       };

@@ -4,7 +4,6 @@ import { partitionOf } from '../../events/partition.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { startAcceptance } from './acceptance.ts';
 import { planRecords, type AcceptedItem } from './plan.ts';
-import { quotaRefusal } from './quota.ts';
 
 const facts = { accountId: 7, receivedAt: 5, trace: 't', path: '/v1/events', gateway: 'g', sequence: 100, partitions: 3 };
 
@@ -53,15 +52,4 @@ describe('planRecords', () => {
 it('acceptance numbers of a process never meet', () => {
   const acceptance = startAcceptance('g');
   expect([acceptance.take(3), acceptance.take(1), acceptance.take(2)]).toEqual([0, 3, 4]);
-});
-
-describe('quotaRefusal (management 7.5)', () => {
-  it('refuses a cancelled subscription, an ended trial and a full month; 0 is no ceiling, and an unknown figure no reason', () => {
-    expect(quotaRefusal({ subscription: 'cancelled', maxEvents: 0 }, 0)).toBe('quota_cancelled');
-    expect(quotaRefusal({ subscription: 'trial_ended', maxEvents: 0 }, 0)).toBe('quota_trial_over');
-    expect(quotaRefusal({ subscription: 'active', maxEvents: 10 }, 10)).toBe('quota_event_cap');
-    expect(quotaRefusal({ subscription: 'trial', maxEvents: 10 }, 9)).toBeUndefined();
-    expect(quotaRefusal({ subscription: 'active', maxEvents: 0 }, 1e9)).toBeUndefined();
-    expect(quotaRefusal({ subscription: 'active', maxEvents: 10 }, undefined)).toBeUndefined();
-  });
 });

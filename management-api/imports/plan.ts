@@ -71,6 +71,7 @@ function recordOf(group: readonly AcceptedItem[], facts: ImportFacts): RawRecord
       return { at, index, type, message_id: messageId, generated, dedupe_id: dedupeId, timestamp };
     }),
     redriven_from: null,
+    delivery: null,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Admin } from 'kafkajs';
 import { Gauge, type Registry } from 'prom-client';
+import { quotaMonth } from '../../events/tehran-time.ts';
 import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
@@ -12,9 +13,9 @@ import { READER } from './ledger.ts';
 import { lookAtLog } from './look.ts';
 import { everyInterval } from './loop.ts';
 import { announce, meterProfiles } from './meters.ts';
-import { monthNameOf, monthOf } from './month.ts';
 import { evolve, UNKNOWN } from './settled.ts';
 import { COUNTERS, startCounting } from './tasks.ts';
+import { watchedMonths } from './watched-months.ts';
 
 interface Parts {
   config: MeteringConfig;
@@ -46,6 +47,12 @@ export async function startMetering(parts: Parts): Promise<Metering> {
     registers: [registry],
   });
   const inFlight = new Gauge({ name: 'ravand_books_in_flight', help: 'Published events that are not stored yet.', registers: [registry] });
+  const counts = new Gauge({
+    name: 'ravand_books_events',
+    help: 'The books of all accounts (promise 6), without what stands in spools: received, published, duplicate, rejected, stored, dead.',
+    labelNames: ['count'],
+    registers: [registry],
+  });
   const settledSeconds = new Gauge({
     name: 'ravand_settled_until_seconds',
     help: 'Everything appended before this time is stored or dead (Unix time).',
@@ -63,7 +70,7 @@ export async function startMetering(parts: Parts): Promise<Metering> {
         topic,
         batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 500 },
         assigned: (partition, _committed, fenced) =>
-          startCounting({ database, log, topic, partition, monthOf: monthNameOf, signal: AbortSignal.any([signal, fenced]) }),
+          startCounting({ database, log, topic, partition, monthOf: (at) => quotaMonth(at).key, signal: AbortSignal.any([signal, fenced]) }),
         crash: parts.crash,
         registry,
       }),
@@ -81,17 +88,22 @@ export async function startMetering(parts: Parts): Promise<Metering> {
       const found = await compareBooks({ database, warehouse, settledUntil: settled.until - MARGIN, limit: COMPARED_AT_ONCE });
       gap.set(found.gap);
       inFlight.set(found.inFlight);
+      const { received, published, duplicate, rejected, stored, dead } = await readBooks(database, { spooled: 0 });
+      for (const [count, events] of Object.entries({ received, published, duplicate, rejected, stored, dead })) counts.set({ count }, events);
       if (found.gap !== 0) log.error({ code: 'books_gap', gap: found.gap }, 'the books do not balance: look at ./ravand status and ./ravand lag');
     }),
-    upkeep('profiles', config.PROFILES_METER_INTERVAL, () => meterProfiles(database, warehouse, monthOf(Date.now()))),
+    upkeep('profiles', config.PROFILES_METER_INTERVAL, async () => {
+      for (const month of watchedMonths(Date.now())) await meterProfiles(database, warehouse, month);
+    }),
     upkeep('announcements', 15_000, async () => {
-      const written = await announce(database, monthOf(Date.now()));
+      let written = 0;
+      for (const month of watchedMonths(Date.now())) written += await announce(database, month);
       if (written > 0) log.info({ announcements: written }, 'announcements of used allowances were written');
     }),
   ];
 
   return {
-    notReady: () => [],
+    notReady: () => (consumers.every((consumer) => consumer.connected()) ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
     pages: {
       '/books': async (query) => {
         const account = query.get('account');

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 const HOUR = 3_600_000;
@@ -23,9 +24,6 @@ export interface Comparison {
   inFlight: number;
   compared: number;
 }
-
-/** Rows that could be dropped as too old within a day of their reception are never looked for: the normaliser counted them as expired (DESIGN.md, promise 6). */
-const KEPT = 'timestamp + INTERVAL 400 DAY > received_at + INTERVAL 1 DAY';
 
 /**
  * Compares what was published with the rows of ClickHouse, minute by minute, for minutes that changed since they last balanced (at most `limit`).
@@ -74,7 +72,7 @@ function byHour(open: readonly OpenMinute[]): OpenMinute[][] {
 async function countStored(warehouse: ClickHouseClient, minutes: readonly OpenMinute[]): Promise<Map<string, number>> {
   const times = minutes.map(({ minute }) => minute);
   const answer = await warehouse.query({
-    query: `SELECT account_id AS account, toUnixTimestamp(toStartOfMinute(received_at)) AS minute, countIf(${KEPT}) AS n
+    query: `SELECT account_id AS account, toUnixTimestamp(toStartOfMinute(received_at)) AS minute, countIf(${KEPT_ROWS}) AS n
       FROM events WHERE account_id IN {accounts:Array(UInt64)} AND received_at >= fromUnixTimestamp64Milli({first:Int64}) AND received_at < fromUnixTimestamp64Milli({end:Int64})
       GROUP BY account, minute`,
     query_params: {

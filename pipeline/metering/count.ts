@@ -1,4 +1,5 @@
-import type { IngestOutcome, RawRecord, Verdict, VerdictKind } from '../../schemas/records.ts';
+import { normalisedRunCodec } from '../../schemas/codec.ts';
+import type { DeadLetter, IngestOutcome, RawRecord, Verdict, VerdictKind } from '../../schemas/records.ts';
 
 const MINUTE = 60_000;
 
@@ -41,11 +42,43 @@ export class BookDeltas {
   }
 }
 
-/** A raw record: each of its items is a place in the log. A redriven dead letter is no new acceptance: its old place is counted already. */
-export function countRaw(deltas: BookDeltas, record: RawRecord): void {
-  if (record.redriven_from !== null)
-    deltas.add(record.account_id, record.received_at, { places: record.items.length, repeats: record.items.length, dead: -record.items.length });
-  else deltas.add(record.account_id, record.received_at, { places: record.items.length });
+/**
+ * A raw record: each of its items is a place in the log. A redriven dead letter is no new acceptance: its old place is counted already, and is dead no more.
+ * `redriven` holds the old places that were redriven lately: a letter that went in twice (a redrive was killed) was dead once, and the normaliser counts the second
+ * time as a repeat.
+ */
+export function countRaw(deltas: BookDeltas, record: RawRecord, redriven: Set<string>): void {
+  const { account_id: account, received_at: at, items, redriven_from: from } = record;
+  const places = items.length;
+  if (from === null || isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`)) deltas.add(account, at, { places });
+  else deltas.add(account, at, { places, repeats: places, dead: -places });
+}
+
+/** Remembers a key, the newest ones only; true when it was there. */
+function isKnown(keys: Set<string>, key: string): boolean {
+  if (keys.has(key)) return true;
+  keys.add(key);
+  if (keys.size > MAX_REDRIVEN) for (const oldest of keys) if (keys.size > MAX_REDRIVEN) keys.delete(oldest);
+  return false;
+}
+
+/** Redrives that are remembered of a partition: a killed one is taken up again at the next redrive of its group. */
+const MAX_REDRIVEN = 500;
+
+/**
+ * A letter of the sink: ClickHouse refuses the row, so it will never be stored. Letters of the normaliser are counted by its verdicts. A letter that cannot be
+ * attributed (a whole record) is not counted: the gap that it leaves shows that the log is damaged.
+ * `last`: the last letter counted of each partition of the log; the sink writes them in order, and again after a crash.
+ */
+export function countLetter(deltas: BookDeltas, last: Map<string, VerdictPosition>, letter: DeadLetter): void {
+  const { stage, topic, partition, offset, index, account_id: account } = letter;
+  if (stage !== 'project' || index === null || account === null) return;
+  const key = `${topic}/${partition}`;
+  const before = last.get(key);
+  if (before && (offset < before.offset || (offset === before.offset && index <= before.index))) return;
+  const row = normalisedRunCodec.decode(letter.value).rows[0];
+  if (row) deltas.add(account, row.received_at, { dead: 1 });
+  last.set(key, { offset, index });
 }
 
 /** A place in a raw partition; -1 before the first one. */

@@ -1,7 +1,10 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 
-/** Repeats a piece of upkeep until the signal aborts. A failure is logged once per row of failures, and tried again at the next turn. */
+/** After a failure the next try comes no later than this, however rare the work is, ms. */
+const RETRY = 30_000;
+
+/** Repeats a piece of upkeep until the signal aborts. A failure is logged once per row of failures, and tried again soon. */
 export async function everyInterval(options: { name: string; ms: number; log: Log; signal: AbortSignal }, work: () => Promise<void>): Promise<void> {
   let failing = false;
   while (!options.signal.aborted) {
@@ -11,10 +14,10 @@ export async function everyInterval(options: { name: string; ms: number; log: Lo
       failing = false;
     } catch (error) {
       if (!failing && !isAborted(options.signal))
-        options.log.warn({ err: error, loop: options.name, code: 'upkeep_failed' }, 'failed; trying again at the next turn');
+        options.log.warn({ err: error, loop: options.name, code: 'upkeep_failed' }, 'failed; trying again soon');
       failing = true;
     }
-    await delay(options.ms, options.signal).catch(() => undefined);
+    await delay(failing ? Math.min(options.ms, RETRY) : options.ms, options.signal).catch(() => undefined);
   }
 }
 

@@ -1,9 +1,9 @@
-import { ingestOutcomeCodec, rawRecordCodec, UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
+import { deadLetterCodec, ingestOutcomeCodec, rawRecordCodec, UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
 import { retry } from '../../platform/backoff.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { BookDeltas, countOutcome, countRaw, countVerdicts, type VerdictPosition } from './count.ts';
+import { BookDeltas, countLetter, countOutcome, countRaw, countVerdicts, type VerdictPosition } from './count.ts';
 import { PositionMoved, readPosition, writeCounts } from './ledger.ts';
 
 /** Counts one message and keeps what must be remembered; `state` is what is stored beside the position. */
@@ -12,7 +12,21 @@ interface Counter {
   state(): Record<string, unknown>;
 }
 
-const rawCounter = (): Counter => ({ count: (deltas, value) => countRaw(deltas, rawRecordCodec.decode(value)), state: () => ({}) });
+function rawCounter(kept: Record<string, unknown>): Counter {
+  const redriven = new Set((kept['redriven'] as string[] | undefined) ?? []);
+  return {
+    count: (deltas, value) => countRaw(deltas, rawRecordCodec.decode(value), redriven),
+    state: () => (redriven.size === 0 ? {} : { redriven: [...redriven] }),
+  };
+}
+
+function letterCounter(kept: Record<string, unknown>): Counter {
+  const last = new Map(Object.entries((kept['last'] as Record<string, VerdictPosition> | undefined) ?? {}));
+  return {
+    count: (deltas, value) => countLetter(deltas, last, deadLetterCodec.decode(value)),
+    state: () => ({ last: Object.fromEntries(last) }),
+  };
+}
 
 function verdictCounter(kept: Record<string, unknown>): Counter {
   let last = (kept['last'] as VerdictPosition | undefined) ?? { offset: -1, index: -1 };
@@ -37,6 +51,7 @@ export const COUNTERS: Readonly<Record<string, (kept: Record<string, unknown>) =
   'events.raw': rawCounter,
   'events.verdicts': verdictCounter,
   'ingest.outcomes': outcomeCounter,
+  'events.dead': letterCounter,
 };
 
 interface TaskOptions {
