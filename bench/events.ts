@@ -3,6 +3,7 @@ import { ContextReader, normaliseEvent, type RecordFacts } from '../events/norma
 import { decideBatch } from '../events/validate.ts';
 import { accountSeed, nameHash } from '../events/partition.ts';
 import { isJsonObject, type JsonObject } from '../events/json.ts';
+import { coreWithoutPersian } from './events/without-persian.ts';
 
 /**
  * Speed of the event core beside bare JSON.parse in the same run: `node bench/events.ts [seconds]`.
@@ -42,13 +43,22 @@ function batchOf(text: Text): string {
 
 let sink = 0;
 
-const reader = new ContextReader(new UserAgentCache(1000));
-function normaliseBatch(body: unknown): void {
+interface Core {
+  ContextReader: typeof ContextReader;
+  normaliseEvent: typeof normaliseEvent;
+}
+
+function normaliserOf({ ContextReader, normaliseEvent }: Core): (body: unknown) => void {
+  const reader = new ContextReader(new UserAgentCache(1000));
+  return (body) => normaliseBatch(body, (input) => normaliseEvent(input, reader));
+}
+
+function normaliseBatch(body: unknown, normalise: (input: Parameters<Core['normaliseEvent']>[0]) => { revenue: number }): void {
   const batch = isJsonObject(body) ? (body['batch'] as JsonObject[]) : [];
   batch.forEach((envelope, index) => {
     const item = { type: 'track' as const, message_id: 'm', dedupe_id: null, timestamp: NOW };
     const place = { epoch: 0, partition: 0, offset: 1, index };
-    sink += normaliseEvent({ record: RECORD, item, envelope, batchContext: undefined, place, acceptance: 1 }, reader).revenue;
+    sink += normalise({ record: RECORD, item, envelope, batchContext: undefined, place, acceptance: 1 }).revenue;
   });
 }
 
@@ -70,6 +80,24 @@ function measure(run: () => void): number {
   return (batches * BATCH) / (Number(process.hrtime.bigint() - start) / 1e9);
 }
 
+/** CPU µs that an item takes, in turns that take the same load of the machine: the median of the turns. */
+function cpuInTurns(variants: Readonly<Record<string, () => void>>): Record<string, number> {
+  const TURNS = 15;
+  const taken: Record<string, number[]> = {};
+  for (let turn = 0; turn <= TURNS; turn++) {
+    for (const [name, run] of Object.entries(variants)) {
+      const start = process.cpuUsage();
+      for (let batches = 0; batches < 200; batches++) run();
+      const { user, system } = process.cpuUsage(start);
+      // The first turn warms up.
+      if (turn > 0) (taken[name] ??= []).push((user + system) / (200 * BATCH));
+    }
+  }
+  return Object.fromEntries(Object.entries(taken).map(([name, all]) => [name, all.toSorted((a, b) => a - b)[TURNS >> 1] ?? NaN]));
+}
+
+const normalise = normaliserOf({ ContextReader, normaliseEvent });
+
 for (const [name, text] of [
   ['ascii', ascii],
   ['persian', persian],
@@ -80,8 +108,8 @@ for (const [name, text] of [
     'JSON.parse': measure(() => void JSON.parse(json)),
     'validate and partition': measure(() => validateBatch(body)),
     'parse, validate and partition': measure(() => validateBatch(JSON.parse(json))),
-    normalise: measure(() => normaliseBatch(body)),
-    'parse and normalise': measure(() => normaliseBatch(JSON.parse(json))),
+    normalise: measure(() => normalise(body)),
+    'parse and normalise': measure(() => normalise(JSON.parse(json))),
   };
   const bare = rates['JSON.parse'] ?? NaN;
   console.log(`${name}: ${Math.round(Buffer.byteLength(json) / BATCH)} bytes an item`);
@@ -90,5 +118,18 @@ for (const [name, text] of [
       `  ${what.padEnd(30)} ${Math.round(rate).toLocaleString('en').padStart(10)} items/s  ${(1e6 / rate).toFixed(2).padStart(6)} µs  ${(bare / rate).toFixed(2)} x JSON.parse`,
     );
   }
+}
+const plain = normaliserOf(await coreWithoutPersian());
+const bodies = { ascii: JSON.parse(batchOf(ascii)) as unknown, persian: JSON.parse(batchOf(persian)) as unknown };
+const taken = cpuInTurns({
+  'ascii, without Persian normalisation': () => plain(bodies.ascii),
+  ascii: () => normalise(bodies.ascii),
+  'persian, without Persian normalisation': () => plain(bodies.persian),
+  persian: () => normalise(bodies.persian),
+});
+console.log('the step "normalise" with and without Persian normalisation, CPU time:');
+for (const [what, micros] of Object.entries(taken)) {
+  const bare = taken[`${what.split(',')[0] ?? ''}, without Persian normalisation`] ?? NaN;
+  console.log(`  ${what.padEnd(40)} ${micros.toFixed(3)} µs an item  ${(micros / bare).toFixed(2)} x without`);
 }
 if (!Number.isFinite(sink)) console.log(sink);

@@ -69,7 +69,7 @@ class Worker {
     const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
     this.#caches.push(cache);
     const store = clickhouseProfiles({ client, cluster: '' });
-    const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined };
+    const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined, refolded: () => undefined };
     return foldTask({
       store,
       cache,

@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
+import { isAddressRange } from '../../platform/network/address-ranges.ts';
 import { AdminRefusal } from './command.ts';
 
 type Value = string | number | boolean | null | readonly string[];
@@ -53,7 +53,7 @@ export const ACCOUNT_FIELDS: Readonly<Record<string, Field>> = {
         .split(',')
         .map((range) => range.trim())
         .filter((range) => range !== '');
-      return ranges.every(isRange) ? ranges : undefined;
+      return ranges.every(isAddressRange) ? ranges : undefined;
     },
   },
 };
@@ -73,18 +73,4 @@ export function parseAccountChanges(words: readonly string[]): Map<string, Value
     changes.set(key, value);
   }
   return changes;
-}
-
-function isRange(range: string): boolean {
-  const [address = '', bits, ...more] = range.split('/');
-  const family = isIP(address);
-  if (family === 0 || more.length > 0) return false;
-  if (bits === undefined) return true;
-  if (!/^\d{1,3}$/.test(bits)) return false;
-  try {
-    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../keys.ts';
-import { AdminRefusal, idOption, textOption, type AdminCommand } from './command.ts';
+import { AdminRefusal, idOption, requireAccount, textOption, type AdminCommand } from './command.ts';
 
 /** Roles that a key can have: owner is refused (management 5). */
 export const KEY_ROLES = ['admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
@@ -8,11 +8,6 @@ export type KeyRole = (typeof KEY_ROLES)[number];
 
 const DAY = 86_400_000;
 const DEFAULT_EXPIRY_DAYS = 365;
-
-async function requireAccount(database: Database, id: number): Promise<void> {
-  const found = await database.query('SELECT 1 FROM accounts WHERE id = $1', [id]);
-  if (found.rowCount === 0) throw new AdminRefusal(`there is no account ${id}`);
-}
 
 /** Stores a write key of an app, which is made when the account has none of that name. */
 export async function createWriteKey(

@@ -3,29 +3,31 @@ import { AdminRefusal, type AdminCommand, type AdminOptions } from './command.ts
 
 /** Finds the command of a line and reads its options. Throws AdminRefusal with the usage for what is unknown or missing. */
 export function parseAdminLine(commands: readonly AdminCommand[], args: string[]): { command: AdminCommand; input: AdminOptions } {
-  const [group, verb, ...rest] = args;
-  const command = commands.find((one) => one.group === group && one.verb === verb);
+  const [group, verb = ''] = args;
+  const command = commands.find((one) => one.group === group && (one.verb === '' || one.verb === verb));
   if (!command) {
     const known = commands.map((one) => `  ./ravand admin ${one.usage}`).join('\n');
     throw new AdminRefusal(
-      `${group === undefined ? 'an admin command is missing' : `unknown admin command: ${[group, verb].join(' ').trim()}`}; there are\n${known}`,
+      `${group === undefined ? 'an admin command is missing' : `unknown admin command: ${`${group} ${verb}`.trim()}`}; there are\n${known}`,
     );
   }
+  const rest = args.slice(command.verb === '' ? 1 : 2);
   const usage = `usage: ./ravand admin ${command.usage}`;
-  const names = command.options.map((option) => option.replace('!', ''));
+  const names = command.options.map((option) => option.replace(/[!*]$/, ''));
   let parsed;
   try {
     // A value such as -1 looks like an option: `--name -1` is joined before it is read.
     parsed = parseArgs({
       args: joinNegative(rest),
-      options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+      options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const, multiple: command.options.includes(`${name}*`) }])),
       strict: true,
       allowPositionals: true,
     });
   } catch (error) {
     throw new AdminRefusal(`${((error as Error).message.split('. ')[0] ?? '').trim()}\n${usage}`);
   }
-  const options = Object.fromEntries(Object.entries(parsed.values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  const given = Object.entries(parsed.values).map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : value] as const);
+  const options = Object.fromEntries(given.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
   const missing = command.options.find((option) => option.endsWith('!') && options[option.slice(0, -1)] === undefined);
   if (missing !== undefined) throw new AdminRefusal(`--${missing.slice(0, -1)} is missing\n${usage}`);
   if (command.words !== true && parsed.positionals.length > 0) throw new AdminRefusal(`unexpected ${parsed.positionals[0] ?? ''}\n${usage}`);

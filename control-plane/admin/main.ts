@@ -4,9 +4,17 @@ import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { accountCreate, accountSet } from './accounts.ts';
 import { aliasUndo } from './alias.ts';
+import { announcements } from './announcements.ts';
 import { AdminRefusal, type AdminCommand } from './command.ts';
+import { exportFetch } from './export-fetch.ts';
 import { managementKeyCreate, managementKeyRevoke, writeKeyCreate, writeKeyRevoke } from './keys.ts';
+import { linkCreate } from './link.ts';
 import { parseAdminLine } from './line.ts';
+import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
+import { metersRecount } from './meters/recount.ts';
+import { sealRotate } from './seal-rotate.ts';
+import { stackEnvironment, type RunningStack } from './stack-environment.ts';
+import { webhookTry } from './webhook-try.ts';
 
 export const ADMIN_COMMANDS: readonly AdminCommand[] = [
   accountCreate,
@@ -16,10 +24,22 @@ export const ADMIN_COMMANDS: readonly AdminCommand[] = [
   managementKeyCreate,
   managementKeyRevoke,
   aliasUndo,
+  announcements,
+  metersRecount,
+  exportFetch,
+  linkCreate,
+  memberCreate,
+  memberSetRole,
+  memberSetPassword,
+  memberRemove,
+  sealRotate,
+  webhookTry,
 ];
 
 interface AdminContext {
-  ready: { database_url: string; kafka_brokers: string } | undefined;
+  /** RAVAND_HOME, absolute. */
+  home: string;
+  ready: RunningStack | undefined;
   env: NodeJS.ProcessEnv;
 }
 
@@ -27,13 +47,14 @@ interface AdminContext {
 export async function run(args: string[], context: AdminContext): Promise<number> {
   try {
     const { command, input } = parseAdminLine(ADMIN_COMMANDS, args);
-    const url = context.ready?.database_url ?? context.env['DATABASE_URL'];
-    if (url === undefined) throw new AdminRefusal('no stack is running here: start it with ./ravand up, or set DATABASE_URL');
-    const database = connectPostgres({ url, log: createLog({ part: 'admin', level: 'error' }), name: 'ravand-admin', max: 1 });
+    const env = stackEnvironment(context);
+    const url = env['DATABASE_URL'];
+    if (url === undefined && command.needsNoStack !== true)
+      throw new AdminRefusal('no stack is running here: start it with ./ravand up, or set DATABASE_URL');
+    const database = connectPostgres({ url: url ?? '', log: createLog({ part: 'admin', level: 'error' }), name: 'ravand-admin', max: 1 });
     try {
-      const brokers = context.ready?.kafka_brokers;
-      const kafka = parseSettings(kafkaSettings, { ...context.env, ...(brokers === undefined ? {} : { KAFKA_BROKERS: brokers }) });
-      process.stdout.write(`${JSON.stringify(await command.run(input, database, { kafka }))}\n`);
+      const kafka = parseSettings(kafkaSettings, env);
+      process.stdout.write(`${JSON.stringify(await command.run(input, database, { kafka, env }))}\n`);
     } finally {
       await database.end();
     }

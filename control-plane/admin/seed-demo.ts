@@ -1,12 +1,19 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { hashKey, makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../keys.ts';
+import type { Sealer } from '../../platform/sealing.ts';
 import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
+import { seedMember, type DemoMember } from './member-seed.ts';
+import { seedWebhooks, type DemoWebhooks } from './webhook-seed.ts';
 
 export interface DemoKeys {
   account_id: number;
   app_id: number;
   write_key: string;
   management_keys: Record<KeyRole, string>;
+  /** By source; empty without a sealing key. */
+  webhooks: DemoWebhooks;
+  /** Owner of the account, who signs in to the panel. */
+  member: DemoMember;
 }
 
 /** Days back that the demo account keeps: as long as anything is kept at all (ingest 2.4). */
@@ -17,9 +24,22 @@ const TEN_YEARS = 10 * 365 * 86_400_000;
  * Gives the demo account and its keys. Only hashes are stored, so the caller keeps the keys (`kept`) from the first time;
  * when the database no longer knows them, a new account is made.
  */
-export async function seedDemo(input: { database: Database; kept: DemoKeys | undefined; now: number }): Promise<DemoKeys> {
-  const { database, kept } = input;
-  if (kept && (await isKnown(database, kept))) return kept;
+export async function seedDemo(input: {
+  database: Database;
+  /** Undefined: connections are not enabled, and the demo account has none. */
+  sealer: Sealer | undefined;
+  kept: DemoKeys | undefined;
+  now: number;
+}): Promise<DemoKeys> {
+  const { database, sealer, kept } = input;
+  const keys = kept && (await isKnown(database, kept)) ? kept : await makeKeys(input);
+  const { account_id: accountId, app_id: appId } = keys;
+  const webhooks = sealer ? await seedWebhooks({ database, sealer, accountId, appId, kept: keys.webhooks }) : {};
+  const member = await seedMember({ database, accountId, kept: kept?.member });
+  return { ...keys, webhooks, member };
+}
+
+async function makeKeys({ database, now }: { database: Database; now: number }): Promise<Omit<DemoKeys, 'member'>> {
   const account = await database.query<{ id: string }>('INSERT INTO accounts (name, retention_days) VALUES ($1, $2) RETURNING id', [
     'demo',
     DEMO_RETENTION_DAYS,
@@ -30,10 +50,16 @@ export async function seedDemo(input: { database: Database; kept: DemoKeys | und
   const keys: [KeyRole, string][] = [];
   for (const role of KEY_ROLES) {
     const made = makeKey(MANAGEMENT_KEY_PREFIX);
-    await createManagementKey(database, { account: accountId, role, hash: made.hash, expiresAt: new Date(input.now + TEN_YEARS) });
+    await createManagementKey(database, { account: accountId, role, hash: made.hash, expiresAt: new Date(now + TEN_YEARS) });
     keys.push([role, made.key]);
   }
-  return { account_id: accountId, app_id: appId, write_key: write.key, management_keys: Object.fromEntries(keys) as Record<KeyRole, string> };
+  return {
+    account_id: accountId,
+    app_id: appId,
+    write_key: write.key,
+    management_keys: Object.fromEntries(keys) as Record<KeyRole, string>,
+    webhooks: {},
+  };
 }
 
 async function isKnown(database: Database, kept: DemoKeys): Promise<boolean> {

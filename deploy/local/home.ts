@@ -17,6 +17,7 @@ export interface Home {
   supervisorFile: string;
   socket: string;
   demoFile: string;
+  sealingKeyFile: string;
 }
 
 /** Longest path of a unix socket that every system takes, with room to spare. */
@@ -39,6 +40,7 @@ export function homeOf({ checkout, env }: { checkout: string; env: NodeJS.Proces
     supervisorFile: join(run, 'supervisor.json'),
     socket: socketPath(dir, join(run, 'control.sock')),
     demoFile: join(dir, 'demo.json'),
+    sealingKeyFile: join(dir, 'sealing-key'),
   };
 }
 

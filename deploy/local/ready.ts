@@ -6,6 +6,7 @@ import { readJsonFile } from './json-file.ts';
 export interface Ready {
   ingest_url: string;
   base_url: string;
+  panel_url: string;
   clickhouse_url: string;
   clickhouse_database: string;
   kafka_brokers: string;

@@ -20,6 +20,7 @@ export interface StackPlan {
   redis_url: string;
   http_addr: string;
   public_api_addr: string;
+  panel_addr: string;
   /** Whether the brokers of the user's own speak TLS. */
   kafka_tls: boolean;
   spool_dir: string;
@@ -36,6 +37,7 @@ interface Planning {
   /** Listeners as the environment gives them; undefined when unset. */
   httpAddr: Address | undefined;
   publicApiAddr: Address | undefined;
+  panelAddr: Address | undefined;
   clickhouseDatabase: string;
   kafkaTls: boolean;
   spoolDir: string;
@@ -70,6 +72,7 @@ export async function planStack(planning: Planning): Promise<{ plan: StackPlan; 
 
   const http_addr = await listener('HTTP_ADDR', planning.httpAddr, 8080);
   const public_api_addr = await listener('PUBLIC_API_ADDR', planning.publicApiAddr, 8081);
+  const panel_addr = await listener('PANEL_ADDR', planning.panelAddr, 8082);
   const broker = await own('kafka', 'KAFKA_BROKERS');
   const kafka = broker && { ...broker, controllerPort: await take('kafka-controller') };
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
@@ -89,6 +92,7 @@ export async function planStack(planning: Planning): Promise<{ plan: StackPlan; 
       spool_dir: planning.spoolDir,
       http_addr,
       public_api_addr,
+      panel_addr,
       admin_ports,
       own: { kafka, clickhouse, postgres, redis },
     },

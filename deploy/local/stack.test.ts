@@ -16,6 +16,7 @@ const plan: StackPlan = {
   redis_url: 'redis://127.0.0.1:20004',
   http_addr: 'localhost:8080',
   public_api_addr: 'localhost:8081',
+  panel_addr: 'localhost:8082',
   kafka_tls: false,
   spool_dir: '/spool',
   admin_ports: Object.fromEntries(serviceNames.map((name, index) => [name, 21_000 + index])),

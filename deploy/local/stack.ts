@@ -11,6 +11,7 @@ import { preparePostgres } from './parts/postgres.ts';
 import { prepareRedis } from './parts/redis.ts';
 import { serviceNames, servicePart } from './parts/services.ts';
 import { setupSteps } from './parts/steps.ts';
+import { sealingEnv } from './sealing-key.ts';
 import type { StackPlan } from './stack-plan.ts';
 
 interface StackContext {
@@ -90,8 +91,10 @@ export function serviceEnv({ plan, home }: Pick<StackContext, 'plan' | 'home'>):
     REDIS_URL: plan.redis_url,
     HTTP_ADDR: plan.http_addr,
     PUBLIC_API_ADDR: plan.public_api_addr,
+    PANEL_ADDR: plan.panel_addr,
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? join(home.dir, 'exports'),
+    ...sealingEnv(home, process.env),
     ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' } : {}),
   };
 }

@@ -9,6 +9,7 @@ import { makeHome, type Home } from './home.ts';
 import { readJsonFile, writeJsonFile } from './json-file.ts';
 import { endLeftovers } from './leftovers.ts';
 import { serviceFolders } from './parts/services.ts';
+import { keepSealingKey } from './sealing-key.ts';
 import { planStack, type KeptPorts } from './stack-plan.ts';
 import { runningSupervisor } from './supervisor/control-client.ts';
 import { holdLaunch, launchSupervisor } from './supervisor/launch.ts';
@@ -23,6 +24,7 @@ interface Starting {
 const listeners = defineSettings({
   HTTP_ADDR: setting.address({ default: undefined, doc: '' }),
   PUBLIC_API_ADDR: setting.address({ default: undefined, doc: '' }),
+  PANEL_ADDR: setting.address({ default: undefined, doc: '' }),
   SPOOL_DIR: setting.text({ default: '', doc: '' }),
 });
 
@@ -44,10 +46,12 @@ export async function startStack({ home, checkout, env, say }: Starting): Promis
       kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
       httpAddr: given.HTTP_ADDR,
       publicApiAddr: given.PUBLIC_API_ADDR,
+      panelAddr: given.PANEL_ADDR,
       clickhouseDatabase: external.CLICKHOUSE_DATABASE,
       kafkaTls: external.KAFKA_TLS,
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
     });
+    keepSealingKey(home);
     writeJsonFile(home.planFile, plan);
     writeJsonFile(home.portsFile, { ...readJsonFile<KeptPorts>(home.portsFile), ...ports });
     await launchSupervisor({ home, checkout, env });

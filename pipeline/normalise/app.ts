@@ -8,7 +8,7 @@ import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
-import { judge, RESTED } from './breaker.ts';
+import { judge, RESTED } from '../../platform/dead-letter-breaker.ts';
 import { EPOCH, type Config, type Names } from './config.ts';
 import { FillGate } from './fill-gate.ts';
 import { logEnds } from './log-ends.ts';

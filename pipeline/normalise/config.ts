@@ -1,7 +1,14 @@
 import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, dedupeSettings, kafkaSettings, processSettings, redisSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  deadLetterSettings,
+  dedupeSettings,
+  kafkaSettings,
+  processSettings,
+  redisSettings,
+} from '../../platform/settings-common.ts';
 import { DEAD_LETTER_TOPIC } from '../dead-letters/writer.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
@@ -39,6 +46,7 @@ export const settings = defineSettings({
   ...redisSettings,
   ...clickhouseSettings,
   ...dedupeSettings,
+  ...deadLetterSettings,
   NORMALISER_BATCH_RECORDS: setting.integer({
     default: 4000,
     min: 1,
@@ -51,17 +59,6 @@ export const settings = defineSettings({
     default: 120_000,
     min: 1000,
     doc: 'After this long without an acknowledgement of Kafka the normaliser lets go of everything and starts over from what it committed.',
-  }),
-  DEAD_LETTER_BREAKER: setting.integer({
-    default: 50,
-    max: 100,
-    doc: 'Per cent of events that may end as dead letters; above it the normaliser stops instead of filling events.dead. 100: never stops.',
-  }),
-  DEAD_LETTER_BREAKER_LEAST: setting.integer({ default: 100, min: 1, doc: 'So many dead letters must have come up before that share counts.' }),
-  DEAD_LETTER_BREAKER_RETRY: setting.duration({
-    default: 60_000,
-    min: 100,
-    doc: 'How long a stopped normaliser waits before it tries the same events again.',
   }),
 });
 

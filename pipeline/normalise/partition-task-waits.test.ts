@@ -6,7 +6,7 @@ import { delay } from '../../platform/backoff.ts';
 import type { Settled } from '../../platform/claims/claim-store.ts';
 import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import { judge, RESTED } from './breaker.ts';
+import { judge, RESTED } from '../../platform/dead-letter-breaker.ts';
 import { NAMES } from './config.ts';
 import { FillGate } from './fill-gate.ts';
 import { Outbox } from './outbox.ts';

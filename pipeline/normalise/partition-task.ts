@@ -8,7 +8,7 @@ import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
 import type { SettleEntry } from '../../events/claims/settlement.ts';
 import { letterRecord } from '../dead-letters/writer.ts';
-import type { BreakerVerdict } from './breaker.ts';
+import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
 import { settleEntries } from './claims.ts';
 import { compose, cutIntoParts, type Composed, type Part } from './compose.ts';
 import type { Names } from './config.ts';
@@ -30,7 +30,7 @@ export interface Workshop {
   /** Where everything goes. */
   names: Pick<Names, 'normalised' | 'verdicts' | 'dead'>;
   deadLetterPartitions: number;
-  /** Whether a part may be published; see breaker.ts. */
+  /** Whether a part may be published; see platform/dead-letter-breaker.ts. */
   judge: (part: Composed) => BreakerVerdict;
   /** ms until a stopped part is tried again. */
   retryAfter: number;

@@ -27,6 +27,7 @@ export function sampleRecord(events: readonly SampleEvent[], changes: Partial<Ra
     body: Buffer.from(JSON.stringify(isSingle ? { context, ...only } : { context, batch: events })),
     items: events.map((event, at) => sampleItem(event, at)),
     redriven_from: null,
+    delivery: null,
     ...changes,
   };
 }

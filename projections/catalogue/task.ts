@@ -4,6 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
 import { patiently } from '../events/patience.ts';
 import { rowReader } from '../row-reader.ts';
+import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter } from './count.ts';
 
 const readRows = rowReader(['_epoch', '_offset', '_index', 'account_id', 'event', 'timestamp', 'properties']);
@@ -24,7 +25,7 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
   const { client, cluster, table, log, partition, signal } = parts;
   const waiting = <T>(what: string, work: () => Promise<T>) => patiently({ log, signal, code: 'clickhouse_unreachable', what }, work);
   const newest = await waiting('finding the newest chunk of the catalogue', async () => {
-    const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
+    const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
     const answer = await client.query({
       query,
       query_params: { partition },

@@ -6,6 +6,7 @@ import { startPartitionConsumer, type PartitionConsumer } from '../../platform/k
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { SinkConfig } from './config.ts';
+import { BREAKER_MEMORY, deadLetterGuard } from './dead-letter-guard.ts';
 import { deadLetters } from './dead-letters.ts';
 import { sinkMetrics } from './sink-metrics.ts';
 import { openPartition } from './task.ts';
@@ -26,6 +27,8 @@ export const NAMES = { topic: 'events.normalised', deadTopic: 'events.dead', gro
 
 export interface Sink {
   consumer: PartitionConsumer;
+  /** What keeps it from storing now, in sentences. */
+  problems(): string[];
   /** Lets running inserts end (bounded), commits and leaves the group. */
   close(): Promise<void>;
 }
@@ -34,11 +37,18 @@ export interface Sink {
 export async function startSink(options: SinkOptions): Promise<Sink> {
   const { config, log, registry, names = NAMES } = options;
   const letters = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
+  const metrics = sinkMetrics(registry);
+  const guard = deadLetterGuard({
+    limits: { least: config.DEAD_LETTER_BREAKER_LEAST, share: config.DEAD_LETTER_BREAKER / 100, memory: BREAKER_MEMORY },
+    retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
+    onHeld: (partitions) => metrics.held(partitions),
+  });
   const parts = {
     database: options.database,
     warehouse: clickhouseWarehouse({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER }),
     deadLetters: letters,
-    metrics: sinkMetrics(registry),
+    guard,
+    metrics,
     log,
     limits: { rows: config.SINK_BATCH_ROWS, bytes: config.SINK_BATCH_BYTES },
     sink: names.group,
@@ -60,6 +70,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
   });
   return {
     consumer,
+    problems: () => guard.problems(),
     async close() {
       await consumer.close();
       await letters.close();

@@ -95,6 +95,8 @@ async function simulate(world: World) {
       database: owner.guard(database),
       warehouse: owner.guard(clickhouse),
       deadLetters: owner.guard({ bury: (letter) => Promise.resolve(void letters.push(letter)), close: () => Promise.resolve() }),
+      // Now and then letters are held back: the batch is stored once more and asked for again.
+      guard: { admits: () => Promise.resolve(!choices.chance(4)), refuses: () => choices.chance(4), problems: () => [] },
       metrics: sinkMetrics(new Registry()),
       log,
       limits: { rows: 8, bytes: 100_000 },

@@ -21,7 +21,7 @@ lifecycle.onShutdown('sink', () => sink.close());
 const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
   registry,
-  notReady: () => (sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+  notReady: () => [...sink.problems(), ...(sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'])],
 });
 lifecycle.onShutdown('admin server', () => admin.close());
 log.info({ admin: admin.address }, 'the events sink runs');

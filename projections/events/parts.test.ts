@@ -144,15 +144,15 @@ describe('lookups', () => {
   });
 
   it('asks by account, event and day, and escapes what clients named', () => {
-    const [sql] = lookups(2, [row({ event: "it's \\ 'x" })]);
+    const [sql] = lookups({ table: 'events', partition: 2 }, [row({ event: "it's \\ 'x" })]);
     expect(sql).toContain("IN ((1, 'it\\'s \\\\ \\'x', '2026-11-21'))");
     expect(sql).toContain('_partition = 2 AND _offset BETWEEN 1 AND 1');
   });
 
   it('asks in several queries when there are many keys, and without the day for times that a day cannot hold', () => {
     const many = Array.from({ length: 1200 }, (_, n) => row({ event: `e${n}` }));
-    expect(lookups(2, many)).toHaveLength(3);
-    expect(lookups(2, [row({ timestamp: -1 })])[0]).toContain("(account_id, event) IN ((1, 'x'))");
+    expect(lookups({ table: 'events', partition: 2 }, many)).toHaveLength(3);
+    expect(lookups({ table: 'events', partition: 2 }, [row({ timestamp: -1 })])[0]).toContain("(account_id, event) IN ((1, 'x'))");
   });
 });
 

@@ -11,7 +11,7 @@ const DAYS_UNTIL = Date.UTC(2100, 0, 1);
  * Queries that find which of the rows are stored. Their predicates come from the rows themselves (account, event, day), so the primary key leads to them
  * however large the table is.
  */
-export function lookups(partition: number, rows: readonly Row[]): string[] {
+export function lookups(where: { table: string; partition: number }, rows: readonly Row[]): string[] {
   const groups = new Map<string, { key: string; rows: Row[] }>();
   for (const row of rows) {
     const key = `${row.account_id}, ${literal(row.event)}`;
@@ -24,16 +24,16 @@ export function lookups(partition: number, rows: readonly Row[]): string[] {
   const dated = all.filter(({ rows: [row] }) => row && row.timestamp >= DAYS_FROM && row.timestamp < DAYS_UNTIL);
   const others = all.filter((group) => !dated.includes(group));
   return [
-    ...chunks(dated).map((chunk) => lookup(partition, chunk, '(account_id, event, toDate(timestamp))')),
-    ...chunks(others).map((chunk) => lookup(partition, chunk, '(account_id, event)')),
+    ...chunks(dated).map((chunk) => lookup(where, chunk, '(account_id, event, toDate(timestamp))')),
+    ...chunks(others).map((chunk) => lookup(where, chunk, '(account_id, event)')),
   ];
 }
 
-function lookup(partition: number, groups: { key: string; rows: Row[] }[], columns: string): string {
+function lookup({ table, partition }: { table: string; partition: number }, groups: { key: string; rows: Row[] }[], columns: string): string {
   const rows = groups.flatMap((group) => group.rows);
   const [fromTime, toTime] = range(rows.map(({ timestamp }) => timestamp));
   const [fromOffset, toOffset] = range(rows.map(({ mark }) => mark.offset));
-  return `SELECT _epoch, _offset, _index FROM events
+  return `SELECT _epoch, _offset, _index FROM ${table}
 WHERE ${columns} IN (${groups.map(({ key }) => key).join(', ')})
 AND timestamp BETWEEN fromUnixTimestamp64Milli(${fromTime}, 'UTC') AND fromUnixTimestamp64Milli(${toTime}, 'UTC')
 AND _partition = ${partition} AND _offset BETWEEN ${fromOffset} AND ${toOffset}`;

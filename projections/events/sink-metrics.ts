@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface SinkMetrics {
   /** Rows that an insert stored, its bytes, how long it took (ms) and the age of its oldest row (ms since the log took its raw record). */
@@ -6,6 +6,8 @@ export interface SinkMetrics {
   /** Batches whose outcome had to be read back. */
   settled(): void;
   dead(events: number): void;
+  /** Partitions that the breaker holds back. */
+  held(partitions: number): void;
 }
 
 export function sinkMetrics(registry: Registry): SinkMetrics {
@@ -18,6 +20,11 @@ export function sinkMetrics(registry: Registry): SinkMetrics {
     registers,
   });
   const dead = new Counter({ name: 'ravand_sink_dead_total', help: 'Events that went to events.dead.', registers });
+  const breaker = new Gauge({
+    name: 'ravand_sink_breaker_open',
+    help: 'Partitions held back because ClickHouse would refuse most of their rows.',
+    registers,
+  });
   const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300];
   const took = new Histogram({ name: 'ravand_sink_insert_seconds', help: 'Time of storing one batch.', buckets, registers });
   const age = new Histogram({
@@ -42,5 +49,6 @@ export function sinkMetrics(registry: Registry): SinkMetrics {
     },
     settled: () => settled.inc(),
     dead: (events) => dead.inc(events),
+    held: (partitions) => breaker.set(partitions),
   };
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { joinRun } from '../../schemas/run.ts';
 import { assemble, type AssembledBatch } from './batch.ts';
+import type { DeadLetterGuard, DeadShare } from './dead-letter-guard.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { readRecord, type Flaw, type ReadRecord } from './entry.ts';
 import { plan, takeOver, tokenOf, type Action, type Limits, type Standing } from './plan.ts';
@@ -15,6 +16,7 @@ export interface SinkParts {
   database: Database;
   warehouse: Warehouse;
   deadLetters: DeadLetters;
+  guard: DeadLetterGuard;
   metrics: SinkMetrics;
   log: Log;
   limits: Limits;
@@ -90,7 +92,9 @@ class SinkTask implements PartitionTask {
     switch (action.kind) {
       case 'bury': {
         const record = records.find(({ message }) => message.offset === action.offset);
-        if (record?.flaw) await this.#buryRecord(record, record.flaw, 0);
+        if (!record?.flaw) return;
+        while (!(await this.#admits({ taken: 1, dead: 1 })));
+        await this.#buryRecord(record, record.flaw, 0);
         return;
       }
       case 'store': {
@@ -104,20 +108,27 @@ class SinkTask implements PartitionTask {
   }
 
   async #store(batch: AssembledBatch, repeat: boolean): Promise<void> {
-    const { warehouse, log, metrics } = this.#parts;
+    const { warehouse, log, metrics, guard } = this.#parts;
     const { ownership, signal } = this.#owned;
     const began = performance.now();
     const confirm = () => ownership.confirm({ log, signal });
-    const { refused, stored } = await storeOnce(
-      { warehouse, log, signal, ownerEpoch: ownership.epoch, confirm, onSettle: () => metrics.settled() },
-      batch,
-      repeat,
-    );
+    const isHopeless = (share: DeadShare) => guard.refuses(share);
+    const options = { warehouse, log, signal, ownerEpoch: ownership.epoch, confirm, onSettle: () => metrics.settled(), isHopeless };
+    let outcome = await storeOnce(options, batch, repeat);
+    // Held back, and tried again: what was refused may be taken by then, and what was stored is found there. Of a batch that was given up rows are left to look at.
+    while (!(await this.#admits(shareOf(batch, outcome, repeat))) || outcome.hopeless) outcome = await storeOnce(options, batch, true);
+    const { refused, stored } = outcome;
     for (const record of batch.broken()) {
       await this.#buryRecord(record, { reason: 'broken_rows', detail: 'the rows of the run cannot be read' }, record.run.count);
     }
     for (const one of refused) await this.#buryRow(batch, one);
     if (stored > 0) metrics.stored({ rows: stored, bytes: batch.bytes, took: performance.now() - began, age: this.#parts.now() - batch.oldest });
+  }
+
+  async #admits(share: DeadShare): Promise<boolean> {
+    const { guard, log } = this.#parts;
+    const { partition, signal } = this.#owned;
+    return guard.admits(partition, share, { log, signal });
   }
 
   async #buryRecord({ message }: ReadRecord, flaw: Flaw, events: number): Promise<void> {
@@ -142,4 +153,14 @@ class SinkTask implements PartitionTask {
     await deadLetters.bury(letter, { log, signal: this.#owned.signal });
     metrics.dead(letter.events);
   }
+}
+
+function brokenRows(batch: AssembledBatch): number {
+  return batch.broken().reduce((sum, { run }) => sum + run.count, 0);
+}
+
+/** A batch that an owner before may have stored says nothing about the table now, apart from what is refused of it. */
+function shareOf(batch: AssembledBatch, { refused, hopeless }: { refused: readonly Refused[]; hopeless: boolean }, repeat: boolean): DeadShare {
+  const dead = refused.length + brokenRows(batch);
+  return { dead, taken: hopeless || repeat ? dead : batch.count };
 }

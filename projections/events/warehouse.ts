@@ -30,6 +30,8 @@ interface WarehouseOptions {
   client: ClickHouseClient;
   /** Name of the cluster; empty: one server. */
   cluster: string;
+  /** A table like `events`, which is the default. */
+  table?: string;
 }
 
 /**
@@ -62,9 +64,9 @@ const CLUSTER_INSERT: ClickHouseSettings = {
 
 const READ_SETTINGS: ClickHouseSettings = { max_execution_time: 60, max_result_rows: '0', use_query_cache: 0 };
 
-export function clickhouseWarehouse({ client, cluster }: WarehouseOptions): Warehouse {
+export function clickhouseWarehouse({ client, cluster, table = 'events' }: WarehouseOptions): Warehouse {
   const onCluster = cluster !== '';
-  const query = `INSERT INTO events (${COLUMNS.join(', ')}) FORMAT Avro`;
+  const query = `INSERT INTO ${table} (${COLUMNS.join(', ')}) FORMAT Avro`;
   const insertSettings: ClickHouseSettings = onCluster ? { ...INSERT_SETTINGS, ...CLUSTER_INSERT } : INSERT_SETTINGS;
   const readSettings: ClickHouseSettings = onCluster ? { ...READ_SETTINGS, select_sequential_consistency: '1' } : READ_SETTINGS;
   const rowsOf = async <T>(sql: string): Promise<T[]> => {
@@ -100,7 +102,7 @@ export function clickhouseWarehouse({ client, cluster }: WarehouseOptions): Ware
 
     async stored(partition, rows) {
       const keys = new Set<string>();
-      for (const sql of lookups(partition, rows)) {
+      for (const sql of lookups({ table, partition }, rows)) {
         for (const [epoch, offset, index] of await rowsOf<[number, number, number]>(sql)) keys.add(markKey({ epoch, offset, index }));
       }
       const [clock] = await rowsOf<[number]>('SELECT toUnixTimestamp(now())');

@@ -32,6 +32,8 @@ export interface WriteOptions {
   /** Rejects when the partition has another owner now. Asked again before everything that comes late. */
   confirm(): Promise<void>;
   onSettle(): void;
+  /** Whether so many rows are refused that the rest of the batch need not be tried row by row: the table is broken, not the rows. Absent: never. */
+  isHopeless?(decided: { taken: number; dead: number }): boolean;
 }
 
 /** Rows live this long after their own timestamp, s (DDL 0001: TTL of `events`); older ones may be gone already and count as stored. */
@@ -42,16 +44,21 @@ const MOST_ROUNDS = 6;
 
 /**
  * Stores a batch once, however often it is repeated and whatever was under way before (EXACTLY-ONCE.md). Resolves with the number of rows that are stored and those
- * that ClickHouse refuses for good. Waits as long as ClickHouse is away; rejects when the partition is fenced or has another owner.
+ * that ClickHouse refuses for good. `hopeless`: it stopped looking, and rows that are neither may be left: do the whole once more.
+ * Waits as long as ClickHouse is away; rejects when the partition is fenced or has another owner.
  */
-export async function storeOnce(options: WriteOptions, batch: Batch, repeat: boolean): Promise<{ stored: number; refused: Refused[] }> {
-  if (batch.count === 0) return { stored: 0, refused: [] };
+export async function storeOnce(
+  options: WriteOptions,
+  batch: Batch,
+  repeat: boolean,
+): Promise<{ stored: number; refused: Refused[]; hopeless: boolean }> {
+  if (batch.count === 0) return { stored: 0, refused: [], hopeless: false };
   const writer = new Writer(options, batch);
-  if (!repeat && (await writer.insertFresh())) return { stored: batch.count, refused: [] };
+  if (!repeat && (await writer.insertFresh())) return { stored: batch.count, refused: [], hopeless: false };
   options.onSettle();
   options.log.info({ token: batch.token, repeat }, 'looking at ClickHouse for what is stored of a batch before it is repeated');
-  const refused = await writer.settle();
-  return { stored: batch.rows().length - refused.length, refused };
+  const { refused, hopeless } = await writer.settle();
+  return { stored: hopeless ? 0 : batch.rows().length - refused.length, refused, hopeless };
 }
 
 /** The rows `from..to` of the batch, under a token that says so. */
@@ -84,18 +91,27 @@ class Writer {
     }
   }
 
-  async settle(): Promise<Refused[]> {
+  async settle(): Promise<{ refused: Refused[]; hopeless: boolean }> {
     const refused: Refused[] = [];
+    let taken = 0;
     const rows = this.#batch.rows();
     const waiting: Node[] = rows.length === 0 ? [] : [{ token: this.#batch.token, from: 0, to: rows.length }];
     for (let node = waiting.pop(); node; node = waiting.pop()) {
       const verdict = await this.#settleNode(node, rows.slice(node.from, node.to));
-      if (!verdict) continue;
+      if (!verdict) {
+        taken += node.to - node.from;
+        continue;
+      }
       const [only] = node.to - node.from === 1 ? rows.slice(node.from, node.to) : [];
-      if (only) refused.push({ row: only, ...verdict });
-      else waiting.push(...this.#halves(node));
+      if (!only) {
+        waiting.push(...this.#halves(node));
+        continue;
+      }
+      refused.push({ row: only, ...verdict });
+      taken++;
+      if (this.#options.isHopeless?.({ taken, dead: refused.length }) === true) return { refused, hopeless: true };
     }
-    return refused;
+    return { refused, hopeless: false };
   }
 
   /** Answers undefined when every row is stored, or why ClickHouse refuses what is missing. */

@@ -15,9 +15,12 @@ const readRows = rowReader(FIELDS, (rows) => rows.includes(ALIAS));
 
 /** The aliases in a record of events.normalised that may join something. Throws UnreadableRecord. */
 export function readAliases(message: Pick<ConsumedMessage, 'value'>): { accountId: number; fact: AliasFact }[] {
-  return readRows(message)
-    .filter(mayJoin)
-    .map((row) => ({ accountId: row.account_id, fact: factOf(row) }));
+  return readRows(message).flatMap((row) => aliasOf(row) ?? []);
+}
+
+/** The alias in a row, if it may join something. */
+export function aliasOf(row: AliasRow): { accountId: number; fact: AliasFact } | undefined {
+  return mayJoin(row) ? { accountId: row.account_id, fact: factOf(row) } : undefined;
 }
 
 /** reports.md, "People": an alias without user_id, onto itself, or with a longer previous_id is stored and joins nothing. */

@@ -1,10 +1,14 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Registry } from 'prom-client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import { ProfileCache } from './cache.ts';
 import type { ProfilesConfig } from './config.ts';
 import { profileMetrics } from './metrics.ts';
+import { refolder } from './refold.ts';
+import { postgresRefolds } from './refold-requests.ts';
 import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
 
@@ -13,6 +17,8 @@ interface ProfilesOptions {
   log: Log;
   registry: Registry;
   clickhouse: ClickHouseClient;
+  /** Where replays ask for names to be folded anew. */
+  database: Database;
   /** Names of the topic, the consumer group and the table. */
   names?: { topic: string; group: string; table: string };
   crash(error: unknown): void;
@@ -26,6 +32,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
   const caches = new Set<ProfileCache>();
   const sum = (of: (cache: ProfileCache) => number) => [...caches].reduce((total, cache) => total + of(cache), 0);
   const metrics = profileMetrics(registry, () => ({ people: sum(({ size }) => size), bytes: sum(({ bytes }) => bytes) }));
+  const requests = postgresRefolds(options.database);
   const store = clickhouseProfiles({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER, table: names.table });
   return startPartitionConsumer({
     settings: config,
@@ -44,7 +51,24 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
         cache.clear();
         caches.delete(cache);
       };
-      return Promise.resolve(foldTask({ store, cache, metrics, log, foldEvents: config.PROFILES_FOLD_EVENTS, signal, onRelease }));
+      const task = foldTask({ store, cache, metrics, log, foldEvents: config.PROFILES_FOLD_EVENTS, signal, onRelease });
+      const tail = (from: number, to: number) =>
+        readRange({ settings: config, clientId: 'ravand-profiles-refold', range: { topic: names.topic, partition, from, to }, signal });
+      return Promise.resolve(
+        refolder({
+          task,
+          partition,
+          committed,
+          requests,
+          tail,
+          store,
+          cache,
+          log,
+          signal,
+          every: REFOLD_EVERY,
+          refolded: (n) => metrics.refolded(n),
+        }),
+      );
     },
     crash: (error) => options.crash(error),
   });
@@ -52,3 +76,6 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
 
 /** What comes within a few milliseconds of a first event goes with it, ms. */
 const LINGER = 20;
+
+/** How often an owner looks for names that must be folded anew, ms. */
+const REFOLD_EVERY = 2000;

@@ -1,6 +1,6 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, kafkaSettings, processSettings } from '../../platform/settings-common.ts';
+import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
@@ -8,6 +8,7 @@ export const settings = defineSettings({
   ...kafkaSettings,
   ...consumerSettings,
   ...clickhouseSettings,
+  ...postgresSettings,
   PROFILES_CACHE_BYTES: setting.bytes({
     default: 256 * 1024 * 1024,
     min: 1024 * 1024,

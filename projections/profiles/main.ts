@@ -3,6 +3,7 @@ import { startAdminServer } from '../../platform/admin-server.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { startLifecycle } from '../../platform/lifecycle.ts';
 import { createLog } from '../../platform/log.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { startProfiles } from './app.ts';
 import { loadConfig } from './config.ts';
 
@@ -13,7 +14,9 @@ const registry = new Registry();
 
 const clickhouse = connectClickhouse({ settings: config, name: 'ravand-profiles-sink', requestTimeout: 60_000, connections: 16 });
 lifecycle.onShutdown('clickhouse', () => clickhouse.close());
-const consumer = await startProfiles({ config, log, registry, clickhouse, crash: (error) => lifecycle.crash(error) });
+const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-profiles-sink' });
+lifecycle.onShutdown('postgres', () => database.end());
+const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash: (error) => lifecycle.crash(error) });
 lifecycle.onShutdown('consumer', () => consumer.close());
 const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },

@@ -6,6 +6,8 @@ export interface ProfileMetrics {
   unreadable(): void;
   /** Events that came through another partition than their name's earlier ones. */
   misplaced(count: number): void;
+  /** Profiles that took the place of another one because a replay added events below it. */
+  refolded(count: number): void;
 }
 
 export function profileMetrics(registry: Registry, cache: () => { people: number; bytes: number }): ProfileMetrics {
@@ -23,6 +25,7 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
     'ravand_profiles_misplaced_total',
     'Events that came through another partition than the earlier ones of their name: in no profile. Must be 0.',
   );
+  const refolded = counter('ravand_profiles_refolded_total', 'Profiles that were folded anew from the log, because a replay added events of theirs.');
   const seconds = new Histogram({
     name: 'ravand_profiles_step_seconds',
     help: 'Time of the steps of one fold.',
@@ -53,5 +56,6 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
     },
     unreadable: () => unreadable.inc(),
     misplaced: (count) => misplaced.inc(count),
+    refolded: (count) => refolded.inc(count),
   };
 }

@@ -59,7 +59,8 @@ function readable({ log, metrics }: FoldParts, message: ConsumedMessage): Profil
   }
 }
 
-async function foldIn(parts: FoldParts, events: readonly ProfileEvent[]): Promise<void> {
+/** Folds events in the order of their places into what is stored: resolves when every changed state is durable. */
+export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>, events: readonly ProfileEvent[]): Promise<void> {
   if (events.length === 0) return;
   const { store, cache, log, signal } = parts;
   const began = performance.now();

@@ -14,7 +14,7 @@ import { foldTask } from './task.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 const log = pino({ level: 'silent' });
-const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined };
+const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined, refolded: () => undefined };
 
 /** What becomes of a save: it is stored; or the worker dies, and what it sent is stored later, in part, or never. */
 type Fate = 'stored' | 'late' | 'part' | 'lost';

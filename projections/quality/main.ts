@@ -25,7 +25,11 @@ const consumer = await startPartitionConsumer({
   crash: lifecycle.crash,
   registry,
 });
-const server = await startAdminServer({ address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 }, registry, notReady: () => [] });
+const server = await startAdminServer({
+  address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
+  registry,
+  notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+});
 log.info({ admin: server.address }, 'counting ingest quality');
 lifecycle.onShutdown('ClickHouse', () => warehouse.close());
 lifecycle.onShutdown('admin port', () => server.close());

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Refusal, type Command } from '../command.ts';
 import type { Ready } from '../ready.ts';
+import { sealingEnv } from '../sealing-key.ts';
 
 /** What a module that serves a command exports. */
 export interface CommandModule {
@@ -27,7 +28,11 @@ export function delegate({ name, summary, usage, module }: { name: string; summa
       const path = join(context.checkout, module);
       if (!existsSync(path)) throw new Refusal(`./ravand ${name} needs ${module}, which this checkout does not have: get the whole checkout`);
       const loaded = (await import(pathToFileURL(path).href)) as CommandModule;
-      return await loaded.run(args, { home: context.home.dir, ready: context.ready(), env: context.env });
+      return await loaded.run(args, {
+        home: context.home.dir,
+        ready: context.ready(),
+        env: { ...context.env, ...sealingEnv(context.home, context.env) },
+      });
     },
   };
 }

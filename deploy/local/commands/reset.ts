@@ -13,7 +13,7 @@ export const reset: Command = {
   usage,
   run: async (args, { home }) => {
     const { values } = parseLine({ args, options: { yes: { type: 'boolean', short: 'y' } }, usage });
-    const doomed = [home.data, home.spool, home.logs, home.run, home.demoFile].filter((path) => existsSync(path));
+    const doomed = [home.data, home.spool, home.logs, home.run, home.demoFile, home.sealingKeyFile].filter((path) => existsSync(path));
     if (doomed.length === 0) {
       print(`nothing to delete under ${home.dir}`);
       return 0;

@@ -57,18 +57,19 @@ async function runTests({ context, kinds, full }: { context: CommandContext; kin
 /** Brings up a stack under a home of its own, and takes it down whatever happens. Its files stay when something failed. */
 async function withStack(context: CommandContext, base: NodeJS.ProcessEnv, work: (env: NodeJS.ProcessEnv) => Promise<Counts>): Promise<Counts> {
   const dir = mkdtempSync(join(tmpdir(), 'ravand-test-'));
-  // Port 0: any free one, so that a stack that runs beside it keeps 8080 and 8081.
+  // Port 0: any free one, so that a stack that runs beside it keeps 8080 to 8082.
   const env: NodeJS.ProcessEnv = {
     ...base,
     RAVAND_HOME: dir,
     HTTP_ADDR: base['HTTP_ADDR'] ?? 'localhost:0',
     PUBLIC_API_ADDR: base['PUBLIC_API_ADDR'] ?? 'localhost:0',
+    PANEL_ADDR: base['PANEL_ADDR'] ?? 'localhost:0',
   };
   const home = homeOf({ checkout: context.checkout, env });
   let counts: Counts = { passed: 0, failed: 1 };
   try {
     const started = await bringUp({ ...context, home, env, detach: true, quiet: true });
-    if (started === 0) counts = await work({ ...env, HTTP_ADDR: undefined, PUBLIC_API_ADDR: undefined });
+    if (started === 0) counts = await work({ ...env, HTTP_ADDR: undefined, PUBLIC_API_ADDR: undefined, PANEL_ADDR: undefined });
     else complain('the tests on the stack were not run: it did not start');
   } finally {
     print(await bringDown(home));

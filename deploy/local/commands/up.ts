@@ -95,6 +95,7 @@ function announce(ready: Ready | undefined, stay: boolean): void {
   print(`${paint('green', 'ready')}: events go to ${paint('bold', ready.ingest_url)}, reports come from ${paint('bold', ready.base_url)}`);
   print(`  demo account ${demo.account_id}, write key ${demo.write_key}`);
   for (const [role, key] of Object.entries(demo.management_keys)) print(`  management key (${role}) ${key}`);
+  print(`  panel ${ready.panel_url}, sign in as ${demo.member.email} with ${demo.member.password}`);
   print(`  ClickHouse ${ready.clickhouse_url}/?database=${ready.clickhouse_database}   all addresses: ./ravand status`);
   print(`try:`);
   print(`  curl -s ${ready.ingest_url}/v1/track -H 'Authorization: Bearer ${demo.write_key}' -d '{"event":"Hello","user_id":"you"}'`);

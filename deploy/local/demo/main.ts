@@ -8,6 +8,7 @@ import { batchesOf, runLanes, type LaneItem } from '../traffic/lanes.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
+import { retentionPicture, triangleOf, type Cohort } from './triangle.ts';
 import { visitorEvents } from './shop.ts';
 
 export const DEMO_USAGE = 'demo [--people N] [--days N] [--seed N]';
@@ -21,12 +22,12 @@ const LANES = 32;
 const STEPS = ['product_viewed', 'product_added_to_cart', 'checkout_started', 'order_completed'];
 const DAY = 86_400_000;
 
-interface FunnelAnswer {
-  steps: FunnelStep[];
+/** A report's answer, as far as it is waited for. */
+interface Fresh {
   meta: { fresh_until: string };
 }
 
-/** `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel of what is stored. */
+/** `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel and the retention of what is stored. */
 export async function run(args: string[], context: DelegateContext): Promise<number> {
   const { values } = parseLine({
     args,
@@ -63,35 +64,54 @@ export async function run(args: string[], context: DelegateContext): Promise<num
     `${totals.accepted.toLocaleString('en')} events accepted (${totals.duplicates.toLocaleString('en')} of them were there already), ${totals.rejected} rejected`,
   );
 
-  const answer = await freshFunnel(ready, { days, sentBy: Date.now() });
+  const sentBy = Date.now();
+  const range = { from: new Date(sentBy - (days + 1) * DAY).toISOString(), to: new Date(sentBy + DAY).toISOString() };
+  const funnel = await freshReport<{ steps: FunnelStep[] }>(ready, {
+    sentBy,
+    report: 'funnel',
+    body: { ...range, steps: STEPS.map((event) => ({ event })) },
+  });
   print();
   print(`the funnel of the last ${days} days, from ${ready.base_url}/v1/reports/funnel`);
-  for (const line of funnelPicture(answer.steps)) print(line);
+  for (const line of funnelPicture(funnel.steps)) print(line);
+
+  const { period, periods } = triangleOf(days);
+  const visit = { event: 'page_viewed' };
+  const body = { ...range, start: visit, return: visit, mode: 'first_time', period, periods, calendar: 'jalali' };
+  const retention = await freshReport<{ cohorts: Cohort[] }>(ready, { sentBy, report: 'retention', body });
+  print();
+  print(`who came back: first visits by ${period} (Jalali, Tehran), from ${ready.base_url}/v1/reports/retention`);
+  for (const line of retentionPicture(retention.cohorts, period)) print(line);
   return totals.rejected === 0 ? 0 : 1;
 }
 
-/** Asks for the funnel until it covers all that was sent, at most a minute. */
-async function freshFunnel(ready: Ready, options: { days: number; sentBy: number }): Promise<FunnelAnswer> {
-  const body = JSON.stringify({
-    steps: STEPS.map((event) => ({ event })),
-    from: new Date(options.sentBy - (options.days + 1) * DAY).toISOString(),
-    to: new Date(options.sentBy + DAY).toISOString(),
-    window_seconds: 7 * 86_400,
-  });
-  const deadline = options.sentBy + 60_000;
+/** Asks for a report until it covers all that was sent, at most a minute. */
+async function freshReport<Answer>(ready: Ready, options: { report: 'funnel' | 'retention'; body: object; sentBy: number }): Promise<Answer & Fresh> {
+  const body = JSON.stringify(options.body);
+  const deadline = Date.now() + 60_000;
   for (;;) {
-    const response = await fetch(`${ready.base_url}/v1/reports/funnel`, {
+    const answer = await askReport<Answer>(ready, options.report, body);
+    const isLate = Date.now() > deadline;
+    if ('meta' in answer && (Date.parse(answer.meta.fresh_until) >= options.sentBy || isLate)) return answer;
+    if (!('meta' in answer) && isLate) throw new Refusal(`the report cannot be had: ${answer.problem}`);
+    // A report costs 25 of the 600 units a minute: asking every three seconds stays within the budget.
+    await delay(3000);
+  }
+}
+
+/** A busy machine may break a connection or answer 503: that is asked again. */
+async function askReport<Answer>(ready: Ready, report: string, body: string): Promise<(Answer & Fresh) | { problem: string }> {
+  try {
+    const response = await fetch(`${ready.base_url}/v1/reports/${report}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ready.demo.management_keys.analyst}` },
       body,
       signal: AbortSignal.timeout(35_000),
     });
-    const answer = (await response.json()) as FunnelAnswer & { error?: unknown };
-    if (response.status === 200 && (Date.parse(answer.meta.fresh_until) >= options.sentBy || Date.now() > deadline)) return answer;
-    if (response.status !== 200 && Date.now() > deadline)
-      throw new Refusal(`the management host answered ${response.status}: ${JSON.stringify(answer.error)}`);
-    // A report costs 25 of the 600 units a minute: asking every three seconds stays within the budget.
-    await delay(3000);
+    const answer = (await response.json()) as Answer & Fresh & { error?: unknown };
+    return response.status === 200 ? answer : { problem: `the management host answered ${response.status}: ${JSON.stringify(answer.error)}` };
+  } catch (error) {
+    return { problem: `the management host does not answer: ${(error as Error).message}` };
   }
 }
 

@@ -35,7 +35,7 @@ const rows: readonly ServiceRow[] = [
   {
     name: 'profiles-sink',
     folder: 'projections/profiles',
-    needs: ['topics', 'migrate-clickhouse'],
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
     lag: { group: 'profiles-sink', topic: 'events.normalised' },
   },
   {
@@ -57,16 +57,33 @@ const rows: readonly ServiceRow[] = [
     lag: { group: 'quality-sink', topic: 'ingest.outcomes' },
   },
   {
+    name: 'retention',
+    folder: 'projections/retention',
+    needs: ['migrate-clickhouse', 'migrate-postgres'],
+  },
+  {
     name: 'metering',
     folder: 'pipeline/metering',
     needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
     lag: { group: 'metering.events.raw', topic: 'events.raw' },
   },
   {
+    name: 'relays',
+    folder: 'pipeline/relays',
+    needs: ['topics', 'migrate-postgres'],
+    lag: { group: 'relays', topic: 'events.normalised' },
+  },
+  {
     name: 'management-api',
     folder: 'management-api',
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
     address: (plan) => plan.public_api_addr,
+  },
+  {
+    name: 'control-plane',
+    folder: 'control-plane',
+    needs: ['redis', 'migrate-postgres'],
+    address: (plan) => plan.panel_addr,
   },
 ];
 

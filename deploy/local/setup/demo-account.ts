@@ -1,14 +1,16 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { seedDemo, type DemoKeys } from '../../../control-plane/admin/seed-demo.ts';
 import { createLog } from '../../../platform/log.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import { sealingSettings } from '../../../platform/sealing-settings.ts';
 import { postgresSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { homeOf } from '../home.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 
 const home = homeOf({ checkout: join(import.meta.dirname, '../../..'), env: process.env });
-const settings = parseSettings(postgresSettings, process.env);
+const settings = parseSettings({ ...postgresSettings, ...sealingSettings }, process.env);
 const database = connectPostgres({
   url: settings.DATABASE_URL,
   log: createLog({ part: 'demo-account', level: 'info' }),
@@ -17,9 +19,9 @@ const database = connectPostgres({
 });
 try {
   const kept = readJsonFile<DemoKeys>(home.demoFile);
-  const demo = await seedDemo({ database, kept, now: Date.now() });
-  // The database holds hashes only: what is not written down here is lost.
-  if (demo !== kept) writeJsonFile(home.demoFile, demo);
+  const demo = await seedDemo({ database, sealer: settings.SEALING_KEY, kept, now: Date.now() });
+  // The database holds hashes and sealed secrets only: what is not written down here is lost.
+  if (!isDeepStrictEqual(demo, kept)) writeJsonFile(home.demoFile, demo);
   console.log(`the demo account is ${demo.account_id}`);
 } finally {
   await database.end();

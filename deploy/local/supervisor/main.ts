@@ -26,6 +26,7 @@ if (plan === undefined || self === undefined) throw new Error(`${home.planFile} 
 const readyOf = (demo: DemoKeys): Ready => ({
   ingest_url: urlOfListener(plan.http_addr),
   base_url: urlOfListener(plan.public_api_addr),
+  panel_url: urlOfListener(plan.panel_addr),
   clickhouse_url: plan.clickhouse_url,
   clickhouse_database: plan.clickhouse_database,
   kafka_brokers: plan.kafka_brokers,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readyStack } from '../../support/stack.ts';
 import { call, coded, makeAccount, makeKey } from './host.ts';
-import { misfits, unnamed } from './schema-check.ts';
+import { misfits, unnamed } from '../schema-check.ts';
 
 type Schema = Record<string, unknown>;
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/openapi/management.json'), 'utf8')) as Schema;

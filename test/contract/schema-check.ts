@@ -1,6 +1,6 @@
 type Schema = Record<string, unknown>;
 
-/** Where a value does not fit a schema of docs/openapi/management.json, as paths with what was expected; empty when it fits. The keywords that the document uses, and no others. */
+/** Where a value does not fit a schema of a document in docs/openapi, as paths with what was expected; empty when it fits. The keywords that the document uses, and no others. */
 export function misfits(document: Schema, schema: Schema, value: unknown, path = '$'): string[] {
   const inside = (one: unknown, at: unknown, where: string) => misfits(document, one as Schema, at, where);
   const { $ref, type, enum: choices, const: only, oneOf, anyOf, items, properties, required } = schema;

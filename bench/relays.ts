@@ -1,0 +1,219 @@
+/**
+ * node bench/relays.ts [--deliveries 20000] [--relays 4]
+ * Deliveries a second of the relays' own code on one core: reading runs of rows, matching, payload, signature, the guarded client, the log and the position in PostgreSQL;
+ * beside a loop of node:http that posts the same bytes to the same endpoint with as many requests at once. Reading from Kafka is not part of it.
+ * Finds PostgreSQL through RAVAND_HOME; works for an account of its own, and deletes its relays.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { relayPayload } from '../events/relays/payload.ts';
+import { attemptWith } from '../pipeline/relays/attempt.ts';
+import { Bell } from '../pipeline/relays/bell.ts';
+import { FirstAttempts } from '../pipeline/relays/first-attempts.ts';
+import { Lanes } from '../pipeline/relays/lanes.ts';
+import { RELAY_LIMITS } from '../pipeline/relays/limits.ts';
+import { relayMetrics } from '../pipeline/relays/metrics.ts';
+import { OutcomeWriter } from '../pipeline/relays/outcome-writer.ts';
+import type { Relay } from '../pipeline/relays/relay.ts';
+import { Slots } from '../pipeline/relays/slots.ts';
+import { RelayStore } from '../pipeline/relays/store.ts';
+import { relayTask } from '../pipeline/relays/task.ts';
+import { AllowedHosts } from '../platform/outbound/allowed-hosts.ts';
+import { OutboundClient } from '../platform/outbound/client.ts';
+import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
+import { eventRowCodec, normalisedRunCodec } from '../schemas/codec.ts';
+import type { EventRow } from '../schemas/records.ts';
+import { readyStack } from '../test/support/stack.ts';
+import { seedAccount } from './account.ts';
+
+const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '20000' }, relays: { type: 'string', default: '4' } } });
+const [deliveries, relayCount] = [Number(values.deliveries), Number(values.relays)];
+const events = Math.ceil(deliveries / relayCount);
+const RUN_ROWS = 100;
+const partition = 1_000_000 + (randomBytes(4).readUInt32LE() >> 2);
+
+const { database_url } = readyStack();
+const log = pino({ level: 'warn' });
+const database = connectPostgres({ url: database_url, log, name: 'ravand-bench-relays', max: 4 });
+const { accountId } = await seedAccount(database_url, `bench relays ${randomUUID()}`);
+const receiver = fork(join(import.meta.dirname, 'relays/receiver-process.ts'));
+const { port } = await told<{ port: number }>(receiver);
+const url = `http://127.0.0.1:${port}/hook`;
+
+/** Every field of a row without a value. */
+const EMPTY = emptyRow();
+
+interface Measured {
+  what: string;
+  count: number;
+  took: number;
+  cpu: number;
+}
+
+try {
+  const [relays, messages] = [await saveRelays(), runs()];
+  const relayPart = () => deliverAll(relays, messages);
+  const measured = [
+    await measure('bare node:http loop', bareLoop),
+    await measure('relays', relayPart),
+    await measure('bare node:http loop, again', bareLoop),
+  ];
+  console.table(
+    measured.map(({ what, count, took, cpu }) => ({
+      what,
+      deliveries: count,
+      'deliveries/s': Math.round((count / took) * 1000),
+      'CPU µs a delivery': Math.round((cpu / count) * 1000),
+      'deliveries/s a core of the process': Math.round((count / cpu) * 1000),
+    })),
+  );
+  const received = told<{ requests: number }>(receiver);
+  receiver.send('report');
+  console.log(JSON.stringify({ sent: measured.reduce((sum, { count }) => sum + count, 0), received: (await received).requests }));
+} finally {
+  await database.query('DELETE FROM relays WHERE account_id = $1', [accountId]);
+  await database.query('DELETE FROM relay_positions WHERE partition = $1', [partition]);
+  await database.end();
+  receiver.disconnect();
+}
+process.exit(0);
+
+async function measure(what: string, work: () => Promise<number>): Promise<Measured> {
+  const [began, before] = [performance.now(), process.cpuUsage()];
+  const count = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { what, count, took: performance.now() - began, cpu: (user + system) / 1000 };
+}
+
+function emptyRow(): EventRow {
+  const { fields } = eventRowCodec.type.schema() as unknown as { fields: { name: string; type: unknown }[] };
+  const empty: Record<string, unknown> = { string: '', boolean: false };
+  return Object.fromEntries(fields.map(({ name, type }) => [name, typeof type === 'string' ? (empty[type] ?? 0) : {}])) as unknown as EventRow;
+}
+
+function row(offset: number): EventRow {
+  return {
+    ...EMPTY,
+    ...{
+      _epoch: 0,
+      _partition: partition,
+      _offset: offset,
+      _index: 0,
+      account_id: accountId,
+      event: 'order_completed',
+      user_id: `user-${offset % 500}`,
+      anonymous_id: '',
+    },
+    ...{
+      message_id: `0192f3c1-77aa-7c3e-9d52-${String(offset).padStart(12, '0')}`,
+      timestamp: 1_795_255_200_000 + offset,
+      received_at: 1_795_255_200_000,
+    },
+    properties: {
+      order_id: `A-${offset}`,
+      title: 'کفش ورزشی مردانه',
+      category: 'Sport and outdoor',
+      total: String(1_250_000 + offset),
+      in_stock: 'true',
+    },
+    property_numbers: { total: 1_250_000 + offset, in_stock: 1 },
+  };
+}
+
+function runs(): ConsumedMessage[] {
+  return Array.from({ length: Math.ceil(events / RUN_ROWS) }, (_, n) => {
+    const rows = Array.from({ length: Math.min(RUN_ROWS, events - n * RUN_ROWS) }, (__, at) => row(n * RUN_ROWS + at));
+    const head = {
+      epoch: 0,
+      partition,
+      first_offset: n * RUN_ROWS,
+      first_index: 0,
+      last_offset: n * RUN_ROWS + rows.length - 1,
+      last_index: 0,
+      appended_at: 0,
+    };
+    const value = normalisedRunCodec.encode({ ...head, rows });
+    return { topic: 'bench', partition, offset: n, timestamp: 0, key: null, value, size: value.length };
+  });
+}
+
+/** Relays that the part of the stack does not know: disabled in the table, enabled here. */
+async function saveRelays(): Promise<Relay[]> {
+  return Promise.all(
+    Array.from({ length: relayCount }, async (): Promise<Relay> => {
+      const { rows } = await database.query<{ id: string }>(
+        'INSERT INTO relays (account_id, name, url, enabled) VALUES ($1, $2, $3, false) RETURNING id',
+        [...[accountId, randomUUID(), url]],
+      );
+      return {
+        id: Number(rows[0]?.id),
+        accountId,
+        url,
+        secret: { kind: 'opened', secret: 'bench' },
+        wants: ({ event }) => event === 'order_completed',
+      };
+    }),
+  );
+}
+
+async function deliverAll(relays: readonly Relay[], messages: readonly ConsumedMessage[]): Promise<number> {
+  const limits = { ...RELAY_LIMITS, patience: 10_000 };
+  const client = new OutboundClient({ allowed: new AllowedHosts([`127.0.0.1:${port}`]), timeout: 15_000, excerptBytes: 500 });
+  const [now, random] = [() => Date.now(), () => Math.random()];
+  const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
+  const lanes = new Lanes({
+    limits,
+    slots: new Slots(limits.slots),
+    attempt: attemptWith({ client, metrics, now, random }),
+    now,
+    random,
+    onPhase: () => undefined,
+  });
+  lanes.update(relays);
+  const store = new RelayStore(database, `bench/${randomUUID()}`);
+  const { signal } = new AbortController();
+  const outcomes = new OutcomeWriter({ store, log, signal });
+  const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new Bell() });
+  const byAccount = new Map([[accountId, relays]]);
+  const task = await relayTask({ store, definitions: { asOf: () => Promise.resolve(byAccount) }, first, metrics, limits, log, partition, signal });
+  // As the consumer hands them over: many runs a take.
+  for (let from = 0; from < messages.length; from += 20) await task.take(messages.slice(from, from + 20));
+  client.close();
+  return events * relayCount;
+}
+
+async function bareLoop(): Promise<number> {
+  const wanted = events * relayCount;
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const body = relayPayload(row(1));
+  let sent = 0;
+  const post = () =>
+    new Promise<void>((resolve, reject) => {
+      const one = request(
+        url,
+        { method: 'POST', agent, headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } },
+        (response) => {
+          response.resume();
+          response.once('end', resolve);
+        },
+      );
+      one.once('error', reject);
+      one.end(body);
+    });
+  const lane = async () => {
+    while (sent++ < wanted) await post();
+  };
+  await Promise.all(Array.from({ length: Math.min(64, RELAY_LIMITS.perEndpoint * relayCount) }, lane));
+  agent.destroy();
+  return wanted;
+}
+
+function told<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
+}

@@ -1,0 +1,52 @@
+import { trustedProxySettings } from '../platform/network/client-address.ts';
+import { sealingSettings } from '../platform/sealing-settings.ts';
+import { postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
+import * as setting from '../platform/setting-kinds.ts';
+import { defineSettings, parseSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
+import { isPrivateHost } from './http/private-host.ts';
+
+const controlAddress = setting.address({
+  default: { host: '127.0.0.1', port: 0 },
+  doc: 'Listener of the control plane, which only the panel in the same process talks to; never public: loopback and private addresses only. Port 0 takes a free one.',
+});
+
+/** Settings of the control plane and the panel. */
+export const settings = defineSettings({
+  ...processSettings,
+  ...postgresSettings,
+  ...redisSettings,
+  ...sealingSettings,
+  ...trustedProxySettings,
+  CONTROL_ADDR: {
+    ...controlAddress,
+    parse: (text: string) => {
+      const address = controlAddress.parse(text);
+      if (address && !isPrivateHost(address.host))
+        throw new Error('localhost:port, or a loopback or private address with its port: this listener is never public');
+      return address;
+    },
+  } satisfies Setting<setting.Address | undefined>,
+  PANEL_ADDR: setting.address({
+    default: undefined,
+    doc: 'Listener of the panel, host:port: sign-in, and the only way in to the control plane. Empty: it is not served at all.',
+  }),
+  PANEL_URL: setting.url({
+    default: '',
+    protocols: ['http:', 'https:'],
+    doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and called __Host-service_session. Empty: plain http, as on one machine.',
+  }),
+  PANEL_SESSION_LIFETIME: setting.duration({ default: 12 * 3_600_000, min: 60_000, doc: 'After this long a session ends, used or not.' }),
+  PANEL_SESSION_IDLE: setting.duration({ default: 3_600_000, min: 60_000, doc: 'A session that is not used for this long ends.' }),
+  EMAIL_TRACK_BASE: setting.url({
+    default: '',
+    protocols: ['http:', 'https:'],
+    doc: 'Public address of the ingest host; webhook_url of connections begins with it. Empty: webhook_url is empty.',
+  }),
+});
+
+export type Config = SettingsOf<typeof settings>;
+
+/** Reads the environment; throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  return parseSettings(settings, env);
+}

@@ -1,0 +1,40 @@
+import { isSessionToken, SESSION_COOKIES } from '../../platform/sessions.ts';
+
+const [SECURE_NAME, PLAIN_NAME] = SESSION_COOKIES;
+
+/** How the session travels: behind https under the name that browsers guard (Secure, no Domain, Path=/), otherwise under the plain one. */
+export interface CookieRules {
+  secure: boolean;
+}
+
+/** The name under which a session is set. */
+export function cookieName({ secure }: CookieRules): string {
+  return secure ? SECURE_NAME : PLAIN_NAME;
+}
+
+/**
+ * The session's token in a Cookie header; undefined when there is none of its form. Both names in their order (management 5.2), but behind https only the guarded
+ * one: any neighbour under the same domain could set the other.
+ */
+export function readSessionCookie(header: string | undefined, rules: CookieRules): string | undefined {
+  const cookies = (header ?? '').split(';').map((pair) => {
+    const at = pair.indexOf('=');
+    return at < 0 ? ['', ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+  for (const name of rules.secure ? [SECURE_NAME] : SESSION_COOKIES) {
+    const value = cookies.find(([found]) => found === name)?.[1]?.replace(/^"(.*)"$/, '$1');
+    if (value !== undefined && isSessionToken(value)) return value;
+  }
+  return undefined;
+}
+
+/** Set-Cookie of a new session; `seconds` is the longest time that it can last. */
+export function setSessionCookie(token: string, { secure, seconds }: CookieRules & { seconds: number }): string {
+  return `${cookieName({ secure })}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
+}
+
+/** Set-Cookie lines that make a browser forget every session cookie. */
+export function clearSessionCookies({ secure }: CookieRules): string[] {
+  const clear = (name: string) => `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0${secure ? '; Secure' : ''}`;
+  return (secure ? SESSION_COOKIES : [PLAIN_NAME]).map(clear);
+}

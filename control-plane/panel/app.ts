@@ -1,0 +1,100 @@
+import type { FastifyInstance } from 'fastify';
+import type { Histogram } from 'prom-client';
+import { clientAddress, parseTrustedProxies } from '../../platform/network/client-address.ts';
+import { answer, refuse, type Answer } from '../errors.ts';
+import { clearSessionCookies, readSessionCookie } from '../http/cookies.ts';
+import { refuseForeign } from '../http/cross-site.ts';
+import { buildHost, type HostRequest, type HostRow } from '../http/host.ts';
+import { readBytes, readJson } from '../http/read-json.ts';
+import { sourceOf } from '../http/source.ts';
+import { authenticate, wordsOf, type SessionPorts } from '../sessions/authenticate.ts';
+import type { ControlProxy } from './proxy.ts';
+import { describeSession, signIn, type SignInPorts } from './sign-in.ts';
+
+export interface PanelOptions {
+  ports: SignInPorts & SessionPorts;
+  proxy: ControlProxy;
+  /** Of PANEL_URL; undefined: whatever host the browser was told. */
+  origin: string | undefined;
+  /** TRUSTED_PROXIES */
+  trustedProxies: readonly string[];
+  seconds?: Histogram<'listener' | 'route' | 'method' | 'status'>;
+}
+
+const PREFIX = '/api/proxy';
+const BODY_BYTES = { session: 8 * 1024, proxy: 2 ** 20 };
+const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The panel's listener: sign-in, who is signed in, sign-out, and the proxy to the control plane. Nothing else. */
+export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: PanelOptions): FastifyInstance {
+  const proxies = parseTrustedProxies(trustedProxies);
+  const addressOf = ({ message }: HostRequest) =>
+    clientAddress({ remote: message.socket.remoteAddress, forwardedFor: message.headers['x-forwarded-for']?.toString() }, proxies);
+  const enter = (request: HostRequest) => authenticate({ cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now }, ports);
+  /** Nothing is looked up for a request of another site. */
+  const own = (serve: HostRow['serve']): HostRow['serve'] => {
+    return (request) => {
+      const foreign = refuseForeign(sourceOf(request), origin);
+      return foreign ? Promise.resolve(refuse(foreign)) : serve(request);
+    };
+  };
+
+  const rows: HostRow[] = [
+    {
+      methods: ['POST'],
+      path: '/api/session',
+      serve: own(async (request) => {
+        const read = await readJson(request.message, BODY_BYTES.session);
+        if (!read.ok) return refuseBody(read.reason);
+        const { now, trace } = request;
+        return await signIn({ body: read.value, cookie: request.message.headers.cookie, ip: addressOf(request), now, trace }, ports);
+      }),
+    },
+    {
+      methods: ['GET'],
+      path: '/api/session',
+      serve: async (request) => {
+        const entry = await enter(request);
+        if (!entry.ok) return entry;
+        return answer(describeSession(entry.caller, await ports.members.accountsOf(entry.caller.memberId)));
+      },
+    },
+    { methods: ['DELETE'], path: '/api/session', serve: own((request) => signOut(request, ports)) },
+    {
+      methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+      path: `${PREFIX}/v1/*`,
+      serve: own(async (request) => {
+        const entry = await enter(request);
+        if (!entry.ok) return entry;
+        const read = METHODS_WITH_BODY.includes(request.method) ? await readBytes(request.message, BODY_BYTES.proxy) : undefined;
+        if (read?.ok === false) return refuseBody(read.reason);
+        return await proxy.forward({
+          method: request.method,
+          path: request.url.slice(PREFIX.length),
+          token: entry.token,
+          ip: addressOf(request),
+          trace: request.trace,
+          body: read?.bytes,
+        });
+      }),
+    },
+  ];
+  return buildHost({ name: 'panel', rows, log: ports.log, seconds });
+}
+
+/** DELETE /api/session: 204 also when there is no session left, so that a browser ends signed out whatever it held. */
+async function signOut(request: HostRequest, { sessions, cookies, log }: SignInPorts & SessionPorts): Promise<Answer> {
+  const token = readSessionCookie(request.message.headers.cookie, cookies);
+  try {
+    if (token !== undefined) await sessions.end(token);
+  } catch (error) {
+    log.warn({ code: 'sessions_unwritable', trace: request.trace }, `a session could not be ended: Redis cannot be asked (${wordsOf(error)})`);
+    return refuse('sessions_unavailable');
+  }
+  return answer(undefined, { status: 204, headers: { 'set-cookie': clearSessionCookies(cookies) } });
+}
+
+function refuseBody(reason: 'too_long' | 'not_json' | 'cut'): Answer | undefined {
+  if (reason === 'cut') return undefined;
+  return refuse(reason === 'too_long' ? 'body_too_large' : 'malformed_json');
+}

@@ -1,0 +1,75 @@
+import { Agent, request as send, type IncomingMessage } from 'node:http';
+import type { Address } from '../../platform/setting-kinds.ts';
+import { answer, refuse, type Answer } from '../errors.ts';
+import { FORWARDED_FOR_HEADER, PANEL_HEADER } from '../http/behind-panel.ts';
+import { cookieName, type CookieRules } from '../http/cookies.ts';
+import { readBytes } from '../http/read-json.ts';
+import { TRACE_HEADER } from '../http/trace.ts';
+
+export interface ProxyOptions {
+  control: Address;
+  cookies: CookieRules;
+  /** Shows the control plane that the panel of its own process asks. */
+  pass: string;
+}
+
+export interface Forwarded {
+  method: string;
+  /** From /v1/ on, with the query. */
+  path: string;
+  /** Of the session. */
+  token: string;
+  ip: string;
+  trace: string;
+  /** Undefined: the body is not read. */
+  body: Buffer | undefined;
+}
+
+/** Answers longer than this are cut off by a 503: no route of the control plane comes near. */
+const MAX_ANSWER_BYTES = 16 * 2 ** 20;
+const TIMEOUT_MS = 20_000;
+const PASSED_BACK = ['content-type', 'retry-after'] as const;
+
+/** Asks the control plane in the name of a session. Answers 503 when it cannot be asked. */
+export class ControlProxy {
+  readonly #options: ProxyOptions;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: TIMEOUT_MS });
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+  }
+
+  async forward(forwarded: Forwarded): Promise<Answer> {
+    try {
+      const reply = await this.#ask(forwarded);
+      const read = await readBytes(reply, MAX_ANSWER_BYTES);
+      if (!read.ok) return refuse('unavailable');
+      const headers = PASSED_BACK.flatMap((name) => (reply.headers[name] === undefined ? [] : [[name, reply.headers[name]] as const]));
+      return answer(read.bytes.length === 0 ? undefined : read.bytes, { status: reply.statusCode ?? 503, headers: Object.fromEntries(headers) });
+    } catch {
+      return refuse('unavailable');
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #ask({ method, path, token, ip, trace, body }: Forwarded): Promise<IncomingMessage> {
+    const { control, cookies, pass } = this.#options;
+    // Nothing else of the client's headers gets through: no key, no address that it made up.
+    const headers = {
+      cookie: `${cookieName(cookies)}=${token}`,
+      [PANEL_HEADER]: pass,
+      [FORWARDED_FOR_HEADER]: ip,
+      [TRACE_HEADER]: trace,
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
+    };
+    return await new Promise((resolve, reject) => {
+      const options = { host: control.host, port: control.port, method, path, headers, agent: this.#agent, signal: AbortSignal.timeout(TIMEOUT_MS) };
+      const outgoing = send(options, resolve);
+      outgoing.on('error', reject);
+      outgoing.end(body);
+    });
+  }
+}

@@ -1,0 +1,98 @@
+import { Counter, Registry } from 'prom-client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../platform/log.ts';
+import { HashQueue } from '../members/hash-queue.ts';
+import type { Membership } from '../members/member-store.ts';
+import { hashPassword } from '../members/password.ts';
+import type { Session } from '../sessions/decide.ts';
+import { StoreUnavailable } from '../store.ts';
+import { signIn, type SignInPorts } from './sign-in.ts';
+
+const OLD = 'A'.repeat(43);
+const NEW = 'B'.repeat(43);
+const accounts: Membership[] = [
+  { id: 3, name: 'shop', role: 'owner', ipAllow: [] },
+  { id: 5, name: 'other', role: 'viewer', ipAllow: ['192.0.2.0/24'] },
+];
+const found = () => Promise.resolve({ id: 7, passwordHash, generation: 2 });
+const away = () => Promise.reject(new Error('away'));
+
+let passwordHash: string;
+let decoy: string;
+beforeAll(async () => {
+  [passwordHash, decoy] = await Promise.all([hashPassword('right'), hashPassword('nobody knows')]);
+});
+
+function build(change: Partial<SignInPorts> = {}) {
+  const done: string[] = [];
+  const begun: Session[] = [];
+  const note = (what: string) => () => (done.push(what), Promise.resolve());
+  const ports: SignInPorts = {
+    members: {
+      byEmail: (email) => (email === 'a@b.example' ? found() : Promise.resolve(undefined)),
+      accountsOf: () => Promise.resolve(accounts),
+    },
+    sessions: { begin: (session) => (begun.push(session), Promise.resolve(NEW)), end: (token) => note(`ended ${token}`)() },
+    throttle: { take: () => (done.push('counted'), Promise.resolve(0)), succeeded: note('forgotten'), giveBack: note('given back') },
+    hashes: new HashQueue({ atOnce: 1, waiting: 1 }),
+    decoy,
+    cookies: { secure: false },
+    lifetime: 60_000,
+    log: createLog({ part: 'test', level: 'silent' }),
+    outcomes: new Counter({ name: 'sign_ins', help: 'sign-ins', labelNames: ['outcome'], registers: [new Registry()] }),
+    ...change,
+  };
+  const attempt = async (body: object, cookie?: string) => {
+    const outcome = await signIn({ body, cookie, ip: '203.0.113.9', now: 1000, trace: 't' }, ports);
+    return outcome.ok ? { status: outcome.status, body: outcome.body, headers: outcome.headers } : outcome.error;
+  };
+  return { attempt, done, begun };
+}
+const right = { email: 'A@b.example', password: 'right' };
+
+describe('signing in', () => {
+  it('counts the guess, checks it, forgets it, ends the session that was shown, and begins another', async () => {
+    const { attempt, done, begun } = build();
+    const answer = await attempt(right, `service_session=${OLD}`);
+    expect(answer).toMatchObject({ status: 200, headers: { 'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60` } });
+    expect(done).toEqual(['counted', 'forgotten', `ended ${OLD}`]);
+    expect(begun).toEqual([{ memberId: 7, accountId: 3, generation: 2, beganAt: 1000 }]);
+  });
+
+  it('a wrong password stays counted; nobody is answered alike, also with the password of the decoy', async () => {
+    const { attempt, done, begun } = build();
+    expect(await attempt({ ...right, password: 'wrong' })).toEqual({ code: 'wrong_credentials' });
+    expect(await attempt({ email: 'x@y.example', password: 'nobody knows' })).toEqual({ code: 'wrong_credentials' });
+    expect([done, begun]).toEqual([['counted', 'counted'], []]);
+  });
+
+  it('while it pauses nothing is looked up', async () => {
+    const members = { byEmail: away, accountsOf: away };
+    const throttle = { take: () => Promise.resolve(1500), succeeded: away, giveBack: away };
+    expect(await build({ throttle, members }).attempt(right)).toEqual({ code: 'too_many_guesses', retryAfter: 2 });
+  });
+
+  it('fails closed without Redis: before the password is looked at, and when the session cannot be kept', async () => {
+    const throttle = { take: away, succeeded: away, giveBack: away };
+    expect(await build({ throttle, members: { byEmail: away, accountsOf: away } }).attempt(right)).toEqual({ code: 'sessions_unavailable' });
+    expect(await build({ sessions: { begin: away, end: away } }).attempt(right)).toEqual({ code: 'sessions_unavailable' });
+  });
+
+  it('what could not be checked was no guess', async () => {
+    const full = new HashQueue({ atOnce: 0, waiting: 0 });
+    const busy = build({ hashes: full });
+    expect(await busy.attempt(right)).toEqual({ code: 'busy', retryAfter: 1 });
+    expect(busy.done).toEqual(['counted', 'given back']);
+    const store = build({ members: { byEmail: () => Promise.reject(new StoreUnavailable('away')), accountsOf: away } });
+    await expect(store.attempt(right)).rejects.toThrow(StoreUnavailable);
+    expect(store.done).toEqual(['counted', 'given back']);
+  });
+
+  it('enters the account that is asked for, from where that allows it', async () => {
+    const { attempt, begun } = build();
+    expect(await attempt({ ...right, account_id: 5 })).toEqual({ code: 'ip_not_allowed' });
+    expect(await attempt({ ...right, account_id: 4 })).toMatchObject({ code: 'no_account' });
+    expect(begun).toEqual([]);
+    expect(await build({ members: { byEmail: found, accountsOf: () => Promise.resolve([]) } }).attempt(right)).toEqual({ code: 'no_account' });
+  });
+});

@@ -1,0 +1,73 @@
+import { parseRelay, type RelayDefinition } from '../../events/relays/definition.ts';
+import type { Sealer } from '../../platform/sealing.ts';
+import { answer, refuse, type Answer } from '../errors.ts';
+import { pathId } from '../routes/path-id.ts';
+import type { MemberRequest, Services } from '../routes/route.ts';
+import type { Caller } from '../sessions/authenticate.ts';
+import type { RelayStore } from './store.ts';
+
+/** GET /v1/relays: all relays of the account, oldest first. */
+export async function listRelays({ caller }: MemberRequest, { relays }: Services): Promise<Answer> {
+  return answer({ relays: await relays.list(caller.account.id) });
+}
+
+/** PUT /v1/relays: changes the relay of the given id, or of this name, or makes one; 200 with its id. */
+export async function saveRelay({ caller, body }: MemberRequest, { relays, sealer }: Services): Promise<Answer> {
+  const parsed = parseRelay(body);
+  if (!parsed.ok) return refuse('invalid_request', { message: parsed.message });
+  if (!sealer) return refuse('sealing_unavailable');
+  const saving = { caller, relay: parsed.relay, relays, sealer };
+  const first = await saveOnce(saving);
+  // Somebody else made, renamed or deleted a relay of this name in between: what stands there now decides.
+  const outcome = first === 'raced' ? await saveOnce(saving) : first;
+  switch (outcome) {
+    case 'unknown':
+      return refuse('not_found', { message: 'there is no relay with this id' });
+    case 'taken':
+      return refuse('invalid_request', { message: 'another relay has this name' });
+    case 'raced':
+      return refuse('unavailable');
+    default:
+      return answer({ id: outcome });
+  }
+}
+
+/** DELETE /v1/relays/{id}: 204; its deliveries go with it. */
+export async function removeRelay({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+  const id = pathId(params['id']);
+  if (id === undefined) return refuse('bad_id');
+  const isGone = await relays.remove({ accountId: caller.account.id, memberId: caller.memberId, id });
+  return isGone ? answer(undefined, { status: 204 }) : refuse('not_found');
+}
+
+/** GET /v1/relays/{id}/deliveries: the newest hundred. */
+export async function listDeliveries({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+  const id = pathId(params['id']);
+  if (id === undefined) return refuse('bad_id');
+  const deliveries = await relays.deliveries({ accountId: caller.account.id, id });
+  return deliveries ? answer({ deliveries }) : refuse('not_found');
+}
+
+/** POST /v1/relays/{id}/retry: dead deliveries are pending again, with ten attempts. */
+export async function retryDeliveries({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+  const id = pathId(params['id']);
+  if (id === undefined) return refuse('bad_id');
+  const requeued = await relays.retry({ accountId: caller.account.id, memberId: caller.memberId, id });
+  return requeued === undefined ? refuse('not_found') : answer({ requeued });
+}
+
+async function saveOnce({ caller, relay, relays, sealer }: { caller: Caller; relay: RelayDefinition; relays: RelayStore; sealer: Sealer }) {
+  const accountId = caller.account.id;
+  const place = await relays.place({ accountId, id: relay.id, name: relay.name });
+  if (!place) return 'unknown';
+  const { name, url, events, filters, enabled, secret } = relay;
+  // Sealed for the id, so the id is taken before the row is there: nothing is ever delivered unsigned in between.
+  const sealed = secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${place.id}`);
+  const saved = await relays.save({
+    ...{ accountId, memberId: caller.memberId, sealed, isKnown: place.isKnown },
+    relay: { id: place.id, name, url, events, filters, enabled },
+  });
+  if (saved === 'saved') return place.id;
+  if (relay.id === undefined) return 'raced';
+  return saved === 'taken' ? 'taken' : 'unknown';
+}

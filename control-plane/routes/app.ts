@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify';
+import type { Histogram } from 'prom-client';
+import { refuse } from '../errors.ts';
+import { clientBehindPanel } from '../http/behind-panel.ts';
+import { refuseForeign } from '../http/cross-site.ts';
+import { buildHost, type HostRow } from '../http/host.ts';
+import { readJson } from '../http/read-json.ts';
+import { sourceOf } from '../http/source.ts';
+import { authenticate, refuseLacking, type SessionPorts } from '../sessions/authenticate.ts';
+import type { ControlRoute, Services } from './route.ts';
+import { routes } from './table.ts';
+
+export interface ControlOptions {
+  ports: SessionPorts;
+  services: Services;
+  /** Of the panel in this process. */
+  pass: string;
+  seconds?: Histogram<'listener' | 'route' | 'method' | 'status'>;
+}
+
+/** Largest body: a relay with a thousand names of events and eight filters fits several times. */
+const BODY_BYTES = 2 ** 20;
+
+/** The control plane: every request is authenticated by its session here too, whoever sends it and from wherever. */
+export function buildControl(options: ControlOptions): FastifyInstance {
+  const { ports, seconds } = options;
+  return buildHost({ name: 'control', rows: routes.map((route) => rowOf(route, options)), log: ports.log, seconds });
+}
+
+function rowOf(route: ControlRoute, { ports, services, pass }: ControlOptions): HostRow {
+  return {
+    methods: [route.method],
+    path: route.path,
+    async serve(request) {
+      const { message, params } = request;
+      // The panel forwards no Origin; a browser on the operator's own machine would send one.
+      const foreign = refuseForeign(sourceOf(request), undefined);
+      if (foreign) return refuse(foreign);
+      const entry = await authenticate({ cookie: message.headers.cookie, ip: clientBehindPanel(message, pass), now: request.now }, ports);
+      if (!entry.ok) return entry;
+      const { caller } = entry;
+      const lacking = refuseLacking(caller.account.role, route.permission);
+      if (lacking) return { ok: false, error: lacking };
+      if (!route.readsBody) return await route.handler({ caller, params, body: undefined }, services);
+      const read = await readJson(message, BODY_BYTES);
+      if (read.ok) return await route.handler({ caller, params, body: read.value }, services);
+      if (read.reason === 'cut') return undefined;
+      return refuse(read.reason === 'too_long' ? 'body_too_large' : 'malformed_json');
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** A signed-in person, as Redis keeps it under the hash of the token. */
+export interface Session {
+  memberId: number;
+  accountId: number;
+  /** Of the member when the session began. */
+  generation: number;
+  /** ms since the epoch */
+  beganAt: number;
+}
+
+/** How long sessions last, ms: in all, and without use. */
+export interface SessionTimes {
+  lifetime: number;
+  idle: number;
+}
+
+/** ms for which a session that is used now may stay unused; 0: it is over. */
+export function timeLeft(session: Session, { lifetime, idle, now }: SessionTimes & { now: number }): number {
+  return Math.max(0, Math.min(idle, session.beganAt + lifetime - now));
+}
+
+/** Reads what Redis keeps; undefined for anything that this version did not write. */
+export function readSession(text: string): Session | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { memberId, accountId, generation, beganAt } = value as Partial<Record<keyof Session, unknown>>;
+  if (!isId(memberId) || !isId(accountId) || !isId(generation) || !isId(beganAt)) return undefined;
+  return { memberId, accountId, generation, beganAt };
+}
+
+function isId(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}

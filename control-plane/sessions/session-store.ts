@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { sessionKey } from '../../platform/sessions.ts';
+import { readSession, timeLeft, type Session, type SessionTimes } from './decide.ts';
+
+/** Sessions in Redis; everything rejects when it cannot be reached. */
+export interface SessionStore {
+  /** Begins a session and answers its token, which is kept nowhere. */
+  begin(session: Session): Promise<string>;
+  /** The session of a token, which is used by this and so lasts on; undefined when it is over. */
+  use(token: string, now: number): Promise<Session | undefined>;
+  end(token: string): Promise<void>;
+}
+
+const TOKEN_BYTES = 32;
+
+export function sessionStore(redis: Pick<Redis, 'set' | 'get' | 'pexpire' | 'del'>, times: SessionTimes): SessionStore {
+  return {
+    async begin(session) {
+      const token = randomBytes(TOKEN_BYTES).toString('base64url');
+      const left = timeLeft(session, { ...times, now: session.beganAt });
+      await redis.set(sessionKey(token), JSON.stringify(session), 'PX', left);
+      return token;
+    },
+    async use(token, now) {
+      const key = sessionKey(token);
+      const text = await redis.get(key);
+      const session = text === null ? undefined : readSession(text);
+      const left = session ? timeLeft(session, { ...times, now }) : 0;
+      if (session && left > 0) {
+        // Unless it was ended in between: PEXPIRE brings nothing back.
+        return (await redis.pexpire(key, left)) === 1 ? session : undefined;
+      }
+      if (text !== null) await redis.del(key);
+      return undefined;
+    },
+    async end(token) {
+      await redis.del(sessionKey(token));
+    },
+  };
+}

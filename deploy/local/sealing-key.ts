@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { makeSealingKey } from '../../platform/sealing.ts';
+import type { Home } from './home.ts';
+import { writePrivateFile } from './json-file.ts';
+
+type KeyFile = Pick<Home, 'sealingKeyFile'>;
+
+/** Makes the SEALING_KEY of a home once, readable by its owner only. A key that is lost takes every sealed secret with it, so an existing file is never replaced. */
+export function keepSealingKey(home: KeyFile): void {
+  if (readSealingKey(home) === undefined) writePrivateFile(home.sealingKeyFile, `${makeSealingKey('local')}\n`);
+}
+
+function readSealingKey({ sealingKeyFile }: KeyFile): string | undefined {
+  try {
+    const text = readFileSync(sealingKeyFile, 'utf8').trim();
+    return text === '' ? undefined : text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The home's SEALING_KEY as an environment, empty when the environment has one of its own. */
+export function sealingEnv(home: KeyFile, env: NodeJS.ProcessEnv): { SEALING_KEY?: string } {
+  const key = (env['SEALING_KEY'] ?? '').trim() === '' ? readSealingKey(home) : undefined;
+  return key === undefined ? {} : { SEALING_KEY: key };
+}

@@ -1,0 +1,61 @@
+import type { ClaimId } from '../../events/claims/claim-id.ts';
+import type { ContextReader } from '../../events/normalise.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import type { FailedRecord } from '../dead-letters/letter.ts';
+import { settleEntries } from '../normalise/claims.ts';
+import { EPOCH } from '../normalise/config.ts';
+import { decide } from '../normalise/decide.ts';
+import { readRecord } from '../normalise/read-record.ts';
+import type { Position } from './place.ts';
+
+/** One accepted event of the raw log as today's normalisation sees it: a row, or the reason why there is none. */
+export interface RawEvent {
+  at: Position;
+  partition: number;
+  accountId: number;
+  messageId: string;
+  /** ms since the epoch */
+  receivedAt: number;
+  /** Of the dedupe key: the claim that the pipeline settles. */
+  claim: ClaimId;
+  /** The old place that a redriven dead letter names. */
+  redrivenFrom: (Position & { partition: number }) | undefined;
+  row: EventRow | undefined;
+  /** Stable code; empty where there is a row. */
+  reason: string;
+}
+
+/** What a raw record holds. `unreadable`: no event of it can be named, for this reason. */
+export interface RawReading {
+  offset: number;
+  /** When the log took it, ms since the epoch. */
+  appendedAt: number;
+  events: RawEvent[];
+  unreadable: string | undefined;
+}
+
+const FIRST = { verdict: 'first' } as const;
+
+/** The events of a record of events.raw, by the normaliser's own pure steps and without any claim: the same record gives the same rows at any time. */
+export function readRaw(source: FailedRecord, contexts: ContextReader): RawReading {
+  const reading = readRecord(source);
+  const { offset, partition, timestamp: appendedAt } = source;
+  if (reading.state === 'dead') return { offset, appendedAt, events: [], unreadable: reading.failure.reason };
+  const { record } = reading;
+  const events = settleEntries([reading], EPOCH).map((entry, index): RawEvent => {
+    const step = decide({ reading, index, place: entry.place, acceptance: entry.acceptance, settlement: FIRST }, contexts);
+    const from = entry.from;
+    return {
+      at: { offset, index },
+      partition,
+      accountId: record.account_id,
+      messageId: record.items[index]?.message_id ?? '',
+      receivedAt: record.received_at,
+      claim: entry.id,
+      redrivenFrom: from && { offset: from.offset, index: from.index, partition: from.partition },
+      row: step.step === 'ok' ? step.row : undefined,
+      reason: step.step === 'dead' ? step.reason : '',
+    };
+  });
+  return { offset, appendedAt, events, unreadable: undefined };
+}

@@ -1,0 +1,26 @@
+import * as setting from '../../platform/setting-kinds.ts';
+import { clickhouseSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+
+export const settings = defineSettings({
+  ...processSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  RETENTION_HOUR: setting.integer({
+    default: 3,
+    max: 23,
+    doc: 'Hour in Tehran from which on the retention of accounts is enforced each day; at once when a day was missed.',
+    unit: 'hour',
+  }),
+  RETENTION_MARGIN: setting.duration({
+    default: 24 * 3_600_000,
+    doc: 'Events that were received within this time are left for the next day, so that what is still on its way into ClickHouse is counted before it is deleted.',
+  }),
+});
+
+export type RetentionConfig = SettingsOf<typeof settings>;
+
+/** Throws SettingsError with all problems together. */
+export function loadConfig(env: NodeJS.ProcessEnv): RetentionConfig {
+  return parseSettings(settings, env);
+}

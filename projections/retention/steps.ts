@@ -1,0 +1,86 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+
+/** Rows of one account and one day (UTC) that leave. Times in ms since the epoch. */
+export interface Step {
+  accountId: number;
+  /** As YYYY-MM-DD. */
+  day: string;
+  /** Rows with a timestamp below this leave. */
+  below: number;
+  /** Only rows that were received before this: what is under way now is counted and deleted by the next run. */
+  receivedBefore: number;
+  /** How many of them were received in each minute (Unix s). */
+  counts: [minute: number, rows: number][];
+}
+
+export function rowsOf({ counts }: Pick<Step, 'counts'>): number {
+  return counts.reduce((sum, [, rows]) => sum + rows, 0);
+}
+
+interface Stored {
+  account_id: string;
+  day: string;
+  below: number;
+  received_before: number;
+  counts: [number, number][];
+}
+
+const STEPS = `SELECT account_id, day::text, extract(epoch FROM below)::float8 * 1000 AS below, extract(epoch FROM received_before)::float8 * 1000 AS received_before, counts FROM retention_steps`;
+
+/** What retention keeps in PostgreSQL. Every statement is complete by itself and harmless twice. */
+export function retentionLedger(database: Pick<Database, 'query'>) {
+  return {
+    /** Day (YYYY-MM-DD in Tehran) of the last run that came to its end. */
+    async lastDay(): Promise<string | undefined> {
+      const { rows } = await database.query<{ day: string }>(
+        'SELECT day::text FROM retention_runs WHERE finished_at IS NOT NULL ORDER BY day DESC LIMIT 1',
+      );
+      return rows[0]?.day;
+    },
+    async begin(day: string): Promise<void> {
+      await database.query('INSERT INTO retention_runs (day) VALUES ($1) ON CONFLICT DO NOTHING', [day]);
+    },
+    async finish(day: string): Promise<void> {
+      await database.query('UPDATE retention_runs SET finished_at = clock_timestamp() WHERE day = $1', [day]);
+    },
+    /** Accounts that keep their events for less than the tables do, with their days. */
+    async accounts(): Promise<{ id: number; days: number }[]> {
+      const { rows } = await database.query<{ id: string; retention_days: number }>(
+        'SELECT id, retention_days FROM accounts WHERE retention_days BETWEEN 1 AND 399 ORDER BY id',
+      );
+      return rows.map(({ id, retention_days }) => ({ id: Number(id), days: retention_days }));
+    },
+    /** Steps that a killed process may or may not have carried out. */
+    async open(): Promise<Step[]> {
+      const { rows } = await database.query<Stored>(STEPS);
+      return rows.map(({ account_id, day, below, received_before, counts }) => ({
+        accountId: Number(account_id),
+        day,
+        below,
+        receivedBefore: received_before,
+        counts,
+      }));
+    },
+    async record({ accountId, day, below, receivedBefore, counts }: Step): Promise<void> {
+      await database.query(
+        'INSERT INTO retention_steps (account_id, day, below, received_before, counts) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING',
+        [accountId, day, new Date(below), new Date(receivedBefore), JSON.stringify(counts)],
+      );
+    },
+    /**
+     * The step is done: in one statement it goes, and the books call its rows expired instead of stored. A minute that is compared again finds fewer rows, and expects fewer;
+     * one that is closed stays closed.
+     */
+    async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
+      await database.query(
+        `WITH done AS (DELETE FROM retention_steps WHERE account_id = $1 AND day = $2 RETURNING account_id),
+           run AS (UPDATE retention_runs SET rows_deleted = rows_deleted + $5 WHERE day = $6 AND EXISTS (SELECT 1 FROM done) RETURNING 1)
+         UPDATE books SET expired = expired + gone.n, stored = greatest(0, stored - gone.n), changed_at = clock_timestamp()
+         FROM done, unnest($3::timestamptz[], $4::bigint[]) AS gone (minute, n) WHERE books.account_id = done.account_id AND books.minute = gone.minute`,
+        [accountId, day, counts.map(([minute]) => new Date(minute * 1000)), counts.map(([, rows]) => rows), rowsOf({ counts }), runDay],
+      );
+    },
+  };
+}
+
+export type RetentionLedger = ReturnType<typeof retentionLedger>;

@@ -1,0 +1,59 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createAccount, type TestAccount } from '../../support/stack.ts';
+import { ask } from './host.ts';
+
+let account: TestAccount;
+beforeAll(async () => {
+  account = await createAccount('order');
+});
+
+async function post(path: string, body: unknown): Promise<[number, unknown]> {
+  const { status, text } = await ask({ path, body, headers: { Authorization: `Bearer ${account.writeKey}` } });
+  return [status, JSON.parse(text)];
+}
+
+const LONG = 'x'.repeat(300);
+
+describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
+  it.each<[string, object, string]>([
+    ['unknown_type', { type: 'x', event: LONG, previous_id: '' }, 'unknown_type: "x"'],
+    ['missing_identity', { type: 'track', event: LONG }, 'missing_identity'],
+    ['missing_identity before missing_event_name', { type: 'track' }, 'missing_identity'],
+    ['missing_event_name', { type: 'track', user_id: LONG }, 'missing_event_name'],
+    ['event_name_too_long', { type: 'track', user_id: LONG, event: `${LONG}\u0000` }, 'event_name_too_long'],
+    ['event_name_invalid_chars', { type: 'track', user_id: LONG, event: 'a\u0000b' }, 'event_name_invalid_chars'],
+    ['id_too_long', { type: 'alias', user_id: LONG }, 'id_too_long'],
+    ['missing_previous_id', { type: 'alias', user_id: 'u' }, 'missing_previous_id'],
+  ])('%s', async (_, item, reason) => {
+    expect(await post('/v1/batch', { batch: [item] })).toEqual([200, { status: 'ok', rejected: 1, errors: [{ index: 0, reason }] }]);
+    const { type } = item as { type: string };
+    if (type !== 'x') expect(await post(`/v1/${type}`, item)).toEqual([400, { status: 'error', message: reason }]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['types before rules, in all items', { batch: [{ type: 'x' }, { type: 'track', user_id: 5 }] }, 'malformed JSON'],
+    ['the number of items before their types', { batch: Array.from({ length: 501 }, () => 5) }, 'batch_too_large: 501 items, limit 500'],
+    ['an empty batch before a wrong common time', { batch: [] }, 'batch_empty'],
+  ])('%s', async (_, body, message) => expect(await post('/v1/batch', body)).toEqual([400, { status: 'error', message }]));
+
+  it('the size of a body before what it holds, and the key before its size', async () => {
+    const body = `{${' '.repeat(5_242_881)}`;
+    expect((await post('/v1/track', body))[0]).toBe(413);
+    const { status } = await ask({ path: '/v1/track', body });
+    expect(status).toBe(401);
+  });
+
+  it.each<[string, number, number]>([
+    ['256 bytes are an id', 256, 200],
+    ['257 are none: rejected, not cut', 257, 400],
+  ])('%s', async (_, bytes, status) => {
+    const id = `${'ی'.repeat(Math.floor(bytes / 2))}${'x'.repeat(bytes % 2)}`;
+    for (const name of ['user_id', 'anonymous_id', 'message_id'])
+      expect((await post('/v1/track', { event: 'x', user_id: 'u', [name]: id }))[0]).toBe(status);
+  });
+
+  it('previous_id has no bound of its own, and session_id is cut instead of refused', async () => {
+    expect((await post('/v1/alias', { user_id: 'u', previous_id: 'p'.repeat(100_000) }))[0]).toBe(200);
+    expect((await post('/v1/track', { event: 'x', user_id: 'u', context: { session_id: LONG } }))[0]).toBe(200);
+  });
+});

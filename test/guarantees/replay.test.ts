@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COLUMNS } from '../../projections/events/container.ts';
+import { startCommerceLoad, type Sayings } from '../support/commerce-load.ts';
+import { Ledger, settle } from '../support/ledger.ts';
+import { sleep } from '../support/load.ts';
+import { clickhouse, createAccount, eventually, FULL, ravand, readyStack, rows, type TestAccount } from '../support/stack.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..');
+const WHERE = 'WHERE account_id = {a:UInt64}';
+
+interface ReplayReport {
+  state: string;
+  counts: Record<string, number>;
+  profiles: { asked: number; impossible: number; waiting: number } | null;
+}
+
+describe('promise 7: any range of the log can be replayed, into the live tables or beside them, with the same result', () => {
+  let client: ClickHouseClient;
+  let account: TestAccount;
+  const ledger = new Ledger();
+  const sayings: Sayings = new Map();
+
+  beforeAll(async () => {
+    const ready = readyStack();
+    client = clickhouse(ready);
+    account = await createAccount('replay');
+    // What an interrupted run left behind would be in the way.
+    await ravand('replay', '--cancel').catch(() => undefined);
+    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 4, pause: 60 });
+    await sleep(FULL ? 30_000 : 5000);
+    await load.stop();
+    await settle(client, account.accountId, ledger);
+    await eventually({ ms: 30_000, waitingFor: 'every event to be folded' }, async () => {
+      const [found] = await rows<{ n: number }>(client, `SELECT sum(event_count) AS n FROM profiles FINAL ${WHERE}`, { a: account.accountId });
+      return found?.n === ledger.durable.size ? true : undefined;
+    });
+  });
+  afterAll(async () => {
+    await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
+    await client.close();
+  });
+
+  const picture = async (table: string) =>
+    rows(client, `SELECT ${COLUMNS.join(', ')} FROM ${table} ${WHERE} ORDER BY _partition, _offset, _index`, { a: account.accountId });
+  const profiles = async () => rows(client, `SELECT * FROM profiles FINAL ${WHERE} ORDER BY name`, { a: account.accountId });
+  const replay = async (...args: string[]) =>
+    JSON.parse(await ravand('replay', '--account', String(account.accountId), '--json', ...args)) as ReplayReport;
+  const lose = async (condition: string) => {
+    for (const [table, where] of [
+      ['events', condition],
+      // Profiles of those who lose an event are lost too: they must come back as the fold of all their events.
+      ['profiles', `name IN (SELECT if(user_id = '', anonymous_id, user_id) FROM events ${WHERE} AND ${condition})`],
+    ].reverse())
+      await client.command({
+        query: `DELETE FROM ${table} ${WHERE} AND ${where}`,
+        query_params: { a: account.accountId },
+        clickhouse_settings: { lightweight_deletes_sync: '2' },
+      });
+  };
+
+  it('rows and profiles that were lost come back exactly as they were, and a second replay finds nothing to do', async () => {
+    const [before, folded] = [await picture('events'), await profiles()];
+    expect(before.length).toBe(ledger.durable.size);
+    await lose('_offset % 3 = 1');
+    const lost = before.length - (await picture('events')).length;
+    expect(lost).toBeGreaterThan(0);
+    expect((await profiles()).length).toBeLessThan(folded.length);
+    const dry = await replay('--topic', 'events.raw', '--dry-run');
+    expect(dry.counts).toMatchObject({ new: lost, stored: before.length - lost, would_change: 0, duplicate: 0, expired: 0, dead: 0 });
+    expect(await picture('events')).toHaveLength(before.length - lost);
+    expect((await replay('--topic', 'events.raw')).counts).toMatchObject({ new: lost, refused: 0 });
+    expect(await picture('events')).toEqual(before);
+    await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () => ((await profiles()).length === folded.length ? true : undefined));
+    expect(await profiles()).toEqual(folded);
+    expect((await replay('--topic', 'events.raw')).counts).toMatchObject({ new: 0, stored: before.length });
+  });
+
+  it('killed with -9 at random instants and continued by the same command, beside live traffic: every row once', async () => {
+    const before = await picture('events');
+    await lose('_index % 2 = 0');
+    const other = await createAccount('beside a replay');
+    const [otherLedger, otherSayings] = [new Ledger(), new Map() as Sayings];
+    const load = startCommerceLoad({ ready: readyStack(), account: other, ledger: otherLedger, sayings: otherSayings, people: 4, pause: 50 });
+    const command = ['replay', '--account', String(account.accountId), '--topic', 'events.raw', '--json'];
+    for (let kill = 0; kill < (FULL ? 8 : 2); kill++) {
+      const child = spawn(process.execPath, [join(CHECKOUT, 'deploy/local/cli.ts'), ...command, '--rate', '400'], { stdio: 'ignore' });
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      await sleep(1500 + Math.random() * 2500);
+      child.kill('SIGKILL');
+      await gone;
+    }
+    // It is the same replay when what it was asked for is the same, whatever its rate.
+    const last = JSON.parse(await ravand(...command)) as ReplayReport;
+    expect(last.state).toBe('finished');
+    await load.stop();
+    expect(await picture('events')).toEqual(before);
+    expect(await settle(client, other.accountId, otherLedger)).toEqual({ lost: [], doubled: [], unknown: [] });
+  });
+
+  it('beside the live tables, from either topic: the same rows', async () => {
+    const live = await picture('events');
+    for (const topic of ['events.raw', 'events.normalised']) {
+      await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
+      const report = await replay('--topic', topic, '--into', 'replay_test');
+      expect(report.counts).toMatchObject({ new: live.length, stored: 0 });
+      expect(await picture('events_replay_test')).toEqual(live);
+    }
+  });
+
+  it('a part of the log by offsets and an event name', async () => {
+    const live = await picture('events');
+    await lose("event = 'order_completed'");
+    const left = await picture('events');
+    expect(left.length).toBeLessThan(live.length);
+    await replay('--topic', 'events.raw', '--event', 'order_refunded');
+    expect(await picture('events')).toEqual(left);
+    await replay('--topic', 'events.normalised', '--event', 'order_completed');
+    expect(await picture('events')).toEqual(live);
+  });
+});

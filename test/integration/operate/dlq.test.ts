@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { post } from '../../support/client.ts';
+import { clickhouse, createAccount, eventually, ravand, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import { withFaultyNormaliser, withRefusedEvent } from './faults.ts';
+
+const FAULTY_LIBRARY = 'breaks-the-last-release';
+
+interface Group {
+  group: string;
+  stage: string;
+  reason: string;
+  events: number;
+  states: Record<'dead' | 'redriving' | 'redriven' | 'discarded', number>;
+}
+
+interface Report {
+  letters: number;
+  events: number;
+  recovered: number;
+  replayed: number;
+  unready: number;
+  uncertain: number;
+}
+
+async function groups(): Promise<Group[]> {
+  return (JSON.parse(await ravand('dlq', 'list', '--json')) as { groups: Group[] }).groups;
+}
+
+async function redrive(group: string, ...more: string[]): Promise<Report> {
+  return JSON.parse(await ravand('dlq', 'redrive', group, '--json', ...more)) as Report;
+}
+
+async function booksOf(accountId: number): Promise<Record<string, number>> {
+  return (JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Record<string, number> }).books;
+}
+
+async function balanced(account: TestAccount, stored: number, dead: number): Promise<Record<string, number>> {
+  return eventually({ ms: 60_000, every: 1000, waitingFor: `the books to show ${stored} stored and ${dead} dead` }, async () => {
+    const books = await booksOf(account.accountId);
+    return books['stored'] === stored && books['dead'] === dead && books['in_flight'] === 0 ? books : undefined;
+  });
+}
+
+/** Events that the faulty release buries, three in one batch and one alone, and one beside them that it stores. */
+async function buryEvents(account: TestAccount): Promise<{ bad: string[]; good: string }> {
+  const bad = Array.from({ length: 4 }, () => randomUUID());
+  const good = randomUUID();
+  const context = { library: { name: FAULTY_LIBRARY, version: '1' } };
+  const event = (message_id: string | undefined) => ({
+    type: 'track',
+    event: 'order_completed',
+    user_id: 'u',
+    message_id,
+    properties: { order_id: message_id, revenue: 5 },
+  });
+  await withFaultyNormaliser(async () => {
+    const { ingest_url: url } = readyStack();
+    const answers = [
+      await post(`${url}/v1/batch`, account.writeKey, { context, batch: bad.slice(0, 3).map(event) }),
+      await post(`${url}/v1/track`, account.writeKey, { ...event(bad[3]), context }),
+      await post(`${url}/v1/track`, account.writeKey, event(good)),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await balanced(account, 1, 4);
+  });
+  return { bad, good };
+}
+
+async function storedIds(account: TestAccount): Promise<string[]> {
+  const client = clickhouse(readyStack());
+  try {
+    return (
+      await rows<{ id: string }>(client, 'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} ORDER BY id', { a: account.accountId })
+    ).map(({ id }) => id);
+  } finally {
+    await client.close();
+  }
+}
+
+async function groupOf(account: TestAccount, bad: readonly string[]): Promise<string> {
+  expect(account.accountId).toBeGreaterThan(0);
+  const found = (await groups()).find(({ reason, states }) => reason === 'not_normalisable' && states.dead + states.redriving > 0);
+  expect(found, `a group for ${bad.length} dead events`).toBeDefined();
+  return found?.group ?? '';
+}
+
+describe('dead letters of the normaliser', () => {
+  it('are grouped by cause, redriven after the fix into rows that are stored once, and the books stay balanced', async () => {
+    const account = await createAccount('dlq redrive');
+    const { bad, good } = await buryEvents(account);
+    const group = await groupOf(account, bad);
+    expect(await ravand('dlq', 'show', group)).toContain("reading 'family'");
+    expect(await redrive(group, '--dry-run')).toMatchObject({ letters: 2, events: 4 });
+    expect(await storedIds(account)).toEqual([good]);
+    expect(await redrive(group)).toMatchObject({ letters: 2, events: 4, unready: 0, uncertain: 0 });
+    const books = await balanced(account, 5, 0);
+    expect(books).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await redrive(group)).toMatchObject({ letters: 0, events: 0 });
+    expect(await storedIds(account)).toEqual([good, ...bad].sort());
+    const people = await profileOf(account);
+    expect(people).toEqual({ orders: 5 });
+  });
+
+  it.each(['before', 'after'])('of a redrive that kill -9 ends %s the log has the record go in once, and are counted once', async (moment) => {
+    const account = await createAccount(`dlq killed ${moment}`);
+    const { bad, good } = await buryEvents(account);
+    const group = await groupOf(account, bad);
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-redrive.ts'), group, moment], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    expect(signal).toBe('SIGKILL');
+    expect((await groups()).find((one) => one.group === group)?.states.redriving).toBe(2);
+    expect(await redrive(group)).toMatchObject(moment === 'after' ? { letters: 0, recovered: 2 } : { letters: 2, recovered: 0 });
+    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await storedIds(account)).toEqual([good, ...bad].sort());
+  });
+
+  it('that go into the log twice all the same are a repeat: the claim moved with the first', async () => {
+    const account = await createAccount('dlq twice');
+    const { bad, good } = await buryEvents(account);
+    const group = await groupOf(account, bad);
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-redrive.ts'), group, 'twice'], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await storedIds(account)).toEqual([good, ...bad].sort());
+  });
+
+  it('whose events a replay of events.dead has stored under their old places are not sent again', async () => {
+    const account = await createAccount('dlq replayed');
+    const { bad, good } = await buryEvents(account);
+    const group = await groupOf(account, bad);
+    await ravand('replay', '--topic', 'events.dead', '--account', String(account.accountId));
+    await eventually({ ms: 30_000, waitingFor: 'the replayed rows' }, async () => ((await storedIds(account)).length === 5 ? true : undefined));
+    expect(await redrive(group)).toMatchObject({ letters: 0, replayed: 2 });
+    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await storedIds(account)).toEqual([good, ...bad].sort());
+  });
+
+  it('are discarded with a reason, which stands in an audit line, and stay dead in the books', async () => {
+    const account = await createAccount('dlq discard');
+    const { bad } = await buryEvents(account);
+    const group = await groupOf(account, bad);
+    await expect(ravand('dlq', 'discard', group)).rejects.toThrow('needs --reason');
+    expect(JSON.parse(await ravand('dlq', 'discard', group, '--reason', 'test traffic', '--json'))).toMatchObject({ letters: 2, events: 4 });
+    expect(await auditedDiscard(group)).toMatchObject({ group, note: 'test traffic' });
+    expect(await redrive(group)).toMatchObject({ letters: 0 });
+    expect(await balanced(account, 1, 4)).toMatchObject({ published: 5 });
+  });
+});
+
+describe('dead letters of the sink', () => {
+  it('are stored under their old places once ClickHouse takes them; the profile counts the event once', async () => {
+    const account = await createAccount('dlq of the sink');
+    const event = `refused_${randomUUID().replaceAll('-', '')}`;
+    const id = randomUUID();
+    const { ingest_url: url } = readyStack();
+    await withRefusedEvent(event, async () => {
+      await post(`${url}/v1/track`, account.writeKey, { event, user_id: 'u', message_id: id });
+      await post(`${url}/v1/track`, account.writeKey, { event: 'order_completed', user_id: 'u', properties: { order_id: '1', revenue: 5 } });
+      await balanced(account, 1, 1);
+      const group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0);
+      expect(group).toMatchObject({ reason: 'VIOLATED_CONSTRAINT', states: { dead: 1 } });
+      expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 0, unready: 1 });
+    });
+    const group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0);
+    expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 1, events: 1 });
+    expect(await balanced(account, 2, 0)).toMatchObject({ received: 2, published: 2 });
+    expect(await storedIds(account)).toContain(id);
+    expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 0 });
+    expect(await profileOf(account)).toEqual({ orders: 1 });
+  });
+});
+
+async function profileOf(account: TestAccount): Promise<{ orders: number } | undefined> {
+  const client = clickhouse(readyStack());
+  try {
+    const sql = "SELECT toUInt32(order_count) AS orders FROM profiles FINAL WHERE account_id = {a:UInt64} AND name = 'u'";
+    return await eventually(
+      { ms: 30_000, waitingFor: 'the profile' },
+      async () => (await rows<{ orders: number }>(client, sql, { a: account.accountId }))[0],
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+async function auditedDiscard(group: string): Promise<Record<string, unknown> | undefined> {
+  const pool = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
+  try {
+    const sql = `SELECT details FROM audit_lines WHERE action = 'dead_letters.discarded' AND actor = 'operator' AND details->>'group' = $1 ORDER BY id DESC LIMIT 1`;
+    return (await pool.query<{ details: Record<string, unknown> }>(sql, [group])).rows[0]?.details;
+  } finally {
+    await pool.end();
+  }
+}

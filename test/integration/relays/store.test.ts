@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IN_HAND, type Delivery, type Outcome } from '../../../pipeline/relays/delivery.ts';
+import { NOTHING } from '../../../pipeline/relays/mark.ts';
+import { PositionMoved, RelayStore, type Entry } from '../../../pipeline/relays/store.ts';
+import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
+import { createAccount, readyStack } from '../../support/stack.ts';
+
+/** Of RELAYS.md: what the control plane says for POST /v1/relays/{id}/retry. */
+const RETRY = `UPDATE relay_deliveries
+   SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
+ WHERE relay_id = $1 AND account_id = $2 AND status = 'dead'`;
+
+const LEASE = 60_000;
+const SUCCESS: Outcome = { kind: 'succeeded', status: 204 };
+const LATER: Outcome = { kind: 'retry', status: 503, error: 'down', delay: 0 };
+const DEAD: Outcome = { kind: 'dead', status: 410, error: 'gone', isExhausted: false };
+
+describe('the tables of relays', () => {
+  let database: Database;
+  let accountId: number;
+  let store: RelayStore;
+  let relayId: number;
+  let partition = 0;
+
+  beforeAll(async () => {
+    database = connectPostgres({ url: readyStack().database_url, log: pino({ level: 'silent' }), name: 'relay-store-test', max: 4 });
+    accountId = (await createAccount('relay store')).accountId;
+  });
+  afterAll(async () => {
+    await database.query('DELETE FROM relays WHERE account_id = $1', [accountId]);
+    await database.query('DELETE FROM relay_positions WHERE partition >= 1000000');
+    await database.end();
+  });
+  beforeEach(async () => {
+    store = new RelayStore(database, `test/${randomUUID()}`);
+    // Beyond the partitions of any topic, disabled: the part of the stack leaves it alone.
+    partition = 1_000_000 + Math.floor(Math.random() * 1e9);
+    relayId = await saveRelay();
+  });
+
+  async function saveRelay(): Promise<number> {
+    const { rows } = await database.query<{ id: string }>(
+      'INSERT INTO relays (account_id, name, url, enabled) VALUES ($1, $2, $3, false) RETURNING id',
+      [...[accountId, randomUUID(), 'https://example.com/']],
+    );
+    return Number(rows[0]?.id);
+  }
+
+  function delivery(offset: number, over: Partial<Delivery> = {}): Delivery {
+    const place = { epoch: 0, partition, offset, index: 0 };
+    return { relayId, accountId, place, messageId: `m${offset}`, event: 'e', payload: `{"n":${offset}}`, attempts: 0, ...over };
+  }
+
+  /** Settles one entry an outcome, at the offsets 1, 2, … */
+  async function settle(outcomes: readonly Entry['outcome'][], first = 1): Promise<Map<number, number>> {
+    const entries = outcomes.map((outcome, at): Entry => ({ delivery: delivery(first + at), outcome }));
+    const from = first === 1 ? NOTHING : { epoch: 0, offset: first - 1, index: 0 };
+    return store.settle({ partition, from, to: { epoch: 0, offset: first + outcomes.length - 1, index: 0 }, entries, lease: LEASE });
+  }
+
+  interface Row {
+    message_id: string;
+    status: string;
+    attempts: number;
+    response_status: number | null;
+    error: string | null;
+    payload: string | null;
+    isFinished: boolean;
+    isLeased: boolean;
+  }
+
+  async function log(): Promise<Row[]> {
+    const { rows } = await database.query<Row>(
+      `SELECT message_id, status, attempts, response_status, error, payload, finished_at IS NOT NULL AS "isFinished", leased_until IS NOT NULL AS "isLeased"
+       FROM relay_deliveries WHERE relay_id = $1 ORDER BY id`,
+      [relayId],
+    );
+    return rows;
+  }
+
+  async function counts(): Promise<unknown> {
+    const { rows } = await database.query(
+      'SELECT sum(succeeded)::int AS succeeded, sum(dead)::int AS dead, sum(failed_attempts)::int AS failed FROM relay_hours WHERE relay_id = $1',
+      [relayId],
+    );
+    return rows[0];
+  }
+
+  const claim = (by = store, room = 10) => by.claim({ rooms: [{ relayId, room }], most: 100, lease: LEASE });
+
+  it('hold what became of each delivery, its counts and the position, together', async () => {
+    await settle([SUCCESS, LATER, DEAD, { kind: 'waiting', delay: 5000, error: 'waits: no key' }]);
+    const plain = { isFinished: false, isLeased: false };
+    expect(await log()).toEqual([
+      { message_id: 'm1', status: 'succeeded', attempts: 1, response_status: 204, error: null, payload: null, isFinished: true, isLeased: false },
+      { message_id: 'm2', status: 'pending', attempts: 1, response_status: 503, error: 'down', payload: '{"n":2}', ...plain },
+      { message_id: 'm3', status: 'dead', attempts: 1, response_status: 410, error: 'gone', payload: '{"n":3}', isFinished: true, isLeased: false },
+      { message_id: 'm4', status: 'pending', attempts: 0, response_status: null, error: 'waits: no key', payload: '{"n":4}', ...plain },
+    ]);
+    expect(await counts()).toEqual({ succeeded: 1, dead: 1, failed: 2 });
+    expect(await store.position(partition)).toEqual({ epoch: 0, offset: 4, index: 0 });
+  });
+
+  it('change once when the same settlement comes twice, and it has the same answer', async () => {
+    const first = await settle([SUCCESS, IN_HAND, LATER]);
+    expect([...first.keys()]).toEqual([1]);
+    expect(await settle([SUCCESS, IN_HAND, LATER])).toEqual(first);
+    expect(await log()).toHaveLength(3);
+    expect(await counts()).toEqual({ succeeded: 1, dead: 0, failed: 1 });
+  });
+
+  it('refuse whoever left the position somewhere else', async () => {
+    await settle([SUCCESS, SUCCESS]);
+    const stale = store.settle({
+      partition,
+      from: NOTHING,
+      to: { epoch: 0, offset: 1, index: 0 },
+      entries: [{ delivery: delivery(1), outcome: SUCCESS }],
+      lease: LEASE,
+    });
+    await expect(stale).rejects.toThrow(PositionMoved);
+    expect(await counts()).toEqual({ succeeded: 2, dead: 0, failed: 0 });
+  });
+
+  it('leave out what belongs to a relay that is gone', async () => {
+    const entries = [delivery(1, { relayId: 2_000_000_000 }), delivery(1)].map((one): Entry => ({ delivery: one, outcome: IN_HAND }));
+    const rows = await store.settle({ partition, from: NOTHING, to: { epoch: 0, offset: 1, index: 0 }, entries, lease: LEASE });
+    expect([...rows.keys()]).toEqual([1]);
+  });
+
+  it('take texts that PostgreSQL finds hard', async () => {
+    const entries: Entry[] = [
+      { delivery: delivery(1, { messageId: 'a\u0000{"\\NULL"},', event: 'خرید "x", {y}', payload: '{"a":"\\u0000"}' }), outcome: LATER },
+    ];
+    await store.settle({ partition, from: NOTHING, to: { epoch: 0, offset: 1, index: 0 }, entries, lease: LEASE });
+    const [claimed] = await claim();
+    expect(claimed?.delivery).toEqual({
+      ...delivery(1, { messageId: 'a\ufffd{"\\NULL"},', event: 'خرید "x", {y}', payload: '{"a":"\\u0000"}' }),
+      attempts: 1,
+    });
+  });
+
+  it('give a due row to one process only, until its lease ends', async () => {
+    await settle(Array.from({ length: 20 }, () => LATER));
+    const other = new RelayStore(database, 'test/other');
+    const taken = (await Promise.all([claim(), claim(other), claim(), claim(other)])).flat();
+    expect(taken.map(({ id }) => id).sort()).toEqual([...new Set(taken.map(({ id }) => id))].sort());
+    expect(taken).toHaveLength(20);
+    expect(await claim()).toEqual([]);
+    await database.query(`UPDATE relay_deliveries SET leased_until = now() - interval '1 second' WHERE relay_id = $1`, [relayId]);
+    expect(await claim(other, 100)).toHaveLength(20);
+  });
+
+  it('take the outcome of a row from whoever has it, once', async () => {
+    await settle([LATER, LATER, LATER, LATER]);
+    const [a, b, c, d] = (await claim()).map(({ id }) => id);
+    await new RelayStore(database, 'test/other').finish([{ id: a ?? 0, outcome: DEAD }]);
+    const outcomes: { id: number; outcome: Outcome }[] = [
+      { id: a ?? 0, outcome: SUCCESS },
+      { id: b ?? 0, outcome: LATER },
+      { id: c ?? 0, outcome: DEAD },
+      { id: d ?? 0, outcome: { kind: 'waiting', delay: 60_000, error: null } },
+    ];
+    await store.finish(outcomes);
+    await store.finish(outcomes);
+    expect((await log()).map(({ status, attempts, error, payload }) => ({ status, attempts, error, hasPayload: payload !== null }))).toEqual([
+      { status: 'succeeded', attempts: 2, error: null, hasPayload: false },
+      { status: 'pending', attempts: 2, error: 'down', hasPayload: true },
+      { status: 'dead', attempts: 2, error: 'gone', hasPayload: true },
+      { status: 'pending', attempts: 1, error: 'down', hasPayload: true },
+    ]);
+    expect(await counts()).toEqual({ succeeded: 1, dead: 1, failed: 6 });
+    expect((await claim()).map(({ id }) => id)).toEqual([b]);
+  });
+
+  it('give back what a killed process had in hand', async () => {
+    const instance = `killed-${randomUUID()}/`;
+    const killed = new RelayStore(database, `${instance}1`);
+    await settle([LATER, LATER]);
+    expect(await claim(killed)).toHaveLength(2);
+    expect(await claim()).toEqual([]);
+    expect(await store.release(instance)).toBe(2);
+    expect(await claim()).toHaveLength(2);
+  });
+
+  it('make dead deliveries pending again, with ten attempts to go (POST retry)', async () => {
+    await settle([DEAD, SUCCESS, DEAD, LATER]);
+    expect((await database.query(RETRY, [relayId, accountId + 1])).rowCount).toBe(0);
+    expect((await database.query(RETRY, [relayId, accountId])).rowCount).toBe(2);
+    const again = await claim();
+    expect(again.map(({ delivery: one }) => [one.messageId, one.attempts]).sort()).toEqual([
+      ['m1', 0],
+      ['m3', 0],
+      ['m4', 1],
+    ]);
+  });
+
+  it('keep the newest successes of each relay and dead deliveries for their time', async () => {
+    await settle([SUCCESS, SUCCESS, SUCCESS, DEAD, DEAD, LATER]);
+    await database.query(`UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`, [relayId]);
+    // Other tests' relays are pruned by the same statement; what a million days and a million successes keep is everything.
+    await database.query(`DELETE FROM relay_deliveries WHERE relay_id <> $1 AND account_id = $2`, [relayId, accountId]);
+    await store.prune({ keep: 1_000_000, retention: 40 * 86_400_000 });
+    expect((await log()).map(({ message_id }) => message_id)).toEqual(['m1', 'm2', 'm3', 'm5', 'm6']);
+    await store.prune({ keep: 2, retention: 40 * 86_400_000 });
+    expect((await log()).map(({ message_id }) => message_id)).toEqual(['m2', 'm3', 'm5', 'm6']);
+    expect(await counts()).toEqual({ succeeded: 3, dead: 2, failed: 3 });
+  });
+
+  it('end what has been pending for two hours to an endpoint that is gone', async () => {
+    await settle([LATER, LATER, { kind: 'waiting', delay: 0, error: null }]);
+    await database.query(`UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND message_id <> 'm2'`, [
+      relayId,
+    ]);
+    await store.giveUp([relayId]);
+    expect((await log()).map(({ status, error }) => [status, error])).toEqual([
+      ['dead', 'down'],
+      ['pending', 'down'],
+      ['dead', 'the endpoint failed for two hours'],
+    ]);
+    expect(await counts()).toEqual({ succeeded: 0, dead: 2, failed: 2 });
+  });
+
+  it('measure the queue; what a disabled relay has waiting is not due', async () => {
+    const before = await store.queue();
+    await settle([LATER, LATER, SUCCESS]);
+    const after = await store.queue();
+    expect([after.pending - before.pending, after.due - before.due]).toEqual([2, 0]);
+    expect(after.oldest).toBeGreaterThanOrEqual(0);
+  });
+
+  it('count every change of a relay, and tell the enabled ones', async () => {
+    const before = Number(await store.revision());
+    await database.query('UPDATE relays SET enabled = true, url = $2, filters = $3 WHERE id = $1', [
+      relayId,
+      'https://changed.example/',
+      '[{"prop":"a","op":"exists"}]',
+    ]);
+    const { revision, rows } = await store.relays();
+    expect(Number(revision)).toBeGreaterThan(before);
+    expect(rows.find(({ id }) => id === relayId)).toMatchObject({
+      accountId,
+      url: 'https://changed.example/',
+      events: [],
+      filters: [{ prop: 'a', op: 'exists' }],
+      secret: null,
+    });
+    await database.query('DELETE FROM relays WHERE id = $1', [relayId]);
+    expect((await store.relays()).rows.some(({ id }) => id === relayId)).toBe(false);
+    expect(await log()).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { makeSealingKey } from '../../../platform/sealing.ts';
+import { shortLinkCode } from '../../../events/short-link.ts';
+import { freePort, GatewayProcess } from '../gateway/gateway-process.ts';
+import {
+  bareAccount,
+  countersOf,
+  createConnection,
+  hostedHeaders,
+  sealingKey,
+  withDatabase,
+  type TestConnection,
+} from '../../support/webhooks/connection.ts';
+import { deliveryText, order } from '../../support/webhooks/hosted-payloads.ts';
+
+const SECRET = 'whsec';
+const BODY = deliveryText(order(new Date()));
+const TARGET = 'https://shop.example.ir/faults';
+
+let gateway: GatewayProcess | undefined;
+afterEach(() => gateway?.remove());
+
+async function started(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  gateway = await GatewayProcess.create({ SEALING_KEY: sealingKey(), ...env });
+  await gateway.start();
+  return gateway;
+}
+
+async function connected(): Promise<TestConnection> {
+  return createConnection({ accountId: await bareAccount(), source: 'hosted_storefront', secret: SECRET });
+}
+
+async function deliver(to: GatewayProcess, { source, token }: TestConnection) {
+  const headers = hostedHeaders('orders/create', BODY, SECRET);
+  const answer = await fetch(`${to.url}/v1/hooks/${source}/${token}`, { method: 'POST', body: BODY, headers });
+  return { status: answer.status, answer: await answer.json(), retryAfter: answer.headers.get('retry-after') };
+}
+
+const UNVERIFIED = { status: 503, answer: { status: 'error', message: 'cannot verify the webhook right now; retry' }, retryAfter: '5' };
+
+describe('faults on our side', () => {
+  it('PostgreSQL is away: deliveries are 503 and come again, short links are a plain 404', async () => {
+    const connection = await connected();
+    const away = await started({ DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres` });
+    expect(await deliver(away, connection)).toEqual(UNVERIFIED);
+    const visit = await fetch(`${away.url}/s/ABCDEFG`, { redirect: 'manual' });
+    expect([visit.status, await visit.text()]).toEqual([404, 'not found\n']);
+  });
+
+  it('the sealing key is another one: 503, and the log says what to do', async () => {
+    const other = await started({ SEALING_KEY: makeSealingKey('other') });
+    expect(await deliver(other, await connected())).toEqual(UNVERIFIED);
+    expect(other.log).toContain('give SEALING_KEY the key that it was sealed under');
+  });
+
+  it('Kafka is away: deliveries go to the disk; when the disk is full too they are 503, are not counted, and are no duplicate afterwards', async () => {
+    const connection = await connected();
+    const full = await started({ KAFKA_BROKERS: `127.0.0.1:${await freePort()}`, SPOOL_MAX_BYTES: '1', PUBLISH_TIMEOUT: '200ms' });
+    expect(await deliver(full, connection)).toEqual({
+      status: 503,
+      answer: { status: 'error', message: 'temporarily unavailable, please retry' },
+      retryAfter: null,
+    });
+    await full.kill('SIGTERM');
+    expect(await countersOf(connection)).toEqual({ received: 0, accepted: 0, rejected: 0, last_error: '' });
+    await full.start({ SPOOL_MAX_BYTES: '1MiB' });
+    expect(await deliver(full, connection)).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1 } });
+  });
+});
+
+describe('without a sealing key', () => {
+  it('the route is not registered; short links are served', async () => {
+    const accountId = await bareAccount();
+    await withDatabase((database) =>
+      database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [shortLinkCode(accountId, TARGET), accountId, TARGET]),
+    );
+    const plain = await started({ SEALING_KEY: '' });
+    expect(await deliver(plain, await connected())).toMatchObject({ status: 405, answer: { status: 'error' } });
+    const visit = await fetch(`${plain.url}/s/${shortLinkCode(accountId, TARGET)}`, { redirect: 'manual' });
+    expect([visit.status, visit.headers.get('location')]).toEqual([302, TARGET]);
+    // What was answered just before the end is counted.
+    expect(await plain.kill('SIGTERM')).toBe(0);
+    const { rows } = await withDatabase((database) =>
+      database.query<{ clicks: number }>('SELECT clicks::int FROM short_links WHERE code = $1', [shortLinkCode(accountId, TARGET)]),
+    );
+    expect(rows).toEqual([{ clicks: 1 }]);
+  });
+});
+
+it('counters of deliveries that were answered just before the end are written', async () => {
+  const connection = await connected();
+  const own = await started({});
+  expect(await deliver(own, connection)).toMatchObject({ status: 200, answer: { accepted: 1 } });
+  expect(await own.kill('SIGTERM')).toBe(0);
+  expect(await countersOf(connection)).toEqual({ received: 1, accepted: 1, rejected: 0, last_error: '' });
+});
