@@ -37,7 +37,7 @@ async function open(context: BrowserContext, url: string) {
   await page.goto(url);
   return {
     page,
-    async send(sending: Sending): Promise<number> {
+    send: async (sending: Sending): Promise<number> => {
       const seen = page.waitForResponse((response) => response.url() === `${readyStack().panel_url}${sending.path}`, { timeout: 15_000 });
       await fetchIn(page, { ...sending, panel: readyStack().panel_url });
       return (await seen).status();
