@@ -5,8 +5,10 @@ import type { Histogram } from 'prom-client';
 import type { Log } from '../../platform/log.ts';
 import { refuse, renderError, type Answer } from '../errors.ts';
 import { StoreUnavailable } from '../store.ts';
-import { answerBrokenRequest } from './broken-request.ts';
+import { answerBrokenRequest } from '../../platform/network/broken-request.ts';
 import { TRACE_HEADER, traceOf } from './trace.ts';
+
+const BROKEN = JSON.stringify(renderError({ code: 'malformed_request' }).body);
 
 /** ms that a client may take for the head of a request, and for all of it. */
 const LISTENER = { header: 5000, read: 15_000 };
@@ -52,7 +54,7 @@ export function buildHost({ name, rows, log, seconds }: HostOptions): FastifyIns
     frameworkErrors: (_error, request, reply) => {
       sendUnknown(request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace() }),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
   });
   host.server.maxConnections = MAX_CONNECTIONS;
   host.removeAllContentTypeParsers();

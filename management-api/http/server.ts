@@ -5,13 +5,15 @@ import { clientAddress, parseTrustedProxies, type TrustedProxies } from '../../p
 import type { Answer, DomainError } from '../errors/domain-error.ts';
 import { renderError } from '../errors/render.ts';
 import type { Services } from '../services.ts';
-import { answerBrokenRequest } from './broken-request.ts';
+import { answerBrokenRequest } from '../../platform/network/broken-request.ts';
 import { observeAnswers } from './metrics.ts';
 import { watchRequest } from './deadline.ts';
 import type { Route } from './route.ts';
 import { serve } from './serve.ts';
 import { TRACE_HEADER, traceOf } from './trace.ts';
 import { unknownEndpoint } from './unknown-endpoint.ts';
+
+const BROKEN = JSON.stringify(renderError({ code: 'malformed_request' }).body);
 
 /** Timeouts of the listener (management 8.4), ms. */
 export const LISTENER = { write: 30_000, read: 15_000, header: 5000 };
@@ -36,7 +38,7 @@ export function buildHost(options: HostOptions): FastifyInstance {
     frameworkErrors: (_error, request, reply) => {
       sendUnknown(request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace() }),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
   });
   // The pipeline reads bodies itself, behind the guards, and never looks at the content type (management 4).
   host.removeAllContentTypeParsers();

@@ -1,19 +1,20 @@
 import type { Socket } from 'node:net';
-import { renderError } from '../errors/render.ts';
-import { TRACE_HEADER } from './trace.ts';
 
-/** Answers what is no readable HTTP request, or came too slowly, and ends the connection. Not even a path is known here. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, { socket, trace }: { socket: Socket; trace: string }): void {
+/**
+ * Answers what is no readable HTTP request, or came too slowly, and ends the connection. Not even a path is known here.
+ * @param answer `body` is JSON, in the shape of the host
+ */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, answer: { socket: Socket; trace: string; body: string }): void {
+  const { socket, trace, body } = answer;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(renderError({ code: 'malformed_request' }).body);
   const lines = [
     `HTTP/1.1 ${statusOf(error.code)}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    `${TRACE_HEADER}: ${trace}`,
+    `X-Service-Trace: ${trace}`,
     'Connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
