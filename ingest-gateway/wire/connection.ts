@@ -109,7 +109,28 @@ export class Connection {
   #begin(chunk: Buffer): void {
     const known = this.#knownHead(chunk);
     const principal = known && this.#lane.verify(known.key);
-    if (!known || !principal) return this.#handOver(chunk);
+    if (!known || !principal) this.#handOver(chunk);
+    else if (principal instanceof Promise) this.#awaitKey(known, principal, chunk);
+    else this.#take(known, principal, chunk);
+  }
+
+  /** The key is being looked up, which happens again each time that what is remembered of it has become too old. */
+  #awaitKey(known: KnownHead, principal: Promise<Principal | undefined>, chunk: Buffer): void {
+    this.#isBusy = true;
+    this.#waitingSince = undefined;
+    this.#socket.pause();
+    void principal.then((found) => {
+      this.#isBusy = false;
+      if (this.#socket.destroyed) return;
+      const bytes = this.#pending ? Buffer.concat([chunk, this.#pending]) : chunk;
+      this.#pending = undefined;
+      if (!found) return this.#handOver(bytes);
+      this.#take(known, found, bytes);
+      this.#resume();
+    });
+  }
+
+  #take(known: KnownHead, principal: Principal, chunk: Buffer): void {
     const { head } = known;
     const end = head.bytes + head.contentLength;
     if (!this.#lane.budget.take(Math.min(chunk.length, end) - head.bytes)) return this.#handOver(chunk);
@@ -186,7 +207,11 @@ export class Connection {
       this.#pending = undefined;
       this.#begin(pending);
     }
-    // Still paused only while the request that has just begun is under way and more lies behind it.
+    this.#resume();
+  }
+
+  /** Stays paused while a request is under way and more lies behind it, or its key is looked up: #onData keeps the bound. */
+  #resume(): void {
     if (this.#pending === undefined && this.#socket.isPaused()) this.#socket.resume();
   }
 

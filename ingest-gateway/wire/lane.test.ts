@@ -140,6 +140,21 @@ describe('a connection of common requests', () => {
     expect([taken, budget.bytes]).toEqual([[], 0]);
   });
 
+  it('waits for a key that has to be looked up, and loses no byte meanwhile', async () => {
+    const wait = () => new Promise((resolve) => setTimeout(resolve, 30));
+    const verify = (key: string) => wait().then(() => (key === 'good' ? ({ accountId: 1, appId: 1, writeKeyId: 1 } as const) : ('invalid' as const)));
+    const { open, taken, left } = await running({ keys: { verify } });
+    const [good, bad] = [open(), open()];
+    const whole = request('a') + request('b'.repeat(200)) + request('c');
+    const inBody = request('a').length + request('b'.repeat(200)).length - 100;
+    good.socket.write(whole.slice(0, inBody));
+    bad.socket.write(request('x', 'Host: x\r\n').replace('good', 'bad'));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    good.socket.write(whole.slice(inBody));
+    await until(() => answered(good.text()).length === 3 && left.length === 1);
+    expect([taken, left]).toEqual([['a', 'b'.repeat(200), 'c'], ['x']]);
+  });
+
   it('is left to node:http when its body no longer fits into memory', async () => {
     const budget = new BodyBudget(500);
     const { open, taken, left } = await running({ budget });

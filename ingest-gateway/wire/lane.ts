@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { presentedKey } from '../auth/presented-key.ts';
-import type { Principal, WriteKeys } from '../auth/write-keys.ts';
+import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/read-body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
@@ -45,6 +45,10 @@ export interface LaneOptions {
   isFull: () => boolean;
   /** True while the process is stopping: each answer is the last on its connection. */
   isClosing: () => boolean;
+}
+
+function principalOf(verification: Verification): Principal | undefined {
+  return typeof verification === 'string' ? undefined : verification;
 }
 
 const CHECK_EVERY_MS = 1000;
@@ -113,11 +117,11 @@ export class Lane {
     return presentedKey({ authorization: head.authorization, 'x-service-key': head.serviceKey }, head.query);
   }
 
-  /** Undefined for what is not known at once, or not valid, or beyond what is served at a time: that has its answer elsewhere. */
-  verify(key: string): Principal | undefined {
+  /** Undefined for a key that is not valid or cannot be verified, and beyond what is served at a time: that has its answer elsewhere. Never rejects. */
+  verify(key: string): Principal | undefined | Promise<Principal | undefined> {
     if (this.#options.isFull()) return undefined;
     const known = this.#options.keys.verify(key);
-    return typeof known === 'string' || known instanceof Promise ? undefined : known;
+    return known instanceof Promise ? known.then(principalOf) : principalOf(known);
   }
 
   submit(request: WholeRequest): Promise<Answer> {
