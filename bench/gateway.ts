@@ -102,11 +102,24 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
+/** Puts the servers that the gateway leans on onto the load client's core, and answers what puts them back; servers of one's own elsewhere are left alone. */
+async function pinServers(): Promise<() => Promise<void>> {
+  const { stdout } = await execute(join(import.meta.dirname, '..', 'ravand'), ['status', '--json']);
+  const { parts } = JSON.parse(stdout) as { parts: { name: string; pid: number | null }[] };
+  const pids = parts.filter(({ name }) => ['kafka', 'redis', 'postgres'].includes(name)).flatMap(({ pid }) => pid ?? []);
+  const pin = async (cores: string) => {
+    for (const pid of pids) await execute('taskset', ['-acp', cores, String(pid)]);
+  };
+  await pin(LOAD_CORE);
+  return () => pin(`${SERVER_CORE},${LOAD_CORE}`);
+}
+
 const { writeKey } = await seedAccount(ready.database_url, `bench ${randomBytes(4).toString('hex')}`);
 const spool = await mkdtemp(join(tmpdir(), 'ravand-bench-spool-'));
 const barePort = await freePort();
 const gatewayPort = await freePort();
 const bare = await startServer('bench/gateway/bare-server.ts', { args: [String(barePort)], env: {}, port: barePort });
+const unpin = await pinServers();
 const gateway = await startServer('ingest-gateway/main.ts', {
   args: [],
   port: gatewayPort,
@@ -142,6 +155,7 @@ try {
     }
   }
 } finally {
+  await unpin();
   bare.child.kill();
   gateway.child.kill();
   await new Promise((resolve) => setTimeout(resolve, 1500));

@@ -6,11 +6,14 @@ export type Log = pino.Logger;
  * JSON logs on standard output. Levels by the operator's action: error = someone must act, warn = look today, info = state changes, debug = off.
  * Lines carry account, trace and position where there are any; never a secret, never personal data.
  */
-export function createLog(options: { part: string; level: string }): Log {
-  return pino({
-    level: options.level,
-    base: { part: options.part, pid: process.pid },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-  });
+export function createLog(options: { part: string; level: string; to?: 'stdout' | 'stderr' }): Log {
+  return pino(
+    {
+      level: options.level,
+      base: { part: options.part, pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    pino.destination(options.to === 'stderr' ? 2 : 1),
+  );
 }

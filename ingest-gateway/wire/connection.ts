@@ -193,9 +193,10 @@ export class Connection {
     const text = answerText(answer, { trace, isLast, now, keepAlive: this.#lane.keepAlive });
     this.#hasAnswered = true;
     this.#waitingSince = now;
-    if (isLast) return void socket.end(text);
-    // Text beyond ASCII is written as UTF-8, which is what Content-Length counts.
-    if (socket.write(text)) this.#next();
+    // Bytes of ASCII need no encoding; Persian sentences are written as UTF-8, which is what Content-Length counts.
+    const encoding = Buffer.byteLength(answer.body) === answer.body.length ? 'latin1' : 'utf8';
+    if (isLast) return void socket.end(text, encoding);
+    if (socket.write(text, encoding)) this.#next();
     else socket.once('drain', () => this.#next());
   }
 

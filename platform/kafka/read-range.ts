@@ -25,11 +25,12 @@ const CONNECT_MS = 10_000;
 /** Records come within this time of asking for them, or the broker is taken to be away, ms. */
 const SILENCE_MS = 30_000;
 const POLL_MS = 200;
+const LEAVE_MS = 2000;
 const MOST_RECORDS = 1000;
 
 /**
  * Reads a range of the log in order, piece by piece, without joining a group and without committing: no group's lag changes. Memory is bounded by what the
- * client prefetches (32 MiB). Rejects with RangeGone, when no broker answers for 30 s, or when the signal aborts.
+ * client prefetches (32 MiB). Rejects with RangeGone, when no broker answers for 30 s, or, within a moment, when the signal aborts.
  */
 export async function* readRange(options: {
   settings: KafkaSettings;
@@ -41,13 +42,14 @@ export async function* readRange(options: {
   const { topic, partition, to } = range;
   let next = range.from;
   if (next >= to) return;
+  signal.throwIfAborted();
   const consumer = await open(options.settings, options.clientId);
   try {
     consumer.assign([{ topic, partition, offset: next }]);
     let heardAt = performance.now();
     while (next < to) {
       signal.throwIfAborted();
-      const messages = await consume(consumer, MOST_RECORDS);
+      const messages = await withDeadline({ ms: SILENCE_MS, waitingFor: `records of ${topic} ${partition}` }, consume(consumer, MOST_RECORDS));
       if (messages.length > 0) heardAt = performance.now();
       else if (performance.now() - heardAt > SILENCE_MS)
         throw new Error(`no record of ${topic} ${partition} came for ${SILENCE_MS / 1000} s: see ./ravand status for the broker`);
@@ -63,7 +65,7 @@ export async function* readRange(options: {
   }
 }
 
-function open(settings: KafkaSettings, clientId: string): Promise<kafka.KafkaConsumer> {
+async function open(settings: KafkaSettings, clientId: string): Promise<kafka.KafkaConsumer> {
   const consumer = new kafka.KafkaConsumer(
     {
       ...rdkafkaConnection(settings),
@@ -81,13 +83,20 @@ function open(settings: KafkaSettings, clientId: string): Promise<kafka.KafkaCon
   );
   // Failures show as records that do not come; without a listener the client would throw them at the process.
   consumer.on('event.error', () => undefined);
-  const connected = new Promise<kafka.KafkaConsumer>((resolve, reject) => {
+  const connected = new Promise<void>((resolve, reject) => {
     consumer.connect({ timeout: CONNECT_MS }, (error: kafka.LibrdKafkaError | null) => {
-      if (!error) resolve(consumer);
+      if (!error) resolve();
       else reject(new Error(`no Kafka at ${settings.KAFKA_BROKERS.join(',')} (KAFKA_BROKERS): ${error.message}`));
     });
   });
-  return withDeadline({ ms: CONNECT_MS + 1000, waitingFor: 'a connection to Kafka' }, connected);
+  try {
+    await withDeadline({ ms: CONNECT_MS + 1000, waitingFor: 'a connection to Kafka' }, connected);
+    return consumer;
+  } catch (error) {
+    // It would go on trying to connect.
+    void leave(consumer);
+    throw error;
+  }
 }
 
 function consume(consumer: kafka.KafkaConsumer, most: number): Promise<ConsumedMessage[]> {
@@ -100,6 +109,8 @@ function consume(consumer: kafka.KafkaConsumer, most: number): Promise<ConsumedM
   });
 }
 
+/** A consumer that cannot say goodbye is left to itself. */
 async function leave(consumer: kafka.KafkaConsumer): Promise<void> {
-  await Promise.race([new Promise((resolve) => consumer.disconnect(resolve)), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+  const gone = new Promise((resolve) => consumer.disconnect(resolve));
+  await withDeadline({ ms: LEAVE_MS, waitingFor: 'the end of a connection to Kafka' }, gone).catch(() => undefined);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLUMNS } from '../../projections/events/container.ts';
+import { killedAtNote } from '../support/killed-command.ts';
 import { startCommerceLoad, type Sayings } from '../support/commerce-load.ts';
 import { Ledger, settle } from '../support/ledger.ts';
 import { sleep } from '../support/load.ts';
@@ -29,7 +30,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     account = await createAccount('replay');
     // What an interrupted run left behind would be in the way.
     await ravand('replay', '--cancel').catch(() => undefined);
-    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 4, pause: 60 });
+    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 4, pause: FULL ? 60 : 150 });
     await sleep(FULL ? 30_000 : 5000);
     await load.stop();
     await settle(client, account.accountId, ledger);
@@ -46,6 +47,8 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
   const picture = async (table: string) =>
     rows(client, `SELECT ${COLUMNS.join(', ')} FROM ${table} ${WHERE} ORDER BY _partition, _offset, _index`, { a: account.accountId });
   const profiles = async () => rows(client, `SELECT * FROM profiles FINAL ${WHERE} ORDER BY name`, { a: account.accountId });
+  const booksOf = async ({ accountId }: TestAccount) =>
+    (JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Record<string, number> }).books;
   const replay = async (...args: string[]) =>
     JSON.parse(await ravand('replay', '--account', String(account.accountId), '--json', ...args)) as ReplayReport;
   const lose = async (condition: string) => {
@@ -78,14 +81,24 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     expect((await replay('--topic', 'events.raw')).counts).toMatchObject({ new: 0, stored: before.length });
   });
 
-  it('killed with -9 at random instants and continued by the same command, beside live traffic: every row once', async () => {
-    const before = await picture('events');
+  it('killed with -9 and continued by the same command, beside live traffic: every row once, every profile and the books as if nothing had happened', async () => {
+    const [before, folded, balance] = [await picture('events'), await profiles(), await booksOf(account)];
     await lose('_index % 2 = 0');
     const other = await createAccount('beside a replay');
     const [otherLedger, otherSayings] = [new Ledger(), new Map() as Sayings];
-    const load = startCommerceLoad({ ready: readyStack(), account: other, ledger: otherLedger, sayings: otherSayings, people: 4, pause: 50 });
+    const load = startCommerceLoad({
+      ready: readyStack(),
+      account: other,
+      ledger: otherLedger,
+      sayings: otherSayings,
+      people: 4,
+      pause: FULL ? 50 : 150,
+    });
     const command = ['replay', '--account', String(account.accountId), '--topic', 'events.raw', '--json'];
-    for (let kill = 0; kill < (FULL ? 8 : 2); kill++) {
+    // The range is recorded and nothing of it is stored; then its rows are stored and it is not closed.
+    await killedAtNote(command, { moment: 'after', note: /SET recorded/ });
+    await killedAtNote(command, { moment: 'before', note: /SET positions/ });
+    for (let kill = 0; kill < (FULL ? 8 : 0); kill++) {
       const child = spawn(process.execPath, [join(CHECKOUT, 'deploy/local/cli.ts'), ...command, '--rate', '400'], { stdio: 'ignore' });
       const gone = new Promise((resolve) => child.once('exit', resolve));
       await sleep(1500 + Math.random() * 2500);
@@ -97,6 +110,9 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     expect(last.state).toBe('finished');
     await load.stop();
     expect(await picture('events')).toEqual(before);
+    await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () => ((await profiles()).length === folded.length ? true : undefined));
+    expect(await profiles()).toEqual(folded);
+    expect(await booksOf(account)).toEqual(balance);
     expect(await settle(client, other.accountId, otherLedger)).toEqual({ lost: [], doubled: [], unknown: [] });
   });
 

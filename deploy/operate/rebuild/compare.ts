@@ -30,6 +30,8 @@ export interface CompareOptions {
   retentions: Retentions;
   /** ms since the epoch */
   now: number;
+  /** Called when a part of it was answered. */
+  moved: () => void;
 }
 
 const DAY = 86_400_000;
@@ -114,7 +116,7 @@ interface Found {
   examples: [what: string, live: number, rebuilt: number][];
 }
 
-async function compareBy({ client, cluster, live, rebuilt }: CompareOptions, side: (table: string) => string): Promise<TableComparison> {
+async function compareBy({ client, cluster, live, rebuilt, moved }: CompareOptions, side: (table: string) => string): Promise<TableComparison> {
   const total: TableComparison = { live: 0, rebuilt: 0, compared: 0, equal: 0, moved_on: 0, differing: 0, examples: [] };
   for (let pass = 0; pass < PASSES; pass++) {
     const part = `cityHash64(key) % ${PASSES} = ${pass}`;
@@ -137,6 +139,7 @@ async function compareBy({ client, cluster, live, rebuilt }: CompareOptions, sid
       },
     });
     const [found] = await answer.json<Found>();
+    moved();
     if (found) add(total, found);
   }
   return total;

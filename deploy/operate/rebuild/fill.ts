@@ -4,6 +4,7 @@ import { committedOffsets, topicEnds } from '../../../platform/kafka/admin.ts';
 import { clickhouseWarehouse } from '../../../projections/events/warehouse.ts';
 import { clickhouseProfiles } from '../../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../replay/connections.ts';
+import type { Halt } from '../replay/halt.ts';
 import type { Job, OwnedJob } from '../replay/job-ledger.ts';
 import { takenUpTo } from '../replay/log-bounds.ts';
 import { storedRows } from '../replay/stored-rows.ts';
@@ -28,6 +29,8 @@ export interface RebuildCounts {
   /** The shortest window of de-duplication where no verdict reached, when memory did not suffice for the whole one, ms. */
   shortest_window: number | null;
   swapped_at: string | null;
+  /** UUID of the rebuilt table from before it was put in the place of the live one: tells a later process whether that happened. */
+  exchanging: string | null;
 }
 
 export type RebuildJob = Job<RebuildPlan, Record<string, Progress>, Record<string, OpenRows>, RebuildCounts>;
@@ -37,7 +40,7 @@ export interface FillOptions {
   line: RebuildLine;
   job: RebuildJob;
   owned: OwnedJob;
-  stop: AbortSignal;
+  halt: Halt;
   progress: (state: { records: number; left: number; rows: number }) => void;
 }
 
@@ -53,7 +56,6 @@ const MOST_ROUNDS = 20;
 export class Fill {
   readonly #options: FillOptions;
   readonly #table: string;
-  readonly #never = new AbortController().signal;
   readonly #progress: Map<number, Progress>;
   readonly #open: Record<string, OpenRows>;
   readonly #counts: RebuildCounts;
@@ -85,31 +87,42 @@ export class Fill {
     return this.#target && 'repairFacts' in this.#target ? (this.#target as IdentitiesTarget) : undefined;
   }
 
-  /** `exactly`: the live part stands still, and nothing may be left. */
-  async catchUp(exactly: boolean): Promise<void> {
-    if (this.#options.line.projection === 'quality') return this.#quality();
-    await this.#closeOpen();
-    for (let round = 0; round < MOST_ROUNDS && !this.#options.stop.aborted; round++) {
-      const pass = await this.#pass();
+  /**
+   * Answers whether the table is where the live one is; `exactly`: the live part stands still, and nothing may be left. Rejects as Halt says when somebody asks to stop; what was
+   * taken by then is stored, if there is time to.
+   */
+  async catchUp(exactly: boolean): Promise<boolean> {
+    const { halt, line } = this.#options;
+    if (line.projection === 'quality') {
+      await halt.within(this.#quality());
+      return true;
+    }
+    await halt.within(this.#closeOpen());
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const pass = await halt.within(this.#pass());
       const left = this.#left(pass);
-      if (left === 0 || (!exactly && round > 0 && left < CLOSE)) return;
+      if (left === 0 || (!exactly && round > 0 && left < CLOSE)) return true;
       await this.#round(pass, left);
     }
+    return false;
   }
 
   async #round(pass: PassOptions, expected: number): Promise<void> {
-    const { stop, progress } = this.#options;
-    const target = (this.#target ??= await this.#createTarget());
+    const { halt, progress } = this.#options;
+    const target = (this.#target ??= await halt.within(this.#createTarget()));
     let left = expected;
-    for await (const batch of rowPass(pass)) {
-      await target.take(batch);
-      left = Math.max(0, left - batch.records);
-      this.#counts.records += batch.records;
-      this.#counts.rows += batch.rows.length;
-      progress({ records: this.#counts.records, left, rows: this.#counts.rows });
-      if (stop.aborted) break;
+    try {
+      for await (const batch of rowPass(pass)) {
+        await halt.within(target.take(batch));
+        halt.moved();
+        left = Math.max(0, left - batch.records);
+        this.#counts.records += batch.records;
+        this.#counts.rows += batch.rows.length;
+        progress({ records: this.#counts.records, left, rows: this.#counts.rows });
+      }
+    } finally {
+      await halt.within(target.flush());
     }
-    await target.flush();
   }
 
   #left({ from, until }: PassOptions): number {
@@ -126,10 +139,11 @@ export class Fill {
   }
 
   async #pass(): Promise<PassOptions> {
-    const { connections, job } = this.#options;
+    const { connections, job, halt } = this.#options;
     const { settings, admin, clickhouse: client } = connections;
+    const signal = halt.reading;
     const { group } = PROJECTION[this.#options.line.projection];
-    const places = await takenUpTo({ settings, admin, signal: this.#never }, group);
+    const places = await takenUpTo({ settings, admin, signal }, group);
     const { source } = job.plan;
     const until = new Map<number, { place: { offset: number; index: number }; next: number }>();
     if (source === 'raw') for (const [partition, place] of places) until.set(partition, { place, next: place.offset + 1 });
@@ -139,7 +153,7 @@ export class Fill {
         until.set(partition, { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: Math.max(low, taken.get(partition) ?? low) });
     }
     const live = storedRows({ client, cluster: settings.CLICKHOUSE_CLUSTER, table: 'events', window: settings.DEDUPE_TTL });
-    return { connections, source, from: this.#progress, until, seen: this.#seen, live, signal: this.#never };
+    return { connections, source, from: this.#progress, until, seen: this.#seen, live, signal };
   }
 
   /** What a killed process was writing is written again under the same tokens. */
@@ -161,10 +175,10 @@ export class Fill {
   }
 
   async #createTarget(): Promise<Target> {
-    const { connections, line, job, owned } = this.#options;
+    const { connections, line, job, owned, halt } = this.#options;
     const { clickhouse: client, database, settings, log } = connections;
     const retentions = await readRetentions(database);
-    const [now, table, signal, cluster] = [Date.now(), this.#table, this.#never, settings.CLICKHOUSE_CLUSTER];
+    const [now, table, signal, cluster] = [Date.now(), this.#table, halt.writing, settings.CLICKHOUSE_CLUSTER];
     const notes = this.#notes();
     switch (line.projection) {
       case 'events': {
@@ -196,7 +210,7 @@ export class Fill {
   }
 
   #notes(): JobNotes {
-    const { owned } = this.#options;
+    const { owned, halt } = this.#options;
     return {
       begin: async (partition, rows) => {
         this.#open[partition] = rows;
@@ -205,19 +219,21 @@ export class Fill {
       stored: async (partition, progress) => {
         Reflect.deleteProperty(this.#open, partition);
         this.#stored[partition] = progress;
+        halt.moved();
         await owned.update({ positions: this.#stored, recorded: this.#open, counts: this.counts });
       },
     };
   }
 
   async #quality(): Promise<void> {
-    const { connections, progress } = this.#options;
+    const { connections, progress, halt } = this.#options;
     const { settings, admin, clickhouse: client, database } = connections;
     const retentions = await readRetentions(database);
-    const shared = { settings, admin, client, table: this.#table, retentions, now: Date.now(), signal: this.#never };
+    const shared = { settings, admin, client, table: this.#table, retentions, now: Date.now(), signal: halt.reading };
     await rebuildQuality({
       ...shared,
       progress: (records) => {
+        halt.moved();
         this.#counts.records += records;
         progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
       },

@@ -23,8 +23,9 @@ export function livePart(options: { admin: Admin; part: string; group: string; h
   return {
     async stop() {
       if (runningSupervisor(home)) {
-        await ask({ home, request: { command: 'stop', part }, silence: SILENCE_MS });
+        // Also one that is no longer waited for has been asked to stop.
         stopped = true;
+        await ask({ home, request: { command: 'stop', part }, silence: SILENCE_MS });
       }
       for (const deadline = performance.now() + PATIENCE_MS; ;) {
         const members = await membersOf(admin, group);

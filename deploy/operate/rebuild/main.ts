@@ -1,27 +1,33 @@
 import { recordAudit } from '../../../platform/audit.ts';
+import { withDeadline } from '../../../platform/deadline.ts';
 import type { DelegateContext } from '../../local/commands/delegate.ts';
 import { Refusal } from '../../local/command.ts';
-import { complain, print, table } from '../../local/terminal.ts';
+import { print, table } from '../../local/terminal.ts';
 import { countText } from '../look/text.ts';
-import { createBeside, dropBeside } from '../replay/beside.ts';
 import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
-import { beginJob, JobLost, lastJob, OwnedJob, runningJob, takeOverJob } from '../replay/job-ledger.ts';
+import { Halt, unlessStopped } from '../replay/halt.ts';
+import { JobLost, OwnedJob } from '../replay/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
-import { Fill, type RebuildCounts, type RebuildJob, type RebuildPlan } from './fill.ts';
+import { Fill, type RebuildCounts } from './fill.ts';
 import { livePart } from './live-part.ts';
-import type { Progress } from './pass.ts';
+import { openJob } from './open-job.ts';
 import { PROJECTION } from './projections.ts';
 import { requireReach } from './reach.ts';
 import { parseRebuildLine, type RebuildLine } from './request.ts';
 import { startRate } from './rate.ts';
-import type { OpenRows } from './target.ts';
+import { swap } from './swap.ts';
+
+/** ms */
+const AUDIT_MS = 2000;
 
 interface Report {
   projection: string;
   table: string;
   source: string;
-  job: number;
-  state: 'caught up' | 'stopped' | 'swapped';
+  /** null: it was stopped before it had one. */
+  job: number | null;
+  /** `behind`: events come faster than it catches up. */
+  state: 'caught up' | 'behind' | 'stopped' | 'swapped';
   records: number;
   rows: number;
   seconds: number;
@@ -36,7 +42,9 @@ export async function run(args: string[], context: DelegateContext): Promise<num
   const onSignal = () => stop.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
   try {
-    return await withConnections(context, (connections) => rebuild(connections, line, { stop: stop.signal, homeDir: context.home }));
+    return await withConnections({ context, stop: stop.signal }, (connections) =>
+      rebuild(connections, line, { stop: stop.signal, homeDir: context.home }),
+    );
   } catch (error) {
     if (error instanceof JobLost) throw new Refusal('another process continues this rebuild: this one has stopped');
     throw error;
@@ -46,76 +54,79 @@ export async function run(args: string[], context: DelegateContext): Promise<num
 }
 
 async function rebuild(connections: Connections, line: RebuildLine, { stop, homeDir }: { stop: AbortSignal; homeDir: string }): Promise<number> {
-  const { admin, database, settings } = connections;
   const projection = PROJECTION[line.projection];
-  const name = `${projection.table}_${line.suffix}`;
   const began = performance.now();
-  const topic = line.projection === 'quality' ? projection.topic : (`events.${line.source}` as const);
-  await requireReach({ settings, admin, topic, keeps: projection.keeps, now: Date.now(), signal: stop });
-  const job = await openJob(connections, line, name);
+  const report: Report = {
+    ...{ projection: line.projection, table: `${projection.table}_${line.suffix}`, job: null, state: 'stopped' },
+    ...{ source: line.projection === 'quality' ? projection.topic : `events.${line.source}`, records: 0, rows: 0, seconds: 0 },
+    ...{ shortest_window: null, comparison: null },
+  };
+  const halt = new Halt({ stop });
+  try {
+    await unlessStopped(halt, work(connections, { line, halt, homeDir, report }));
+  } finally {
+    halt.close();
+  }
+  report.seconds = (performance.now() - began) / 1000;
+  const action = { stopped: 'rebuild.stopped', swapped: 'rebuild.swapped', behind: 'rebuild.finished', 'caught up': 'rebuild.finished' }[
+    report.state
+  ];
+  const audited = report.job === null ? Promise.resolve() : audit(connections, action, report);
+  // Who stops it because PostgreSQL does not answer must not wait for PostgreSQL.
+  await (report.state === 'stopped' ? withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(() => undefined) : audited);
+  return tell(line, report);
+}
+
+interface Work {
+  line: RebuildLine;
+  halt: Halt;
+  homeDir: string;
+  /** Filled in as it goes on. */
+  report: Report;
+}
+
+/** Rejects as Halt says when somebody asks to stop: then `report.state` says how far it came. */
+async function work(connections: Connections, { line, halt, homeDir, report }: Work): Promise<void> {
+  const { admin, database, settings } = connections;
+  const { keeps, topic, part, group } = PROJECTION[line.projection];
+  const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
+  await halt.within(requireReach({ settings, admin, topic: source, keeps, now: Date.now(), signal: halt.reading }));
+  const { job, isSwapped } = await halt.within(openJob(connections, line, report.table));
+  report.job = job.id;
   const owned = new OwnedJob(database, job);
   const rate = startRate({ quiet: line.json });
+  const fill = new Fill({ connections, line, job, owned, halt, progress: (state) => rate.show(state) });
   try {
-    const fill = new Fill({ connections, line, job, owned, stop, progress: (state) => rate.show(state) });
-    await fill.catchUp(false);
-    rate.end();
-    const report: Report = {
-      ...{ projection: line.projection, table: name, source: topic, job: job.id, state: stop.aborted ? 'stopped' : 'caught up' },
-      ...{ records: fill.counts.records, rows: fill.counts.rows, seconds: (performance.now() - began) / 1000 },
-      ...{ shortest_window: fill.counts.shortest_window, comparison: null },
-    };
-    if (stop.aborted) {
-      await audit(connections, 'rebuild.stopped', report);
-      return tell(line, report);
+    if (isSwapped) {
+      // The process that was killed may have left the part standing.
+      const sink = livePart({ admin, part, group, homeDir });
+      await halt.within(sink.stop()).finally(() => sink.start());
+      report.state = 'swapped';
+    } else {
+      const isCaughtUp = await fill.catchUp(false);
+      rate.end();
+      const compare = async () => {
+        if (line.compare) report.comparison = await comparison(connections, { line, fill, halt });
+      };
+      if (line.swap) await swap(connections, { line, fill, owned, halt, homeDir, name: report.table, beforeExchange: compare });
+      else await halt.within(compare());
+      report.state = line.swap ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
     }
-    if (line.compare && !line.swap) report.comparison = await comparison(connections, line, fill);
-    if (line.swap) await swap(connections, { line, fill, homeDir, name, report });
-    await owned.update({
-      counts: { ...fill.counts, swapped_at: line.swap ? new Date().toISOString() : null },
-      state: line.swap ? 'cancelled' : 'finished',
-    });
-    await audit(connections, line.swap ? 'rebuild.swapped' : 'rebuild.finished', report);
-    return tell(line, report);
+    const swapped_at = report.state === 'swapped' ? new Date().toISOString() : null;
+    const counts: RebuildCounts = { ...fill.counts, swapped_at, exchanging: null };
+    await owned.update({ counts, state: swapped_at === null ? 'finished' : 'cancelled' });
   } finally {
     rate.end();
     owned.close();
+    const { records, rows, shortest_window } = fill.counts;
+    Object.assign(report, { records, rows, shortest_window });
   }
 }
 
-/** The unfinished or finished job of the table goes on; where its rows cannot, or were swapped in, it begins anew. */
-async function openJob(connections: Connections, line: RebuildLine, name: string): Promise<RebuildJob> {
-  const { database, clickhouse: client, settings } = connections;
-  const { table } = PROJECTION[line.projection];
-  const command = `rebuild ${line.projection} --into ${line.suffix}`;
-  const last = await lastJob<RebuildPlan, Record<string, Progress>, Record<string, OpenRows>, RebuildCounts>(database, 'rebuild', name);
-  const other = await runningJob<unknown, unknown, unknown, unknown>(database, name);
-  if (other && other.id !== last?.id) throw new Refusal(`./ravand ${other.command} writes ${name} too and is not finished`);
-  const isResumable = line.projection === 'events' || line.projection === 'profiles';
-  if (last && last.state !== 'cancelled' && last.plan.source === line.source && isResumable) {
-    const job = await takeOverJob<RebuildPlan, Record<string, Progress>, Record<string, OpenRows>, RebuildCounts>(database, last.id);
-    if (!line.json) complain(`goes on with job ${job.id}`);
-    return job;
-  }
-  if (last?.state === 'running') {
-    const old = await takeOverJob(database, last.id);
-    const owned = new OwnedJob(database, old);
-    await owned.update({ state: 'cancelled' }).finally(() => owned.close());
-  }
-  await dropBeside({ client, settings, table, suffix: line.suffix });
-  await createBeside({ client, settings, table, suffix: line.suffix });
-  const counts: RebuildCounts = { records: 0, rows: 0, shortest_window: null, swapped_at: null };
-  const plan: RebuildPlan = { projection: line.projection, source: line.source };
-  const job: RebuildJob = await beginJob(database, { kind: 'rebuild', command, target: name, plan, counts });
-  await recordAudit(database, {
-    accountId: null,
-    actor: 'operator',
-    action: 'rebuild.started',
-    details: { job: job.id, command, source: line.source },
-  });
-  return job;
-}
-
-async function comparison({ clickhouse: client, database, settings }: Connections, line: RebuildLine, fill: Fill): Promise<TableComparison> {
+async function comparison(
+  { clickhouse: client, database, settings }: Connections,
+  { line, fill, halt }: { line: RebuildLine; fill: Fill; halt: Halt },
+): Promise<TableComparison> {
   const { table: live } = PROJECTION[line.projection];
   const rebuilt = `${live}_${line.suffix}`;
   const retentions = await readRetentions(database);
@@ -128,39 +139,8 @@ async function comparison({ clickhouse: client, database, settings }: Connection
     positions: fill.positions,
     retentions,
     now: Date.now(),
+    moved: () => halt.moved(),
   });
-}
-
-interface Swap {
-  line: RebuildLine;
-  fill: Fill;
-  homeDir: string;
-  name: string;
-  report: Report;
-}
-
-/**
- * Puts the rebuilt table in the place of the live one. The live part stands still meanwhile: the rebuilt table then ends exactly where the part goes on, so that no row is lost and none
- * comes twice. What it was writing when it stopped it reads back from the new table, as after any crash.
- */
-async function swap(connections: Connections, { line, fill, homeDir, name, report }: Swap): Promise<void> {
-  const { admin, clickhouse: client, database, settings } = connections;
-  const { table: live, part, group } = PROJECTION[line.projection];
-  if (line.projection === 'events' && (await runningJob(database, 'events')))
-    throw new Refusal('a replay to the live tables is not finished: continue or cancel it first');
-  const sink = livePart({ admin, part, group, homeDir });
-  try {
-    await sink.stop();
-    await fill.catchUp(true);
-    if (line.compare) report.comparison = await comparison(connections, line, fill);
-    const cluster = settings.CLICKHOUSE_CLUSTER;
-    const [one, other] = cluster === '' ? [live, name] : [`${live}_local`, `${name}_local`];
-    await client.command({ query: `EXCHANGE TABLES ${one} AND ${other}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`}` });
-    await fill.identities?.repairFacts({ cluster });
-    report.state = 'swapped';
-  } finally {
-    await sink.start();
-  }
 }
 
 async function audit({ database }: Connections, action: string, report: Report): Promise<void> {
@@ -197,6 +177,7 @@ function tell(line: RebuildLine, report: Report): number {
     }
     print();
     if (state === 'stopped') print('stopped; the same command continues');
+    else if (state === 'behind') print('events come faster than it catches up: run the same command again');
     else if (state === 'swapped')
       print(`the live table is the rebuilt one now; the former one is ${report.table} until the next rebuild into it, or DROP TABLE ${report.table}`);
     else
@@ -204,5 +185,5 @@ function tell(line: RebuildLine, report: Report): number {
         `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; take it live: the same with --swap; leave it: DROP TABLE ${report.table}`,
       );
   }
-  return state === 'stopped' || (found !== null && found.differing > 0 && state !== 'swapped') ? 1 : 0;
+  return state === 'stopped' || state === 'behind' || (found !== null && found.differing > 0 && state !== 'swapped') ? 1 : 0;
 }

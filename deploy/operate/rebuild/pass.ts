@@ -35,6 +35,7 @@ export interface PassOptions {
   seen: FirstOfKey;
   /** The live table: a place that was dead counts when its row stands there. */
   live: StoredRows;
+  /** Ends what is being read; the pass rejects then. */
   signal: AbortSignal;
 }
 
@@ -42,9 +43,11 @@ const BATCH = 2000;
 
 /** One pass over the log, all partitions at once, the one that is furthest behind in time first: nearly the order in which the pipeline saw the events. */
 export async function* rowPass(options: PassOptions): AsyncGenerator<RowBatch, void, void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
   const readers = [...options.until].flatMap(([partition, until]) => {
     const progress = options.from.get(partition) ?? { next: 0, place: { offset: -1, index: -1 } };
-    return until.next > progress.next ? [new Reader(options, { partition, progress })] : [];
+    return until.next > progress.next ? [new Reader({ ...options, signal }, { partition, progress })] : [];
   });
   try {
     for (;;) {
@@ -60,6 +63,8 @@ export async function* rowPass(options: PassOptions): AsyncGenerator<RowBatch, v
       yield batch;
     }
   } finally {
+    // Partitions that are read ahead must not be waited for.
+    over.abort(new Error('the pass is over'));
     await Promise.all(readers.map((reader) => reader.close()));
   }
 }

@@ -2,10 +2,16 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Retentions } from '../../../pipeline/replay/kept-until.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { withDeadline } from '../../../platform/deadline.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
+import { createLog } from '../../../platform/log.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
+import { Refusal } from '../../local/command.ts';
 import type { DelegateContext } from '../../local/commands/delegate.ts';
 import { surroundingsOf, type Surroundings } from '../look/surroundings.ts';
+
+/** A server that does not answer keeps no command from ending, ms. */
+const CLOSE_MS = 2000;
 
 /** The servers that a job works with, connected. */
 export interface Connections extends Surroundings {
@@ -14,18 +20,25 @@ export interface Connections extends Surroundings {
   database: Database;
 }
 
-/** Connects for the time of `work`. Rejects with Refusal when no stack runs here, and with what a server answers. */
-export async function withConnections<T>(context: DelegateContext, work: (connections: Connections) => Promise<T>): Promise<T> {
+/** Connects for the time of `work`. Rejects with Refusal when no stack runs here or `stop` aborts before it is connected, and with what a server answers. */
+export async function withConnections<T>(
+  { context, stop }: { context: DelegateContext; stop: AbortSignal },
+  work: (connections: Connections) => Promise<T>,
+): Promise<T> {
   const surroundings = surroundingsOf(context);
-  const { settings, log } = surroundings;
+  const { settings } = surroundings;
+  // What a job waits for must be seen while it waits.
+  const log = createLog({ part: 'operate', level: 'warn', to: 'stderr' });
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-operate')).admin();
   const clickhouse = connectClickhouse({ settings, name: 'ravand-operate', requestTimeout: 300_000, connections: 8 });
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-operate', max: 2 });
   try {
-    await admin.connect();
-    return await work({ ...surroundings, admin, clickhouse, database });
+    const stopped = new Promise<never>((_, reject) => stop.addEventListener('abort', () => reject(new Refusal('stopped')), { once: true }));
+    await Promise.race([admin.connect(), stopped]);
+    return await work({ ...surroundings, log, admin, clickhouse, database });
   } finally {
-    await Promise.allSettled([admin.disconnect(), clickhouse.close(), database.end()]);
+    const closed = Promise.allSettled([admin.disconnect(), clickhouse.close(), database.end()]);
+    await withDeadline({ ms: CLOSE_MS, waitingFor: 'connections to close' }, closed).catch(() => undefined);
   }
 }
 

@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retentions } from '../../../pipeline/replay/kept-until.ts';
+import { positionKey } from '../../../pipeline/replay/place.ts';
 import { recordAudit } from '../../../platform/audit.ts';
 import { clickhouseWarehouse } from '../../../projections/events/warehouse.ts';
 import { textOf } from '../../../projections/identities/name-text.ts';
 import { readRetentions, type Connections } from './connections.ts';
 import { addCounts, noCounts, type Difference, type ReplayCounts } from './counts.ts';
 import { deadMinutes, FollowUps, type ConcernedName, type DeadMinute } from './follow-ups.ts';
+import { unlessStopped, type Halt } from './halt.ts';
 import type { Job } from './job-ledger.ts';
 import { OwnedJob } from './job-ledger.ts';
 import { judge, type Judged } from './judge.ts';
 import type { Span } from './log-spans.ts';
 import type { ReplayRequest } from './request.ts';
-import { sourceBatches, type SourceBatch } from './source.ts';
-import { storedRows } from './stored-rows.ts';
+import { readSinkLetters, settleLetters, withLetter, type SinkLetters } from './sink-letters.ts';
+import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
+import { storedRows, type StoredRows } from './stored-rows.ts';
 import { addRows } from './write-rows.ts';
 
 /** The open range of a replay: it is written again, under the same tokens, by whoever continues. */
@@ -34,8 +37,7 @@ export interface ReplayOptions {
   job: ReplayJob | undefined;
   /** Most events a second. */
   rate: number | undefined;
-  /** Aborts between two batches: what is being written is finished. */
-  stop: AbortSignal;
+  halt: Halt;
   /** Only the open range is closed, and nothing is begun. */
   closeOnly?: boolean;
   progress: (counts: ReplayCounts, records: number) => void;
@@ -51,13 +53,16 @@ export interface ReplayResult {
 const BATCH = 5000;
 const MOST_DIFFERENCES = 20;
 /** ms */
+const PACE_MS = 10_000;
+/** ms */
 const RETENTIONS_FOR = 30_000;
 
-/** Works through the spans. Rejects with JobLost when another process has taken the job over. */
+/** Works through the spans; asked to stop, it answers with what it has done. Rejects with JobLost when another process has taken the job over. */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const run = new Run(options);
   try {
-    return await run.all();
+    const done = await unlessStopped(options.halt, run.all());
+    return { counts: run.counts, differences: run.differences, stopped: done === undefined };
   } finally {
     run.close();
   }
@@ -68,9 +73,8 @@ class Run {
   readonly #table: string;
   readonly #owned: OwnedJob | undefined;
   readonly #followUps: FollowUps;
-  readonly #never = new AbortController().signal;
-  readonly #differences: Difference[] = [];
-  #counts: ReplayCounts;
+  readonly differences: Difference[] = [];
+  counts: ReplayCounts;
   #positions: Record<string, number>;
   #debt = 0;
   #paidAt = performance.now();
@@ -80,8 +84,8 @@ class Run {
     this.#options = options;
     this.#table = request.into === undefined ? 'events' : `events_${request.into}`;
     this.#owned = job && new OwnedJob(connections.database, job);
-    this.#followUps = new FollowUps(connections, this.#never);
-    this.#counts = job?.counts ?? noCounts();
+    this.#followUps = new FollowUps(connections, options.halt.reading);
+    this.counts = job?.counts ?? noCounts();
     this.#positions = { ...job?.positions };
   }
 
@@ -89,23 +93,24 @@ class Run {
     this.#owned?.close();
   }
 
-  async all(): Promise<ReplayResult> {
-    const { spans, job, stop, closeOnly } = this.#options;
+  async all(): Promise<true> {
+    const { spans, job, closeOnly } = this.#options;
     if (job?.recorded) await this.#span({ partition: job.recorded.partition, from: job.recorded.first, to: job.recorded.last + 1 }, job.recorded);
-    if (closeOnly !== true) for (const span of spans) if (!stop.aborted) await this.#span(span, undefined);
-    return { counts: this.#counts, differences: this.#differences, stopped: stop.aborted };
+    if (closeOnly !== true) for (const span of spans) await this.#span(span, undefined);
+    return true;
   }
 
   /** `open`: the span is a range that was recorded before, and is taken as one batch again. */
   async #span(span: Span, open: OpenRange | undefined): Promise<void> {
-    const { connections, request, stop, rate } = this.#options;
+    const { connections, request, halt, rate } = this.#options;
     const from = open ? span.from : Math.max(span.from, this.#positions[span.partition] ?? span.from);
     const most = open ? Number.POSITIVE_INFINITY : Math.max(1, Math.min(BATCH, rate ?? BATCH));
-    const range = { partition: span.partition, from, to: span.to, most, signal: this.#never };
+    const range = { partition: span.partition, from, to: span.to, most, signal: halt.reading };
     for await (const batch of sourceBatches({ connections, topic: request.topic, ...range })) {
-      await this.#take(batch, open);
+      await halt.within(this.#take(batch, open));
+      halt.moved();
       await this.#pace(batch.events.length);
-      if (stop.aborted) return;
+      halt.reading.throwIfAborted();
     }
     if (!open && !this.#owned) return;
     this.#positions[span.partition] = Math.max(this.#positions[span.partition] ?? 0, span.to);
@@ -117,14 +122,16 @@ class Run {
     const stored = storedRows({ client, cluster: settings.CLICKHOUSE_CLUSTER, table: this.#table, window: settings.DEDUPE_TTL });
     if (this.#owned && open) await this.#endQueries(batch);
     const judged = await judge({ batch, filter: request, stored, retentions: await this.#kept(database), now: Date.now() });
-    this.#differences.push(...judged.differences.slice(0, MOST_DIFFERENCES - this.#differences.length));
+    this.differences.push(...judged.differences.slice(0, MOST_DIFFERENCES - this.differences.length));
     if (this.#owned) await this.#write(this.#owned, { batch, judged, open });
-    this.#counts = addCounts(this.#counts, judged.counts);
+    if (this.#owned && this.#table === 'events') await this.#settleLetters(stored, [...[...judged.fresh.values()].flat(), ...judged.standing]);
+    this.counts = addCounts(this.counts, judged.counts);
     if (this.#owned) await this.#finish(this.#owned, batch, open?.dead ?? this.#dead);
-    this.#options.progress(this.#counts, batch.last - batch.first + 1);
+    this.#options.progress(this.counts, batch.last - batch.first + 1);
   }
 
   #dead: DeadMinute[] = [];
+  #letters: Promise<SinkLetters> | undefined;
   #retentions: { at: number; found: Retentions } | undefined;
 
   /** How long accounts keep their events, asked again now and then: a replay may run for hours. */
@@ -132,6 +139,21 @@ class Run {
     const now = performance.now();
     if (!this.#retentions || now - this.#retentions.at > RETENTIONS_FOR) this.#retentions = { at: now, found: await readRetentions(database) };
     return this.#retentions.found;
+  }
+
+  /** Rows that ClickHouse refused once are dead in the books, until they are stored. */
+  async #settleLetters(stored: StoredRows, events: readonly SourceEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const { connections, halt } = this.#options;
+    // The range ends where the sink has taken everything: no letter of it comes later.
+    const found = withLetter(await (this.#letters ??= readSinkLetters(connections, halt.reading)), events);
+    for (const own of Map.groupBy(found, ({ event }) => event.partition).values()) {
+      const there = await stored.at(own.map(({ event }) => event));
+      await settleLetters(
+        connections.database,
+        own.filter(({ event }) => there.has(positionKey(event.at))),
+      );
+    }
   }
 
   /** Rows that a killed process sent may be about to appear: they must be there before it is looked what is stored. */
@@ -165,7 +187,7 @@ class Run {
     const warehouse = clickhouseWarehouse({ client: connections.clickhouse, cluster: connections.settings.CLICKHOUSE_CLUSTER, table: this.#table });
     for (const [partition, events] of judged.fresh) {
       const rows = events.flatMap(({ row }) => row ?? []);
-      const write = { warehouse, log: connections.log, signal: this.#never, ownerEpoch: owned.epoch, confirm: () => owned.confirm() };
+      const write = { warehouse, log: connections.log, signal: this.#options.halt.writing, ownerEpoch: owned.epoch, confirm: () => owned.confirm() };
       const { refused } = await addRows(write, { token: `${this.#token(batch)}/${partition}`, partition, rows });
       judged.counts.refused += refused;
     }
@@ -177,18 +199,23 @@ class Run {
   /** Closes the range; what was dead counts as stored from the same moment on. */
   async #finish(owned: OwnedJob, batch: SourceBatch, dead: readonly DeadMinute[]): Promise<void> {
     this.#positions[batch.partition] = Math.max(this.#positions[batch.partition] ?? 0, batch.last + 1);
-    const change = { positions: this.#positions, recorded: null, counts: this.#counts };
+    const change = { positions: this.#positions, recorded: null, counts: this.counts };
     await owned.update(change, dead.length === 0 ? undefined : moveDead(dead));
   }
 
   /** Sleeps as long as the rate asks for. */
   async #pace(events: number): Promise<void> {
-    const { rate, stop } = this.#options;
+    const { rate, halt } = this.#options;
     if (rate === undefined) return;
     const now = performance.now();
     this.#debt = Math.max(0, this.#debt - (now - this.#paidAt)) + (events / rate) * 1000;
     this.#paidAt = now;
-    await sleep(this.#debt, undefined, { signal: stop }).catch(() => undefined);
+    const until = now + this.#debt;
+    for (let left = this.#debt; left > 0 && !halt.reading.aborted; left = until - performance.now()) {
+      await sleep(Math.min(left, PACE_MS), undefined, { signal: halt.reading }).catch(() => undefined);
+      // Waiting for its own rate is no silence.
+      halt.moved();
+    }
   }
 }
 

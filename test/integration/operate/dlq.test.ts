@@ -177,6 +177,29 @@ describe('dead letters of the sink', () => {
     expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 0 });
     expect(await profileOf(account)).toEqual({ orders: 1 });
   });
+
+  it('whose rows a replay stores are dead no more: the books and the letter say so, once', async () => {
+    const account = await createAccount('dlq of the sink, replayed');
+    const event = `refused_${randomUUID().replaceAll('-', '')}`;
+    const id = randomUUID();
+    let group: string | undefined;
+    await withRefusedEvent(event, async () => {
+      await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, { event, user_id: 'u', message_id: id });
+      await balanced(account, 0, 1);
+      group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0)?.group;
+      expect(group).toBeDefined();
+      await ravand('replay', '--topic', 'events.raw', '--account', String(account.accountId));
+      expect(await storedIds(account)).toEqual([]);
+      expect(await booksOf(account.accountId)).toMatchObject({ stored: 0, dead: 1 });
+    });
+    for (let run = 0; run < 2; run++) {
+      await ravand('replay', '--topic', 'events.raw', '--account', String(account.accountId));
+      expect(await balanced(account, 1, 0)).toMatchObject({ received: 1, published: 1 });
+    }
+    expect(await storedIds(account)).toEqual([id]);
+    expect((await groups()).find((one) => one.group === group)?.states).toMatchObject({ dead: 0 });
+    expect(await redrive(group ?? '')).toMatchObject({ letters: 0 });
+  });
 });
 
 async function profileOf(account: TestAccount): Promise<{ orders: number } | undefined> {
