@@ -3,6 +3,7 @@ import { hashKey, makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../ke
 import type { Sealer } from '../../platform/sealing.ts';
 import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
 import { seedMember, type DemoMember } from './member-seed.ts';
+import { seedRelay } from './relay-seed.ts';
 import { seedWebhooks, type DemoWebhooks } from './webhook-seed.ts';
 
 export interface DemoKeys {
@@ -53,6 +54,7 @@ async function makeKeys({ database, now }: { database: Database; now: number }):
     await createManagementKey(database, { account: accountId, role, hash: made.hash, expiresAt: new Date(now + TEN_YEARS) });
     keys.push([role, made.key]);
   }
+  await seedRelay(database, accountId);
   return {
     account_id: accountId,
     app_id: appId,

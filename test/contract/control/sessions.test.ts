@@ -45,7 +45,12 @@ describe('signing in and out', () => {
 
   it('the demo member signs in as ready.json says', async () => {
     const { demo } = readyStack();
-    expect((await signIn(demo.member)).body).toMatchObject({ account: { id: demo.account_id }, role: 'owner' });
+    const reply = await signIn(demo.member);
+    expect(reply.body).toMatchObject({ account: { id: demo.account_id }, role: 'owner' });
+    const session = sessionIn(reply);
+    const { integrations } = (await control('GET', '/v1/integrations', { session })).body as { integrations: { source: string }[] };
+    expect(integrations.map(({ source }) => source).toSorted()).toEqual(Object.keys(demo.webhooks).toSorted());
+    expect((await control('GET', '/v1/relays', { session })).body).toMatchObject({ relays: [{ name: 'demo orders', enabled: false }] });
   });
 
   it('nobody and a wrong password look alike', async () => {
