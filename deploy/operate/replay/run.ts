@@ -107,16 +107,17 @@ class Run {
     const most = open ? Number.POSITIVE_INFINITY : Math.max(1, Math.min(BATCH, rate ?? BATCH));
     const range = { partition: span.partition, from, to: span.to, most, signal: halt.reading };
     for await (const batch of sourceBatches({ connections, topic: request.topic, ...range })) {
-      await halt.within(this.#take(batch, open));
+      const events = await halt.within(this.#take(batch, open));
       halt.moved();
-      await this.#pace(batch.events.length);
+      await this.#pace(events);
       halt.reading.throwIfAborted();
     }
     if (!open && !this.#owned) return;
     this.#positions[span.partition] = Math.max(this.#positions[span.partition] ?? 0, span.to);
   }
 
-  async #take(batch: SourceBatch, open: OpenRange | undefined): Promise<void> {
+  /** Answers how many events of the batch were asked for. */
+  async #take(batch: SourceBatch, open: OpenRange | undefined): Promise<number> {
     const { connections, request } = this.#options;
     const { clickhouse: client, settings, database } = connections;
     const stored = storedRows({ client, cluster: settings.CLICKHOUSE_CLUSTER, table: this.#table, window: settings.DEDUPE_TTL });
@@ -128,6 +129,7 @@ class Run {
     this.counts = addCounts(this.counts, judged.counts);
     if (this.#owned) await this.#finish(this.#owned, batch, open?.dead ?? this.#dead);
     this.#options.progress(this.counts, batch.last - batch.first + 1);
+    return judged.counts.events;
   }
 
   #dead: DeadMinute[] = [];
