@@ -15,22 +15,30 @@ import { DROP, KEEP, PERSIAN_ACTIONS, SPACE } from './persian-table.ts';
  */
 export function normalisePersian(text: string, maxBytes: number): string {
   const firstChange = scan(text);
+  if (firstChange === NORMAL_ASCII && text.length <= maxBytes) return text;
   const folded = firstChange < 0 ? text : rewrite(text, firstChange, maxBytes + 2);
   const cut = truncateBytes(folded, maxBytes);
   return cut.length !== folded.length && cut.charCodeAt(cut.length - 1) === 0x20 ? cut.trimEnd() : cut;
 }
 
-/** Index of the first unit that normalisation changes, or -1. Text that is normal already costs this one pass. */
+/** Nothing is to be changed; of ASCII, each unit is a byte besides, and nothing is to be counted. */
+const NORMAL = -1;
+const NORMAL_ASCII = -2;
+
+/** Index of the first unit that normalisation changes, or NORMAL or NORMAL_ASCII. Text that is normal already costs this one pass. */
 function scan(text: string): number {
   let afterSpace = true;
+  let units = 0;
   const length = text.length;
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
+    units |= unit;
     if (PERSIAN_ACTIONS[unit] === KEEP) afterSpace = false;
     else if (unit === 0x20 && !afterSpace) afterSpace = true;
     else return at;
   }
-  return afterSpace && length > 0 ? length - 1 : -1;
+  if (afterSpace && length > 0) return length - 1;
+  return units < 0x80 ? NORMAL_ASCII : NORMAL;
 }
 
 const MADDA = 0x0653;

@@ -56,11 +56,10 @@ export class EventServer {
 
   /** What a lane needs of this server to take requests before node:http. */
   forLane(): Omit<LaneOptions, 'routes' | 'limits'> {
-    const { keys, budget, maxBodyBytes, maxRequests, now } = this.#options;
+    const { keys, budget, maxBodyBytes, now } = this.#options;
     return {
       ...{ keys, budget, maxBodyBytes, now },
       submit: (request) => this.submit(request),
-      isFull: () => this.active >= maxRequests,
       isClosing: () => this.isClosing,
     };
   }
@@ -119,6 +118,7 @@ export class EventServer {
       this.#options.onAnswered(route.path, answer.status);
       return answer;
     };
+    if (this.active > this.#options.maxRequests) return Promise.resolve(end(UNAVAILABLE));
     return this.#handle({ route, principal, facts: { userAgent, origin, forwardedFor, remote }, body, trace }).then(end, (error: unknown) => {
       this.#reportUnexpected(error, route, trace);
       return end(UNAVAILABLE);

@@ -49,7 +49,7 @@ export class Connection {
   constructor(socket: Socket, lane: Lane) {
     this.#socket = socket;
     this.#lane = lane;
-    this.#waitingSince = lane.now();
+    this.#waitingSince = lane.options.now();
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('close', this.#onClose);
@@ -63,14 +63,15 @@ export class Connection {
 
   /** Ends what has waited too long for the client. */
   endOverdue(now: number): void {
-    const { limits } = this.#lane;
+    const { limits } = this.#lane.options;
     if (this.#waitingSince === undefined) return;
     const waited = now - this.#waitingSince;
     if (this.#isBusy) {
       if (waited > limits.write) this.#socket.destroy();
     } else if (this.#reading || !this.#hasAnswered) {
       if (waited <= limits.read) return;
-      this.#socket.end(answerText(TIMED_OUT, { trace: traceOf(undefined), isLast: true, now, keepAlive: this.#lane.keepAlive }));
+      const bytes = Buffer.byteLength(TIMED_OUT.body);
+      this.#socket.end(answerText(TIMED_OUT, { bytes, trace: traceOf(undefined), isLast: true, now, keepAlive: this.#lane.keepAlive }));
       this.#leave();
       setTimeout(() => this.#socket.destroy(), limits.lastWords).unref();
     } else if (waited > limits.idle) this.#socket.destroySoon();
@@ -87,7 +88,7 @@ export class Connection {
 
   /** Nothing more is expected of this connection here. */
   #leave(): void {
-    if (this.#reading) this.#lane.budget.give(bytesOf(this.#reading));
+    if (this.#reading) this.#lane.options.budget.give(bytesOf(this.#reading));
     this.#reading = undefined;
     this.#pending = undefined;
     this.#waitingSince = undefined;
@@ -133,10 +134,10 @@ export class Connection {
   #take(known: KnownHead, principal: Principal, chunk: Buffer): void {
     const { head } = known;
     const end = head.bytes + head.contentLength;
-    if (!this.#lane.budget.take(Math.min(chunk.length, end) - head.bytes)) return this.#handOver(chunk);
+    if (!this.#lane.options.budget.take(Math.min(chunk.length, end) - head.bytes)) return this.#handOver(chunk);
     if (chunk.length < end) {
       this.#reading = { known, principal, chunks: [chunk.subarray(head.bytes)], missing: end - chunk.length };
-      this.#waitingSince = this.#lane.now();
+      this.#waitingSince = this.#lane.options.now();
       return;
     }
     if (chunk.length > end) {
@@ -148,7 +149,7 @@ export class Connection {
 
   #readOn(reading: Reading, chunk: Buffer): void {
     const own = chunk.length > reading.missing ? chunk.subarray(0, reading.missing) : chunk;
-    if (!this.#lane.budget.take(own.length)) return this.#handOver(Buffer.concat([reading.known.bytes, ...reading.chunks, chunk]));
+    if (!this.#lane.options.budget.take(own.length)) return this.#handOver(Buffer.concat([reading.known.bytes, ...reading.chunks, chunk]));
     reading.chunks.push(own);
     reading.missing -= own.length;
     if (reading.missing > 0) return;
@@ -165,8 +166,8 @@ export class Connection {
     const last = this.#known;
     if (last && chunk.length >= last.bytes.length && last.bytes.compare(chunk, 0, last.bytes.length) === 0) return last;
     const head = parseHead(chunk);
-    const route = head && this.#lane.routes.get(head.path);
-    if (!route || head.contentLength > this.#lane.maxBodyBytes) return undefined;
+    const route = head && this.#lane.options.routes.get(head.path);
+    if (!route || head.contentLength > this.#lane.options.maxBodyBytes) return undefined;
     const key = this.#lane.keyOf(head);
     if (key === undefined) return undefined;
     // A copy: the chunk is a part of a larger piece of memory, which this would keep alive.
@@ -179,8 +180,8 @@ export class Connection {
     this.#isBusy = true;
     this.#waitingSince = undefined;
     const trace = traceOf(head.trace);
-    void this.#lane.submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress }).then((answer) => {
-      this.#lane.budget.give(head.contentLength);
+    void this.#lane.options.submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress }).then((answer) => {
+      this.#lane.options.budget.give(head.contentLength);
       this.#answer(answer, trace);
     });
   }
@@ -188,13 +189,14 @@ export class Connection {
   #answer(answer: Answer, trace: string): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const now = this.#lane.now();
+    const now = this.#lane.options.now();
     const isLast = this.#lane.isClosing || this.#isEnded;
-    const text = answerText(answer, { trace, isLast, now, keepAlive: this.#lane.keepAlive });
+    const bytes = Buffer.byteLength(answer.body);
+    const text = answerText(answer, { bytes, trace, isLast, now, keepAlive: this.#lane.keepAlive });
     this.#hasAnswered = true;
     this.#waitingSince = now;
-    // Bytes of ASCII need no encoding; Persian sentences are written as UTF-8, which is what Content-Length counts.
-    const encoding = Buffer.byteLength(answer.body) === answer.body.length ? 'latin1' : 'utf8';
+    // ASCII needs no encoding; Persian sentences do.
+    const encoding = bytes === answer.body.length ? 'latin1' : 'utf8';
     if (isLast) return void socket.end(text, encoding);
     if (socket.write(text, encoding)) this.#next();
     else socket.once('drain', () => this.#next());
@@ -207,7 +209,7 @@ export class Connection {
     if (pending) {
       this.#pending = undefined;
       this.#begin(pending);
-    }
+    } else if (this.#isEnded) this.#socket.end();
     this.#resume();
   }
 

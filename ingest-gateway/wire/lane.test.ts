@@ -39,7 +39,6 @@ async function running(options: Partial<LaneOptions> = {}): Promise<Running> {
   const lane = new Lane({
     ...{ routes: new Map([['/v1/track', ROUTE]]), budget, maxBodyBytes: 100_000, limits: LIMITS, now: Date.now, submit },
     keys: { verify: (key) => (key === 'good' ? { accountId: 1, appId: 1, writeKeyId: 1 } : 'invalid') },
-    isFull: () => false,
     isClosing: () => false,
     ...options,
   });
@@ -172,6 +171,19 @@ describe('a connection of common requests', () => {
     socket.end(request('a'));
     await until(isEnded);
     expect([taken, answered(text())]).toEqual([['a'], ['a']]);
+  });
+
+  it('ends with a client that ended its side while it did not read the answer', async () => {
+    const { open } = await running({ submit: () => Promise.resolve({ status: 200, body: `"${'y'.repeat(8_000_000)}"` }) });
+    const { socket, text, isEnded } = open();
+    socket.pause();
+    socket.write(request('a'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.end();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.resume();
+    await until(isEnded);
+    expect(text().length).toBeGreaterThan(8_000_000);
   });
 
   it('gives back what a client took that leaves in the middle', async () => {

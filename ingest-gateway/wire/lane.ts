@@ -41,9 +41,7 @@ export interface LaneOptions {
   now: () => number;
   /** Never rejects. */
   submit: (request: WholeRequest) => Promise<Answer>;
-  /** True when no further request may begin. */
-  isFull: () => boolean;
-  /** True while the process is stopping: each answer is the last on its connection. */
+  /** True while the process is stopping. */
   isClosing: () => boolean;
 }
 
@@ -58,7 +56,7 @@ const CHECK_EVERY_MS = 1000;
  * shows both). Whatever is not common goes to node:http: see Connection.
  */
 export class Lane {
-  readonly #options: LaneOptions;
+  readonly options: LaneOptions;
   readonly #connections = new Set<Connection>();
   readonly #watch: NodeJS.Timeout;
   #isClosed = false;
@@ -66,7 +64,7 @@ export class Lane {
   readonly keepAlive: KeepAlive;
 
   constructor(options: LaneOptions) {
-    this.#options = options;
+    this.options = options;
     this.keepAlive = { seconds: Math.floor(options.limits.idle / 1000) };
     this.#watch = setInterval(() => this.#endOverdue(), CHECK_EVERY_MS);
     this.#watch.unref();
@@ -89,43 +87,19 @@ export class Lane {
     for (const connection of this.#connections) connection.endIdle();
   }
 
-  get routes(): ReadonlyMap<string, EventRoute> {
-    return this.#options.routes;
-  }
-
-  get limits(): Limits {
-    return this.#options.limits;
-  }
-
-  get budget(): BodyBudget {
-    return this.#options.budget;
-  }
-
-  get maxBodyBytes(): number {
-    return this.#options.maxBodyBytes;
-  }
-
+  /** True while this lane or the process is stopping: each answer is the last on its connection. */
   get isClosing(): boolean {
-    return this.#isClosed || this.#options.isClosing();
-  }
-
-  now(): number {
-    return this.#options.now();
+    return this.#isClosed || this.options.isClosing();
   }
 
   keyOf(head: Head): string | undefined {
     return presentedKey({ authorization: head.authorization, 'x-service-key': head.serviceKey }, head.query);
   }
 
-  /** Undefined for a key that is not valid or cannot be verified, and beyond what is served at a time: that has its answer elsewhere. Never rejects. */
+  /** Undefined for a key that is not valid or cannot be verified: that has its answer elsewhere. Never rejects. */
   verify(key: string): Principal | undefined | Promise<Principal | undefined> {
-    if (this.#options.isFull()) return undefined;
-    const known = this.#options.keys.verify(key);
+    const known = this.options.keys.verify(key);
     return known instanceof Promise ? known.then(principalOf) : principalOf(known);
-  }
-
-  submit(request: WholeRequest): Promise<Answer> {
-    return this.#options.submit(request);
   }
 
   handOver(socket: Socket): void {
@@ -137,7 +111,7 @@ export class Lane {
   }
 
   #endOverdue(): void {
-    const now = this.#options.now();
+    const now = this.options.now();
     for (const connection of this.#connections) connection.endOverdue(now);
   }
 }

@@ -24,12 +24,12 @@ function httpDate(now: number): string {
 
 /**
  * The bytes of an answer of a write-key route, with the headers and their order as `send` and node:http make them.
- * @param now milliseconds since the epoch
+ * @param options `bytes` are those of the body in UTF-8, `now` is milliseconds since the epoch
  */
-export function answerText(answer: Answer, options: { trace: string; isLast: boolean; now: number; keepAlive: KeepAlive }): string {
+export function answerText(answer: Answer, options: { bytes: number; trace: string; isLast: boolean; now: number; keepAlive: KeepAlive }): string {
   const { body, status, headers } = answer;
   let text = status === 200 ? 'HTTP/1.1 200 OK\r\n' : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`;
-  text += `${FIXED}Content-Length: ${Buffer.byteLength(body)}\r\nX-Service-Trace: ${options.trace}\r\n`;
+  text += `${FIXED}Content-Length: ${options.bytes}\r\nX-Service-Trace: ${options.trace}\r\n`;
   if (headers) for (let at = 0; at + 1 < headers.length; at += 2) text += `${headers[at] ?? ''}: ${headers[at + 1] ?? ''}\r\n`;
   if (options.isLast) text += `Connection: close\r\nDate: ${httpDate(options.now)}\r\n\r\n`;
   else text += `Date: ${httpDate(options.now)}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${options.keepAlive.seconds}\r\n\r\n`;
