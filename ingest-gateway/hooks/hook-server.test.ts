@@ -11,7 +11,7 @@ import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
 import type { Connection, ConnectionTally } from './connection-store.ts';
 import type { FoundConnection } from './connections.ts';
 import { HookServer } from './hook-server.ts';
-import { hookRoutes } from './wire.ts';
+import { hookRoutes } from './hook-routes.ts';
 
 const log = createLog({ part: 'test', level: 'silent' });
 const BODY = JSON.stringify({ id: 5, email: 'a@b.c', total_price: '10' });

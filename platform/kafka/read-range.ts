@@ -1,7 +1,7 @@
-import kafka from 'node-rdkafka';
 import { withDeadline } from '../deadline.ts';
-import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
+import type { KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer.ts';
+import { consumeDetached, leaveDetached, openDetached } from './detached-consumer.ts';
 
 /** Offsets `from` (included) to `to` (not included) of one partition. */
 export interface LogRange {
@@ -21,11 +21,10 @@ export class RangeGone extends Error {
   }
 }
 
-const CONNECT_MS = 10_000;
+const CLIENT = { connectMs: 10_000, prefetchKib: 32 * 1024, fetchBytes: 4 * 1024 * 1024 };
 /** Records come within this time of asking for them, or the broker is taken to be away, ms. */
 const SILENCE_MS = 30_000;
 const POLL_MS = 200;
-const LEAVE_MS = 2000;
 const MOST_RECORDS = 1000;
 
 /**
@@ -43,13 +42,14 @@ export async function* readRange(options: {
   let next = range.from;
   if (next >= to) return;
   signal.throwIfAborted();
-  const consumer = await open(options.settings, options.clientId);
+  const consumer = await openDetached({ settings: options.settings, clientId: options.clientId, ...CLIENT });
+  const take = async () => (await consumeDetached(consumer, { most: MOST_RECORDS, ms: POLL_MS })) as unknown as ConsumedMessage[];
   try {
     consumer.assign([{ topic, partition, offset: next }]);
     let heardAt = performance.now();
     while (next < to) {
       signal.throwIfAborted();
-      const messages = await withDeadline({ ms: SILENCE_MS, waitingFor: `records of ${topic} ${partition}` }, consume(consumer, MOST_RECORDS));
+      const messages = await withDeadline({ ms: SILENCE_MS, waitingFor: `records of ${topic} ${partition}` }, take());
       if (messages.length > 0) heardAt = performance.now();
       else if (performance.now() - heardAt > SILENCE_MS)
         throw new Error(`no record of ${topic} ${partition} came for ${SILENCE_MS / 1000} s: see ./ravand status for the broker`);
@@ -61,56 +61,6 @@ export async function* readRange(options: {
       if (wanted.length < messages.length) return;
     }
   } finally {
-    await leave(consumer);
+    await leaveDetached(consumer);
   }
-}
-
-async function open(settings: KafkaSettings, clientId: string): Promise<kafka.KafkaConsumer> {
-  const consumer = new kafka.KafkaConsumer(
-    {
-      ...rdkafkaConnection(settings),
-      'client.id': clientId,
-      // The client wants one; nothing joins or commits under it.
-      'group.id': clientId,
-      'enable.auto.commit': false,
-      'enable.auto.offset.store': false,
-      'check.crcs': true,
-      'fetch.wait.max.ms': 50,
-      'fetch.message.max.bytes': 4 * 1024 * 1024,
-      'queued.max.messages.kbytes': 32 * 1024,
-    },
-    { 'auto.offset.reset': 'earliest' },
-  );
-  // Failures show as records that do not come; without a listener the client would throw them at the process.
-  consumer.on('event.error', () => undefined);
-  const connected = new Promise<void>((resolve, reject) => {
-    consumer.connect({ timeout: CONNECT_MS }, (error: kafka.LibrdKafkaError | null) => {
-      if (!error) resolve();
-      else reject(new Error(`no Kafka at ${settings.KAFKA_BROKERS.join(',')} (KAFKA_BROKERS): ${error.message}`));
-    });
-  });
-  try {
-    await withDeadline({ ms: CONNECT_MS + 1000, waitingFor: 'a connection to Kafka' }, connected);
-    return consumer;
-  } catch (error) {
-    // It would go on trying to connect.
-    void leave(consumer);
-    throw error;
-  }
-}
-
-function consume(consumer: kafka.KafkaConsumer, most: number): Promise<ConsumedMessage[]> {
-  return new Promise((resolve, reject) => {
-    consumer.setDefaultConsumeTimeout(POLL_MS);
-    consumer.consume(most, (error: kafka.LibrdKafkaError | null, messages) => {
-      if (error) reject(new Error(error.message));
-      else resolve(messages as unknown as ConsumedMessage[]);
-    });
-  });
-}
-
-/** A consumer that cannot say goodbye is left to itself. */
-async function leave(consumer: kafka.KafkaConsumer): Promise<void> {
-  const gone = new Promise((resolve) => consumer.disconnect(resolve));
-  await withDeadline({ ms: LEAVE_MS, waitingFor: 'the end of a connection to Kafka' }, gone).catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import type { PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
 import { patiently } from '../events/patience.ts';
-import { rowReader } from '../row-reader.ts';
+import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter } from './count.ts';
 

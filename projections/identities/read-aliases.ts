@@ -2,7 +2,7 @@ import { utf8Length } from '../../events/bytes.ts';
 import { MAX_ID_BYTES } from '../../events/names.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { rowReader } from '../row-reader.ts';
+import { rowReader } from '../../schemas/row-reader.ts';
 import type { AliasFact } from './alias-fact.ts';
 
 const FIELDS = ['_epoch', '_partition', '_offset', '_index', 'account_id', 'type', 'user_id', 'previous_id', 'received_at'] as const;

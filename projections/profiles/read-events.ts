@@ -1,4 +1,4 @@
-import { rowReader, type RowReader } from '../row-reader.ts';
+import { rowReader, type RowReader } from '../../schemas/row-reader.ts';
 import type { ProfileEvent } from './profile.ts';
 
 const FIELDS = [

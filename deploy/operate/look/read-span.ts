@@ -1,6 +1,6 @@
-import kafka from 'node-rdkafka';
-import { withDeadline } from '../../../platform/deadline.ts';
-import { rdkafkaConnection, type KafkaSettings } from '../../../platform/kafka/connection.ts';
+import type kafka from 'node-rdkafka';
+import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
+import { consumeDetached, leaveDetached, openDetached, type DetachedConsumer } from '../../../platform/kafka/detached-consumer.ts';
 
 /** A record of the log as it was appended. */
 export interface LogRecord {
@@ -35,7 +35,8 @@ export interface LogSpans {
   close(): Promise<void>;
 }
 
-const CONNECT_MS = 4000;
+/** 1 MiB is what the client takes by itself. */
+const CLIENT = { connectMs: 4000, prefetchKib: 32 * 1024, fetchBytes: 1024 * 1024 };
 /** Records come within this time of asking for them, or the broker is taken to be away, ms. */
 const SILENCE_MS = 6000;
 const POLL_MS = 100;
@@ -43,21 +44,21 @@ const BATCH = 500;
 
 /** Reads pieces of the log without joining a group and without committing: live lag is untouched. Connects when it is first needed. */
 export function logSpans(settings: KafkaSettings, name: string): LogSpans {
-  let connecting: Promise<kafka.KafkaConsumer> | undefined;
+  let connecting: Promise<DetachedConsumer> | undefined;
   return {
     async read(span, visit) {
       if (span.from >= span.to) return { ended: 'end', next: span.from };
-      connecting ??= open(settings, name);
+      connecting ??= openDetached({ settings, clientId: name, ...CLIENT });
       return readSpan(await connecting, span, visit);
     },
     async close() {
       const consumer = await connecting?.catch(() => undefined);
-      if (consumer) await leave(consumer);
+      if (consumer) await leaveDetached(consumer);
     },
   };
 }
 
-async function readSpan(consumer: kafka.KafkaConsumer, span: Span, visit: (record: LogRecord) => 'found' | undefined): Promise<SpanRead> {
+async function readSpan(consumer: DetachedConsumer, span: Span, visit: (record: LogRecord) => 'found' | undefined): Promise<SpanRead> {
   const { topic, partition, to, most } = span;
   const deadline = Date.now() + most.ms;
   let next = span.from;
@@ -67,7 +68,7 @@ async function readSpan(consumer: kafka.KafkaConsumer, span: Span, visit: (recor
   try {
     while (next < to) {
       if (read >= most.records || Date.now() > deadline) return { ended: 'bound', next };
-      const messages = await consume(consumer, Math.min(BATCH, most.records - read));
+      const messages = await consumeDetached(consumer, { most: Math.min(BATCH, most.records - read), ms: POLL_MS });
       if (messages.length > 0) heardAt = Date.now();
       else if (Date.now() - heardAt > SILENCE_MS)
         throw new Error(`no record of ${topic} ${partition} came for ${SILENCE_MS / 1000} s: is the broker up?`);
@@ -96,41 +97,4 @@ async function readSpan(consumer: kafka.KafkaConsumer, span: Span, visit: (recor
 function bytesOf(key: kafka.MessageKey | undefined): Buffer | null {
   if (key === null || key === undefined) return null;
   return typeof key === 'string' ? Buffer.from(key) : key;
-}
-
-function open(settings: KafkaSettings, name: string): Promise<kafka.KafkaConsumer> {
-  const consumer = new kafka.KafkaConsumer(
-    {
-      ...rdkafkaConnection(settings),
-      'client.id': name,
-      'group.id': name,
-      'enable.auto.commit': false,
-      'fetch.wait.max.ms': 50,
-      'queued.max.messages.kbytes': 32 * 1024,
-    },
-    { 'auto.offset.reset': 'earliest' },
-  );
-  // Failures show as records that do not come; without a listener the client would throw them at the process.
-  consumer.on('event.error', () => undefined);
-  const connected = new Promise<kafka.KafkaConsumer>((resolve, reject) => {
-    consumer.connect({ timeout: CONNECT_MS }, (error: kafka.LibrdKafkaError | null) => {
-      if (!error) resolve(consumer);
-      else reject(new Error(`no Kafka at ${settings.KAFKA_BROKERS.join(',')} (KAFKA_BROKERS): ${error.message}`));
-    });
-  });
-  return withDeadline({ ms: CONNECT_MS + 1000, waitingFor: 'a connection to Kafka' }, connected);
-}
-
-function consume(consumer: kafka.KafkaConsumer, most: number): Promise<kafka.Message[]> {
-  return new Promise((resolve, reject) => {
-    consumer.setDefaultConsumeTimeout(POLL_MS);
-    consumer.consume(most, (error: kafka.LibrdKafkaError | null, messages: kafka.Message[]) => {
-      if (error) reject(new Error(error.message));
-      else resolve(messages);
-    });
-  });
-}
-
-async function leave(consumer: kafka.KafkaConsumer): Promise<void> {
-  await Promise.race([new Promise((resolve) => consumer.disconnect(resolve)), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
 }

@@ -1,10 +1,9 @@
 import avsc from 'avsc';
-import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
-import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from '../schemas/codec.ts';
-import type { EventRow } from '../schemas/records.ts';
-import { sliceRun } from '../schemas/run.ts';
+import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from './codec.ts';
+import type { EventRow } from './records.ts';
+import { sliceRun } from './run.ts';
 
-export type RowReader<Field extends keyof EventRow> = (message: Pick<ConsumedMessage, 'value'>) => Pick<EventRow, Field>[];
+export type RowReader<Field extends keyof EventRow> = (message: { readonly value: Buffer | null }) => Pick<EventRow, Field>[];
 
 /** avsc answers `value` undefined when the bytes end early. */
 type Decode<Row> = (bytes: Buffer, at: number, resolver: unknown) => { value: Row | undefined; offset: number };
