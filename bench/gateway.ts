@@ -1,15 +1,13 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Ready } from '../deploy/local/ready.ts';
 import { seedAccount } from './account.ts';
 import { requestTemplates, type RequestTemplate } from './gateway/bodies.ts';
 import type { LoadResult } from './gateway/load.ts';
+import { loadServer, median, pinParts, startServer, type Server } from './server-process.ts';
 
 /**
  * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the same run: the server on one core, the load client on the other, where
@@ -20,10 +18,7 @@ const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const DURATION_MS = Number(process.env['BENCH_ROUND_MS'] ?? 4000);
 /** Only requests whose name contains this. */
 const ONLY = process.env['BENCH_REQUESTS'] ?? '';
-const SERVER_CORE = '0';
-const LOAD_CORE = '1';
 
-const execute = promisify(execFile);
 const home = process.env['RAVAND_HOME'] ?? '.ravand';
 const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 
@@ -37,57 +32,13 @@ interface Sample {
   failures: number;
 }
 
-interface Server {
-  port: number;
-  child: ChildProcess;
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
-
-async function startServer(script: string, options: { args: readonly string[]; env: NodeJS.ProcessEnv; port: number }): Promise<Server> {
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, join(import.meta.dirname, '..', script), ...options.args], {
-    env: { ...process.env, ...options.env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  for (let waited = 0; waited < 15_000; waited += 100) {
-    const isUp = await fetch(`http://127.0.0.1:${options.port}/v1/status`, { method: 'POST', body: '{}' }).then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return { port: options.port, child };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  child.kill();
-  throw new Error(`${script} does not answer on port ${options.port}`);
-}
-
-/** CPU time of a process, ms. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
 let run = Math.floor(Math.random() * 1000);
 
 async function sample(server: Server, options: { template: RequestTemplate; index: number; writeKey: string }): Promise<Sample> {
   const connections = CONNECTIONS[options.template.name] ?? 32;
   const args = [String(server.port), String(options.index), String(connections), String(DURATION_MS), options.writeKey, String(run++)];
-  const { pid } = server.child;
-  if (pid === undefined) throw new Error('the server has no process');
-  const before = cpuOf(pid);
-  const { stdout } = await execute('taskset', ['-c', LOAD_CORE, process.execPath, join(import.meta.dirname, 'gateway', 'load-process.ts'), ...args]);
-  const result = JSON.parse(stdout) as LoadResult;
-  const cpu = cpuOf(pid) - before;
+  const { printed, cpu } = await loadServer(server, 'bench/gateway/load-process.ts', args);
+  const result = JSON.parse(printed) as LoadResult;
   if (result.failures > 0) throw new Error(`${result.failures} of ${result.requests} requests failed: ${result.firstFailure}`);
   return {
     rate: (result.requests * options.template.events) / result.seconds,
@@ -98,40 +49,20 @@ async function sample(server: Server, options: { template: RequestTemplate; inde
   };
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-}
-
-/** Puts the servers that the gateway leans on onto the load client's core, and answers what puts them back; servers of one's own elsewhere are left alone. */
-async function pinServers(): Promise<() => Promise<void>> {
-  const { stdout } = await execute(join(import.meta.dirname, '..', 'ravand'), ['status', '--json']);
-  const { parts } = JSON.parse(stdout) as { parts: { name: string; pid: number | null }[] };
-  const pids = parts.filter(({ name }) => ['kafka', 'redis', 'postgres'].includes(name)).flatMap(({ pid }) => pid ?? []);
-  const pin = async (cores: string) => {
-    for (const pid of pids) await execute('taskset', ['-acp', cores, String(pid)]);
-  };
-  await pin(LOAD_CORE);
-  return () => pin(`${SERVER_CORE},${LOAD_CORE}`);
-}
-
 const { writeKey } = await seedAccount(ready.database_url, `bench ${randomBytes(4).toString('hex')}`);
 const spool = await mkdtemp(join(tmpdir(), 'ravand-bench-spool-'));
-const barePort = await freePort();
-const gatewayPort = await freePort();
-const bare = await startServer('bench/gateway/bare-server.ts', { args: [String(barePort)], env: {}, port: barePort });
-const unpin = await pinServers();
+const bare = await startServer('bench/gateway/bare-server.ts', { args: (port) => [String(port)] });
+const unpin = await pinParts(['kafka', 'redis', 'postgres']);
 const gateway = await startServer('ingest-gateway/main.ts', {
-  args: [],
-  port: gatewayPort,
-  env: {
-    HTTP_ADDR: `127.0.0.1:${gatewayPort}`,
+  env: (port) => ({
+    HTTP_ADDR: `127.0.0.1:${port}`,
     ADMIN_ADDR: '127.0.0.1:0',
     SPOOL_DIR: spool,
     KAFKA_BROKERS: ready.kafka_brokers,
     REDIS_URL: ready.redis_url,
     DATABASE_URL: ready.database_url,
     LOG_LEVEL: 'warn',
-  },
+  }),
 });
 try {
   const number = (value: number) => Math.round(value).toLocaleString('en');

@@ -10,6 +10,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   normaliser: 'raw records to rows',
   sink: 'rows into ClickHouse beside a plain client',
   reports: 'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
+  profiles: 'the fold of a million people: new, in memory, and cold in ClickHouse',
   webhooks: 'signed deliveries beside a bare server that computes the HMAC and parses',
   relays: 'deliveries to an endpoint beside a bare client loop',
   rebuild: 'events and profiles from the log into tables beside the live ones',
@@ -54,7 +55,7 @@ export async function run(args: string[], context: BenchContext): Promise<number
 }
 
 async function runScript(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: 'inherit', env });
+  const child = spawn(process.execPath, ['--expose-gc', script, ...args], { stdio: 'inherit', env });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));

@@ -1,12 +1,14 @@
 /**
- * node --expose-gc bench/profiles.ts [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
+ * ./ravand bench profiles -- [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
  * Events a second of the fold (decode, load, fold, save) on a real ClickHouse: of people who are new, of people who are known but cold, and of people who are in memory.
  * One process and one thread; ClickHouse works beside it. Records are made before each clock starts; reading them from Kafka is not part of it (bench/sink.ts says what that costs).
- * Finds ClickHouse through CLICKHOUSE_URL; works in a database of its own, and drops it.
+ * On the ClickHouse of the stack under RAVAND_HOME, in a database of its own, which it drops.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Ready } from '../deploy/local/ready.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
@@ -16,9 +18,11 @@ import { parseSettings } from '../platform/settings.ts';
 import { ProfileCache } from '../projections/profiles/cache.ts';
 import { loadConfig } from '../projections/profiles/config.ts';
 import { readEvents } from '../projections/profiles/read-events.ts';
+import { sharedRequests } from '../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
 import { foldTask } from '../projections/profiles/task.ts';
 import { Shop } from './profiles/shop.ts';
+import { cpuOf, pidsOf } from './server-process.ts';
 
 const { values } = parseArgs({
   options: {
@@ -31,12 +35,18 @@ const { values } = parseArgs({
 const [people, events, partitions] = [Number(values.people), Number(values.events), Number(values.partitions)];
 const config = loadConfig({ PROFILES_CACHE_BYTES: values.cache });
 const database = `bench_profiles_${randomBytes(4).toString('hex')}`;
-const settings = parseSettings(clickhouseSettings, { ...process.env, CLICKHOUSE_DATABASE: database });
+const ready = JSON.parse(readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'run', 'ready.json'), 'utf8')) as Ready;
+const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: ready.clickhouse_url, CLICKHOUSE_DATABASE: database });
 const log = createLog({ part: 'bench', level: 'warn' });
 const projections = join(import.meta.dirname, '../projections');
 await migrateClickhouse(settings, [join(projections, 'profiles/ddl'), join(projections, 'identities/ddl')]);
 const client = connectClickhouse({ settings, name: 'bench', requestTimeout: 120_000, connections: 16 });
 
+const servers = await pidsOf(['clickhouse']);
+/** CPU time of the ClickHouse of the stack, ms; 0 for a server elsewhere. */
+const serverCpu = () => servers.reduce((sum, pid) => sum + cpuOf(pid), 0);
+/** Events of one visit. */
+const SESSION = 8;
 /** Events a take gets: about PROFILES_BATCH_BYTES of the log. */
 const TAKE = 36_000;
 
@@ -45,6 +55,8 @@ interface Measured {
   events: number;
   took: number;
   cpu: number;
+  /** ms, of the server */
+  clickhouseCpu: number;
   heap: number;
 }
 
@@ -58,6 +70,7 @@ function measureDecoding(batches: readonly ConsumedMessage[][]): Measured {
     events: count,
     took: performance.now() - began,
     cpu: (used.user + used.system) / 1000,
+    clickhouseCpu: 0,
     heap: process.memoryUsage().heapUsed,
   };
 }
@@ -65,13 +78,13 @@ function measureDecoding(batches: readonly ConsumedMessage[][]): Measured {
 /** One worker: its caches begin empty. */
 class Worker {
   readonly #caches: ProfileCache[] = [];
+  readonly #store = sharedRequests(clickhouseProfiles({ client, cluster: '' }));
   readonly #tasks = Array.from({ length: partitions }, () => {
     const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
     this.#caches.push(cache);
-    const store = clickhouseProfiles({ client, cluster: '' });
     const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined, refolded: () => undefined };
     return foldTask({
-      store,
+      store: this.#store,
       cache,
       metrics,
       log,
@@ -92,6 +105,7 @@ class Worker {
   /** Rounds of one take a partition, all partitions at once; only the takes are measured. */
   async measure(what: string, wanted: number, round: (count: number) => ConsumedMessage[][]): Promise<Measured> {
     let [done, took, cpu] = [0, 0, 0];
+    const serverBefore = serverCpu();
     while (done < wanted) {
       const count = Math.min(TAKE * partitions, wanted - done);
       const batches = round(count);
@@ -104,39 +118,46 @@ class Worker {
       cpu += (used.user + used.system) / 1000;
       done += count;
     }
+    const clickhouseCpu = serverCpu() - serverBefore;
     globalThis.gc?.();
-    return { what, events: done, took, cpu, heap: process.memoryUsage().heapUsed };
+    return { what, events: done, took, cpu, clickhouseCpu, heap: process.memoryUsage().heapUsed };
   }
 }
 
 try {
   const shop = new Shop({ people, partitions });
-  const first = new Worker();
+  let first: Worker | undefined = new Worker();
   const heapBefore = process.memoryUsage().heapUsed;
   const measured = [await first.measure(`${people} new people, one event each`, people, (count) => shop.nextPeople(count))];
   const perPerson = Math.round(((measured[0]?.heap ?? 0) - heapBefore) / Math.max(1, first.cached));
-  measured.push(await first.measure('warm: everybody in memory', events, (count) => shop.anybody(count)));
+  measured.push(await first.measure('warm: everybody in memory, an event each', events, (count) => shop.anybody(count)));
+  measured.push(await first.measure(`warm, ${SESSION} events each`, events, (count) => shop.anybody(count, SESSION)));
   const facts = {
     cached: first.cached,
     'heap bytes a cached person': perPerson,
     'estimated bytes a cached person': Math.round(first.estimate / Math.max(1, first.cached)),
   };
-  measured.push(await new Worker().measure('cold: an empty cache, everybody in ClickHouse', events, (count) => shop.anybody(count)));
+  first = undefined;
+  globalThis.gc?.();
+  measured.push(await new Worker().measure('cold: an empty cache, everybody in ClickHouse, an event each', events, (count) => shop.anybody(count)));
+  globalThis.gc?.();
+  measured.push(await new Worker().measure(`cold, ${SESSION} events each`, events, (count) => shop.anybody(count, SESSION)));
   measured.push(measureDecoding(shop.anybody(TAKE * partitions)));
   console.table(
-    measured.map(({ what, events: count, took, cpu, heap }) => ({
+    measured.map(({ what, events: count, took, cpu, clickhouseCpu, heap }) => ({
       what,
       events: count,
       'events/s': Math.round((count / took) * 1000),
       'CPU µs an event': Number(((cpu / count) * 1000).toFixed(2)),
       'events/s a core of the process': Math.round((count / cpu) * 1000),
+      'ClickHouse CPU µs an event': Number(((clickhouseCpu / count) * 1000).toFixed(2)),
       'heap MiB': Math.round(heap / 2 ** 20),
     })),
   );
   const [check] = await (
     await client.query({ query: 'SELECT count() AS people, sum(event_count) AS events FROM profiles FINAL', format: 'JSONEachRow' })
   ).json();
-  console.log(JSON.stringify({ ...facts, stored: check, sent: people + 2 * events, rss_mib: Math.round(process.memoryUsage.rss() / 2 ** 20) }));
+  console.log(JSON.stringify({ ...facts, stored: check, sent: people + 4 * events, rss_mib: Math.round(process.memoryUsage.rss() / 2 ** 20) }));
 } finally {
   await client.command({ query: `DROP DATABASE ${database}` });
   await client.close();

@@ -1,14 +1,12 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Ready } from '../deploy/local/ready.ts';
 import { makeSealingKey, parseSealingKeys } from '../platform/sealing.ts';
 import type { LoadResult } from './gateway/load.ts';
+import { loadServer, median, pinParts, startServer, type Server } from './server-process.ts';
 import { seedConnection } from './webhooks/seed.ts';
 
 /**
@@ -18,53 +16,9 @@ import { seedConnection } from './webhooks/seed.ts';
 const CONNECTIONS = 64;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const DURATION_MS = Number(process.env['BENCH_ROUND_MS'] ?? 4000);
-const SERVER_CORE = '0';
-const LOAD_CORE = '1';
 
-const execute = promisify(execFile);
 const home = process.env['RAVAND_HOME'] ?? '.ravand';
 const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
-
-interface Server {
-  port: number;
-  child: ChildProcess;
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
-
-async function startServer(script: string, options: { args: (port: number) => string[]; env: (port: number) => NodeJS.ProcessEnv }): Promise<Server> {
-  const port = await freePort();
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, join(import.meta.dirname, '..', script), ...options.args(port)], {
-    env: { ...process.env, ...options.env(port) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  for (let waited = 0; waited < 15_000; waited += 100) {
-    const isUp = await fetch(`http://127.0.0.1:${port}/v1/status`, { method: 'POST', body: '{}' }).then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return { port, child };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  child.kill();
-  throw new Error(`${script} does not answer on port ${port}`);
-}
-
-/** CPU time of a process, ms. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
 
 interface Sample extends LoadResult {
   bytes: number;
@@ -74,20 +28,12 @@ interface Sample extends LoadResult {
 
 let run = Math.floor(Math.random() * 1000);
 
-async function sample({ port, child }: Server, { token, secret }: { token: string; secret: string }): Promise<Sample> {
-  const args = [String(port), String(CONNECTIONS), String(DURATION_MS), token, secret, String(run++)];
-  const script = join(import.meta.dirname, 'webhooks', 'load-process.ts');
-  const { pid } = child;
-  if (pid === undefined) throw new Error('the server has no process');
-  const before = cpuOf(pid);
-  const { stdout } = await execute('taskset', ['-c', LOAD_CORE, process.execPath, script, ...args]);
-  const result = JSON.parse(stdout) as Omit<Sample, 'cpu'>;
+async function sample(server: Server, { token, secret }: { token: string; secret: string }): Promise<Sample> {
+  const args = [String(server.port), String(CONNECTIONS), String(DURATION_MS), token, secret, String(run++)];
+  const { printed, cpu } = await loadServer(server, 'bench/webhooks/load-process.ts', args);
+  const result = JSON.parse(printed) as Omit<Sample, 'cpu'>;
   if (result.failures > 0) throw new Error(`${result.failures} of ${result.requests} deliveries failed: ${result.firstFailure}`);
-  return { ...result, cpu: (cpuOf(pid) - before) / (result.sent / 1000) };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+  return { ...result, cpu: cpu / (result.sent / 1000) };
 }
 
 const sealingKey = makeSealingKey('bench');
@@ -96,9 +42,9 @@ if (!sealer) throw new Error('a fresh sealing key cannot be read');
 const secret = randomBytes(24).toString('base64url');
 const token = await seedConnection({ databaseUrl: ready.database_url, sealer, secret });
 const spool = await mkdtemp(join(tmpdir(), 'ravand-bench-spool-'));
-const bare = await startServer('bench/webhooks/bare-server.ts', { args: (port) => [String(port), secret], env: () => ({}) });
+const bare = await startServer('bench/webhooks/bare-server.ts', { args: (port) => [String(port), secret] });
+const unpin = await pinParts(['kafka', 'redis', 'postgres']);
 const gateway = await startServer('ingest-gateway/main.ts', {
-  args: () => [],
   env: (port) => ({
     HTTP_ADDR: `127.0.0.1:${port}`,
     ADMIN_ADDR: '127.0.0.1:0',
@@ -131,6 +77,7 @@ try {
     );
   }
 } finally {
+  await unpin();
   bare.child.kill();
   gateway.child.kill();
   await new Promise((resolve) => setTimeout(resolve, 1500));

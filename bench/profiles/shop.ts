@@ -28,9 +28,13 @@ export class Shop {
     return this.#records(count, () => this.#met++);
   }
 
-  /** `count` events of people drawn from all that there are. */
-  anybody(count: number): ConsumedMessage[][] {
-    return this.#records(count, () => Math.floor(Math.random() * this.#people));
+  /** `count` events of people drawn from all that there are, so many events of each who is drawn. */
+  anybody(count: number, each = 1): ConsumedMessage[][] {
+    let [person, left] = [0, 0];
+    return this.#records(count, () => {
+      if (left-- === 0) [person, left] = [Math.floor(Math.random() * this.#people), each - 1];
+      return person;
+    });
   }
 
   #records(count: number, person: () => number): ConsumedMessage[][] {

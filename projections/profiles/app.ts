@@ -9,6 +9,7 @@ import type { ProfilesConfig } from './config.ts';
 import { profileMetrics } from './metrics.ts';
 import { refolder } from './refold.ts';
 import { postgresRefolds } from './refold-requests.ts';
+import { sharedRequests } from './shared-requests.ts';
 import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
 
@@ -33,7 +34,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
   const sum = (of: (cache: ProfileCache) => number) => [...caches].reduce((total, cache) => total + of(cache), 0);
   const metrics = profileMetrics(registry, () => ({ people: sum(({ size }) => size), bytes: sum(({ bytes }) => bytes) }));
   const requests = postgresRefolds(options.database);
-  const store = clickhouseProfiles({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER, table: names.table });
+  const store = sharedRequests(clickhouseProfiles({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER, table: names.table }));
   return startPartitionConsumer({
     settings: config,
     log,

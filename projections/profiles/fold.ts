@@ -35,12 +35,12 @@ export function gather(events: readonly ProfileEvent[]): Gathered {
 
 /**
  * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]` is the state of name n before.
- * Answers the states that changed, and the events that came through another partition than their name's earlier ones: these stay out, because their order is unknown.
+ * Answers the states that changed with their keys, and the events that came through another partition than their name's earlier ones: these stay out, because their order is unknown.
  */
 export function fold(
-  { events, of }: Gathered,
+  { events, names, of }: Gathered,
   states: readonly (Profile | undefined)[],
-): { changed: Profile[]; skipped: number; misplaced: MisplacedEvent[] } {
+): { changed: Profile[]; keys: string[]; skipped: number; misplaced: MisplacedEvent[] } {
   const after = states.slice();
   let skipped = 0;
   const misplaced: MisplacedEvent[] = [];
@@ -55,5 +55,13 @@ export function fold(
       misplaced.push(error);
     }
   }
-  return { changed: after.filter((profile, name): profile is Profile => profile !== undefined && profile !== states[name]), skipped, misplaced };
+  const changed: Profile[] = [];
+  const keys: string[] = [];
+  for (const [name, { key }] of names.entries()) {
+    const profile = after[name];
+    if (profile === undefined || profile === states[name]) continue;
+    changed.push(profile);
+    keys.push(key);
+  }
+  return { changed, keys, skipped, misplaced };
 }

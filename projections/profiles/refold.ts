@@ -102,7 +102,7 @@ async function takeOver(parts: RefoldParts, { due, position }: { due: readonly R
   if (better.length > 0) await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () => store.save(better, signal));
   signal.throwIfAborted();
   // In memory stands what wins in ClickHouse, also where somebody else wrote it.
-  for (const [key, profile] of states) cache.set(isStored([key, profile]) ? (stored.get(key) ?? profile) : profile);
+  for (const [key, profile] of states) cache.set(key, isStored([key, profile]) ? (stored.get(key) ?? profile) : profile);
   const isBetter = new Set(better.map(({ accountId, name }) => profileKey(accountId, name)));
   // What is stored goes further than this owner has come: a former one, which may not know of the added events, was ahead. Only at the same place can the two be compared.
   const isAhead = (key: string) => compareMarks(stored.get(key)?.last ?? NOTHING, states.get(key)?.last ?? NOTHING) > 0;

@@ -19,6 +19,13 @@ export class RowBinaryWriter {
     return taken;
   }
 
+  /** What was written, one character a byte; the writer begins anew. */
+  takeLatin1(): string {
+    const taken = this.#bytes.toString('latin1', 0, this.#end);
+    this.#end = 0;
+    return taken;
+  }
+
   uint8(value: number): void {
     const at = this.#claim(1);
     this.#bytes.writeUInt8(value, at);
@@ -103,10 +110,13 @@ export class RowBinaryWriter {
 /** Reads what ClickHouse answers in RowBinary. Reading past the end throws RangeError. */
 export class RowBinaryReader {
   readonly #bytes: Buffer;
+  readonly #end: number;
   #at = 0;
 
-  constructor(bytes: Buffer) {
+  /** @param end where the answer ends in `bytes` */
+  constructor(bytes: Buffer, end = bytes.length) {
     this.#bytes = bytes;
+    this.#end = end;
   }
 
   get position(): number {
@@ -114,7 +124,7 @@ export class RowBinaryReader {
   }
 
   get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.length;
+    return this.#at >= this.#end;
   }
 
   uint8(): number {
@@ -177,7 +187,7 @@ export class RowBinaryReader {
   #skip(size: number): number {
     const at = this.#at;
     this.#at += size;
-    if (this.#at > this.#bytes.length) throw new RangeError('the answer ends within a value');
+    if (this.#at > this.#end) throw new RangeError('the answer ends within a value');
     return at;
   }
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { Readable } from 'node:stream';
-import { buffer, text } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { profileKey, type Profile } from './profile.ts';
 import { COLUMNS, readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
@@ -46,7 +46,7 @@ export function clickhouseProfiles(options: { client: ClickHouseClient; cluster:
     async load(names, signal) {
       const query = `SELECT ${columns} FROM ${table} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${wanted(names)}'))) FORMAT RowBinary`;
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings: load });
-      return latest(new RowBinaryReader(await buffer(answer.stream)));
+      return latest(new RowBinaryReader(await wholeAnswer(answer.stream)));
     },
 
     async save(profiles, signal) {
@@ -64,6 +64,13 @@ export function clickhouseProfiles(options: { client: ClickHouseClient; cluster:
       if (writer.length > 0) await send();
     },
   };
+}
+
+/** node:stream/consumers would copy it through a Blob. */
+async function wholeAnswer(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }
 
 function wanted(names: readonly ProfileName[]): string {

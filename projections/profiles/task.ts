@@ -73,7 +73,7 @@ export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
     for (const [at, { key }] of gathered.names.entries()) states[at] ??= loaded.get(key);
   }
   const ready = performance.now();
-  const { changed, skipped, misplaced } = fold(gathered, states);
+  const { changed, keys, skipped, misplaced } = fold(gathered, states);
   const [first] = misplaced;
   if (first) {
     parts.metrics.misplaced(misplaced.length);
@@ -86,7 +86,7 @@ export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
   if (changed.length > 0)
     await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () => store.save(changed, signal));
   signal.throwIfAborted();
-  for (const profile of changed) cache.set(profile);
+  for (const [at, profile] of changed.entries()) cache.set(keys[at] ?? '', profile);
   parts.metrics.folded({
     ...{ events: events.length - skipped - misplaced.length, skipped, loaded: cold.length, saved: changed.length },
     ...{ loadMs: ready - began, foldMs: folded - ready, saveMs: performance.now() - folded },

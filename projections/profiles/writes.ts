@@ -45,7 +45,7 @@ export function packWrites(writes: ReadonlyMap<string, Write>): PackedWrites {
     scratch.string(key);
     scratch.raw16((bytes, at) => writeStamp(bytes, at, stamp));
   }
-  return scratch.take().toString('latin1');
+  return scratch.takeLatin1();
 }
 
 /** What packWrites packed; the map is the caller's own. */

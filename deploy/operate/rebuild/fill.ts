@@ -2,6 +2,7 @@ import { FirstOfKey } from '../../../pipeline/replay/first-of-key.ts';
 import { LAST_INDEX } from '../../../pipeline/replay/place.ts';
 import { committedOffsets, topicEnds } from '../../../platform/kafka/admin.ts';
 import { clickhouseWarehouse } from '../../../projections/events/warehouse.ts';
+import { sharedRequests } from '../../../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../replay/connections.ts';
 import type { Halt } from '../replay/halt.ts';
@@ -199,7 +200,7 @@ export class Fill {
         });
       }
       case 'profiles':
-        return profilesTarget({ store: clickhouseProfiles({ client, cluster, table }), log, notes, limits: PROFILES_LIMITS, signal });
+        return profilesTarget({ store: sharedRequests(clickhouseProfiles({ client, cluster, table })), log, notes, limits: PROFILES_LIMITS, signal });
       case 'catalogue':
         return catalogueTarget({ client, table, retentions, now });
       case 'identities':
