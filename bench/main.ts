@@ -55,7 +55,7 @@ export async function run(args: string[], context: BenchContext): Promise<number
 }
 
 async function runScript(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(process.execPath, ['--expose-gc', script, ...args], { stdio: 'inherit', env });
+  const child = spawn(process.execPath, ['--expose-gc', '--disable-warning=TimeoutNegativeWarning', script, ...args], { stdio: 'inherit', env });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));

@@ -16,6 +16,7 @@ import { rowPass, type PassOptions, type Progress } from './pass.ts';
 import { profilesTarget } from './profiles-target.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from './quality.ts';
+import { keysFrom } from './keys-from.ts';
 import type { RebuildLine, RebuildSource } from './request.ts';
 import type { JobNotes, OpenRows, Target } from './target.ts';
 
@@ -61,6 +62,7 @@ export class Fill {
   readonly #open: Record<string, OpenRows>;
   readonly #counts: RebuildCounts;
   readonly #seen: FirstOfKey;
+  #hasRecalled = false;
   #target: Target | undefined;
 
   constructor(options: FillOptions) {
@@ -98,6 +100,7 @@ export class Fill {
       await halt.within(this.#quality());
       return true;
     }
+    await this.#recall();
     await halt.within(this.#closeOpen());
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const pass = await halt.within(this.#pass());
@@ -106,6 +109,19 @@ export class Fill {
       await this.#round(pass, left);
     }
     return false;
+  }
+
+  /** Learns the keys that an earlier process of this job met, where no verdict of the pipeline reaches: the same pass over the window before, and its rows go nowhere. */
+  async #recall(): Promise<void> {
+    const { connections, job, halt } = this.#options;
+    const positions = new Map(this.#progress);
+    if (this.#hasRecalled || job.plan.source !== 'raw' || positions.size === 0) return;
+    const { settings, admin } = connections;
+    const from = await halt.within(keysFrom({ settings, admin, window: settings.DEDUPE_TTL, positions, signal: halt.reading }));
+    this.#hasRecalled = true;
+    if (from.size === 0) return;
+    const pass = await halt.within(this.#pass());
+    for await (const batch of rowPass({ ...pass, from, until: positions })) if (batch.records > 0) halt.moved();
   }
 
   async #round(pass: PassOptions, expected: number): Promise<void> {

@@ -10,7 +10,7 @@ import { JobLost, OwnedJob } from '../replay/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
 import { Fill, type RebuildCounts } from './fill.ts';
 import { livePart } from './live-part.ts';
-import { openJob } from './open-job.ts';
+import { abandonJob, openJob } from './open-job.ts';
 import { PROJECTION } from './projections.ts';
 import { requireReach } from './reach.ts';
 import { parseRebuildLine, type RebuildLine } from './request.ts';
@@ -43,13 +43,25 @@ export async function run(args: string[], context: DelegateContext): Promise<num
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
   try {
     return await withConnections({ context, stop: stop.signal }, (connections) =>
-      rebuild(connections, line, { stop: stop.signal, homeDir: context.home }),
+      line.cancel ? cancel(connections, line, stop.signal) : rebuild(connections, line, { stop: stop.signal, homeDir: context.home }),
     );
   } catch (error) {
     if (error instanceof JobLost) throw new Refusal('another process continues this rebuild: this one has stopped');
     throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
+  }
+}
+
+async function cancel(connections: Connections, line: RebuildLine, stop: AbortSignal): Promise<number> {
+  const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
+  const halt = new Halt({ stop });
+  try {
+    const { id } = await halt.within(abandonJob(connections, line, name));
+    print(line.json ? JSON.stringify({ job: id, table: name, state: 'cancelled' }) : `job ${id} is cancelled, ${name} is dropped`);
+    return 0;
+  } finally {
+    halt.close();
   }
 }
 
@@ -176,13 +188,13 @@ function tell(line: RebuildLine, report: Report): number {
       for (const { what, state: how } of found.examples) print(`  ${how}: ${what}`);
     }
     print();
-    if (state === 'stopped') print('stopped; the same command continues');
+    if (state === 'stopped') print('stopped; the same command continues, and with --cancel it ends and its table is dropped');
     else if (state === 'behind') print('events come faster than it catches up: run the same command again');
     else if (state === 'swapped')
       print(`the live table is the rebuilt one now; the former one is ${report.table} until the next rebuild into it, or DROP TABLE ${report.table}`);
     else
       print(
-        `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; take it live: the same with --swap; leave it: DROP TABLE ${report.table}`,
+        `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; take it live: the same with --swap; leave it: the same with --cancel`,
       );
   }
   return state === 'stopped' || state === 'behind' || (found !== null && found.differing > 0 && state !== 'swapped') ? 1 : 0;

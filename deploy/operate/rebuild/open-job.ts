@@ -57,6 +57,26 @@ async function newJob(connections: Connections, line: RebuildLine, name: string)
   return job;
 }
 
+/**
+ * Ends the last job of a table that was not swapped in, and drops the table. Rejects with Refusal when there is none, when a process works on it, or when its table is the live one
+ * already and only the rest of the swap is missing.
+ */
+export async function abandonJob(connections: Connections, line: RebuildLine, name: string): Promise<{ id: number }> {
+  const { database, clickhouse: client, settings } = connections;
+  const { table } = PROJECTION[line.projection];
+  const last = await lastJob<RebuildPlan, unknown, unknown, RebuildCounts>(database, 'rebuild', name);
+  if (!last || last.state === 'cancelled') throw new Refusal(`no rebuild of ${line.projection} into ${name} is unfinished or waits to be swapped in`);
+  const job = await takeOverJob<RebuildPlan, unknown, unknown, RebuildCounts>(database, last.id);
+  if (typeof job.counts.exchanging === 'string' && (await tableId(connections, table)) === job.counts.exchanging)
+    throw new Refusal(
+      `${name} has taken the place of ${table} already: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
+    );
+  await dropBeside({ client, settings, table, suffix: line.suffix });
+  await cancelJob(connections, job);
+  await recordAudit(database, { accountId: null, actor: 'operator', action: 'rebuild.cancelled', details: { job: job.id, table: name } });
+  return job;
+}
+
 async function cancelJob({ database }: Connections, job: { id: number; ownerEpoch: number }): Promise<void> {
   const owned = new OwnedJob(database, job);
   await owned.update({ state: 'cancelled' }).finally(() => owned.close());

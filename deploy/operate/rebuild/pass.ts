@@ -58,7 +58,7 @@ export async function* rowPass(options: PassOptions): AsyncGenerator<RowBatch, v
         .sort((a, b) => (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0));
       if (!first?.batch) return;
       first.reader.advance();
-      const batch = await rowsOf(options, first.batch);
+      const batch = await rowsOf(options, { batch: first.batch, isLearning: heads.some((head) => head?.events.some(({ covered }) => !covered)) });
       options.from.set(batch.partition, batch.progress);
       yield batch;
     }
@@ -101,7 +101,9 @@ class Reader {
   }
 }
 
-async function rowsOf({ source, from, until, seen, live }: PassOptions, batch: SourceBatch): Promise<RowBatch> {
+/** @param head `isLearning`: some partition is not yet where verdicts reach, and may hold repeats of any key that comes by */
+async function rowsOf({ source, from, until, seen, live }: PassOptions, head: { batch: SourceBatch; isLearning: boolean }): Promise<RowBatch> {
+  const { batch, isLearning } = head;
   const { partition } = batch;
   const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
   let place = from.get(partition)?.place ?? { offset: -1, index: -1 };
@@ -118,7 +120,8 @@ async function rowsOf({ source, from, until, seen, live }: PassOptions, batch: S
   for (const event of inside) {
     const { row, said, covered, claim, receivedAt, at } = event;
     const isAdded = said === 'dead' && added.has(positionKey(at));
-    const seenBefore = !covered && row !== undefined && seen.isRepeat(claim, receivedAt);
+    const isMet = row !== undefined && (isLearning || !covered) && seen.isRepeat(claim, receivedAt);
+    const seenBefore = isMet && !covered;
     if (!row || decideRebuild({ said, seenBefore, added: isAdded, processable: true }) !== 'row') continue;
     rows.push(row);
     if (isAdded) revived.add(row);

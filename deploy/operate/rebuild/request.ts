@@ -8,7 +8,8 @@ export type ProjectionName = (typeof PROJECTIONS)[number];
 /** The log that a table is filled from. `raw`: today's normalisation decides anew what the rows are. `normalised`: the rows as they were published. */
 export type RebuildSource = 'raw' | 'normalised';
 
-export const REBUILD_USAGE = `rebuild ${PROJECTIONS.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]`;
+export const REBUILD_USAGE = `rebuild ${PROJECTIONS.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
+       ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`;
 
 export interface RebuildLine {
   projection: ProjectionName;
@@ -16,6 +17,8 @@ export interface RebuildLine {
   source: RebuildSource;
   compare: boolean;
   swap: boolean;
+  /** End the job and drop its table. */
+  cancel: boolean;
   json: boolean;
 }
 
@@ -30,6 +33,7 @@ export function parseRebuildLine(args: string[]): RebuildLine {
       source: { type: 'string' },
       compare: { type: 'boolean' },
       swap: { type: 'boolean' },
+      cancel: { type: 'boolean' },
       json: { type: 'boolean' },
     },
   });
@@ -38,8 +42,10 @@ export function parseRebuildLine(args: string[]): RebuildLine {
   const { source = 'raw' } = values;
   if (source !== 'raw' && source !== 'normalised') throw new Refusal(`--source ${source}: raw or normalised`, 2);
   if (projection === 'quality' && values.source !== undefined) throw new Refusal('quality is rebuilt from ingest.outcomes: leave --source out', 2);
+  if (values.cancel === true && (values.compare === true || values.swap === true || values.source !== undefined))
+    throw new Refusal('--cancel ends a rebuild and drops its table: it goes with --into only', 2);
   return {
     ...{ projection, source, suffix: suffixOf(values.into ?? 'rebuilt') },
-    ...{ compare: values.compare === true, swap: values.swap === true, json: values.json === true },
+    ...{ compare: values.compare === true, swap: values.swap === true, cancel: values.cancel === true, json: values.json === true },
   };
 }

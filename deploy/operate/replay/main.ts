@@ -89,6 +89,12 @@ async function auditStop(connections: Connections, job: ReplayJob, request: Repl
   await withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(() => undefined);
 }
 
+/** The command that ends an unfinished job of a table. */
+function cancelOf(command: string, { into }: ReplayRequest): string {
+  if (!command.startsWith('replay ')) return `${command} --cancel`;
+  return `replay --cancel${into === undefined ? '' : ` --into ${into}`}`;
+}
+
 /** The job of the request, begun or taken over, and what it works through. */
 async function prepare(connections: Connections, { line, request, halt }: Start): Promise<{ job: ReplayJob | undefined; bounded: Bounded }> {
   const { database, clickhouse, settings } = connections;
@@ -97,7 +103,7 @@ async function prepare(connections: Connections, { line, request, halt }: Start)
   let open = await runningJob<Span[], Record<string, number>, never, never>(database, target);
   if (!line.dryRun && open && open.command !== command)
     throw new Refusal(
-      `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it${open.command.startsWith('replay ') ? `, or ./ravand replay --cancel${request.into === undefined ? '' : ` --into ${request.into}`}` : ''}`,
+      `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it, or ./ravand ${cancelOf(open.command, request)}`,
     );
   if (open && !line.dryRun && (await tableId(connections, target)) === undefined) {
     // What it has added is gone: it cannot go on where it was.

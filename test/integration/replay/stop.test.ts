@@ -92,6 +92,27 @@ describe('a job', () => {
       expect(await rebuild('profiles', '--compare')).toMatchObject({ state: 'caught up', comparison: { differing: 0 } });
   });
 
+  it('of rebuilding is ended with its table by --cancel, and stands in the way of a replay into that table until then', async () => {
+    expect(await rebuild('events')).toMatchObject({ state: 'caught up' });
+    const child = start('rebuild', 'events', '--into', 'stop_test');
+    const over = ended(child);
+    await sleep(700);
+    child.kill('SIGKILL');
+    await over;
+    const replay = ['replay', '--topic', 'events.raw', '--from', from, '--into', 'stop_test', '--json'];
+    const refused = await ravand(...replay).then(
+      () => '',
+      (error: unknown) => (error as { stderr: string }).stderr,
+    );
+    // Killed before it had taken the job, it left the former one finished.
+    if (refused !== '') expect(refused).toContain('./ravand rebuild events --into stop_test --cancel');
+    expect(await ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).toContain('events_stop_test is dropped');
+    expect(await rows(client, "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'events_stop_test'")).toEqual([]);
+    await expect(ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).rejects.toMatchObject({
+      stderr: expect.stringContaining('no rebuild of events into events_stop_test') as string,
+    });
+  });
+
   it('of which part was done is stopped by SIGTERM between two batches, and the same command continues it', async () => {
     await client.command({ query: 'DROP TABLE IF EXISTS events_stop_replay SYNC' });
     const command = ['replay', '--account', String(account.accountId), '--topic', 'events.raw', '--from', from, '--into', 'stop_replay', '--json'];
