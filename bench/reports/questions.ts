@@ -36,6 +36,16 @@ export function questions(volume: Volume): Question[] {
   const named = (names: readonly string[]) => `event IN (${names.map((name) => `'${name}'`).join(', ')})`;
   const ofAccount = `account_id = ${ACCOUNT} AND NOT is_bot`;
 
+  /** Whose event it is, over UUIDs: the person that the event carries, or who took their place. */
+  const overrides = `SELECT distinct_id, argMax(person_id, version) AS person_id FROM person_overrides WHERE team_id = ${ACCOUNT} GROUP BY distinct_id HAVING argMax(is_deleted, version) = 0`;
+  const jsonPeople = (merges: Merges): { from: string; person: string } =>
+    merges === 'none'
+      ? { from: 'events_json AS e', person: 'e.person_id' }
+      : {
+          from: `events_json AS e LEFT JOIN (${overrides}) AS o ON e.distinct_id = o.distinct_id`,
+          person: "if(o.distinct_id != '', o.person_id, e.person_id)",
+        };
+
   const funnel = (count: number, days: number, options: { merges: Merges; filtered?: boolean }): Question => {
     const names = steps(count);
     const isFiltered = (index: number) => options.filtered === true && index < MOST_FILTERS;
@@ -47,6 +57,7 @@ export function questions(volume: Volume): Question[] {
     });
     if (!parsed.ok) throw new Error(parsed.problem.message);
     const own = `${ofAccount} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)}`;
+    const { from, person } = jsonPeople(options.merges);
     const matches = names.map(
       (name, index) => `event = '${name}'${isFiltered(index) ? ` AND JSONExtractString(properties, 'category') = 'audio'` : ''}`,
     );
@@ -58,8 +69,8 @@ export function questions(volume: Volume): Question[] {
       ours: compileFunnel({ request: parsed.request, accountId: ACCOUNT, merges: options.merges }),
       scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}${filter}`,
       grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own}${filter} GROUP BY _person)`,
-      json: `SELECT level, count() FROM (SELECT person_id, windowFunnel(${WINDOW_DAYS * 86_400_000_000})(toUInt64(toUnixTimestamp64Micro(timestamp)), ${matches.join(', ')}) AS level
-        FROM events_json WHERE team_id = ${ACCOUNT} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)} GROUP BY person_id) GROUP BY level`,
+      json: `SELECT level, count() FROM (SELECT ${person} AS person, windowFunnel(${WINDOW_DAYS * 86_400_000_000})(toUInt64(toUnixTimestamp64Micro(timestamp)), ${matches.join(', ')}) AS level
+        FROM ${from} WHERE team_id = ${ACCOUNT} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)} GROUP BY person) GROUP BY level`,
     };
   };
 
@@ -74,14 +85,15 @@ export function questions(volume: Volume): Question[] {
     });
     if (!parsed.ok) throw new Error(parsed.problem.message);
     const own = `${ofAccount} AND ${named(['step_1', 'step_2'])}`;
+    const { from, person } = jsonPeople(merges);
     return {
       name: `retention, first time, 30 days by day${merges === 'table' ? ', with joined names' : ''}`,
       ours: compileRetention({ request: parsed.request, accountId: ACCOUNT, merges }),
       scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
       grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
-      json: `SELECT first, back - first AS n, count() FROM (SELECT person_id, minIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_1') AS first,
+      json: `SELECT first, back - first AS n, count() FROM (SELECT ${person} AS person, minIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_1') AS first,
           arrayJoin(groupUniqArrayIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_2')) AS back
-        FROM events_json WHERE team_id = ${ACCOUNT} AND ${named(['step_1', 'step_2'])} GROUP BY person_id) WHERE n BETWEEN 0 AND 29 GROUP BY first, n`,
+        FROM ${from} WHERE team_id = ${ACCOUNT} AND ${named(['step_1', 'step_2'])} GROUP BY person) WHERE n BETWEEN 0 AND 29 GROUP BY first, n`,
     };
   };
 
@@ -94,6 +106,7 @@ export function questions(volume: Volume): Question[] {
       ],
     });
     if (!read.ok) throw new Error(read.message);
+    const { from, person } = jsonPeople(merges);
     const params = new SqlParams();
     const now = volume.until * 1000;
     const sql = compileCount(read.audience.root, { accountId: ACCOUNT, now, today: end, merges, params });
@@ -103,8 +116,10 @@ export function questions(volume: Volume): Question[] {
       ours: { sql, params: params.values() },
       scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
       grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
-      json: `SELECT count() FROM (SELECT person_id, countIf(event = 'step_1') AS a, countIf(event = 'step_2') AS b, countIf(event = 'step_3') AS c FROM events_json
-        WHERE team_id = ${ACCOUNT} AND ${named(steps(3))} AND timestamp >= toDateTime64(${volume.until - 30 * 86_400}, 6) GROUP BY person_id HAVING a > 0 AND b >= 2 AND c = 0)`,
+      // Who did not do something may have done nothing at all: people are asked, as ours are.
+      json: `SELECT count() FROM (SELECT ${person} AS person, countIf(event = 'step_1') AS a, countIf(event = 'step_2') AS b, countIf(event = 'step_3') AS c FROM ${from}
+          WHERE team_id = ${ACCOUNT} AND ${named(steps(3))} AND timestamp >= toDateTime64(${volume.until - 30 * 86_400}, 6) GROUP BY person HAVING a > 0 AND b >= 2 AND c = 0) AS did
+        INNER JOIN (SELECT id FROM persons WHERE team_id = ${ACCOUNT} GROUP BY id HAVING argMax(is_deleted, version) = 0) AS p ON did.person = p.id`,
     };
   };
 

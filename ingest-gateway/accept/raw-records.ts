@@ -57,7 +57,7 @@ function partitionAt(events: readonly AcceptedEvent[], position: number, { seed,
 function wholeBody(published: Published, partition: number): LogRecord {
   const { events, submission } = published;
   const items = events.map((event) => rawItem(event, event.index));
-  return logRecord(published, { partition, body: submission.body, items, sequence: published.sequence, names: events });
+  return logRecord(published, { partition, body: submission.body, items, sequence: published.sequence });
 }
 
 function slicedBodies(published: Published, positionsOf: ReadonlyMap<number, readonly number[]>): RawRecordOf[] {
@@ -69,7 +69,7 @@ function slicedBodies(published: Published, positionsOf: ReadonlyMap<number, rea
     const own = positions.map((position) => eventAt(events, position));
     const body = reassemble({ body: submission.body, slices, indices: own.map((event) => event.index) });
     const items = own.map((event, at) => rawItem(event, at));
-    records.push({ record: logRecord(published, { partition, body, items, sequence, names: own }), positions });
+    records.push({ record: logRecord(published, { partition, body, items, sequence }), positions });
     sequence += positions.length;
   }
   return records;
@@ -98,10 +98,9 @@ interface Contents {
   body: Buffer;
   items: RawItem[];
   sequence: number;
-  names: readonly AcceptedEvent[];
 }
 
-function logRecord({ submission, gateway }: Published, { partition, body, items, sequence, names }: Contents): LogRecord {
+function logRecord({ submission, gateway }: Published, { partition, body, items, sequence }: Contents): LogRecord {
   const { principal } = submission;
   const value = rawRecordCodec.encode({
     account_id: principal.accountId,
@@ -122,12 +121,11 @@ function logRecord({ submission, gateway }: Published, { partition, body, items,
     redriven_from: null,
     delivery: null,
   });
-  const name = names[0]?.name ?? '';
-  const isOfOne = names.every((event) => event.name === name);
   return {
     topic: RAW_TOPIC,
     partition,
-    key: isOfOne ? `${principal.accountId}:${name}` : null,
+    // The partition is chosen here and nobody reads a key; the client would hand it back as a buffer with every delivery report.
+    key: null,
     value,
     accountId: principal.accountId,
     events: items.length,

@@ -81,7 +81,12 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
     clientId: 'ravand-normaliser',
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.raw,
-    batch: { records: config.NORMALISER_BATCH_RECORDS, bytes: config.NORMALISER_BATCH_BYTES, linger: config.NORMALISER_LINGER },
+    batch: {
+      records: config.NORMALISER_BATCH_RECORDS,
+      bytes: config.NORMALISER_BATCH_BYTES,
+      linger: config.NORMALISER_LINGER,
+      interval: config.NORMALISER_INTERVAL,
+    },
     registry: metrics.registry,
     crash,
     assigned: (partition, committed, fenced) => {

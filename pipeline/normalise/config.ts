@@ -55,6 +55,10 @@ export const settings = defineSettings({
   }),
   NORMALISER_BATCH_BYTES: setting.bytes({ default: 4 * 1024 * 1024, min: 1024, doc: 'Bytes of raw records that it takes at once.' }),
   NORMALISER_LINGER: setting.duration({ default: 5, doc: 'How long raw records wait for company before they are taken.' }),
+  NORMALISER_INTERVAL: setting.duration({
+    default: 25,
+    doc: 'Least time between two takes of raw records, for each partition: under load it makes batches large.',
+  }),
   NORMALISER_PUBLISH_TIMEOUT: setting.duration({
     default: 120_000,
     min: 1000,

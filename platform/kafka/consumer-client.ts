@@ -54,6 +54,8 @@ export interface ConsumerClientOptions {
   clientId: string;
   instanceId: string;
   topic: string;
+  /** How long records may wait for company before the user takes them, ms: a fetch may take a part of it. */
+  patience: number;
   onAssign(partitions: number[]): void;
   onRevoke(partitions: number[]): void;
   onCommit(error: KafkaTrouble | undefined): void;
@@ -157,7 +159,15 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
 
 const OFFSET_BEGINNING = -2;
 
-function configuration({ settings, groupId, clientId, instanceId }: ConsumerClientOptions): Record<string, string | number | boolean> {
+/** Who has patience fetches seldom and much: a fetch for every few records costs brokers and clients more than the records do. */
+function fetchSettings(patience: number): { 'fetch.min.bytes': number; 'fetch.wait.max.ms': number } {
+  if (patience < PATIENT_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 100 };
+  return { 'fetch.min.bytes': 1024 * 1024, 'fetch.wait.max.ms': Math.round(Math.min(250, patience / 4)) };
+}
+
+const PATIENT_MS = 100;
+
+function configuration({ settings, groupId, clientId, instanceId, patience }: ConsumerClientOptions): Record<string, string | number | boolean> {
   return {
     ...rdkafkaConnection(settings),
     'group.id': groupId,
@@ -172,8 +182,7 @@ function configuration({ settings, groupId, clientId, instanceId }: ConsumerClie
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,
     'check.crcs': true,
-    'fetch.min.bytes': 1,
-    'fetch.wait.max.ms': 100,
+    ...fetchSettings(patience),
     'fetch.error.backoff.ms': 100,
     'fetch.queue.backoff.ms': 10,
     'fetch.message.max.bytes': 4 * 1024 * 1024,

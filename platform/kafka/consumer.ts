@@ -95,6 +95,7 @@ export function startPartitionConsumer(options: PartitionConsumerOptions): Promi
       {
         ...options,
         instanceId: options.instanceId ?? '',
+        patience: Math.max(options.batch.linger, options.batch.interval ?? 0),
         onAssign: (partitions) => inTurn(() => assignments.assign(partitions)),
         onRevoke: (partitions) => inTurn(() => assignments.revoke(partitions)),
         onCommit: (error) => assignments.committed(error),

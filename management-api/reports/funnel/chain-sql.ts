@@ -1,7 +1,7 @@
 import { levels } from '../levels.ts';
 import { stepsSharedApart } from '../overlap.ts';
 import { hasEventValue, stepBit, STEP_BITS, TIME_SHIFT, type FunnelSqlContext } from './elements.ts';
-import { after, hasGap, isShared } from './passes.ts';
+import { after, arraysAt, hasGap, isShared } from './passes.ts';
 import { foldTies, isTied, needsTies } from './ties-sql.ts';
 
 /** SELECT of one row a person: depth, gap1…, and the value, by walking the counted chain over the columns of the forward passes. */
@@ -35,7 +35,7 @@ function ending(context: FunnelSqlContext): string[][] {
   const start = `${ofDeepest((step) => `l${step}[pe]`)} AS a`;
   if (stepsSharedApart(request.steps) !== 'together' || needsTies(context)) return [[depth, `${first} AS pe`], [start]];
   // equal events at the end's time are interchangeable: all but the last of them may serve earlier steps, so that the chain starts later
-  const last = ofDeepest((step) => `arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ts)`);
+  const last = ofDeepest((step) => `arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ${arraysAt(context, step).ts})`);
   return [[depth, `ts[${first}] AS te`], [`if(depth = 1, p1, ${last}) AS pe`], [start]];
 }
 

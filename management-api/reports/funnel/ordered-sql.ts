@@ -1,6 +1,6 @@
 import { elementsByPerson, gapBit, hasEventValue, stepBit, TIME_SHIFT, type FunnelSqlContext } from './elements.ts';
 import { countedChain } from './chain-sql.ts';
-import { before, carried, hasGap, isShared } from './passes.ts';
+import { arraysAt, before, carried, hasGap, isPrunedAfter, isShared } from './passes.ts';
 import { needsTies } from './ties-sql.ts';
 import { levels } from '../levels.ts';
 
@@ -30,8 +30,16 @@ function forward(context: FunnelSqlContext, elements: string, isPlaced: boolean)
       'arrayFirstIndex(l -> l > 0, l1) AS p1',
     ],
   ];
-  for (let step = 1; step < request.steps.length; step++) lists.push(advance(context, step));
+  for (let step = 1; step < request.steps.length; step++)
+    lists.push(...(isPrunedAfter(context, step) ? [prune(context, step)] : []), advance(context, step));
   return levels(elements, lists);
+}
+
+/** Empties the arrays of those who have no chain of so many steps. */
+function prune(context: FunnelSqlContext, step: number): string[] {
+  const { ks, ts } = arraysAt(context, step);
+  const next = arraysAt(context, step + 1);
+  return [`if(p${step} > 0, ${ks}, []) AS ${next.ks}`, `if(p${step} > 0, ${ts}, []) AS ${next.ts}`, `if(p${step} > 0, l${step}, []) AS m${step}`];
 }
 
 /** From chains that end with `step` (1-based) to those that end with the next. */
@@ -39,9 +47,10 @@ function advance(context: FunnelSqlContext, step: number): string[] {
   const { request, params } = context;
   const earlier = isShared(context, step - 1) ? before : (array: string): string => array;
   const isNext = `bitTest(k, ${stepBit(step)})`;
-  const starts = earlier(carried(`l${step}`));
-  const reached = `arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${params.whole(request.windowMs)}, l${step + 1}, ts) AS p${step + 1}`;
-  if (!hasGap(context, step - 1)) return [`arrayMap((k, s) -> if(${isNext}, s, 0), ks, ${starts}) AS l${step + 1}`, reached];
+  const { ks, ts } = arraysAt(context, step + 1);
+  const starts = earlier(carried(isPrunedAfter(context, step) ? `m${step}` : `l${step}`));
+  const reached = `arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${params.whole(request.windowMs)}, l${step + 1}, ${ts}) AS p${step + 1}`;
+  if (!hasGap(context, step - 1)) return [`arrayMap((k, s) -> if(${isNext}, s, 0), ${ks}, ${starts}) AS l${step + 1}`, reached];
   const origins = earlier(carried(`arrayMap((l, t) -> if(l > 0, t, 0), l${step}, ts)`));
   return [
     `${carried(`arrayMap((k, t) -> if(bitTest(k, ${gapBit(step - 1)}), t, 0), ks, ts)`)} AS x${step}`,

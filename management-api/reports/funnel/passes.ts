@@ -16,3 +16,21 @@ export const before = (array: string): string => `arrayPopBack(arrayPushFront(${
 export const after = (array: string): string => `arrayPopFront(arrayPushBack(${array}, 0))`;
 /** An array whose zeros took the last value before them. */
 export const carried = (array: string): string => `arrayFill(x -> x > 0, ${array})`;
+
+/** Passes between two looks at who is still on the way. */
+const PRUNE_EVERY = 3;
+
+/**
+ * After some passes the arrays of people who did not get so far are emptied: whoever has no chain of `step` events has none of more, and the later passes cost
+ * nothing for them. Names of the keys and times that go with `l<step>`; step is 1-based.
+ */
+export function arraysAt({ request }: FunnelSqlContext, step: number): { ks: string; ts: string } {
+  // The way back over exclusions needs the arrays of all passes to be of one length.
+  const pruned = request.exclude.length > 0 ? 0 : Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
+  return pruned === 0 ? { ks: 'ks', ts: 'ts' } : { ks: `ks${pruned}`, ts: `ts${pruned}` };
+}
+
+/** Whether the arrays are emptied behind the pass of `step`. */
+export function isPrunedAfter({ request }: FunnelSqlContext, step: number): boolean {
+  return request.exclude.length === 0 && step % PRUNE_EVERY === 0 && step < request.steps.length;
+}
