@@ -65,7 +65,7 @@ async function measure(options: {
       });
       const at = performance.now();
       for (const { id } of await answer.json<{ id: string }>()) if (!visible.has(id)) visible.set(id, at);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
 

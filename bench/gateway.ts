@@ -13,7 +13,7 @@ import { loadServer, median, pinParts, startServer, type Server } from './server
  * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the same run: the server on one core, the load client on the other, where
  * Kafka and Redis run too. Rounds alternate between the two and the medians are shown, because other work on the machine comes and goes.
  */
-const CONNECTIONS: Record<string, number> = { 'single events': 256 };
+const CONNECTIONS: Record<string, number> = { 'single events': 512 };
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const DURATION_MS = Number(process.env['BENCH_ROUND_MS'] ?? 4000);
 /** Only requests whose name contains this. */

@@ -56,6 +56,10 @@ export const settings = defineSettings({
     min: 100,
     doc: 'A record that Kafka has not acknowledged after this long goes into the spool, and everything behind it too.',
   }),
+  PUBLISH_LINGER: setting.duration({
+    default: 2,
+    doc: 'How long records wait for company before they are sent to Kafka: each request to Kafka costs it more than the records in it.',
+  }),
   PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
     default: 64 * MIB,
     min: 1,

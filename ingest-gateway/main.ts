@@ -61,6 +61,7 @@ async function main(config: Config): Promise<void> {
         log,
         topics: [RAW_TOPIC, OUTCOME_TOPIC],
         timeout: config.PUBLISH_TIMEOUT,
+        linger: config.PUBLISH_LINGER,
         maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
       }),
     claims,

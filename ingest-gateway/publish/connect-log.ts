@@ -8,25 +8,26 @@ interface ConnectOptions {
   topics: readonly string[];
   /** PUBLISH_TIMEOUT, ms. */
   timeout: number;
+  /** PUBLISH_LINGER, ms. */
+  linger: number;
   maxInFlightBytes: number;
 }
 
-/** Records gather this long before they are sent, and delivery reports are collected this often, ms. */
-const LINGER = 1;
+/** Delivery reports are collected this often, ms. */
 const POLL_INTERVAL = 1;
 /** The publisher gives up on a record after PUBLISH_TIMEOUT; the client only must not do so earlier while the spool is drained, where nobody waits. */
 const DELIVERY_TIMEOUT = 60_000;
 
 /** A producer for the gateway and the partitions of its topics. Rejects when Kafka cannot be reached or a topic is missing. */
 export async function connectLog(options: ConnectOptions): Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }> {
-  const { settings, log, topics, timeout, maxInFlightBytes } = options;
+  const { settings, log, topics, timeout, linger, maxInFlightBytes } = options;
   const producer = await connectProducer({
     settings,
     log,
     clientId: 'ravand-ingest-gateway',
     timeout: Math.max(DELIVERY_TIMEOUT, timeout),
     connectTimeout: timeout,
-    linger: LINGER,
+    linger,
     pollInterval: POLL_INTERVAL,
     // The publisher keeps the bound; the client only must not be the first to refuse.
     maxQueued: { records: 1_000_000, bytes: 4 * maxInFlightBytes + 64 * 1024 * 1024 },

@@ -2,7 +2,7 @@ import type { ClickhouseSettings } from './client.ts';
 
 /**
  * Turns a statement for one server into what a cluster runs: on a cluster, `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes a Replicated table
- * `t_local ON CLUSTER` and a Distributed table `t` over it; other statements get ON CLUSTER. Without a cluster the statement stays as it is.
+ * `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t` are those of `t_local`, and other statements get ON CLUSTER. Without a cluster the statement stays as it is.
  */
 export function adaptToCluster(statement: string, settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>): string[] {
   const { CLICKHOUSE_CLUSTER: cluster, CLICKHOUSE_DATABASE: database } = settings;
@@ -16,10 +16,13 @@ export function adaptToCluster(statement: string, settings: Pick<ClickhouseSetti
     const local = statement
       .replace(`CREATE TABLE IF NOT EXISTS ${name}`, `CREATE TABLE IF NOT EXISTS ${name}_local ON CLUSTER '${cluster}'`)
       .replace(engine[0], `ENGINE = Replicated${engine[1] ?? ''}(${path}${rest === '' ? '' : `, ${rest}`})`)
-      .replace('non_replicated_deduplication_window', 'replicated_deduplication_window');
+      // A replicated table forgets tokens by their age too.
+      .replace(/non_replicated_(deduplication_window) = (\d+)/, `replicated_$1 = $2, replicated_$1_seconds = ${TOKEN_SECONDS}`);
     const over = `CREATE TABLE IF NOT EXISTS ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${shardKey(statement)})`;
     return [local, over];
   }
+  const modified = /^ALTER TABLE (\w+) MODIFY SETTING /.exec(statement)?.[1];
+  if (modified !== undefined) return [statement.replace(modified, `${modified}_local ON CLUSTER '${cluster}'`)];
   return [
     statement.replace(
       /^((?:CREATE|ALTER|DROP) (?:OR REPLACE )?(?:TABLE|VIEW|MATERIALIZED VIEW|DICTIONARY)(?: IF (?:NOT )?EXISTS)? \w+)/,
@@ -27,6 +30,9 @@ export function adaptToCluster(statement: string, settings: Pick<ClickhouseSetti
     ),
   ];
 }
+
+/** 30 days: an owner that repeats a range comes back long before. */
+const TOKEN_SECONDS = 30 * 86_400;
 
 /** People stay on one shard, so that reports need no second pass: the person where the table has one. */
 function shardKey(statement: string): string {

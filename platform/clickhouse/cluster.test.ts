@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { adaptToCluster } from './cluster.ts';
+
+const cluster = { CLICKHOUSE_CLUSTER: 'c', CLICKHOUSE_DATABASE: 'd' };
+const create =
+  'CREATE TABLE IF NOT EXISTS t (a UInt64, _person UInt64)\nENGINE = ReplacingMergeTree(a)\nORDER BY a\nSETTINGS non_replicated_deduplication_window = 100';
+
+describe('a statement for a cluster', () => {
+  it('is the statement itself where there is none', () => {
+    expect(adaptToCluster(create, { ...cluster, CLICKHOUSE_CLUSTER: '' })).toEqual([create]);
+  });
+
+  it('makes a replicated table with a distributed one over it, which keep insert tokens for 30 days', () => {
+    expect(adaptToCluster(create, cluster)).toEqual([
+      "CREATE TABLE IF NOT EXISTS t_local ON CLUSTER 'c' (a UInt64, _person UInt64)\nENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/d/t', '{replica}', a)\n" +
+        'ORDER BY a\nSETTINGS replicated_deduplication_window = 100, replicated_deduplication_window_seconds = 2592000',
+      "CREATE TABLE IF NOT EXISTS t ON CLUSTER 'c' AS t_local ENGINE = Distributed('c', 'd', 't_local', _person)",
+    ]);
+  });
+
+  it('changes the settings of the replicated table', () => {
+    expect(adaptToCluster('ALTER TABLE t MODIFY SETTING x = 1', cluster)).toEqual(["ALTER TABLE t_local ON CLUSTER 'c' MODIFY SETTING x = 1"]);
+  });
+
+  it('goes to every server otherwise', () => {
+    expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual(["CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1"]);
+  });
+});
