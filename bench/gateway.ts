@@ -35,7 +35,7 @@ interface Sample {
 let run = Math.floor(Math.random() * 1000);
 
 async function sample(server: Server, options: { template: RequestTemplate; index: number; writeKey: string }): Promise<Sample> {
-  const connections = CONNECTIONS[options.template.name] ?? 32;
+  const connections = CONNECTIONS[options.template.name] ?? 64;
   const args = [String(server.port), String(options.index), String(connections), String(DURATION_MS), options.writeKey, String(run++)];
   const { printed, cpu } = await loadServer(server, 'bench/gateway/load-process.ts', args);
   const result = JSON.parse(printed) as LoadResult;

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Ready } from '../deploy/local/ready.ts';
 
 /** The measurements, in the order in which they run; each is a script of its own that prints its table. */
 const BENCHES: Readonly<Record<string, string>> = {
@@ -23,7 +24,7 @@ const ONLY_BY_NAME = new Set(['reports']);
 interface BenchContext {
   home: string;
   env: NodeJS.ProcessEnv;
-  ready: unknown;
+  ready: Ready | undefined;
 }
 
 /** `./ravand bench [NAME…] [-- ARGUMENTS]`: measures one after the other on this machine; the stack must run. Answers 1 when one of them failed. */
@@ -49,9 +50,15 @@ export async function run(args: string[], context: BenchContext): Promise<number
     const script = join(import.meta.dirname, `${name}.ts`);
     if (!existsSync(script)) continue;
     process.stdout.write(`\n## ${name}: ${BENCHES[name] ?? ''}\n\n`);
-    failed += (await runScript(script, rest, { ...context.env, RAVAND_HOME: context.home })) === 0 ? 0 : 1;
+    failed += (await runScript(script, rest, environment(context, context.ready))) === 0 ? 0 : 1;
   }
   return failed === 0 ? 0 : 1;
+}
+
+/** Some scripts find the stack through its folder, others through the settings that services have. */
+function environment({ env, home }: BenchContext, ready: Ready): NodeJS.ProcessEnv {
+  const { kafka_brokers: KAFKA_BROKERS, clickhouse_url: CLICKHOUSE_URL, redis_url: REDIS_URL, database_url: DATABASE_URL } = ready;
+  return { ...env, RAVAND_HOME: home, KAFKA_BROKERS, CLICKHOUSE_URL, REDIS_URL, DATABASE_URL };
 }
 
 async function runScript(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {

@@ -28,6 +28,8 @@ export async function connectLog(options: ConnectOptions): Promise<{ producer: L
     timeout: Math.max(DELIVERY_TIMEOUT, timeout),
     connectTimeout: timeout,
     linger,
+    // The raw log is kept longest, and JSON packs well.
+    compression: 'lz4',
     pollInterval: POLL_INTERVAL,
     // The publisher keeps the bound; the client only must not be the first to refuse.
     maxQueued: { records: 1_000_000, bytes: 4 * maxInFlightBytes + 64 * 1024 * 1024 },

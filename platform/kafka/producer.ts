@@ -29,6 +29,8 @@ export interface ProducerOptions {
   connectTimeout?: number;
   /** How long records wait for company before they are sent, ms. */
   linger: number;
+  /** `none` unless it is given. */
+  compression?: 'lz4';
   /** How often delivery reports are collected, ms. */
   pollInterval: number;
   /** Records and bytes that may wait in the client. */
@@ -69,6 +71,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       'enable.idempotence': true,
       'enable.gapless.guarantee': true,
       'linger.ms': options.linger,
+      'compression.type': options.compression ?? 'none',
       'batch.num.messages': 10_000,
       'batch.size': 1_000_000,
       'message.max.bytes': 16 * 1024 * 1024,
