@@ -53,8 +53,15 @@ export async function openDetached({ settings, clientId, connectMs, prefetchKib,
   }
 }
 
-/** At most `most` records; waits `ms` for the first. */
-export function consumeDetached(consumer: DetachedConsumer, { most, ms }: { most: number; ms: number }): Promise<kafka.Message[]> {
+/**
+ * At most `most` records that are at hand; waits `ms` for the first only: the client would wait that long for each, and never come back while records keep trickling in.
+ */
+export async function consumeDetached(consumer: DetachedConsumer, { most, ms }: { most: number; ms: number }): Promise<kafka.Message[]> {
+  const first = await consumeOnce(consumer, 1, ms);
+  return first.length === 0 || most === 1 ? first : first.concat(await consumeOnce(consumer, most - 1, 0));
+}
+
+function consumeOnce(consumer: DetachedConsumer, most: number, ms: number): Promise<kafka.Message[]> {
   return new Promise((resolve, reject) => {
     consumer.setDefaultConsumeTimeout(ms);
     consumer.consume(most, (error: kafka.LibrdKafkaError | null, messages: kafka.Message[]) => {
