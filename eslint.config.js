@@ -21,7 +21,9 @@ const zones = [
   },
   ...services.map((target) => ({
     target: `./${target}`,
-    from: [...services.filter((service) => service !== target), ...tools].map((folder) => `./${folder}`),
+    from: [...services.filter((service) => service !== target), ...tools].map(
+      (folder) => `./${folder}`,
+    ),
     message: 'services meet only through topics and schemas',
   })),
 ];
@@ -33,23 +35,48 @@ export default defineConfig(
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
     plugins: { 'import-x': importX },
     rules: {
       'import-x/no-restricted-paths': ['error', { zones }],
       'import-x/no-default-export': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true }],
-      'no-restricted-syntax': ['error', { selector: 'ExportAllDeclaration', message: 'no barrel files: import from the file that defines it' }],
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ExportAllDeclaration',
+          message: 'no barrel files: import from the file that defines it',
+        },
+      ],
     },
   },
   {
     files: ['events/**/*.ts', ...pureNames.map((name) => `**/${name}.ts`)],
     ignores: ['**/*.test.ts'],
     rules: {
-      'no-restricted-globals': ['error', 'process', 'fetch', 'setTimeout', 'setInterval', 'performance', 'crypto'],
+      'no-restricted-globals': [
+        'error',
+        'process',
+        'fetch',
+        'setTimeout',
+        'setInterval',
+        'performance',
+        'crypto',
+      ],
       'no-restricted-properties': [
         'error',
         { object: 'Date', property: 'now', message: 'time is an argument of pure code' },

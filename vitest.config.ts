@@ -2,7 +2,10 @@ import { defineConfig } from 'vitest/config';
 
 const slow = { testTimeout: 120_000, hookTimeout: 120_000 };
 
-/** Unit tests stand beside the code and need nothing; the others find a running stack through RAVAND_HOME (`./ravand test` brings it). */
+/**
+ * Unit tests stand beside the code and need nothing; the others find a running stack through
+ * RAVAND_HOME (`./ravand test` brings it).
+ */
 export default defineConfig({
   cacheDir: '.ravand/cache/vite',
   test: {
@@ -10,7 +13,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{schemas,events,platform,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts'],
+          include: [
+            '{schemas,events,platform,ingest,cli,ops,docs,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
+          ],
           testTimeout: 30_000,
         },
       },

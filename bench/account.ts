@@ -1,16 +1,32 @@
-import { createWriteKey } from '../control-plane/admin/keys.ts';
+import { createWriteKey } from '../ops/admin/keys.ts';
 import { makeKey, WRITE_KEY_PREFIX } from '../control-plane/keys.ts';
 import { createLog } from '../platform/log.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 
 /** A fresh account with a write key, for traffic that must not mix with anything. */
-export async function seedAccount(databaseUrl: string, name: string): Promise<{ accountId: number; writeKey: string }> {
-  const database = connectPostgres({ url: databaseUrl, log: createLog({ part: 'bench', level: 'error' }), name: 'ravand-bench', max: 1 });
+export async function seedAccount(
+  databaseUrl: string,
+  name: string,
+): Promise<{ accountId: number; writeKey: string }> {
+  const database = connectPostgres({
+    url: databaseUrl,
+    log: createLog({ part: 'bench', level: 'error' }),
+    name: 'ravand-bench',
+    max: 1,
+  });
   try {
-    const made = await database.query<{ id: string }>('INSERT INTO accounts (name) VALUES ($1) RETURNING id', [name]);
+    const made = await database.query<{ id: string }>(
+      'INSERT INTO accounts (name) VALUES ($1) RETURNING id',
+      [name],
+    );
     const accountId = Number(made.rows[0]?.id);
     const { key, hash } = makeKey(WRITE_KEY_PREFIX);
-    await createWriteKey(database, { account: accountId, app: 'bench', environment: 'bench', hash });
+    await createWriteKey(database, {
+      account: accountId,
+      app: 'bench',
+      environment: 'bench',
+      hash,
+    });
     return { accountId, writeKey: key };
   } finally {
     await database.end();

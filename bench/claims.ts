@@ -10,9 +10,15 @@ import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
 
 /**
  * node bench/claims.ts [--events 1000000]
- * Bytes an event with both claims done, and CPU of both sides, on a redis-server of its own with the stack's settings (append-only file included).
+ * Bytes an event with both claims done, and CPU of both sides, on a redis-server of its own with
+ * the stack's settings (append-only file included).
  */
-const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' }, 'pending-ttl': { type: 'string', default: '30000' } } });
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '1000000' },
+    'pending-ttl': { type: 'string', default: '30000' },
+  },
+});
 const events = Number(values.events);
 
 const DEDUPE_TTL = 48 * 3_600_000;
@@ -28,11 +34,21 @@ interface Cost {
 }
 
 const server = await OwnRedis.start();
-// No time limits here: on a busy machine the append-only file makes Redis wait for the disk now and then, and that is not what is measured.
+// No time limits here: on a busy machine the append-only file makes Redis wait for the disk now and
+// then, and that is not what is measured.
 const redis = new Redis(server.url);
-const batcher = new ClaimBatcher({ redis, dedupeTtl: DEDUPE_TTL, pendingTtl: Number(values['pending-ttl']), onUnavailable: fail });
+const batcher = new ClaimBatcher({
+  redis,
+  dedupeTtl: DEDUPE_TTL,
+  pendingTtl: Number(values['pending-ttl']),
+  onUnavailable: fail,
+});
 const store = new ClaimStore({ redis, dedupeTtl: DEDUPE_TTL, onWaiting: fail });
-await store.ensureFilled({ partitions: () => ({ epoch: 0, owned: [0] }), fill: () => Promise.resolve(), signal: never });
+await store.ensureFilled({
+  partitions: () => ({ epoch: 0, owned: [0] }),
+  fill: () => Promise.resolve(),
+  signal: never,
+});
 
 const scope = claimScope(4_711, 'message');
 const costs = new Map<string, Cost>();
@@ -51,13 +67,18 @@ async function run(): Promise<void> {
     const keys = Array.from({ length: Math.min(ROUND, events - done) }, () => randomUUID());
     const batches: ClaimId[][] = [];
     await measured('hash ids', keys.length, () => {
-      for (let at = 0; at < keys.length; at += BATCH) batches.push(keys.slice(at, at + BATCH).map((key) => claimId(scope, key)));
+      for (let at = 0; at < keys.length; at += BATCH)
+        batches.push(keys.slice(at, at + BATCH).map((key) => claimId(scope, key)));
     });
-    const claimed = await measured(`claim, batches of ${BATCH}`, keys.length, () => inTurns(batches, 8, (ids) => batcher.claim(ids, Date.now())));
-    if (claimed.some(({ verdicts }) => verdicts.some((verdict) => verdict !== 'claimed'))) throw new Error('a fresh id was not claimed');
+    const claimed = await measured(`claim, batches of ${BATCH}`, keys.length, () =>
+      inTurns(batches, 8, (ids) => batcher.claim(ids, Date.now())),
+    );
+    if (claimed.some(({ verdicts }) => verdicts.some((verdict) => verdict !== 'claimed')))
+      throw new Error('a fresh id was not claimed');
     await measured('raise', keys.length, async () => {
       for (const each of claimed) batcher.raise(each);
-      while (batcher.counters.raises < published + keys.length) await new Promise((r) => setTimeout(r, 1));
+      while (batcher.counters.raises < published + keys.length)
+        await new Promise((r) => setTimeout(r, 1));
     });
     await measured('settle, 1,000 a call', keys.length, async () => {
       const entries = batches.flat().map((id, number): SettleEntry => {
@@ -66,25 +87,40 @@ async function run(): Promise<void> {
         return { id, place, acceptance: (at + 1) >>> 0, at: Date.now() };
       });
       const settled = await store.settle(entries, never);
-      if (settled.status !== 'settled' || settled.settlements.some(({ verdict }) => verdict !== 'first'))
+      if (
+        settled.status !== 'settled' ||
+        settled.settlements.some(({ verdict }) => verdict !== 'first')
+      )
         throw new Error('a fresh id was not settled');
     });
     published += keys.length;
     if (done % 1_000_000 === 0) console.log(await bytesLine(memoryBefore, published));
   }
   console.log(await bytesLine(memoryBefore, published));
-  const again = Array.from({ length: Math.min(events, 100_000) }, () => claimId(scope, randomUUID()));
-  await measured('claim, singles, 64 at a time', again.length, () => inTurns(again, 64, (id) => batcher.claim([id], Date.now())));
+  const again = Array.from({ length: Math.min(events, 100_000) }, () =>
+    claimId(scope, randomUUID()),
+  );
+  await measured('claim, singles, 64 at a time', again.length, () =>
+    inTurns(again, 64, (id) => batcher.claim([id], Date.now())),
+  );
   await plainKeys(Math.min(events, 200_000));
   console.table(Object.fromEntries([...costs].map(([name, cost]) => [name, perThousand(cost)])));
 }
 
-/** What the same two claims cost as plain keys with a time to live, in the same minute: SET NX PX before the publish, SET PX after it, one more for the place. */
+/**
+ * What the same two claims cost as plain keys with a time to live, in the same minute: SET NX PX
+ * before the publish, SET PX after it, one more for the place.
+ */
 async function plainKeys(count: number): Promise<void> {
   const before = await infoNumber(redis, 'memory', 'used_memory');
   const keys = Array.from({ length: count }, () => `claim:${randomUUID()}`);
-  const batches = Array.from({ length: Math.ceil(count / BATCH) }, (_, at) => keys.slice(at * BATCH, (at + 1) * BATCH));
-  const pipelined = (name: string, set: (line: ReturnType<Redis['pipeline']>, key: string) => unknown) =>
+  const batches = Array.from({ length: Math.ceil(count / BATCH) }, (_, at) =>
+    keys.slice(at * BATCH, (at + 1) * BATCH),
+  );
+  const pipelined = (
+    name: string,
+    set: (line: ReturnType<Redis['pipeline']>, key: string) => unknown,
+  ) =>
     measured(`plain keys: ${name}`, count, () =>
       inTurns(batches, 8, (batch) => {
         const line = redis.pipeline();
@@ -94,7 +130,9 @@ async function plainKeys(count: number): Promise<void> {
     );
   await pipelined('claim', (line, key) => line.set(key, 'p:0123456789abcdef', 'PX', 30_000, 'NX'));
   await pipelined('raise', (line, key) => line.set(key, 'd', 'PX', DEDUPE_TTL));
-  await pipelined('settle', (line, key) => line.set(key, '0:3:90000000:99:1234', 'PX', DEDUPE_TTL, 'GET'));
+  await pipelined('settle', (line, key) =>
+    line.set(key, '0:3:90000000:99:1234', 'PX', DEDUPE_TTL, 'GET'),
+  );
   const used = (await infoNumber(redis, 'memory', 'used_memory')) - before;
   console.log(`plain keys: ${(used / count).toFixed(1)} B an event`);
 }
@@ -126,7 +164,11 @@ function perThousand(cost: Cost): Record<string, string> {
 }
 
 /** Keeps `width` calls under way. */
-async function inTurns<A, B>(items: readonly A[], width: number, work: (item: A) => Promise<B>): Promise<B[]> {
+async function inTurns<A, B>(
+  items: readonly A[],
+  width: number,
+  work: (item: A) => Promise<B>,
+): Promise<B[]> {
   const results = new Array<B>(items.length);
   const numbered = items.entries();
   const worker = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seedAccount } from './account.ts';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 import { percentile, postAtRate } from './load-client.ts';
 
 const BATCH = 50;
@@ -24,8 +24,9 @@ interface EndToEnd {
 }
 
 /**
- * The whole path: batches of fifty at a fixed rate through a running stack, and single probe events in an account of their own whose rows are looked for
- * all the time: how long after its answer is an event visible?
+ * The whole path: batches of fifty at a fixed rate through a running stack, and single probe events
+ * in an account of their own whose rows are looked for all the time: how long after its answer is
+ * an event visible?
  */
 async function measure(options: {
   ready: Ready;
@@ -37,7 +38,10 @@ async function measure(options: {
 }): Promise<EndToEnd> {
   const { ready } = options;
   const run = randomUUID().slice(0, 8);
-  const warehouse = createClient({ url: ready.clickhouse_url, database: ready.clickhouse_database });
+  const warehouse = createClient({
+    url: ready.clickhouse_url,
+    database: ready.clickhouse_database,
+  });
   const answered = new Map<string, number>();
   const visible = new Map<string, number>();
   let running = true;
@@ -59,12 +63,14 @@ async function measure(options: {
     const deadline = () => !running && [...answered.keys()].every((id) => visible.has(id));
     for (let quiet = 0; !deadline() && quiet < 400; quiet += running ? 0 : 1) {
       const answer = await warehouse.query({
-        query: "SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} AND event = 'probe' AND startsWith(message_id, {run:String})",
+        query:
+          "SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} AND event = 'probe' AND startsWith(message_id, {run:String})",
         query_params: { a: options.probeAccount, run },
         format: 'JSONEachRow',
       });
       const at = performance.now();
-      for (const { id } of await answer.json<{ id: string }>()) if (!visible.has(id)) visible.set(id, at);
+      for (const { id } of await answer.json<{ id: string }>())
+        if (!visible.has(id)) visible.set(id, at);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
@@ -113,10 +119,22 @@ function batchBody(run: string, n: number): Buffer {
 const home = process.env['RAVAND_HOME'] ?? '.ravand';
 const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 const [rate = 16_000, seconds = 120] = process.argv.slice(2).map(Number);
-const [load, probe] = [await seedAccount(ready.database_url, 'bench load'), await seedAccount(ready.database_url, 'bench probes')];
-const found = await measure({ ready, loadKey: load.writeKey, probeKey: probe.writeKey, probeAccount: probe.accountId, rate, seconds });
+const [load, probe] = [
+  await seedAccount(ready.database_url, 'bench load'),
+  await seedAccount(ready.database_url, 'bench probes'),
+];
+const found = await measure({
+  ready,
+  loadKey: load.writeKey,
+  probeKey: probe.writeKey,
+  probeAccount: probe.accountId,
+  rate,
+  seconds,
+});
 const ms = (value: number) => `${Math.round(value).toLocaleString('en')} ms`;
-console.log('| events/s answered | seconds | failed | answer p99 | visible p50 | visible p99 | probes | not visible |');
+console.log(
+  '| events/s answered | seconds | failed | answer p99 | visible p50 | visible p99 | probes | not visible |',
+);
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
 console.log(
   `| ${Math.round(found.rate).toLocaleString('en')} | ${Math.round(found.seconds)} | ${found.failed} | ${ms(found.answerP99)} | ${ms(found.visibleP50)} | ${ms(found.visibleP99)} | ${found.probes} | ${found.missing} |`,

@@ -13,12 +13,28 @@ const NOW = Date.UTC(2026, 10, 21, 10);
 const BATCH = 100;
 const SECONDS = Number(process.argv[2] ?? 2);
 
-const AGENT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
-const RECORD: RecordFacts = { account_id: 17, app_id: 3, received_at: NOW, source: 'sdk', ip: '203.0.113.9', user_agent: AGENT };
+const AGENT =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
+const RECORD: RecordFacts = {
+  account_id: 17,
+  app_id: 3,
+  received_at: NOW,
+  source: 'sdk',
+  ip: '203.0.113.9',
+  user_agent: AGENT,
+};
 
 type Text = (index: number) => { event: string; title: string; category: string };
-const ascii: Text = (index) => ({ event: 'product_viewed', title: `Running shoes ${index}`, category: 'Sport and outdoor' });
-const persian: Text = (index) => ({ event: 'product_viewed', title: `کفش ورزشی مردانه ${index}`, category: 'ورزشی و سفر' });
+const ascii: Text = (index) => ({
+  event: 'product_viewed',
+  title: `Running shoes ${index}`,
+  category: 'Sport and outdoor',
+});
+const persian: Text = (index) => ({
+  event: 'product_viewed',
+  title: `کفش ورزشی مردانه ${index}`,
+  category: 'ورزشی و سفر',
+});
 
 function event(index: number, text: Text): JsonObject {
   const { event: name, title, category } = text(index);
@@ -28,7 +44,14 @@ function event(index: number, text: Text): JsonObject {
     user_id: `user-${index % 50}-7f3a`,
     message_id: `0192f3c1-77aa-7c3e-9d52-${String(index).padStart(12, '0')}`,
     timestamp: new Date(NOW - index * 1000).toISOString(),
-    properties: { product_id: `sku-${index}`, title, category, price: 1_250_000 + index, quantity: 2, in_stock: true },
+    properties: {
+      product_id: `sku-${index}`,
+      title,
+      category,
+      price: 1_250_000 + index,
+      quantity: 2,
+      in_stock: true,
+    },
     context: {
       page: { url: `https://shop.example/p/${index}`, path: `/p/${index}`, title },
       library: { name: 'web', version: '1.4.2' },
@@ -53,18 +76,29 @@ function normaliserOf({ ContextReader, normaliseEvent }: Core): (body: unknown) 
   return (body) => normaliseBatch(body, (input) => normaliseEvent(input, reader));
 }
 
-function normaliseBatch(body: unknown, normalise: (input: Parameters<Core['normaliseEvent']>[0]) => { revenue: number }): void {
+function normaliseBatch(
+  body: unknown,
+  normalise: (input: Parameters<Core['normaliseEvent']>[0]) => { revenue: number },
+): void {
   const batch = isJsonObject(body) ? (body['batch'] as JsonObject[]) : [];
   batch.forEach((envelope, index) => {
     const item = { type: 'track' as const, message_id: 'm', dedupe_id: null, timestamp: NOW };
     const place = { epoch: 0, partition: 0, offset: 1, index };
-    sink += normalise({ record: RECORD, item, envelope, batchContext: undefined, place, acceptance: 1 }).revenue;
+    sink += normalise({
+      record: RECORD,
+      item,
+      envelope,
+      batchContext: undefined,
+      place,
+      acceptance: 1,
+    }).revenue;
   });
 }
 
 function validateBatch(body: unknown): void {
   const decided = decideBatch({ body, now: NOW, windowMs: 30 * 86_400_000 });
-  if (decided.outcome !== 'decided') throw new Error(`the batch was not decided: ${decided.outcome}`);
+  if (decided.outcome !== 'decided')
+    throw new Error(`the batch was not decided: ${decided.outcome}`);
   const seed = accountSeed(RECORD.account_id);
   for (const accepted of decided.accepted) sink += nameHash(seed, accepted.name) % 4;
 }
@@ -80,7 +114,10 @@ function measure(run: () => void): number {
   return (batches * BATCH) / (Number(process.hrtime.bigint() - start) / 1e9);
 }
 
-/** CPU µs that an item takes, in turns that take the same load of the machine: the median of the turns. */
+/**
+ * CPU µs that an item takes, in turns that take the same load of the machine: the median of the
+ * turns.
+ */
 function cpuInTurns(variants: Readonly<Record<string, () => void>>): Record<string, number> {
   const TURNS = 15;
   const taken: Record<string, number[]> = {};
@@ -93,7 +130,12 @@ function cpuInTurns(variants: Readonly<Record<string, () => void>>): Record<stri
       if (turn > 0) (taken[name] ??= []).push((user + system) / (200 * BATCH));
     }
   }
-  return Object.fromEntries(Object.entries(taken).map(([name, all]) => [name, all.toSorted((a, b) => a - b)[TURNS >> 1] ?? NaN]));
+  return Object.fromEntries(
+    Object.entries(taken).map(([name, all]) => [
+      name,
+      all.toSorted((a, b) => a - b)[TURNS >> 1] ?? NaN,
+    ]),
+  );
 }
 
 const normalise = normaliserOf({ ContextReader, normaliseEvent });
@@ -120,7 +162,10 @@ for (const [name, text] of [
   }
 }
 const plain = normaliserOf(await coreWithoutPersian());
-const bodies = { ascii: JSON.parse(batchOf(ascii)) as unknown, persian: JSON.parse(batchOf(persian)) as unknown };
+const bodies = {
+  ascii: JSON.parse(batchOf(ascii)) as unknown,
+  persian: JSON.parse(batchOf(persian)) as unknown,
+};
 const taken = cpuInTurns({
   'ascii, without Persian normalisation': () => plain(bodies.ascii),
   ascii: () => normalise(bodies.ascii),
@@ -130,6 +175,8 @@ const taken = cpuInTurns({
 console.log('the step "normalise" with and without Persian normalisation, CPU time:');
 for (const [what, micros] of Object.entries(taken)) {
   const bare = taken[`${what.split(',')[0] ?? ''}, without Persian normalisation`] ?? NaN;
-  console.log(`  ${what.padEnd(40)} ${micros.toFixed(3)} µs an item  ${(micros / bare).toFixed(2)} x without`);
+  console.log(
+    `  ${what.padEnd(40)} ${micros.toFixed(3)} µs an item  ${(micros / bare).toFixed(2)} x without`,
+  );
 }
 if (!Number.isFinite(sink)) console.log(sink);

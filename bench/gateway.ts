@@ -3,15 +3,17 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 import { seedAccount } from './account.ts';
 import { requestTemplates, type RequestTemplate } from './gateway/bodies.ts';
 import type { LoadResult } from './gateway/load.ts';
 import { loadServer, median, pinParts, startServer, type Server } from './server-process.ts';
 
 /**
- * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the same run: the server on one core, the load client on the other, where
- * Kafka and Redis run too. Rounds alternate between the two and the medians are shown, because other work on the machine comes and goes.
+ * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the
+ * same run: the server on one core, the load client on the other, where Kafka and Redis run too.
+ * Rounds alternate between the two and the medians are shown, because other work on the machine
+ * comes and goes.
  */
 const CONNECTIONS: Record<string, number> = { 'single events': 512 };
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -34,12 +36,25 @@ interface Sample {
 
 let run = Math.floor(Math.random() * 1000);
 
-async function sample(server: Server, options: { template: RequestTemplate; index: number; writeKey: string }): Promise<Sample> {
+async function sample(
+  server: Server,
+  options: { template: RequestTemplate; index: number; writeKey: string },
+): Promise<Sample> {
   const connections = CONNECTIONS[options.template.name] ?? 64;
-  const args = [String(server.port), String(options.index), String(connections), String(DURATION_MS), options.writeKey, String(run++)];
+  const args = [
+    String(server.port),
+    String(options.index),
+    String(connections),
+    String(DURATION_MS),
+    options.writeKey,
+    String(run++),
+  ];
   const { printed, cpu } = await loadServer(server, 'bench/gateway/load-process.ts', args);
   const result = JSON.parse(printed) as LoadResult;
-  if (result.failures > 0) throw new Error(`${result.failures} of ${result.requests} requests failed: ${result.firstFailure}`);
+  if (result.failures > 0)
+    throw new Error(
+      `${result.failures} of ${result.requests} requests failed: ${result.firstFailure}`,
+    );
   return {
     rate: (result.requests * options.template.events) / result.seconds,
     cpu: cpu / ((result.sent * options.template.events) / 1000),
@@ -49,7 +64,10 @@ async function sample(server: Server, options: { template: RequestTemplate; inde
   };
 }
 
-const { writeKey } = await seedAccount(ready.database_url, `bench ${randomBytes(4).toString('hex')}`);
+const { writeKey } = await seedAccount(
+  ready.database_url,
+  `bench ${randomBytes(4).toString('hex')}`,
+);
 const spool = await mkdtemp(join(tmpdir(), 'ravand-bench-spool-'));
 const bare = await startServer('bench/gateway/bare-server.ts', { args: (port) => [String(port)] });
 const unpin = await pinParts(['kafka', 'redis', 'postgres']);
@@ -66,7 +84,9 @@ const gateway = await startServer('ingest-gateway/main.ts', {
 });
 try {
   const number = (value: number) => Math.round(value).toLocaleString('en');
-  console.log('| requests | server | events/s | of bare | CPU ms per 1,000 events | p50 ms | p99 ms |');
+  console.log(
+    '| requests | server | events/s | of bare | CPU ms per 1,000 events | p50 ms | p99 ms |',
+  );
   console.log('| --- | --- | --- | --- | --- | --- | --- |');
   for (const [index, template] of requestTemplates(writeKey).entries()) {
     if (!template.name.includes(ONLY)) continue;
@@ -78,7 +98,11 @@ try {
     const bareRate = median(samples.bare.map(({ rate }) => rate));
     for (const [name, all] of Object.entries(samples)) {
       const rate = median(all.map((one) => one.rate));
-      const [cpu, p50, p99] = [median(all.map((one) => one.cpu)), median(all.map((one) => one.p50)), median(all.map((one) => one.p99))];
+      const [cpu, p50, p99] = [
+        median(all.map((one) => one.cpu)),
+        median(all.map((one) => one.p50)),
+        median(all.map((one) => one.p99)),
+      ];
       const title = `${template.name} (${number(template.bodyBytes)} B)`;
       console.log(
         `| ${title} | ${name} | ${number(rate)} | ${(rate / bareRate).toFixed(2)} | ${cpu.toFixed(1)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`,

@@ -21,7 +21,9 @@ interface PostOptions {
   duration: number;
 }
 
-/** Sends at a fixed rate, late requests at once, until the time is over; waits for the last answers. */
+/**
+ * Sends at a fixed rate, late requests at once, until the time is over; waits for the last answers.
+ */
 export async function postAtRate(options: PostOptions): Promise<PostResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connections });
   const result: PostResult = { answered: 0, failed: 0, latencies: [] };
@@ -46,12 +48,21 @@ export async function postAtRate(options: PostOptions): Promise<PostResult> {
   return result;
 }
 
-async function post(url: string, agent: Agent, headers: Record<string, string>, body: Buffer): Promise<number> {
+async function post(
+  url: string,
+  agent: Agent,
+  headers: Record<string, string>,
+  body: Buffer,
+): Promise<number> {
   return new Promise((resolve) => {
-    const outgoing = request(url, { method: 'POST', agent, headers: { ...headers, 'content-length': String(body.length) } }, (answer) => {
-      answer.resume();
-      answer.on('end', () => resolve(answer.statusCode ?? 0));
-    });
+    const outgoing = request(
+      url,
+      { method: 'POST', agent, headers: { ...headers, 'content-length': String(body.length) } },
+      (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve(answer.statusCode ?? 0));
+      },
+    );
     outgoing.on('error', () => resolve(0));
     outgoing.end(body);
   });
@@ -60,5 +71,8 @@ async function post(url: string, agent: Agent, headers: Record<string, string>, 
 /** The value below which a share of the values lies (nearest rank). */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN;
+  return (
+    sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ??
+    Number.NaN
+  );
 }

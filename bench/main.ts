@@ -1,16 +1,20 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 
-/** The measurements, in the order in which they run; each is a script of its own that prints its table. */
+/**
+ * The measurements, in the order in which they run; each is a script of its own that prints its
+ * table.
+ */
 const BENCHES: Readonly<Record<string, string>> = {
   events: 'the event core beside bare JSON.parse',
   claims: 'message-id claims: bytes and CPU',
   gateway: 'single events and batches beside a bare node:http server',
   normaliser: 'raw records to rows',
   sink: 'rows into ClickHouse beside a plain client',
-  reports: 'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
+  reports:
+    'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
   profiles: 'the fold of a million people: new, in memory, and cold in ClickHouse',
   webhooks: 'signed deliveries beside a bare server that computes the HMAC and parses',
   relays: 'deliveries to an endpoint beside a bare client loop',
@@ -27,7 +31,10 @@ interface BenchContext {
   ready: Ready | undefined;
 }
 
-/** `./ravand bench [NAME…] [-- ARGUMENTS]`: measures one after the other on this machine; the stack must run. Answers 1 when one of them failed. */
+/**
+ * `./ravand bench [NAME…] [-- ARGUMENTS]`: measures one after the other on this machine; the stack
+ * must run. Answers 1 when one of them failed.
+ */
 export async function run(args: string[], context: BenchContext): Promise<number> {
   const split = args.indexOf('--');
   const names = split < 0 ? args : args.slice(0, split);
@@ -46,7 +53,9 @@ export async function run(args: string[], context: BenchContext): Promise<number
     return 1;
   }
   let failed = 0;
-  for (const name of names.length > 0 ? names : Object.keys(BENCHES).filter((one) => !ONLY_BY_NAME.has(one))) {
+  for (const name of names.length > 0
+    ? names
+    : Object.keys(BENCHES).filter((one) => !ONLY_BY_NAME.has(one))) {
     const script = join(import.meta.dirname, `${name}.ts`);
     if (!existsSync(script)) continue;
     process.stdout.write(`\n## ${name}: ${BENCHES[name] ?? ''}\n\n`);
@@ -55,14 +64,29 @@ export async function run(args: string[], context: BenchContext): Promise<number
   return failed === 0 ? 0 : 1;
 }
 
-/** Some scripts find the stack through its folder, others through the settings that services have. */
+/**
+ * Some scripts find the stack through its folder, others through the settings that services have.
+ */
 function environment({ env, home }: BenchContext, ready: Ready): NodeJS.ProcessEnv {
-  const { kafka_brokers: KAFKA_BROKERS, clickhouse_url: CLICKHOUSE_URL, redis_url: REDIS_URL, database_url: DATABASE_URL } = ready;
+  const {
+    kafka_brokers: KAFKA_BROKERS,
+    clickhouse_url: CLICKHOUSE_URL,
+    redis_url: REDIS_URL,
+    database_url: DATABASE_URL,
+  } = ready;
   return { ...env, RAVAND_HOME: home, KAFKA_BROKERS, CLICKHOUSE_URL, REDIS_URL, DATABASE_URL };
 }
 
-async function runScript(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(process.execPath, ['--expose-gc', '--disable-warning=TimeoutNegativeWarning', script, ...args], { stdio: 'inherit', env });
+async function runScript(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const child = spawn(
+    process.execPath,
+    ['--expose-gc', '--disable-warning=TimeoutNegativeWarning', script, ...args],
+    { stdio: 'inherit', env },
+  );
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));

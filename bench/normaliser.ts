@@ -1,7 +1,9 @@
 /**
  * node bench/normaliser.ts [--events 400000] [--items 1,10,100]
- * Rows a second and CPU of the normaliser's process when it catches up on records of 1, 10 and 100 events, claims included, beside a loop of bare JSON.parse over the
- * same bodies in the same minute. Finds the servers through KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; works in topics, claims and a database of its own, and drops them.
+ * Rows a second and CPU of the normaliser's process when it catches up on records of 1, 10 and 100
+ * events, claims included, beside a loop of bare JSON.parse over the same bodies in the same
+ * minute. Finds the servers through KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; works in topics,
+ * claims and a database of its own, and drops them.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,7 +19,12 @@ import { connectProducer } from '../platform/kafka/producer.ts';
 import { createLog } from '../platform/log.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 
-const { values } = parseArgs({ options: { events: { type: 'string', default: '400000' }, items: { type: 'string', default: '1,10,100' } } });
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '400000' },
+    items: { type: 'string', default: '1,10,100' },
+  },
+});
 const PARTITIONS = 4;
 const log = createLog({ part: 'bench', level: 'warn' });
 
@@ -30,7 +37,15 @@ interface Measured {
 const table = [];
 for (const items of values.items.split(',').map(Number)) {
   const { normaliser, parse } = await measure(Number(values.events), items);
-  table.push(line(`normaliser, ${items} an record`.replace('an record', items === 1 ? 'event a record' : 'events a record'), normaliser));
+  table.push(
+    line(
+      `normaliser, ${items} an record`.replace(
+        'an record',
+        items === 1 ? 'event a record' : 'events a record',
+      ),
+      normaliser,
+    ),
+  );
   table.push(line('  bare JSON.parse of the same bodies', parse));
 }
 console.table(table);
@@ -45,17 +60,32 @@ function line(what: string, { rows, took, cpu }: Measured) {
   };
 }
 
-async function measure(events: number, items: number): Promise<{ normaliser: Measured; parse: Measured }> {
+async function measure(
+  events: number,
+  items: number,
+): Promise<{ normaliser: Measured; parse: Measured }> {
   const run = `bench_normaliser_${randomBytes(4).toString('hex')}`;
   const config = loadConfig({ ...process.env, CLICKHOUSE_DATABASE: run });
   const topic = (what: string) => `${run}.${what}`;
   const names: Names = {
-    ...{ raw: topic('raw'), normalised: topic('normalised'), verdicts: topic('verdicts'), dead: topic('dead') },
+    ...{
+      raw: topic('raw'),
+      normalised: topic('normalised'),
+      verdicts: topic('verdicts'),
+      dead: topic('dead'),
+    },
     ...{ group: run, sinkGroup: `${run}.sink`, claims: `{${run}}:` },
   };
   const topics = [names.raw, names.normalised, names.verdicts, names.dead];
   await withKafkaAdmin(config, (admin) =>
-    admin.createTopics({ waitForLeaders: true, topics: topics.map((one) => ({ topic: one, numPartitions: PARTITIONS, replicationFactor: 1 })) }),
+    admin.createTopics({
+      waitForLeaders: true,
+      topics: topics.map((one) => ({
+        topic: one,
+        numPartitions: PARTITIONS,
+        replicationFactor: 1,
+      })),
+    }),
   );
   await migrateClickhouse(config, [join(import.meta.dirname, '../projections/events/ddl')]);
   try {
@@ -72,10 +102,21 @@ async function measure(events: number, items: number): Promise<{ normaliser: Mea
 }
 
 /** Puts the records into the topic and answers their bodies, at most 50 MB of them. */
-async function fill(topic: string, { events, items }: { events: number; items: number }): Promise<Buffer[]> {
+async function fill(
+  topic: string,
+  { events, items }: { events: number; items: number },
+): Promise<Buffer[]> {
   const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
   const settings = loadConfig(process.env);
-  const producer = await connectProducer({ settings, log, clientId: 'bench', timeout: 30_000, linger: 5, pollInterval: 5, maxQueued });
+  const producer = await connectProducer({
+    settings,
+    log,
+    clientId: 'bench',
+    timeout: 30_000,
+    linger: 5,
+    pollInterval: 5,
+    maxQueued,
+  });
   const bodies: Buffer[] = [];
   const pending: Promise<number>[] = [];
   const now = Date.now();
@@ -85,7 +126,14 @@ async function fill(topic: string, { events, items }: { events: number; items: n
     const record = sampleRecord(batch, { sequence: first, received_at: now });
     bytes += record.body.length;
     if (bytes < 50 * 2 ** 20) bodies.push(record.body);
-    pending.push(producer.publish({ topic, partition: n % PARTITIONS, key: null, value: rawRecordCodec.encode(record) }));
+    pending.push(
+      producer.publish({
+        topic,
+        partition: n % PARTITIONS,
+        key: null,
+        value: rawRecordCodec.encode(record),
+      }),
+    );
     if (pending.length >= 2000) await Promise.all(pending.splice(0));
   }
   await Promise.all(pending);
@@ -112,15 +160,27 @@ function shopEvent(n: number) {
 }
 
 /** From the first tenth of the rows, when the code is warm, to the last. */
-async function measureNormaliser(names: Names, { events, database }: { events: number; database: string }): Promise<Measured> {
+async function measureNormaliser(
+  names: Names,
+  { events, database }: { events: number; database: string },
+): Promise<Measured> {
   const env = { ...process.env, CLICKHOUSE_DATABASE: database };
-  const child = fork(join(import.meta.dirname, 'normaliser/normaliser-process.ts'), [JSON.stringify(names)], { env });
+  const child = fork(
+    join(import.meta.dirname, 'normaliser/normaliser-process.ts'),
+    [JSON.stringify(names)],
+    { env },
+  );
   let first: { at: number; rows: number; cpu: number } | undefined;
   try {
     for (const deadline = performance.now() + 300_000; performance.now() < deadline;) {
       const report = await ask(child);
       if (!first && report.rows >= events / 10) first = { at: performance.now(), ...report };
-      if (first && report.rows >= events) return { rows: report.rows - first.rows, took: performance.now() - first.at, cpu: report.cpu - first.cpu };
+      if (first && report.rows >= events)
+        return {
+          rows: report.rows - first.rows,
+          took: performance.now() - first.at,
+          cpu: report.cpu - first.cpu,
+        };
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     throw new Error('the normaliser did not finish within 5 minutes');
@@ -148,7 +208,8 @@ function ask(child: ChildProcess): Promise<{ rows: number; cpu: number }> {
 function measureParse(bodies: readonly Buffer[], items: number): Measured {
   let parsed = 0;
   const round = () => {
-    for (const body of bodies) parsed += Object.keys(JSON.parse(body.toString('utf8')) as object).length > 0 ? items : 0;
+    for (const body of bodies)
+      parsed += Object.keys(JSON.parse(body.toString('utf8')) as object).length > 0 ? items : 0;
   };
   round();
   parsed = 0;
@@ -160,7 +221,10 @@ function measureParse(bodies: readonly Buffer[], items: number): Measured {
 
 async function dropClaims(url: string, prefix: string): Promise<void> {
   const redis = new Redis(url);
-  for await (const keys of redis.scanBufferStream({ match: `${prefix}*`, count: 1000 }) as AsyncIterable<Buffer[]>) {
+  for await (const keys of redis.scanBufferStream({
+    match: `${prefix}*`,
+    count: 1000,
+  }) as AsyncIterable<Buffer[]>) {
     if (keys.length > 0) await redis.unlink(...keys);
   }
   redis.disconnect();

@@ -1,14 +1,16 @@
 /**
  * ./ravand bench profiles -- [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
- * Events a second of the fold (decode, load, fold, save) on a real ClickHouse: of people who are new, of people who are known but cold, and of people who are in memory.
- * One process and one thread; ClickHouse works beside it. Records are made before each clock starts; reading them from Kafka is not part of it (bench/sink.ts says what that costs).
- * On the ClickHouse of the stack under RAVAND_HOME, in a database of its own, which it drops.
+ * Events a second of the fold (decode, load, fold, save) on a real ClickHouse: of people who are
+ * new, of people who are known but cold, and of people who are in memory. One process and one
+ * thread; ClickHouse works beside it. Records are made before each clock starts; reading them from
+ * Kafka is not part of it (bench/sink.ts says what that costs). On the ClickHouse of the stack
+ * under RAVAND_HOME, in a database of its own, which it drops.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
@@ -32,15 +34,32 @@ const { values } = parseArgs({
     cache: { type: 'string', default: '2GiB' },
   },
 });
-const [people, events, partitions] = [Number(values.people), Number(values.events), Number(values.partitions)];
+const [people, events, partitions] = [
+  Number(values.people),
+  Number(values.events),
+  Number(values.partitions),
+];
 const config = loadConfig({ PROFILES_CACHE_BYTES: values.cache });
 const database = `bench_profiles_${randomBytes(4).toString('hex')}`;
-const ready = JSON.parse(readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'run', 'ready.json'), 'utf8')) as Ready;
-const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: ready.clickhouse_url, CLICKHOUSE_DATABASE: database });
+const ready = JSON.parse(
+  readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'run', 'ready.json'), 'utf8'),
+) as Ready;
+const settings = parseSettings(clickhouseSettings, {
+  CLICKHOUSE_URL: ready.clickhouse_url,
+  CLICKHOUSE_DATABASE: database,
+});
 const log = createLog({ part: 'bench', level: 'warn' });
 const projections = join(import.meta.dirname, '../projections');
-await migrateClickhouse(settings, [join(projections, 'profiles/ddl'), join(projections, 'identities/ddl')]);
-const client = connectClickhouse({ settings, name: 'bench', requestTimeout: 120_000, connections: 16 });
+await migrateClickhouse(settings, [
+  join(projections, 'profiles/ddl'),
+  join(projections, 'identities/ddl'),
+]);
+const client = connectClickhouse({
+  settings,
+  name: 'bench',
+  requestTimeout: 120_000,
+  connections: 16,
+});
 
 const servers = await pidsOf(['clickhouse']);
 /** CPU time of the ClickHouse of the stack, ms; 0 for a server elsewhere. */
@@ -82,7 +101,12 @@ class Worker {
   readonly #tasks = Array.from({ length: partitions }, () => {
     const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
     this.#caches.push(cache);
-    const metrics = { folded: () => undefined, unreadable: () => undefined, misplaced: () => undefined, refolded: () => undefined };
+    const metrics = {
+      folded: () => undefined,
+      unreadable: () => undefined,
+      misplaced: () => undefined,
+      refolded: () => undefined,
+    };
     return foldTask({
       store: this.#store,
       cache,
@@ -103,7 +127,11 @@ class Worker {
   }
 
   /** Rounds of one take a partition, all partitions at once; only the takes are measured. */
-  async measure(what: string, wanted: number, round: (count: number) => ConsumedMessage[][]): Promise<Measured> {
+  async measure(
+    what: string,
+    wanted: number,
+    round: (count: number) => ConsumedMessage[][],
+  ): Promise<Measured> {
     let [done, took, cpu] = [0, 0, 0];
     const serverBefore = serverCpu();
     while (done < wanted) {
@@ -111,7 +139,11 @@ class Worker {
       const batches = round(count);
       const [began, before] = [performance.now(), process.cpuUsage()];
       await Promise.all(
-        batches.flatMap((messages, partition) => (messages.length > 0 ? [this.#tasks[partition]?.take(messages) ?? Promise.resolve(undefined)] : [])),
+        batches.flatMap((messages, partition) =>
+          messages.length > 0
+            ? [this.#tasks[partition]?.take(messages) ?? Promise.resolve(undefined)]
+            : [],
+        ),
       );
       const used = process.cpuUsage(before);
       took += performance.now() - began;
@@ -128,10 +160,22 @@ try {
   const shop = new Shop({ people, partitions });
   let first: Worker | undefined = new Worker();
   const heapBefore = process.memoryUsage().heapUsed;
-  const measured = [await first.measure(`${people} new people, one event each`, people, (count) => shop.nextPeople(count))];
+  const measured = [
+    await first.measure(`${people} new people, one event each`, people, (count) =>
+      shop.nextPeople(count),
+    ),
+  ];
   const perPerson = Math.round(((measured[0]?.heap ?? 0) - heapBefore) / Math.max(1, first.cached));
-  measured.push(await first.measure('warm: everybody in memory, an event each', events, (count) => shop.anybody(count)));
-  measured.push(await first.measure(`warm, ${SESSION} events each`, events, (count) => shop.anybody(count, SESSION)));
+  measured.push(
+    await first.measure('warm: everybody in memory, an event each', events, (count) =>
+      shop.anybody(count),
+    ),
+  );
+  measured.push(
+    await first.measure(`warm, ${SESSION} events each`, events, (count) =>
+      shop.anybody(count, SESSION),
+    ),
+  );
   const facts = {
     cached: first.cached,
     'heap bytes a cached person': perPerson,
@@ -139,9 +183,19 @@ try {
   };
   first = undefined;
   globalThis.gc?.();
-  measured.push(await new Worker().measure('cold: an empty cache, everybody in ClickHouse, an event each', events, (count) => shop.anybody(count)));
+  measured.push(
+    await new Worker().measure(
+      'cold: an empty cache, everybody in ClickHouse, an event each',
+      events,
+      (count) => shop.anybody(count),
+    ),
+  );
   globalThis.gc?.();
-  measured.push(await new Worker().measure(`cold, ${SESSION} events each`, events, (count) => shop.anybody(count, SESSION)));
+  measured.push(
+    await new Worker().measure(`cold, ${SESSION} events each`, events, (count) =>
+      shop.anybody(count, SESSION),
+    ),
+  );
   measured.push(measureDecoding(shop.anybody(TAKE * partitions)));
   console.table(
     measured.map(({ what, events: count, took, cpu, clickhouseCpu, heap }) => ({
@@ -155,9 +209,19 @@ try {
     })),
   );
   const [check] = await (
-    await client.query({ query: 'SELECT count() AS people, sum(event_count) AS events FROM profiles FINAL', format: 'JSONEachRow' })
+    await client.query({
+      query: 'SELECT count() AS people, sum(event_count) AS events FROM profiles FINAL',
+      format: 'JSONEachRow',
+    })
   ).json();
-  console.log(JSON.stringify({ ...facts, stored: check, sent: people + 4 * events, rss_mib: Math.round(process.memoryUsage.rss() / 2 ** 20) }));
+  console.log(
+    JSON.stringify({
+      ...facts,
+      stored: check,
+      sent: people + 4 * events,
+      rss_mib: Math.round(process.memoryUsage.rss() / 2 ** 20),
+    }),
+  );
 } finally {
   await client.command({ query: `DROP DATABASE ${database}` });
   await client.close();

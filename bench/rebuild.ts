@@ -1,13 +1,15 @@
 /**
  * node bench/rebuild.ts [--events 300000] [--people 20000] [--items 50]
- * Rows a second, CPU and memory of `./ravand rebuild` of events and of profiles, from events.raw and from events.normalised, on everything that the log of the stack under RAVAND_HOME
- * holds; first it puts so many events more into events.raw and waits until the live tables have them. Beside: bench/normaliser.ts and bench/profiles.ts measure the same work elsewhere.
+ * Rows a second, CPU and memory of `./ravand rebuild` of events and of profiles, from events.raw
+ * and from events.normalised, on everything that the log of the stack under RAVAND_HOME holds;
+ * first it puts so many events more into events.raw and waits until the live tables have them.
+ * Beside: bench/normaliser.ts and bench/profiles.ts measure the same work elsewhere.
  */
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../pipeline/normalise/samples.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -20,14 +22,26 @@ import { rawRecordCodec } from '../schemas/codec.ts';
 import { seedAccount } from './account.ts';
 
 const { values } = parseArgs({
-  options: { events: { type: 'string', default: '300000' }, people: { type: 'string', default: '20000' }, items: { type: 'string', default: '50' } },
+  options: {
+    events: { type: 'string', default: '300000' },
+    people: { type: 'string', default: '20000' },
+    items: { type: 'string', default: '50' },
+  },
 });
-const [events, people, items] = [Number(values.events), Number(values.people), Number(values.items)];
+const [events, people, items] = [
+  Number(values.events),
+  Number(values.people),
+  Number(values.items),
+];
 const home = process.env['RAVAND_HOME'] ?? '';
 const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 const settings = parseSettings(
   { ...kafkaSettings, ...clickhouseSettings },
-  { KAFKA_BROKERS: ready.kafka_brokers, CLICKHOUSE_URL: ready.clickhouse_url, CLICKHOUSE_DATABASE: ready.clickhouse_database },
+  {
+    KAFKA_BROKERS: ready.kafka_brokers,
+    CLICKHOUSE_URL: ready.clickhouse_url,
+    CLICKHOUSE_DATABASE: ready.clickhouse_database,
+  },
 );
 const clickhouse = connectClickhouse({ settings, name: 'bench' });
 const SUFFIX = 'bench_rebuild';
@@ -55,16 +69,26 @@ try {
   }
   console.table(table);
 } finally {
-  for (const name of ['events', 'profiles']) await clickhouse.command({ query: `DROP TABLE IF EXISTS ${name}_${SUFFIX} SYNC` });
+  for (const name of ['events', 'profiles'])
+    await clickhouse.command({ query: `DROP TABLE IF EXISTS ${name}_${SUFFIX} SYNC` });
   await clickhouse.close();
 }
 process.exit(0);
 
 async function fill(accountId: number): Promise<void> {
-  const partitions = (await withKafkaAdmin(settings, (admin) => topicEnds(admin, 'events.raw'))).length;
+  const partitions = (await withKafkaAdmin(settings, (admin) => topicEnds(admin, 'events.raw')))
+    .length;
   const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
   const log = createLog({ part: 'bench', level: 'warn' });
-  const producer = await connectProducer({ settings, log, clientId: 'bench', timeout: 60_000, linger: 5, pollInterval: 5, maxQueued });
+  const producer = await connectProducer({
+    settings,
+    log,
+    clientId: 'bench',
+    timeout: 60_000,
+    linger: 5,
+    pollInterval: 5,
+    maxQueued,
+  });
   const run = Date.now();
   const waiting: SampleEvent[][] = Array.from({ length: partitions }, () => []);
   const pending: Promise<number>[] = [];
@@ -86,7 +110,10 @@ async function fill(accountId: number): Promise<void> {
         topic: 'events.raw',
         partition,
         key: null,
-        value: rawRecordCodec.encode({ ...record, items: record.items.map((item) => ({ ...item, timestamp: run })) }),
+        value: rawRecordCodec.encode({
+          ...record,
+          items: record.items.map((item) => ({ ...item, timestamp: run })),
+        }),
       }),
     );
     if (pending.length >= 500) await Promise.all(pending.splice(0));
@@ -96,8 +123,21 @@ async function fill(accountId: number): Promise<void> {
 }
 
 function shopEvent(run: number, n: number): SampleEvent & { user_id: string } {
-  const identify = n % 10 === 0 ? { type: 'identify', traits: { plan: 'gold', level: n % 50, email: `user-${n % people}@example.ir` } } : {};
-  const properties = { product_id: `sku-${n}`, title: `کفش ورزشی مردانه ${n}`, category: 'Sport', price: 1_250_000 + n, quantity: 2, in_stock: true };
+  const identify =
+    n % 10 === 0
+      ? {
+          type: 'identify',
+          traits: { plan: 'gold', level: n % 50, email: `user-${n % people}@example.ir` },
+        }
+      : {};
+  const properties = {
+    product_id: `sku-${n}`,
+    title: `کفش ورزشی مردانه ${n}`,
+    category: 'Sport',
+    price: 1_250_000 + n,
+    quantity: 2,
+    in_stock: true,
+  };
   return {
     type: 'track',
     event: n % 10 === 1 ? 'order_completed' : 'product_viewed',
@@ -109,26 +149,45 @@ function shopEvent(run: number, n: number): SampleEvent & { user_id: string } {
 }
 
 async function stored(accountId: number): Promise<void> {
-  for (const deadline = performance.now() + 600_000; performance.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 1000))) {
+  for (
+    const deadline = performance.now() + 600_000;
+    performance.now() < deadline;
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  ) {
     const query = `SELECT (SELECT count() FROM events WHERE account_id = ${accountId}) AS rows, (SELECT sum(event_count) FROM profiles FINAL WHERE account_id = ${accountId}) AS folded`;
-    const [found] = await (await clickhouse.query({ query, format: 'JSONEachRow' })).json<{ rows: number; folded: number }>();
+    const [found] = await (
+      await clickhouse.query({ query, format: 'JSONEachRow' })
+    ).json<{ rows: number; folded: number }>();
     if (Number(found?.rows) >= events && Number(found?.folded) >= events) return;
   }
   throw new Error('the live tables do not have the events within 10 minutes: ./ravand lag');
 }
 
-async function rebuild(projection: string, source: string): Promise<{ rows: number; took: number; cpu: number; rss: number }> {
+async function rebuild(
+  projection: string,
+  source: string,
+): Promise<{ rows: number; took: number; cpu: number; rss: number }> {
   const table = projection === 'events' ? 'events' : 'profiles';
   await clickhouse.command({ query: `DROP TABLE IF EXISTS ${table}_${SUFFIX} SYNC` });
   const args = [projection, '--into', SUFFIX, '--source', source, '--json'];
-  const child = fork(join(import.meta.dirname, 'rebuild/rebuild-process.ts'), [JSON.stringify(args)], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
+  const child = fork(
+    join(import.meta.dirname, 'rebuild/rebuild-process.ts'),
+    [JSON.stringify(args)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    },
+  );
   let said = '';
   child.stdout?.on('data', (bytes: Buffer) => (said += bytes.toString()));
-  const cost = await new Promise<{ code: number; took: number; cpu: number; rss: number }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { code: number; took: number; cpu: number; rss: number }));
-    child.once('exit', (code) => reject(new Error(`the rebuild ended with ${code ?? 'a signal'}: ${said}`)));
-  });
+  const cost = await new Promise<{ code: number; took: number; cpu: number; rss: number }>(
+    (resolve, reject) => {
+      child.once('message', (message) =>
+        resolve(message as { code: number; took: number; cpu: number; rss: number }),
+      );
+      child.once('exit', (code) =>
+        reject(new Error(`the rebuild ended with ${code ?? 'a signal'}: ${said}`)),
+      );
+    },
+  );
   return { ...cost, rows: (JSON.parse(said) as { rows: number }).rows };
 }

@@ -1,8 +1,10 @@
 /**
  * node bench/relays.ts [--deliveries 20000] [--relays 4]
- * Deliveries a second of the relays' own code on one core: reading runs of rows, matching, payload, signature, the guarded client, the log and the position in PostgreSQL;
- * beside a loop of node:http that posts the same bytes to the same endpoint with as many requests at once. Reading from Kafka is not part of it.
- * Finds PostgreSQL through RAVAND_HOME; works for an account of its own, and deletes its relays.
+ * Deliveries a second of the relays' own code on one core: reading runs of rows, matching, payload,
+ * signature, the guarded client, the log and the position in PostgreSQL; beside a loop of node:http
+ * that posts the same bytes to the same endpoint with as many requests at once. Reading from Kafka
+ * is not part of it. Finds PostgreSQL through RAVAND_HOME; works for an account of its own, and
+ * deletes its relays.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -32,7 +34,12 @@ import type { EventRow } from '../schemas/records.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
 
-const { values } = parseArgs({ options: { deliveries: { type: 'string', default: '20000' }, relays: { type: 'string', default: '4' } } });
+const { values } = parseArgs({
+  options: {
+    deliveries: { type: 'string', default: '20000' },
+    relays: { type: 'string', default: '4' },
+  },
+});
 const [deliveries, relayCount] = [Number(values.deliveries), Number(values.relays)];
 const events = Math.ceil(deliveries / relayCount);
 const RUN_ROWS = 100;
@@ -75,7 +82,12 @@ try {
   );
   const received = told<{ requests: number }>(receiver);
   receiver.send('report');
-  console.log(JSON.stringify({ sent: measured.reduce((sum, { count }) => sum + count, 0), received: (await received).requests }));
+  console.log(
+    JSON.stringify({
+      sent: measured.reduce((sum, { count }) => sum + count, 0),
+      received: (await received).requests,
+    }),
+  );
 } finally {
   await database.query('DELETE FROM relays WHERE account_id = $1', [accountId]);
   await database.query('DELETE FROM relay_positions WHERE partition = $1', [partition]);
@@ -92,9 +104,13 @@ async function measure(what: string, work: () => Promise<number>): Promise<Measu
 }
 
 function emptyRow(): EventRow {
-  const { fields } = eventRowCodec.type.schema() as unknown as { fields: { name: string; type: unknown }[] };
+  const { fields } = eventRowCodec.type.schema() as unknown as {
+    fields: { name: string; type: unknown }[];
+  };
   const empty: Record<string, unknown> = { string: '', boolean: false };
-  return Object.fromEntries(fields.map(({ name, type }) => [name, typeof type === 'string' ? (empty[type] ?? 0) : {}])) as unknown as EventRow;
+  return Object.fromEntries(
+    fields.map(({ name, type }) => [name, typeof type === 'string' ? (empty[type] ?? 0) : {}]),
+  ) as unknown as EventRow;
 }
 
 function row(offset: number): EventRow {
@@ -128,7 +144,9 @@ function row(offset: number): EventRow {
 
 function runs(): ConsumedMessage[] {
   return Array.from({ length: Math.ceil(events / RUN_ROWS) }, (_, n) => {
-    const rows = Array.from({ length: Math.min(RUN_ROWS, events - n * RUN_ROWS) }, (__, at) => row(n * RUN_ROWS + at));
+    const rows = Array.from({ length: Math.min(RUN_ROWS, events - n * RUN_ROWS) }, (__, at) =>
+      row(n * RUN_ROWS + at),
+    );
     const head = {
       epoch: 0,
       partition,
@@ -139,7 +157,15 @@ function runs(): ConsumedMessage[] {
       appended_at: 0,
     };
     const value = normalisedRunCodec.encode({ ...head, rows });
-    return { topic: 'bench', partition, offset: n, timestamp: 0, key: null, value, size: value.length };
+    return {
+      topic: 'bench',
+      partition,
+      offset: n,
+      timestamp: 0,
+      key: null,
+      value,
+      size: value.length,
+    };
   });
 }
 
@@ -162,9 +188,16 @@ async function saveRelays(): Promise<Relay[]> {
   );
 }
 
-async function deliverAll(relays: readonly Relay[], messages: readonly ConsumedMessage[]): Promise<number> {
+async function deliverAll(
+  relays: readonly Relay[],
+  messages: readonly ConsumedMessage[],
+): Promise<number> {
   const limits = { ...RELAY_LIMITS, patience: 10_000 };
-  const client = new OutboundClient({ allowed: new AllowedHosts([`127.0.0.1:${port}`]), timeout: 15_000, excerptBytes: 500 });
+  const client = new OutboundClient({
+    allowed: new AllowedHosts([`127.0.0.1:${port}`]),
+    timeout: 15_000,
+    excerptBytes: 500,
+  });
   const [now, random] = [() => Date.now(), () => Math.random()];
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
   const lanes = new Lanes({
@@ -181,9 +214,19 @@ async function deliverAll(relays: readonly Relay[], messages: readonly ConsumedM
   const outcomes = new OutcomeWriter({ store, log, signal });
   const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new Bell() });
   const byAccount = new Map([[accountId, relays]]);
-  const task = await relayTask({ store, definitions: { asOf: () => Promise.resolve(byAccount) }, first, metrics, limits, log, partition, signal });
+  const task = await relayTask({
+    store,
+    definitions: { asOf: () => Promise.resolve(byAccount) },
+    first,
+    metrics,
+    limits,
+    log,
+    partition,
+    signal,
+  });
   // As the consumer hands them over: many runs a take.
-  for (let from = 0; from < messages.length; from += 20) await task.take(messages.slice(from, from + 20));
+  for (let from = 0; from < messages.length; from += 20)
+    await task.take(messages.slice(from, from + 20));
   client.close();
   return events * relayCount;
 }
@@ -197,7 +240,14 @@ async function bareLoop(): Promise<number> {
     new Promise<void>((resolve, reject) => {
       const one = request(
         url,
-        { method: 'POST', agent, headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } },
+        {
+          method: 'POST',
+          agent,
+          headers: {
+            'Content-Type': 'application/json',
+            'Content-Length': Buffer.byteLength(body),
+          },
+        },
         (response) => {
           response.resume();
           response.once('end', resolve);
@@ -209,7 +259,9 @@ async function bareLoop(): Promise<number> {
   const lane = async () => {
     while (sent++ < wanted) await post();
   };
-  await Promise.all(Array.from({ length: Math.min(64, RELAY_LIMITS.perEndpoint * relayCount) }, lane));
+  await Promise.all(
+    Array.from({ length: Math.min(64, RELAY_LIMITS.perEndpoint * relayCount) }, lane),
+  );
   agent.destroy();
   return wanted;
 }

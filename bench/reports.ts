@@ -1,14 +1,17 @@
 /**
- * node bench/reports.ts [--events 100000000] [--people 2000000] [--days 90] [--rounds 3] [--keep] [--database NAME]
- * Reports, audience count and schema routes over generated events in the live schema, in a database of their own on the stack's ClickHouse. Beside each: the bare scan of
- * the same columns, the same scan with GROUP BY person and max(timestamp), and the question as a system asks it that keeps properties as JSON text and people as UUIDs.
- * --keep leaves the database; --database names it, and asks it without filling it again when it was kept.
+ * node bench/reports.ts [--events 100000000] [--people 2000000] [--days 90] [--rounds 3] [--keep]
+ * [--database NAME] Reports, audience count and schema routes over generated events in the live
+ * schema, in a database of their own on the stack's ClickHouse. Beside each: the bare scan of the
+ * same columns, the same scan with GROUP BY person and max(timestamp), and the question as a system
+ * asks it that keeps properties as JSON text and people as UUIDs.
+ * --keep leaves the database; --database names it, and asks it without filling it again when it was
+ * kept.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createClient } from '@clickhouse/client';
-import type { Ready } from '../deploy/local/ready.ts';
+import type { Ready } from '../cli/ready.ts';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
 import type { CompiledReport } from '../management-api/reports/sql-params.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
@@ -24,22 +27,37 @@ const { values } = parseArgs({
     database: { type: 'string' },
   },
 });
-const ready = JSON.parse(readFileSync(join(process.env['RAVAND_HOME'] ?? '.ravand', 'run/ready.json'), 'utf8')) as Ready;
+const ready = JSON.parse(
+  readFileSync(join(process.env['RAVAND_HOME'] ?? '.ravand', 'run/ready.json'), 'utf8'),
+) as Ready;
 const volume: Volume = {
-  ...{ events: Number(values.events), people: Number(values.people), days: Number(values.days), mergedOneIn: 100 },
-  // The last midnight (UTC): a database that was kept answers the same questions until the next one.
+  ...{
+    events: Number(values.events),
+    people: Number(values.people),
+    days: Number(values.days),
+    mergedOneIn: 100,
+  },
+  // The last midnight (UTC): a database that was kept answers the same questions until the next
+  // one.
   until: Math.floor(Date.now() / 86_400_000) * 86_400,
 };
 const ROUNDS = Number(values.rounds);
 /** As the host's own (management-api/reports/run.ts), with patience for a slow machine. */
-const LIMITS = { max_execution_time: 600, max_memory_usage: '6000000000', max_bytes_before_external_group_by: '2000000000' };
+const LIMITS = {
+  max_execution_time: 600,
+  max_memory_usage: '6000000000',
+  max_bytes_before_external_group_by: '2000000000',
+};
 
 const outside = createClient({ url: ready.clickhouse_url });
 const database = values.database ?? `bench_reports_${Date.now().toString(36)}`;
 await outside.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` });
 const client = createClient({
   ...{ url: ready.clickhouse_url, database, request_timeout: 600_000 },
-  clickhouse_settings: { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '20000' },
+  clickhouse_settings: {
+    send_progress_in_http_headers: 1,
+    http_headers_progress_interval_ms: '20000',
+  },
 });
 
 interface Measured {
@@ -54,19 +72,28 @@ async function once({ sql, params }: CompiledReport): Promise<Measured> {
     query: sql,
     query_params: params,
     format: 'JSON',
-    clickhouse_settings: { ...LIMITS, output_format_json_quote_64bit_integers: 0, wait_end_of_query: 1, send_progress_in_http_headers: 0 },
+    clickhouse_settings: {
+      ...LIMITS,
+      output_format_json_quote_64bit_integers: 0,
+      wait_end_of_query: 1,
+      send_progress_in_http_headers: 0,
+    },
   });
   await answer.json();
   const seconds = (performance.now() - startedAt) / 1000;
   const summary = answer.response_headers['x-clickhouse-summary'];
-  const told = typeof summary === 'string' ? (JSON.parse(summary) as { memory_usage?: string }).memory_usage : undefined;
+  const told =
+    typeof summary === 'string'
+      ? (JSON.parse(summary) as { memory_usage?: string }).memory_usage
+      : undefined;
   return { seconds, megabytes: Number(told ?? NaN) / 1e6 };
 }
 
 /** The catalogue is filled last but one. */
 async function isFilled(): Promise<boolean> {
   const answer = await client.query({
-    query: "SELECT count() AS n FROM system.tables WHERE database = currentDatabase() AND name = 'event_catalogue' AND total_rows > 0",
+    query:
+      "SELECT count() AS n FROM system.tables WHERE database = currentDatabase() AND name = 'event_catalogue' AND total_rows > 0",
     format: 'JSONEachRow',
   });
   const [row] = await answer.json<{ n: string }>();
@@ -74,21 +101,31 @@ async function isFilled(): Promise<boolean> {
 }
 
 function median(all: readonly Measured[]): Measured {
-  return all.toSorted((a, b) => a.seconds - b.seconds)[Math.floor(all.length / 2)] ?? { seconds: NaN, megabytes: NaN };
+  return (
+    all.toSorted((a, b) => a.seconds - b.seconds)[Math.floor(all.length / 2)] ?? {
+      seconds: NaN,
+      megabytes: NaN,
+    }
+  );
 }
 
 try {
-  if (!(await isFilled())) await fill(client, volume, (text) => process.stderr.write(`\r${text}   `));
+  if (!(await isFilled()))
+    await fill(client, volume, (text) => process.stderr.write(`\r${text}   `));
   process.stderr.write('\n');
-  const number = (value: number, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : '-');
-  console.log('| question | ours s | scan s | grouped s (a) | JSON and UUID s (b) | ours / (a) | (b) / ours | ours MB | (b) MB |');
+  const number = (value: number, digits = 2) =>
+    Number.isFinite(value) ? value.toFixed(digits) : '-';
+  console.log(
+    '| question | ours s | scan s | grouped s (a) | JSON and UUID s (b) | ours / (a) | (b) / ours | ours MB | (b) MB |',
+  );
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |');
   for (const { name, ours, scan, grouped, json } of questions(volume)) {
     const runs = [[], [], [], []] as Measured[][];
     // Round by round, so that all of them meet the same minute.
     for (let round = 0; round < ROUNDS; round++) {
       runs[0]?.push(await once(ours));
-      for (const [at, sql] of [scan, grouped, json].entries()) if (sql !== undefined) runs[at + 1]?.push(await once({ sql, params: {} }));
+      for (const [at, sql] of [scan, grouped, json].entries())
+        if (sql !== undefined) runs[at + 1]?.push(await once({ sql, params: {} }));
     }
     const [own, bare, a, b] = runs.map(median);
     if (!own || !bare || !a || !b) throw new Error('nothing was measured');
@@ -105,7 +142,11 @@ try {
     const all: Measured[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const startedAt = performance.now();
-      await ask({ accountId: ACCOUNT, now: volume.until * 1000, signal: AbortSignal.timeout(600_000) });
+      await ask({
+        accountId: ACCOUNT,
+        now: volume.until * 1000,
+        signal: AbortSignal.timeout(600_000),
+      });
       all.push({ seconds: (performance.now() - startedAt) / 1000, megabytes: NaN });
     }
     console.log(`| ${name} | ${number(median(all).seconds)} | - | - | - | - | - | - | - |`);

@@ -17,19 +17,29 @@ export interface Server {
   child: ChildProcess;
 }
 
-/** Starts a server of this repository on the server's core and on a free port of loopback; resolves when it answers POST /v1/status. */
+/**
+ * Starts a server of this repository on the server's core and on a free port of loopback; resolves
+ * when it answers POST /v1/status.
+ */
 export async function startServer(
   script: string,
   options: { args?: (port: number) => string[]; env?: (port: number) => NodeJS.ProcessEnv },
 ): Promise<Server> {
   const port = await freePort();
   const args = options.args?.(port) ?? [];
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, join(root, script), ...args], {
-    env: { ...process.env, ...options.env?.(port) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    'taskset',
+    ['-c', SERVER_CORE, process.execPath, join(root, script), ...args],
+    {
+      env: { ...process.env, ...options.env?.(port) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   for (let waited = 0; waited < 15_000; waited += 100) {
-    const isUp = await fetch(`http://127.0.0.1:${port}/v1/status`, { method: 'POST', body: '{}' }).then(
+    const isUp = await fetch(`http://127.0.0.1:${port}/v1/status`, {
+      method: 'POST',
+      body: '{}',
+    }).then(
       () => true,
       () => false,
     );
@@ -40,12 +50,25 @@ export async function startServer(
   throw new Error(`${script} does not answer on port ${port}`);
 }
 
-/** Runs a load client on its core while the server's CPU time is taken; answers what it printed, and that time in ms. */
-export async function loadServer({ child }: Server, script: string, args: readonly string[]): Promise<{ printed: string; cpu: number }> {
+/**
+ * Runs a load client on its core while the server's CPU time is taken; answers what it printed, and
+ * that time in ms.
+ */
+export async function loadServer(
+  { child }: Server,
+  script: string,
+  args: readonly string[],
+): Promise<{ printed: string; cpu: number }> {
   const { pid } = child;
   if (pid === undefined) throw new Error('the server has no process');
   const before = cpuOf(pid);
-  const { stdout } = await execute('taskset', ['-c', LOAD_CORE, process.execPath, join(root, script), ...args]);
+  const { stdout } = await execute('taskset', [
+    '-c',
+    LOAD_CORE,
+    process.execPath,
+    join(root, script),
+    ...args,
+  ]);
   return { printed: stdout, cpu: cpuOf(pid) - before };
 }
 
@@ -57,14 +80,20 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Processes of those parts of the stack that run on this machine; servers of one's own elsewhere have none. */
+/**
+ * Processes of those parts of the stack that run on this machine; servers of one's own elsewhere
+ * have none.
+ */
 export async function pidsOf(names: readonly string[]): Promise<number[]> {
   const { stdout } = await execute(join(root, 'ravand'), ['status', '--json']);
   const { parts } = JSON.parse(stdout) as { parts: { name: string; pid: number | null }[] };
   return parts.filter(({ name }) => names.includes(name)).flatMap(({ pid }) => pid ?? []);
 }
 
-/** Puts parts that the measured server leans on onto the load client's core, and answers what puts them back. */
+/**
+ * Puts parts that the measured server leans on onto the load client's core, and answers what puts
+ * them back.
+ */
 export async function pinParts(names: readonly string[]): Promise<() => Promise<void>> {
   const pids = await pidsOf(names);
   const pin = async (cores: string) => {

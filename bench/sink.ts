@@ -1,7 +1,9 @@
 /**
  * node bench/sink.ts [--rows 1000000] [--run 500]
- * Rows a second and CPU of the sink's process when it catches up on a topic that is full already, beside a plain `client.insert` of the same rows as JSONEachRow,
- * in the same minute. Finds the servers through KAFKA_BROKERS, CLICKHOUSE_URL and DATABASE_URL; works in a topic and a database of its own, and drops both.
+ * Rows a second and CPU of the sink's process when it catches up on a topic that is full already,
+ * beside a plain `client.insert` of the same rows as JSONEachRow, in the same minute. Finds the
+ * servers through KAFKA_BROKERS, CLICKHOUSE_URL and DATABASE_URL; works in a topic and a database
+ * of its own, and drops both.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,16 +20,31 @@ import { eventRowCodec } from '../schemas/codec.ts';
 import { joinRun } from '../schemas/run.ts';
 import { sampleRow } from './sink/rows.ts';
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' }, run: { type: 'string', default: '500' } } });
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    run: { type: 'string', default: '500' },
+  },
+});
 const [rows, run] = [Number(values.rows), Number(values.run)];
 const PARTITIONS = 4;
 const name = `bench_sink_${randomBytes(4).toString('hex')}`;
-const settings = parseSettings({ ...kafkaSettings, ...clickhouseSettings }, { ...process.env, CLICKHOUSE_DATABASE: name });
-const env = { ...process.env, CLICKHOUSE_DATABASE: name, SINK_INTERVAL: process.env['SINK_INTERVAL'] ?? '' };
+const settings = parseSettings(
+  { ...kafkaSettings, ...clickhouseSettings },
+  { ...process.env, CLICKHOUSE_DATABASE: name },
+);
+const env = {
+  ...process.env,
+  CLICKHOUSE_DATABASE: name,
+  SINK_INTERVAL: process.env['SINK_INTERVAL'] ?? '',
+};
 const log = createLog({ part: 'bench', level: 'warn' });
 
 await withKafkaAdmin(settings, (admin) =>
-  admin.createTopics({ waitForLeaders: true, topics: [{ topic: name, numPartitions: PARTITIONS, replicationFactor: 1 }] }),
+  admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic: name, numPartitions: PARTITIONS, replicationFactor: 1 }],
+  }),
 );
 await migrateClickhouse(settings, [join(import.meta.dirname, '../projections/events/ddl')]);
 const clickhouse = connectClickhouse({ settings, name: 'bench' });
@@ -37,7 +54,10 @@ try {
   const sink = await measureSink();
   const plain = await measurePlain();
   const stored = await (
-    await clickhouse.query({ query: 'SELECT count() AS rows, uniqExact(_partition, _offset, _index) AS places FROM events', format: 'JSONEachRow' })
+    await clickhouse.query({
+      query: 'SELECT count() AS rows, uniqExact(_partition, _offset, _index) AS places FROM events',
+      format: 'JSONEachRow',
+    })
   ).json();
   const line = (what: string, r: { rows: number; took: number; cpu: number }) => ({
     what,
@@ -45,7 +65,10 @@ try {
     'CPU ms per 1,000 rows': Number(((r.cpu / r.rows) * 1000).toFixed(2)),
     'rows/s a core of the process': Math.round((r.rows / r.cpu) * 1000),
   });
-  console.table([line('sink (Kafka -> ClickHouse, exactly once)', sink), line('plain client.insert, JSONEachRow', plain)]);
+  console.table([
+    line('sink (Kafka -> ClickHouse, exactly once)', sink),
+    line('plain client.insert, JSONEachRow', plain),
+  ]);
   console.log(JSON.stringify({ stored, sink, plain }));
 } finally {
   await clickhouse.command({ query: `DROP DATABASE ${name}` });
@@ -55,14 +78,39 @@ try {
 
 async function fill(): Promise<void> {
   const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
-  const producer = await connectProducer({ settings, log, clientId: 'bench', timeout: 30_000, linger: 5, pollInterval: 5, maxQueued });
+  const producer = await connectProducer({
+    settings,
+    log,
+    clientId: 'bench',
+    timeout: 30_000,
+    linger: 5,
+    pollInterval: 5,
+    maxQueued,
+  });
   const now = Date.now();
   const pending: Promise<number>[] = [];
   for (let n = 0; n * run < rows; n++) {
     const [partition, offset] = [n % PARTITIONS, Math.floor(n / PARTITIONS)];
-    const datums = Array.from({ length: run }, (_, index) => eventRowCodec.type.toBuffer(sampleRow({ partition, offset, index, now })));
-    const head = { epoch: 0, partition, first_offset: offset, first_index: 0, last_offset: offset, last_index: run - 1, appended_at: now };
-    pending.push(producer.publish({ topic: name, partition, key: null, value: joinRun({ head, count: run, rows: Buffer.concat(datums) }) }));
+    const datums = Array.from({ length: run }, (_, index) =>
+      eventRowCodec.type.toBuffer(sampleRow({ partition, offset, index, now })),
+    );
+    const head = {
+      epoch: 0,
+      partition,
+      first_offset: offset,
+      first_index: 0,
+      last_offset: offset,
+      last_index: run - 1,
+      appended_at: now,
+    };
+    pending.push(
+      producer.publish({
+        topic: name,
+        partition,
+        key: null,
+        value: joinRun({ head, count: run, rows: Buffer.concat(datums) }),
+      }),
+    );
     if (pending.length >= 200) await Promise.all(pending.splice(0));
   }
   await Promise.all(pending);
@@ -70,7 +118,11 @@ async function fill(): Promise<void> {
 }
 
 async function measureSink(): Promise<{ rows: number; took: number; cpu: number }> {
-  const child = fork(join(import.meta.dirname, '../test/integration/sink/sink-process.ts'), [name, name], { env });
+  const child = fork(
+    join(import.meta.dirname, '../test/integration/sink/sink-process.ts'),
+    [name, name],
+    { env },
+  );
   const expected = Math.ceil(rows / run) * run;
   let first: { at: number; rows: number; cpu: number } | undefined;
   for (const deadline = performance.now() + 300_000; performance.now() < deadline;) {
@@ -105,9 +157,17 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 async function measurePlain(): Promise<{ rows: number; took: number; cpu: number }> {
-  const child = fork(join(import.meta.dirname, 'sink/plain-process.ts'), [String(Math.min(rows, 400_000)), '20000', String(PARTITIONS)], { env });
+  const child = fork(
+    join(import.meta.dirname, 'sink/plain-process.ts'),
+    [String(Math.min(rows, 400_000)), '20000', String(PARTITIONS)],
+    { env },
+  );
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { rows: number; took: number; cpu: number }));
-    child.once('exit', (code) => reject(new Error(`the plain inserter ended with ${code ?? 'a signal'}`)));
+    child.once('message', (message) =>
+      resolve(message as { rows: number; took: number; cpu: number }),
+    );
+    child.once('exit', (code) =>
+      reject(new Error(`the plain inserter ended with ${code ?? 'a signal'}`)),
+    );
   });
 }

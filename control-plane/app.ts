@@ -21,7 +21,14 @@ export interface App {
 }
 
 /** Both listeners over their services; they listen nowhere yet. */
-export function buildApp({ ports, services, pass, origin, trustedProxies, seconds }: AppOptions): App {
+export function buildApp({
+  ports,
+  services,
+  pass,
+  origin,
+  trustedProxies,
+  seconds,
+}: AppOptions): App {
   const measured = seconds ? { seconds } : {};
   return {
     control: buildControl({ ports, services, pass, ...measured }),

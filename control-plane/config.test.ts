@@ -2,11 +2,26 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from './config.ts';
 
 describe('CONTROL_ADDR', () => {
-  it.each(['127.0.0.1:0', 'localhost:9000', '10.1.2.3:9000', '172.31.0.1:1', '192.168.0.1:1', '[::1]:9000', '[fd00::1]:1'])('%s is taken', (text) => {
+  it.each([
+    '127.0.0.1:0',
+    'localhost:9000',
+    '10.1.2.3:9000',
+    '172.31.0.1:1',
+    '192.168.0.1:1',
+    '[::1]:9000',
+    '[fd00::1]:1',
+  ])('%s is taken', (text) => {
     expect(loadConfig({ CONTROL_ADDR: text }).CONTROL_ADDR).toBeDefined();
   });
 
-  it.each([':9000', '0.0.0.0:9000', '[::]:9000', '203.0.113.9:1', '172.32.0.1:1', 'control.example:9000'])('%s would be public', (text) => {
+  it.each([
+    ':9000',
+    '0.0.0.0:9000',
+    '[::]:9000',
+    '203.0.113.9:1',
+    '172.32.0.1:1',
+    'control.example:9000',
+  ])('%s would be public', (text) => {
     expect(() => loadConfig({ CONTROL_ADDR: text })).toThrow('never public');
   });
 });

@@ -2,7 +2,12 @@ import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
 import { postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
+import {
+  defineSettings,
+  parseSettings,
+  type Setting,
+  type SettingsOf,
+} from '../platform/settings.ts';
 import { isPrivateHost } from './http/private-host.ts';
 
 const controlAddress = setting.address({
@@ -22,7 +27,9 @@ export const settings = defineSettings({
     parse: (text: string) => {
       const address = controlAddress.parse(text);
       if (address && !isPrivateHost(address.host))
-        throw new Error('localhost:port, or a loopback or private address with its port: this listener is never public');
+        throw new Error(
+          'localhost:port, or a loopback or private address with its port: this listener is never public',
+        );
       return address;
     },
   } satisfies Setting<setting.Address | undefined>,
@@ -35,8 +42,16 @@ export const settings = defineSettings({
     protocols: ['http:', 'https:'],
     doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and called __Host-service_session. Empty: plain http, as on one machine.',
   }),
-  PANEL_SESSION_LIFETIME: setting.duration({ default: 12 * 3_600_000, min: 60_000, doc: 'After this long a session ends, used or not.' }),
-  PANEL_SESSION_IDLE: setting.duration({ default: 3_600_000, min: 60_000, doc: 'A session that is not used for this long ends.' }),
+  PANEL_SESSION_LIFETIME: setting.duration({
+    default: 12 * 3_600_000,
+    min: 60_000,
+    doc: 'After this long a session ends, used or not.',
+  }),
+  PANEL_SESSION_IDLE: setting.duration({
+    default: 3_600_000,
+    min: 60_000,
+    doc: 'A session that is not used for this long ends.',
+  }),
   EMAIL_TRACK_BASE: setting.url({
     default: '',
     protocols: ['http:', 'https:'],

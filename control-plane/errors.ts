@@ -18,7 +18,10 @@ export const catalogue = {
   wrong_credentials: entry(401, 'the e-mail address or the password is wrong'),
   cross_site: entry(403, 'this request comes from another site'),
   forbidden: entry(403, 'your role does not allow this'),
-  ip_not_allowed: entry(403, 'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.'),
+  ip_not_allowed: entry(
+    403,
+    'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.',
+  ),
   no_account: entry(403, 'you are a member of no active account'),
   not_found: entry(404, 'not found'),
   unknown_endpoint: entry(404, 'no such endpoint'),
@@ -27,7 +30,10 @@ export const catalogue = {
   too_many_guesses: entry(429, 'too many failed sign-ins; wait and try again'),
   internal: entry(500, 'the request failed unexpectedly; try again'),
   busy: entry(503, 'too many people are signing in right now; try again'),
-  sealing_unavailable: entry(503, 'this installation has no sealing key (SEALING_KEY), so connections and relays cannot be saved'),
+  sealing_unavailable: entry(
+    503,
+    'this installation has no sealing key (SEALING_KEY), so connections and relays cannot be saved',
+  ),
   sessions_unavailable: entry(503, 'sessions cannot be checked right now; try again'),
   unavailable: entry(503, 'temporarily unavailable, please retry'),
 } as const satisfies Record<string, CatalogueEntry>;
@@ -47,18 +53,39 @@ export interface Refusal {
 
 /** What a handler hands back. A Buffer is sent as it is; undefined is no body. */
 export type Answer =
-  { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string | readonly string[]>> } | { ok: false; error: Refusal };
+  | {
+      ok: true;
+      status: number;
+      body: unknown;
+      headers?: Readonly<Record<string, string | readonly string[]>>;
+    }
+  | { ok: false; error: Refusal };
 
-export function answer(body: unknown, options: { status?: number; headers?: Readonly<Record<string, string | readonly string[]>> } = {}): Answer {
-  return { ok: true, status: options.status ?? 200, body, ...(options.headers ? { headers: options.headers } : {}) };
+export function answer(
+  body: unknown,
+  options: { status?: number; headers?: Readonly<Record<string, string | readonly string[]>> } = {},
+): Answer {
+  return {
+    ok: true,
+    status: options.status ?? 200,
+    body,
+    ...(options.headers ? { headers: options.headers } : {}),
+  };
 }
 
 export function refuse(code: ErrorCode, more: Omit<Refusal, 'code'> = {}): Answer {
   return { ok: false, error: { code, ...more } };
 }
 
-/** The envelope of the panel (management 7.1 (2) and (3)): `error` is a sentence, `code` what to branch on, `need` the missing permission. */
-export function renderError({ code, message, need, retryAfter }: Refusal): { status: number; headers: Record<string, string>; body: unknown } {
+/**
+ * The envelope of the panel (management 7.1 (2) and (3)): `error` is a sentence, `code` what to
+ * branch on, `need` the missing permission.
+ */
+export function renderError({ code, message, need, retryAfter }: Refusal): {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+} {
   const { status, message: usual } = catalogue[code];
   return {
     status,

@@ -39,17 +39,29 @@ const seconds = new prom.Histogram({
   labelNames: ['listener', 'route', 'method', 'status'],
   buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
 });
-const outcomes = new prom.Counter({ name: 'control_sign_ins_total', help: 'Sign-ins: signed_in, refused, throttled', labelNames: ['outcome'] });
+const outcomes = new prom.Counter({
+  name: 'control_sign_ins_total',
+  help: 'Sign-ins: signed_in, refused, throttled',
+  labelNames: ['outcome'],
+});
 
 const store = storeOf(database);
 const secure = config.PANEL_URL.startsWith('https:');
 const { control, panelBefore } = buildApp({
-  services: { integrations: integrationStore(store), relays: relayStore(store), sealer: config.SEALING_KEY, trackBase: config.EMAIL_TRACK_BASE },
+  services: {
+    integrations: integrationStore(store),
+    relays: relayStore(store),
+    sealer: config.SEALING_KEY,
+    trackBase: config.EMAIL_TRACK_BASE,
+  },
   ports: {
     log,
     outcomes,
     members: memberStore(store),
-    sessions: sessionStore(redis, { lifetime: config.PANEL_SESSION_LIFETIME, idle: config.PANEL_SESSION_IDLE }),
+    sessions: sessionStore(redis, {
+      lifetime: config.PANEL_SESSION_LIFETIME,
+      idle: config.PANEL_SESSION_IDLE,
+    }),
     throttle: guessThrottle(redis),
     // About 40 MiB and two of the four threads that all of this process shares.
     hashes: new HashQueue({ atOnce: 2, waiting: 64 }),
@@ -66,7 +78,10 @@ const { control, panelBefore } = buildApp({
 const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
   registry: prom.register,
-  notReady: () => (redis.status === 'ready' ? [] : ['Redis is not reachable: nobody can sign in, and requests answer 503']),
+  notReady: () =>
+    redis.status === 'ready'
+      ? []
+      : ['Redis is not reachable: nobody can sign in, and requests answer 503'],
 });
 lifecycle.onShutdown('admin port', () => admin.close());
 
@@ -84,7 +99,17 @@ if (config.PANEL_ADDR) {
   const panel = panelBefore(bound);
   await panel.listen(config.PANEL_ADDR);
   lifecycle.onShutdown('panel listener', () => panel.close());
-  log.info({ address: formatAddress(config.PANEL_ADDR), control: formatAddress(bound), admin: formatAddress(admin.address) }, 'the panel is served');
+  log.info(
+    {
+      address: formatAddress(config.PANEL_ADDR),
+      control: formatAddress(bound),
+      admin: formatAddress(admin.address),
+    },
+    'the panel is served',
+  );
 } else {
-  log.info({ control: formatAddress(bound), admin: formatAddress(admin.address) }, 'PANEL_ADDR is empty: the panel is not served');
+  log.info(
+    { control: formatAddress(bound), admin: formatAddress(admin.address) },
+    'PANEL_ADDR is empty: the panel is not served',
+  );
 }

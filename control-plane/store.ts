@@ -19,7 +19,10 @@ export class AlreadyTaken extends Error {
 
 /** What the stores of this folder ask. Rejects with AlreadyTaken or StoreUnavailable only. */
 export interface Store {
-  query<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>>;
+  query<Row extends QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+  ): Promise<QueryResult<Row>>;
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -30,7 +33,9 @@ export function storeOf(database: Pick<Database, 'query'>): Store {
       try {
         return await database.query<Row>(text, [...values]);
       } catch (error) {
-        throw (error as { code?: string }).code === UNIQUE_VIOLATION ? new AlreadyTaken() : new StoreUnavailable(error);
+        throw (error as { code?: string }).code === UNIQUE_VIOLATION
+          ? new AlreadyTaken()
+          : new StoreUnavailable(error);
       }
     },
   };
@@ -47,12 +52,17 @@ export interface Recorded {
 }
 
 /**
- * Runs a statement that changes rows together with its audit lines (table audit_lines, as platform/audit.ts writes it): both are done or none is. The statement
- * returns `account_id` and `audit_id` among its columns; one line is written for each row. Its values are $1 to $n.
+ * Runs a statement that changes rows together with its audit lines (table audit_lines, as
+ * platform/audit.ts writes it): both are done or none is. The statement returns `account_id` and
+ * `audit_id` among its columns; one line is written for each row. Its values are $1 to $n.
  */
 export async function changeRecorded<Row extends QueryResultRow>(
   store: Store,
-  { statement, values, record }: { statement: string; values: readonly unknown[]; record: Recorded },
+  {
+    statement,
+    values,
+    record,
+  }: { statement: string; values: readonly unknown[]; record: Recorded },
 ): Promise<Row[]> {
   const at = values.length;
   const { rows } = await store.query<Row>(
@@ -61,7 +71,13 @@ export async function changeRecorded<Row extends QueryResultRow>(
        SELECT account_id, $${at + 1}::text, $${at + 2}::text, jsonb_build_object($${at + 3}::text, audit_id) || $${at + 4}::jsonb FROM changed
      )
      SELECT * FROM changed`,
-    [...values, `member:${record.memberId}`, record.action, record.idAs, JSON.stringify(record.details)],
+    [
+      ...values,
+      `member:${record.memberId}`,
+      record.action,
+      record.idAs,
+      JSON.stringify(record.details),
+    ],
   );
   return rows;
 }

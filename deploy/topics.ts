@@ -17,27 +17,60 @@ interface TopicChoices {
 /** Largest record that the log takes: a request of MAX_BODY_BYTES fits with room. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-const APPEND_TIME = { 'message.timestamp.type': 'LogAppendTime', 'max.message.bytes': String(MAX_RECORD_BYTES) };
+const APPEND_TIME = {
+  'message.timestamp.type': 'LogAppendTime',
+  'max.message.bytes': String(MAX_RECORD_BYTES),
+};
 const YEAR = 365 * 86_400_000;
 
-/** Every topic of Ravand. events.raw and events.normalised have the same fixed partition count: raw partition p goes to normalised partition p. */
+/**
+ * Every topic of Ravand. events.raw and events.normalised have the same fixed partition count: raw
+ * partition p goes to normalised partition p.
+ */
 export function plannedTopics(choices: TopicChoices): TopicPlan[] {
   return [
-    { topic: 'events.raw', partitions: choices.EVENTS_PARTITIONS, retention: choices.RAW_RETENTION, config: APPEND_TIME },
-    { topic: 'events.normalised', partitions: choices.EVENTS_PARTITIONS, retention: choices.NORMALISED_RETENTION, config: APPEND_TIME },
+    {
+      topic: 'events.raw',
+      partitions: choices.EVENTS_PARTITIONS,
+      retention: choices.RAW_RETENTION,
+      config: APPEND_TIME,
+    },
+    {
+      topic: 'events.normalised',
+      partitions: choices.EVENTS_PARTITIONS,
+      retention: choices.NORMALISED_RETENTION,
+      config: APPEND_TIME,
+    },
     { topic: 'events.dead', partitions: 1, retention: YEAR, config: APPEND_TIME },
-    { topic: 'events.verdicts', partitions: choices.EVENTS_PARTITIONS, retention: choices.NORMALISED_RETENTION, config: APPEND_TIME },
-    // What operators decided about names (projections/identities): as lasting as the events that it is about.
+    {
+      topic: 'events.verdicts',
+      partitions: choices.EVENTS_PARTITIONS,
+      retention: choices.NORMALISED_RETENTION,
+      config: APPEND_TIME,
+    },
+    // What operators decided about names (projections/identities): as lasting as the events that it
+    // is about.
     { topic: 'identity.commands', partitions: 1, retention: 0, config: APPEND_TIME },
-    { topic: 'ingest.outcomes', partitions: choices.EVENTS_PARTITIONS, retention: choices.NORMALISED_RETENTION, config: APPEND_TIME },
+    {
+      topic: 'ingest.outcomes',
+      partitions: choices.EVENTS_PARTITIONS,
+      retention: choices.NORMALISED_RETENTION,
+      config: APPEND_TIME,
+    },
   ];
 }
 
 /**
- * Creates the topics that are missing; running it again changes nothing. A topic that exists keeps its partitions: their count is fixed,
- * because it decides where a person's events lie. Answers the names that were created.
+ * Creates the topics that are missing; running it again changes nothing. A topic that exists keeps
+ * its partitions: their count is fixed, because it decides where a person's events lie. Answers the
+ * names that were created.
  */
-export async function ensureTopics(options: { admin: Admin; plans: readonly TopicPlan[]; replication: number; minIsr: number }): Promise<string[]> {
+export async function ensureTopics(options: {
+  admin: Admin;
+  plans: readonly TopicPlan[];
+  replication: number;
+  minIsr: number;
+}): Promise<string[]> {
   const existing = new Set(await options.admin.listTopics());
   const missing = options.plans.filter((plan) => !existing.has(plan.topic));
   if (missing.length === 0) return [];

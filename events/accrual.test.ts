@@ -1,16 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { accrue, fromThousandths, MAX_THOUSANDTHS, NO_ACCRUAL, toThousandths, type Accrual } from './accrual.ts';
+import {
+  accrue,
+  fromThousandths,
+  MAX_THOUSANDTHS,
+  NO_ACCRUAL,
+  toThousandths,
+  type Accrual,
+} from './accrual.ts';
 
 type Step = [event: string, revenue: number, timestamp: number];
 const fold = (steps: readonly Step[], from: Accrual = NO_ACCRUAL) =>
-  steps.reduce((before, [event, revenue, timestamp]) => accrue(before, { event, revenue, timestamp }), from);
+  steps.reduce(
+    (before, [event, revenue, timestamp]) => accrue(before, { event, revenue, timestamp }),
+    from,
+  );
 
 describe('effect of a name on the profile (ingest 2.3)', () => {
   test.each<[string, Step[], Accrual]>([
     ['nothing', [], { totalRevenue: 0n, orderCount: 0, lastOrderAt: undefined }],
-    ['an order', [['order_completed', 1000, 5]], { totalRevenue: 1_000_000n, orderCount: 1, lastOrderAt: 5 }],
-    ['an order of nothing counts', [['order_completed', 0, 5]], { totalRevenue: 0n, orderCount: 1, lastOrderAt: 5 }],
+    [
+      'an order',
+      [['order_completed', 1000, 5]],
+      { totalRevenue: 1_000_000n, orderCount: 1, lastOrderAt: 5 },
+    ],
+    [
+      'an order of nothing counts',
+      [['order_completed', 0, 5]],
+      { totalRevenue: 0n, orderCount: 1, lastOrderAt: 5 },
+    ],
     [
       'last_order_at moves forward only',
       [
@@ -59,9 +77,21 @@ describe('effect of a name on the profile (ingest 2.3)', () => {
       ],
       { totalRevenue: 0n, orderCount: 0, lastOrderAt: 2 },
     ],
-    ['any other name adds', [['subscription_paid', 7.5, 3]], { totalRevenue: 7500n, orderCount: 0, lastOrderAt: undefined }],
-    ['any other name adds a negative amount as well', [['adjusted', -2, 3]], { totalRevenue: -2000n, orderCount: 0, lastOrderAt: undefined }],
-    ['names are exact', [['Order_Completed', 1, 3]], { totalRevenue: 1000n, orderCount: 0, lastOrderAt: undefined }],
+    [
+      'any other name adds',
+      [['subscription_paid', 7.5, 3]],
+      { totalRevenue: 7500n, orderCount: 0, lastOrderAt: undefined },
+    ],
+    [
+      'any other name adds a negative amount as well',
+      [['adjusted', -2, 3]],
+      { totalRevenue: -2000n, orderCount: 0, lastOrderAt: undefined },
+    ],
+    [
+      'names are exact',
+      [['Order_Completed', 1, 3]],
+      { totalRevenue: 1000n, orderCount: 0, lastOrderAt: undefined },
+    ],
   ])('%s', (_, steps, expected) => {
     expect(fold(steps)).toEqual(expected);
   });
@@ -89,7 +119,9 @@ test.each<[number, bigint]>([
 });
 
 test('a tenth, ten times, is one', () => {
-  expect(fromThousandths(fold(Array.from({ length: 10 }, (): Step => ['paid', 0.1, 0])).totalRevenue)).toBe(1);
+  expect(
+    fromThousandths(fold(Array.from({ length: 10 }, (): Step => ['paid', 0.1, 0])).totalRevenue),
+  ).toBe(1);
 });
 
 const step: fc.Arbitrary<Step> = fc.tuple(
@@ -108,9 +140,12 @@ test('the fold may be cut anywhere', () => {
 
 test('without refunds the sum does not depend on the order, to the last thousandth', () => {
   fc.assert(
-    fc.property(fc.array(step.filter(([event]) => event === 'order_completed' || event === 'paid')), (steps) => {
-      expect(fold(steps)).toEqual(fold([...steps].reverse()));
-    }),
+    fc.property(
+      fc.array(step.filter(([event]) => event === 'order_completed' || event === 'paid')),
+      (steps) => {
+        expect(fold(steps)).toEqual(fold([...steps].reverse()));
+      },
+    ),
   );
 });
 
@@ -127,7 +162,9 @@ test('never below zero after a refund, and order_count never below zero', () => 
 test('whole rials add up as numbers do', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 1_000_000_000 })), (amounts) => {
-      const total = fold(amounts.map((amount): Step => ['order_completed', amount, 0])).totalRevenue;
+      const total = fold(
+        amounts.map((amount): Step => ['order_completed', amount, 0]),
+      ).totalRevenue;
       expect(fromThousandths(total)).toBe(amounts.reduce((sum, amount) => sum + amount, 0));
     }),
   );

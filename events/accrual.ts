@@ -1,8 +1,10 @@
 import { numberText } from './values.ts';
 
 /**
- * What orders and amounts add up to on a profile (ingest 2.3, "Profile accrual"). Amounts are exact: whole thousandths of the currency's unit as bigint, so that
- * adding them in pieces, again, or on another machine gives the same sum to the last rial. See toThousandths for the one rounding.
+ * What orders and amounts add up to on a profile (ingest 2.3, "Profile accrual"). Amounts are
+ * exact: whole thousandths of the currency's unit as bigint, so that adding them in pieces, again,
+ * or on another machine gives the same sum to the last rial. See toThousandths for the one
+ * rounding.
  */
 export interface Accrual {
   totalRevenue: bigint;
@@ -13,19 +15,23 @@ export interface Accrual {
 
 export const NO_ACCRUAL: Accrual = { totalRevenue: 0n, orderCount: 0, lastOrderAt: undefined };
 
-/** Totals stop here, so that one absurd amount cannot overflow a Decimal(38, 3) column: 10^35 - 0.001 units. */
+/**
+ * Totals stop here, so that one absurd amount cannot overflow a Decimal(38, 3) column: 10^35 -
+ * 0.001 units.
+ */
 export const MAX_THOUSANDTHS = 10n ** 38n - 1n;
 
 /**
- * An amount as whole thousandths: of the decimal text of the number (numberText), digits past the third are rounded, halves away from zero.
- * Not a finite number: 0.
+ * An amount as whole thousandths: of the decimal text of the number (numberText), digits past the
+ * third are rounded, halves away from zero. Not a finite number: 0.
  */
 export function toThousandths(amount: number): bigint {
   if (!Number.isFinite(amount)) return 0n;
   if (Number.isSafeInteger(amount)) return BigInt(amount) * 1000n;
   const text = numberText(Math.abs(amount));
   const [whole = '0', decimals = ''] = text.split('.');
-  const kept = BigInt(whole + decimals.slice(0, 3).padEnd(3, '0')) + (decimals.charAt(3) >= '5' ? 1n : 0n);
+  const kept =
+    BigInt(whole + decimals.slice(0, 3).padEnd(3, '0')) + (decimals.charAt(3) >= '5' ? 1n : 0n);
   return clamp(amount < 0 ? -kept : kept);
 }
 
@@ -35,18 +41,25 @@ export function fromThousandths(total: bigint): number {
 }
 
 /**
- * The profile after one more event of its name, in the order of the log: the floor at zero makes the order matter.
- * order_completed adds; order_refunded and order_cancelled subtract the absolute amount, down to zero; any other name adds, without a floor, so that a negative
- * amount counts as what it says. last_order_at only moves forward.
+ * The profile after one more event of its name, in the order of the log: the floor at zero makes
+ * the order matter. order_completed adds; order_refunded and order_cancelled subtract the absolute
+ * amount, down to zero; any other name adds, without a floor, so that a negative amount counts as
+ * what it says. last_order_at only moves forward.
  */
-export function accrue(before: Accrual, event: { event: string; revenue: number; timestamp: number }): Accrual {
+export function accrue(
+  before: Accrual,
+  event: { event: string; revenue: number; timestamp: number },
+): Accrual {
   const amount = toThousandths(event.revenue);
   switch (event.event) {
     case 'order_completed':
       return {
         totalRevenue: clamp(before.totalRevenue + amount),
         orderCount: before.orderCount + 1,
-        lastOrderAt: before.lastOrderAt === undefined ? event.timestamp : Math.max(before.lastOrderAt, event.timestamp),
+        lastOrderAt:
+          before.lastOrderAt === undefined
+            ? event.timestamp
+            : Math.max(before.lastOrderAt, event.timestamp),
       };
     case 'order_refunded':
     case 'order_cancelled':
@@ -56,7 +69,9 @@ export function accrue(before: Accrual, event: { event: string; revenue: number;
         lastOrderAt: before.lastOrderAt,
       };
     default:
-      return amount === 0n ? before : { ...before, totalRevenue: clamp(before.totalRevenue + amount) };
+      return amount === 0n
+        ? before
+        : { ...before, totalRevenue: clamp(before.totalRevenue + amount) };
   }
 }
 

@@ -28,7 +28,8 @@ describe('truncateBytes', () => {
         expect(cut.isWellFormed()).toBe(true);
         expect(wellFormed(text).startsWith(cut)).toBe(true);
         const next = wellFormed(text).codePointAt(cut.length);
-        if (next !== undefined) expect(Buffer.byteLength(cut + String.fromCodePoint(next))).toBeGreaterThan(bound);
+        if (next !== undefined)
+          expect(Buffer.byteLength(cut + String.fromCodePoint(next))).toBeGreaterThan(bound);
         expect(truncateBytes(cut, bound)).toBe(cut);
       }),
     );

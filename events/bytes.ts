@@ -1,11 +1,17 @@
 import { Buffer } from 'node:buffer';
 
-/** Bytes of the text in UTF-8; a lone surrogate counts as the three bytes of U+FFFD, which takes its place. */
+/**
+ * Bytes of the text in UTF-8; a lone surrogate counts as the three bytes of U+FFFD, which takes its
+ * place.
+ */
 export function utf8Length(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
-/** True when the text has at most `bound` bytes in UTF-8. A UTF-16 unit never takes more than three, so most texts are not counted. */
+/**
+ * True when the text has at most `bound` bytes in UTF-8. A UTF-16 unit never takes more than three,
+ * so most texts are not counted.
+ */
 export function fitsBytes(text: string, bound: number): boolean {
   if (text.length * 3 <= bound) return true;
   return text.length <= bound && utf8Length(text) <= bound;
@@ -16,7 +22,10 @@ export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
 
-/** The longest beginning of the text that has at most `bound` bytes in UTF-8 and ends between two code points; well formed. */
+/**
+ * The longest beginning of the text that has at most `bound` bytes in UTF-8 and ends between two
+ * code points; well formed.
+ */
 export function truncateBytes(text: string, bound: number): string {
   if (fitsBytes(text, bound)) return wellFormed(text);
   let bytes = 0;

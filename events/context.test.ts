@@ -45,14 +45,16 @@ const FIELDS: [path: string, column: keyof ContextColumns, bound: number][] = [
   ['library.version', 'library_version', 32],
 ];
 
-const at = (path: string, value: unknown) => path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+const at = (path: string, value: unknown) =>
+  path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
 describe('every field of ingest 2.2', () => {
   test.each(FIELDS)('context.%s is stored as %s, at most %i bytes', (path, column, bound) => {
     expect(columns(at(path, 'value 1'))).toEqual({ ...columns({}), [column]: 'value 1' });
     expect(columns(at(path, 'x'.repeat(5000)))[column]).toBe('x'.repeat(bound));
     expect(columns(at(path, `x${'ن'.repeat(5000)}`))[column]).toBe(`x${'ن'.repeat(bound / 2 - 1)}`);
-    for (const absent of [null, true, {}, [], '']) expect(columns(at(path, absent))).toEqual(columns({}));
+    for (const absent of [null, true, {}, [], ''])
+      expect(columns(at(path, absent))).toEqual(columns({}));
   });
 
   test.each([
@@ -99,8 +101,19 @@ test('title and places are Persian-normalised, addresses and campaign values are
     campaign: { source: 'ك' },
     session_id: 'ك',
   });
-  expect(result).toMatchObject({ page_title: 'کفش مردانه', country: 'ایران', region: 'کرج', city: 'کرج' });
-  expect(result).toMatchObject({ page_url: 'https://x/ك', page_path: '/ك', page_referrer: 'ك', utm_source: 'ك', session_id: 'ك' });
+  expect(result).toMatchObject({
+    page_title: 'کفش مردانه',
+    country: 'ایران',
+    region: 'کرج',
+    city: 'کرج',
+  });
+  expect(result).toMatchObject({
+    page_url: 'https://x/ك',
+    page_path: '/ك',
+    page_referrer: 'ك',
+    utm_source: 'ك',
+    session_id: 'ك',
+  });
 });
 
 describe('device and address', () => {
@@ -119,7 +132,10 @@ describe('device and address', () => {
   });
 
   test('what the SDK says wins', () => {
-    const context = { device: { type: 'tablet', model: 'Tab S9', manufacturer: 'Samsung' }, os: { name: 'Android', version: '14' } };
+    const context = {
+      device: { type: 'tablet', model: 'Tab S9', manufacturer: 'Samsung' },
+      os: { name: 'Android', version: '14' },
+    };
     expect(contextColumns(context, { ip: '', agent: IPHONE })).toMatchObject({
       device_type: 'tablet',
       device_model: 'Tab S9',
@@ -137,11 +153,16 @@ describe('device and address', () => {
       os_name: 'android',
       os_version: '',
     });
-    expect(contextColumns({ os: { name: 'Android' } }, { ip: '', agent: ANDROID })).toMatchObject({ os_name: 'android', os_version: '13' });
+    expect(contextColumns({ os: { name: 'Android' } }, { ip: '', agent: ANDROID })).toMatchObject({
+      os_name: 'android',
+      os_version: '13',
+    });
   });
 
   test('context.ip counts only when the connection told none', () => {
-    expect(contextColumns({ ip: '9.9.9.9' }, { ip: '1.2.3.4', agent: NO_USER_AGENT }).ip).toBe('1.2.3.4');
+    expect(contextColumns({ ip: '9.9.9.9' }, { ip: '1.2.3.4', agent: NO_USER_AGENT }).ip).toBe(
+      '1.2.3.4',
+    );
     expect(contextColumns({ ip: '9.9.9.9' }, { ip: '', agent: NO_USER_AGENT }).ip).toBe('9.9.9.9');
   });
 });
@@ -161,7 +182,20 @@ test('any JSON: no throw, every bound holds, well formed', () => {
   const bounds = new Map<string, number>(FIELDS.map(([, column, bound]) => [column, bound]));
   fc.assert(
     fc.property(
-      fc.dictionary(fc.constantFrom('page', 'device', 'os', 'campaign', 'location', 'library', 'ip', 'app', 'network'), anyJson),
+      fc.dictionary(
+        fc.constantFrom(
+          'page',
+          'device',
+          'os',
+          'campaign',
+          'location',
+          'library',
+          'ip',
+          'app',
+          'network',
+        ),
+        anyJson,
+      ),
       (context) => {
         for (const [column, value] of Object.entries(columns(context))) {
           if (typeof value !== 'string') continue;

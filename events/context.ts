@@ -7,8 +7,25 @@ import type { UserAgentFacts } from './user-agent.ts';
 /** The columns that come from `context` and from the connection (ingest 2.2). */
 export type ContextColumns = Pick<
   EventRow,
-  | ('ip' | 'user_agent' | 'is_bot' | 'browser_name' | 'browser_version' | 'library_name' | 'library_version')
-  | ('app_version' | 'device_type' | 'device_model' | 'device_vendor' | 'push_provider' | 'os_name' | 'os_version' | 'carrier')
+  | (
+      | 'ip'
+      | 'user_agent'
+      | 'is_bot'
+      | 'browser_name'
+      | 'browser_version'
+      | 'library_name'
+      | 'library_version'
+    )
+  | (
+      | 'app_version'
+      | 'device_type'
+      | 'device_model'
+      | 'device_vendor'
+      | 'push_provider'
+      | 'os_name'
+      | 'os_version'
+      | 'carrier'
+    )
   | ('page_url' | 'page_path' | 'page_referrer' | 'page_title')
   | ('utm_source' | 'utm_medium' | 'utm_campaign' | 'utm_term' | 'utm_content')
   | ('campaign_id' | 'journey_id' | 'variant_id' | 'source_message_id' | 'sg_t')
@@ -20,11 +37,16 @@ const MAX_IP_BYTES = 64;
 /** Stands for a part of the context that is absent. */
 const NOTHING: JsonObject = {};
 
-/** A text field of the context, cut to its bound. A number is taken as its text (app version 2.1); what is neither is taken as absent. */
+/**
+ * A text field of the context, cut to its bound. A number is taken as its text (app version 2.1);
+ * what is neither is taken as absent.
+ */
 function field(part: JsonObject, key: string, bound: number): string {
   const value = part[key];
   if (typeof value === 'string') return value === '' ? '' : truncateBytes(value, bound);
-  return typeof value === 'number' && Number.isFinite(value) ? truncateBytes(String(value), bound) : '';
+  return typeof value === 'number' && Number.isFinite(value)
+    ? truncateBytes(String(value), bound)
+    : '';
 }
 
 /** A text field that is Persian-normalised: title and place names. */
@@ -33,7 +55,10 @@ function persianField(part: JsonObject, key: string, bound: number): string {
   return typeof value === 'string' ? normalisePersian(value, bound) : field(part, key, bound);
 }
 
-/** An id: a whole number from 1 to 2^53 - 1, also as a string of digits (which is how it comes out of a link). Anything else is absent, 0. */
+/**
+ * An id: a whole number from 1 to 2^53 - 1, also as a string of digits (which is how it comes out
+ * of a link). Anything else is absent, 0.
+ */
 function idField(part: JsonObject, key: string): number {
   const value = part[key];
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
@@ -41,11 +66,15 @@ function idField(part: JsonObject, key: string): number {
 }
 
 /**
- * The columns of ingest 2.2 from an event's context and its connection; `ip` is empty when the connection told none or must not be taken.
- * What the SDK says about the device wins; the User-Agent fills gaps. Its version of the operating system is taken only for the same system, and its model only
- * beside no other vendor, so that no device is described that does not exist.
+ * The columns of ingest 2.2 from an event's context and its connection; `ip` is empty when the
+ * connection told none or must not be taken. What the SDK says about the device wins; the
+ * User-Agent fills gaps. Its version of the operating system is taken only for the same system, and
+ * its model only beside no other vendor, so that no device is described that does not exist.
  */
-export function contextColumns(sent: unknown, connection: { ip: string; agent: UserAgentFacts }): ContextColumns {
+export function contextColumns(
+  sent: unknown,
+  connection: { ip: string; agent: UserAgentFacts },
+): ContextColumns {
   const context = jsonObject(sent) ?? NOTHING;
   const device = jsonObject(context['device']) ?? NOTHING;
   const os = jsonObject(context['os']) ?? NOTHING;
@@ -98,7 +127,10 @@ export function contextColumns(sent: unknown, connection: { ip: string; agent: U
   };
 }
 
-/** `name/version` of the library that sent an event, as the quality report lists it (reports.md); the name alone without a version, empty when it did not say. */
+/**
+ * `name/version` of the library that sent an event, as the quality report lists it (reports.md);
+ * the name alone without a version, empty when it did not say.
+ */
 export function sdkOf(sent: unknown): string {
   const library = jsonObject(jsonObject(sent)?.['library']) ?? NOTHING;
   const name = field(library, 'name', 64);

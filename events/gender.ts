@@ -1,6 +1,21 @@
 import { normalisePersian } from './persian.ts';
 
-const MALE: ReadonlySet<string> = new Set(['m', 'male', 'man', 'men', 'boy', 'مرد', 'آقا', 'اقا', 'آقای', 'اقای', 'مذکر', 'پسر', 'نر', 'مردانه']);
+const MALE: ReadonlySet<string> = new Set([
+  'm',
+  'male',
+  'man',
+  'men',
+  'boy',
+  'مرد',
+  'آقا',
+  'اقا',
+  'آقای',
+  'اقای',
+  'مذکر',
+  'پسر',
+  'نر',
+  'مردانه',
+]);
 const FEMALE: ReadonlySet<string> = new Set([
   'f',
   'female',
@@ -17,7 +32,10 @@ const FEMALE: ReadonlySet<string> = new Set([
   'زنانه',
 ]);
 
-/** Folds a gender to male, female or other (ingest 2.3). Case, spelling variants of Persian letters and outer spaces do not matter. */
+/**
+ * Folds a gender to male, female or other (ingest 2.3). Case, spelling variants of Persian letters
+ * and outer spaces do not matter.
+ */
 export function foldGender(sent: string): 'male' | 'female' | 'other' {
   const text = normalisePersian(sent, 64).toLowerCase();
   if (MALE.has(text)) return 'male';

@@ -40,10 +40,13 @@ test.each([
 
 test('reading its own answer again gives the same', () => {
   fc.assert(
-    fc.property(fc.oneof(anyText, fc.stringMatching(/^(\+98|0098|98|0)? ?9[0-9 -]{9,11}$/)), (text) => {
-      const parsed = parseIranianMobile(text);
-      if (parsed) expect(parseIranianMobile(parsed.e164)).toEqual(parsed);
-    }),
+    fc.property(
+      fc.oneof(anyText, fc.stringMatching(/^(\+98|0098|98|0)? ?9[0-9 -]{9,11}$/)),
+      (text) => {
+        const parsed = parseIranianMobile(text);
+        if (parsed) expect(parseIranianMobile(parsed.e164)).toEqual(parsed);
+      },
+    ),
     { numRuns: 1000 },
   );
 });

@@ -1,7 +1,43 @@
-/** Mobile operators of Iran by the four digits that a national number begins with. Prefixes that several virtual operators share are not listed. */
+/**
+ * Mobile operators of Iran by the four digits that a national number begins with. Prefixes that
+ * several virtual operators share are not listed.
+ */
 const OPERATOR_PREFIXES: Readonly<Record<string, readonly string[]>> = {
-  mci: ['0910', '0911', '0912', '0913', '0914', '0915', '0916', '0917', '0918', '0919', '0990', '0991', '0992', '0993', '0994', '0995', '0996'],
-  irancell: ['0900', '0901', '0902', '0903', '0904', '0905', '0930', '0933', '0935', '0936', '0937', '0938', '0939', '0941'],
+  mci: [
+    '0910',
+    '0911',
+    '0912',
+    '0913',
+    '0914',
+    '0915',
+    '0916',
+    '0917',
+    '0918',
+    '0919',
+    '0990',
+    '0991',
+    '0992',
+    '0993',
+    '0994',
+    '0995',
+    '0996',
+  ],
+  irancell: [
+    '0900',
+    '0901',
+    '0902',
+    '0903',
+    '0904',
+    '0905',
+    '0930',
+    '0933',
+    '0935',
+    '0936',
+    '0937',
+    '0938',
+    '0939',
+    '0941',
+  ],
   rightel: ['0920', '0921', '0922', '0923'],
   espadan: ['0931'],
   taliya: ['0932'],
@@ -10,7 +46,9 @@ const OPERATOR_PREFIXES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const OPERATORS: ReadonlyMap<string, string> = new Map(
-  Object.entries(OPERATOR_PREFIXES).flatMap(([operator, prefixes]) => prefixes.map((prefix) => [prefix, operator] as const)),
+  Object.entries(OPERATOR_PREFIXES).flatMap(([operator, prefixes]) =>
+    prefixes.map((prefix) => [prefix, operator] as const),
+  ),
 );
 
 /** The operator of a prefix that the table does not list. */
@@ -25,12 +63,15 @@ export interface IranianMobile {
 
 /** The text with Persian and Arabic-Indic digits as ASCII digits. */
 export function asciiDigits(text: string): string {
-  return text.replace(/[\u06f0-\u06f9\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
+  return text.replace(/[\u06f0-\u06f9\u0660-\u0669]/g, (digit) =>
+    String(digit.charCodeAt(0) & 0xf),
+  );
 }
 
 /**
- * Reads an Iranian mobile number (ingest 2.3, trait phone); undefined when it is none. Everything but digits and a leading plus is ignored, then the country
- * prefix (+98, 0098, 98) and the trunk zero go, in any combination that leaves ten digits beginning with 9.
+ * Reads an Iranian mobile number (ingest 2.3, trait phone); undefined when it is none. Everything
+ * but digits and a leading plus is ignored, then the country prefix (+98, 0098, 98) and the trunk
+ * zero go, in any combination that leaves ten digits beginning with 9.
  */
 export function parseIranianMobile(sent: string): IranianMobile | undefined {
   if (sent.length > MAX_PHONE_UNITS) return undefined;
@@ -38,7 +79,10 @@ export function parseIranianMobile(sent: string): IranianMobile | undefined {
   const plus = /^[^\d+\uff0b]*[+\uff0b]/.test(ascii) ? '+' : '';
   const national = /^(?:\+98|0098|98)?0?(9\d{9})$/.exec(plus + ascii.replace(/\D/g, ''))?.[1];
   if (national === undefined) return undefined;
-  return { e164: `+98${national}`, operator: OPERATORS.get(`0${national.slice(0, 3)}`) ?? OTHER_OPERATOR };
+  return {
+    e164: `+98${national}`,
+    operator: OPERATORS.get(`0${national.slice(0, 3)}`) ?? OTHER_OPERATOR,
+  };
 }
 
 /** No way of writing a phone number is longer. */

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayOfJalali, daysInJalaliMonth, isJalaliLeapYear, jalaliOfDay, jalaliText } from './jalali.ts';
+import {
+  dayOfJalali,
+  daysInJalaliMonth,
+  isJalaliLeapYear,
+  jalaliOfDay,
+  jalaliText,
+} from './jalali.ts';
 
 const DAY = 86_400_000;
 const dayOf = (date: string) => Date.parse(date) / DAY;
@@ -26,11 +32,21 @@ test('leap years around now', () => {
 });
 
 test('agrees with the calendar of ICU on every day from 1850 to 2255', () => {
-  const icu = new Intl.DateTimeFormat('en-US-u-ca-persian-nu-latn', { timeZone: 'UTC', year: 'numeric', month: '2-digit', day: '2-digit' });
+  const icu = new Intl.DateTimeFormat('en-US-u-ca-persian-nu-latn', {
+    timeZone: 'UTC',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  });
   const wrong: string[] = [];
-  for (let day = dayOf('1850-01-01'); day < dayOf('2256-01-01'); day += day > dayOf('1990-01-01') && day < dayOf('2050-01-01') ? 1 : 7) {
+  for (
+    let day = dayOf('1850-01-01');
+    day < dayOf('2256-01-01');
+    day += day > dayOf('1990-01-01') && day < dayOf('2050-01-01') ? 1 : 7
+  ) {
     const [month, date, year] = icu.format(day * DAY).split(/[/ ]/);
-    if (jalaliText(jalaliOfDay(day)) !== `${year ?? ''}-${month ?? ''}-${date ?? ''}`) wrong.push(new Date(day * DAY).toISOString());
+    if (jalaliText(jalaliOfDay(day)) !== `${year ?? ''}-${month ?? ''}-${date ?? ''}`)
+      wrong.push(new Date(day * DAY).toISOString());
   }
   expect(wrong).toEqual([]);
 });
@@ -41,13 +57,17 @@ test('there and back', () => {
       const date = jalaliOfDay(day);
       expect(dayOfJalali(date)).toBe(day);
       expect(date.day).toBeLessThanOrEqual(daysInJalaliMonth(date.year, date.month));
-      expect(date.day === daysInJalaliMonth(date.year, date.month)).toBe(jalaliOfDay(day + 1).day === 1);
+      expect(date.day === daysInJalaliMonth(date.year, date.month)).toBe(
+        jalaliOfDay(day + 1).day === 1,
+      );
     }),
     { numRuns: 1000 },
   );
 });
 
 test('months outside of the year are carried', () => {
-  expect(jalaliText(jalaliOfDay(dayOfJalali({ year: 1405, month: 13, day: 1 })))).toBe('1406-01-01');
+  expect(jalaliText(jalaliOfDay(dayOfJalali({ year: 1405, month: 13, day: 1 })))).toBe(
+    '1406-01-01',
+  );
   expect(jalaliText(jalaliOfDay(dayOfJalali({ year: 1405, month: 0, day: 1 })))).toBe('1404-12-01');
 });

@@ -13,15 +13,24 @@ function daysBeforeMonth(month: number): number {
   return month <= 7 ? (month - 1) * 31 : (month - 1) * 30 + 6;
 }
 
-/** Years whose first day comes a day before the cycle says, as astronomy gives it and ICU has it: the equinox falls just before noon. */
+/**
+ * Years whose first day comes a day before the cycle says, as astronomy gives it and ICU has it:
+ * the equinox falls just before noon.
+ */
 const EARLY_YEARS: ReadonlySet<number> = new Set([1503, 1602]);
 
 /**
- * Day number of 1 Farvardin of a year. Leap years follow the 33-year cycle (years with (25 y + 11) mod 33 < 8) but for EARLY_YEARS: what the equinox in Tehran
- * gives for every year from 1229 to 1633 (1850 to 2255), far more than events can have. Outside of them it may be a day off.
+ * Day number of 1 Farvardin of a year. Leap years follow the 33-year cycle (years with (25 y + 11)
+ * mod 33 < 8) but for EARLY_YEARS: what the equinox in Tehran gives for every year from 1229 to
+ * 1633 (1850 to 2255), far more than events can have. Outside of them it may be a day off.
  */
 function nowruz(year: number): number {
-  return EPOCH_DAY + 365 * (year - 1) + Math.floor((8 * year + 21) / 33) - (EARLY_YEARS.has(year) ? 1 : 0);
+  return (
+    EPOCH_DAY +
+    365 * (year - 1) +
+    Math.floor((8 * year + 21) / 33) -
+    (EARLY_YEARS.has(year) ? 1 : 0)
+  );
 }
 
 export function isJalaliLeapYear(year: number): boolean {
@@ -33,7 +42,10 @@ export function daysInJalaliMonth(year: number, month: number): number {
   return month <= 11 || isJalaliLeapYear(year) ? 30 : 29;
 }
 
-/** Day number (days since 1970-01-01 of the Gregorian calendar) of a Jalali day. Month and day may lie outside of their range: 13 is the next year's first month. */
+/**
+ * Day number (days since 1970-01-01 of the Gregorian calendar) of a Jalali day. Month and day may
+ * lie outside of their range: 13 is the next year's first month.
+ */
 export function dayOfJalali({ year, month, day }: JalaliDate): number {
   const carried = year + Math.floor((month - 1) / 12);
   const inYear = (((month - 1) % 12) + 12) % 12;

@@ -10,7 +10,10 @@ const SEPARATOR = 2;
 const WHITESPACE = 3;
 const CONTROL = 4;
 
-/** What a UTF-16 unit is in a key. Whitespace comes before control: a tab or a line break separates words. */
+/**
+ * What a UTF-16 unit is in a key. Whitespace comes before control: a tab or a line break separates
+ * words.
+ */
 const KIND = new Uint8Array(0x10000).map((_, unit) => {
   if (isWhitespaceUnit(unit)) return WHITESPACE;
   if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) return CONTROL;
@@ -19,14 +22,17 @@ const KIND = new Uint8Array(0x10000).map((_, unit) => {
 });
 
 /**
- * A property or trait key as it is stored (ingest 2.3, "Keys"); empty when nothing is left of it: skip the entry then.
- * Every run of whitespace becomes one underscore, and so does every single dot and dash ("a--b" is "a__b"). Underscores that the cut to 128 bytes leaves at the
- * end go too. Idempotent, so that a stored key can be looked up again. No answer begins with an underscore: `__proto__` is stored as `proto`.
+ * A property or trait key as it is stored (ingest 2.3, "Keys"); empty when nothing is left of it:
+ * skip the entry then. Every run of whitespace becomes one underscore, and so does every single dot
+ * and dash ("a--b" is "a__b"). Underscores that the cut to 128 bytes leaves at the end go too.
+ * Idempotent, so that a stored key can be looked up again. No answer begins with an underscore:
+ * `__proto__` is stored as `proto`.
  */
 export function normaliseKey(key: string): string {
   const length = key.length;
   if (length === 0) return '';
-  if (KIND[key.charCodeAt(0)] !== KEEP || KIND[key.charCodeAt(length - 1)] !== KEEP) return rewrite(key);
+  if (KIND[key.charCodeAt(0)] !== KEEP || KIND[key.charCodeAt(length - 1)] !== KEEP)
+    return rewrite(key);
   for (let at = 1; at < length; at++) {
     if ((KIND[key.charCodeAt(at)] ?? KEEP) > UNDERSCORE) return rewrite(key);
   }

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { eventNameOf, isEventType, isPlatformEvent, normaliseEventName, personName } from './names.ts';
+import {
+  eventNameOf,
+  isEventType,
+  isPlatformEvent,
+  normaliseEventName,
+  personName,
+} from './names.ts';
 
 test.each([
   ['track', ' order_completed ', 'order_completed'],
@@ -32,6 +38,8 @@ test('the person is the user_id, or else the anonymous_id', () => {
 });
 
 test('platform events are those of the workers, not the click that the SDK raises', () => {
-  expect(['message_sent', 'message_failed', 'message_withheld', 'message_opened'].every(isPlatformEvent)).toBe(true);
+  expect(
+    ['message_sent', 'message_failed', 'message_withheld', 'message_opened'].every(isPlatformEvent),
+  ).toBe(true);
   expect(isPlatformEvent('message_clicked')).toBe(false);
 });

@@ -20,7 +20,13 @@ export const EVENT_TYPES = Object.keys(DEFAULT_NAMES) as readonly EventType[];
 
 /** True for one of the five types, exactly as written. */
 export function isEventType(value: unknown): value is EventType {
-  return value === 'track' || value === 'identify' || value === 'page' || value === 'screen' || value === 'alias';
+  return (
+    value === 'track' ||
+    value === 'identify' ||
+    value === 'page' ||
+    value === 'screen' ||
+    value === 'alias'
+  );
 }
 
 /** True for the types whose stored name is fixed, whatever was sent (ingest 4.3). */
@@ -28,12 +34,18 @@ export function hasFixedName(type: EventType): boolean {
   return type === 'identify' || type === 'alias';
 }
 
-/** The name that an event of this type gets when it carries none (ingest 6.1); empty for track, which must carry one. */
+/**
+ * The name that an event of this type gets when it carries none (ingest 6.1); empty for track,
+ * which must carry one.
+ */
 export function defaultEventName(type: EventType): string {
   return DEFAULT_NAMES[type];
 }
 
-/** An event name as it is stored and compared: Persian-normalised, at most 128 bytes. Reports pass the names of their steps through it. */
+/**
+ * An event name as it is stored and compared: Persian-normalised, at most 128 bytes. Reports pass
+ * the names of their steps through it.
+ */
 export function normaliseEventName(name: string): string {
   return normalisePersian(name, MAX_EVENT_BYTES);
 }
@@ -54,9 +66,17 @@ export function personName(event: { user_id: string; anonymous_id: string }): st
   return event.user_id || event.anonymous_id;
 }
 
-const PLATFORM_EVENTS: ReadonlySet<string> = new Set(['message_sent', 'message_failed', 'message_withheld', 'message_opened']);
+const PLATFORM_EVENTS: ReadonlySet<string> = new Set([
+  'message_sent',
+  'message_failed',
+  'message_withheld',
+  'message_opened',
+]);
 
-/** True for the events that the platform's own workers write into the stream (ingest 6.1). message_clicked comes from the web SDK and is none of them. */
+/**
+ * True for the events that the platform's own workers write into the stream (ingest 6.1).
+ * message_clicked comes from the web SDK and is none of them.
+ */
 export function isPlatformEvent(event: string): boolean {
   return PLATFORM_EVENTS.has(event);
 }

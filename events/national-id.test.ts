@@ -19,18 +19,28 @@ test.each([
   expect(parseNationalId(sent)).toBe(text);
 });
 
-test.each(['', '0013542418', '3542419', '00013542419', '1111111111', '0000000000', '00135A2419', 'abc', '-', '0013542419/'])(
-  '%j is dropped',
-  (sent) => {
-    expect(parseNationalId(sent)).toBeUndefined();
-  },
-);
+test.each([
+  '',
+  '0013542418',
+  '3542419',
+  '00013542419',
+  '1111111111',
+  '0000000000',
+  '00135A2419',
+  'abc',
+  '-',
+  '0013542419/',
+])('%j is dropped', (sent) => {
+  expect(parseNationalId(sent)).toBeUndefined();
+});
 
 test('of ten ids that differ in the last digit, one is valid', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9]{9}$/), (nine) => {
       fc.pre(!/^(\d)\1+$/.test(nine));
-      const valid = Array.from({ length: 10 }, (_, digit) => parseNationalId(`${nine}${digit}`)).filter((text) => text !== undefined);
+      const valid = Array.from({ length: 10 }, (_, digit) =>
+        parseNationalId(`${nine}${digit}`),
+      ).filter((text) => text !== undefined);
       expect(valid).toHaveLength(1);
     }),
   );

@@ -7,9 +7,10 @@ const SEPARATORS = /[\s\u0085\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 const MAX_UNITS = 64;
 
 /**
- * The stored text of an Iranian national id (ingest 2.3, trait national_id), or undefined when it is not valid.
- * Valid: 8 to 10 digits once dashes and spaces are gone, the check digit right when padded with zeros to ten, and not one digit ten times, which the
- * arithmetic would pass but nobody has. Stored as sent (dashes and short lengths kept), with ASCII digits and without outer spaces.
+ * The stored text of an Iranian national id (ingest 2.3, trait national_id), or undefined when it
+ * is not valid. Valid: 8 to 10 digits once dashes and spaces are gone, the check digit right when
+ * padded with zeros to ten, and not one digit ten times, which the arithmetic would pass but nobody
+ * has. Stored as sent (dashes and short lengths kept), with ASCII digits and without outer spaces.
  */
 export function parseNationalId(sent: string): string | undefined {
   if (sent.length > MAX_UNITS) return undefined;

@@ -7,8 +7,16 @@ import { ContextReader, normaliseEvent, type ItemFacts, type RecordFacts } from 
 import { UserAgentCache } from './user-agent.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 10);
-const AGENT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
-const RECORD: RecordFacts = { account_id: 7, app_id: 3, received_at: NOW, source: 'sdk', ip: '203.0.113.9', user_agent: AGENT };
+const AGENT =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
+const RECORD: RecordFacts = {
+  account_id: 7,
+  app_id: 3,
+  received_at: NOW,
+  source: 'sdk',
+  ip: '203.0.113.9',
+  user_agent: AGENT,
+};
 const ITEM: ItemFacts = { type: 'track', message_id: 'm1', dedupe_id: null, timestamp: NOW - 5 };
 const PLACE = { epoch: 0, partition: 1, offset: 22, index: 3 };
 
@@ -19,9 +27,19 @@ interface Given {
   batchContext?: unknown;
 }
 
-function row({ envelope, record, item, batchContext }: Given, reader = new ContextReader(new UserAgentCache(10))) {
+function row(
+  { envelope, record, item, batchContext }: Given,
+  reader = new ContextReader(new UserAgentCache(10)),
+) {
   return normaliseEvent(
-    { record: { ...RECORD, ...record }, item: { ...ITEM, ...item }, envelope, batchContext, place: PLACE, acceptance: 99 },
+    {
+      record: { ...RECORD, ...record },
+      item: { ...ITEM, ...item },
+      envelope,
+      batchContext,
+      place: PLACE,
+      acceptance: 99,
+    },
     reader,
   );
 }
@@ -66,7 +84,11 @@ test('decisions, place and connection stand in the row; what the body says about
 });
 
 test('an order', () => {
-  const envelope = { event: 'order_completed', user_id: 'u', properties: { 'order.id': 'A-1', price: 1250.5, quantity: 2, currency: 'usd' } };
+  const envelope = {
+    event: 'order_completed',
+    user_id: 'u',
+    properties: { 'order.id': 'A-1', price: 1250.5, quantity: 2, currency: 'usd' },
+  };
   expect(row({ envelope })).toMatchObject({
     properties: { order_id: 'A-1', price: '1250.5', quantity: '2', currency: 'usd' },
     property_numbers: { price: 1250.5, quantity: 2 },
@@ -76,7 +98,12 @@ test('an order', () => {
 });
 
 test('an identify is stored with empty properties, its traits go to the profile', () => {
-  const envelope = { event: 'x', user_id: 'u', properties: { revenue: 5 }, traits: { phone: '09121234567', age: 30 } };
+  const envelope = {
+    event: 'x',
+    user_id: 'u',
+    properties: { revenue: 5 },
+    traits: { phone: '09121234567', age: 30 },
+  };
   expect(row({ envelope, item: { type: 'identify' } })).toMatchObject({
     event: 'identify',
     properties: {},
@@ -89,17 +116,28 @@ test('an identify is stored with empty properties, its traits go to the profile'
 });
 
 test('traits of every type go to the profile', () => {
-  expect(row({ envelope: { event: 'e', user_id: 'u', traits: { city: 'كرج' } } }).profile).toEqual({ city: 'کرج' });
+  expect(row({ envelope: { event: 'e', user_id: 'u', traits: { city: 'كرج' } } }).profile).toEqual({
+    city: 'کرج',
+  });
 });
 
 test('previous_id is stored of an alias only', () => {
   const envelope = { user_id: 'u', previous_id: 'p' };
-  expect(row({ envelope, item: { type: 'alias' } })).toMatchObject({ event: 'alias', previous_id: 'p' });
-  expect(row({ envelope, item: { type: 'page' } })).toMatchObject({ event: 'page_viewed', previous_id: '' });
+  expect(row({ envelope, item: { type: 'alias' } })).toMatchObject({
+    event: 'alias',
+    previous_id: 'p',
+  });
+  expect(row({ envelope, item: { type: 'page' } })).toMatchObject({
+    event: 'page_viewed',
+    previous_id: '',
+  });
 });
 
 test('identifiers and message ids are not Persian-normalised', () => {
-  expect(row({ envelope: { event: 'e', user_id: ' ك ', anonymous_id: 'ي' } })).toMatchObject({ user_id: ' ك ', anonymous_id: 'ي' });
+  expect(row({ envelope: { event: 'e', user_id: ' ك ', anonymous_id: 'ي' } })).toMatchObject({
+    user_id: ' ك ',
+    anonymous_id: 'ي',
+  });
 });
 
 describe('context of a batch', () => {
@@ -107,7 +145,11 @@ describe('context of a batch', () => {
   test.each<[string, JsonObject, object]>([
     ['is inherited', {}, { locale: 'fa', page_url: 'https://b' }],
     ['also for null', { context: null }, { locale: 'fa', page_url: 'https://b' }],
-    ['does not overwrite an own one', { context: { locale: 'en' } }, { locale: 'en', page_url: '' }],
+    [
+      'does not overwrite an own one',
+      { context: { locale: 'en' } },
+      { locale: 'en', page_url: '' },
+    ],
     ['does not fill an empty one', { context: {} }, { locale: '', page_url: '' }],
   ])('%s', (_, envelope, expected) => {
     expect(row({ envelope, batchContext })).toMatchObject(expected);
@@ -115,10 +157,23 @@ describe('context of a batch', () => {
 });
 
 describe('a backend is not the person', () => {
-  test.each(['import', 'webhook'] as const)('source %s: address and User-Agent are not stored, context.ip is', (source) => {
-    const result = row({ envelope: { event: 'e', user_id: 'u', context: { ip: '9.9.9.9' } }, record: { source, user_agent: 'Googlebot/2.1' } });
-    expect(result).toMatchObject({ source, ip: '9.9.9.9', user_agent: '', is_bot: false, browser_name: '', device_type: '' });
-  });
+  test.each(['import', 'webhook'] as const)(
+    'source %s: address and User-Agent are not stored, context.ip is',
+    (source) => {
+      const result = row({
+        envelope: { event: 'e', user_id: 'u', context: { ip: '9.9.9.9' } },
+        record: { source, user_agent: 'Googlebot/2.1' },
+      });
+      expect(result).toMatchObject({
+        source,
+        ip: '9.9.9.9',
+        user_agent: '',
+        is_bot: false,
+        browser_name: '',
+        device_type: '',
+      });
+    },
+  );
 });
 
 test('the reader remembers one context and never mixes two', () => {
@@ -136,12 +191,17 @@ test('the reader remembers one context and never mixes two', () => {
 test('any envelope: no throw, a row that fits its schema, the same row again', () => {
   const reader = new ContextReader(new UserAgentCache(10));
   fc.assert(
-    fc.property(anyEnvelope, anyEnvelope, fc.constantFrom('track', 'identify', 'page', 'screen', 'alias'), (envelope, batchContext, type) => {
-      const given: Given = { envelope, item: { type }, batchContext: batchContext['context'] };
-      const first = row(given, reader);
-      expect(eventRowCodec.decode(eventRowCodec.encode(first))).toEqual(first);
-      expect(row(given)).toEqual(first);
-    }),
+    fc.property(
+      anyEnvelope,
+      anyEnvelope,
+      fc.constantFrom('track', 'identify', 'page', 'screen', 'alias'),
+      (envelope, batchContext, type) => {
+        const given: Given = { envelope, item: { type }, batchContext: batchContext['context'] };
+        const first = row(given, reader);
+        expect(eventRowCodec.decode(eventRowCodec.encode(first))).toEqual(first);
+        expect(row(given)).toEqual(first);
+      },
+    ),
     { numRuns: 1000 },
   );
 });
@@ -151,7 +211,9 @@ test('texts that are sent again as they were stored do not change', () => {
   fc.assert(
     fc.property(anyText, texts, texts, (event, properties, traits) => {
       const once = row({ envelope: { event, properties, traits } });
-      const again = row({ envelope: { event: once.event, properties: once.properties, traits: once.traits } });
+      const again = row({
+        envelope: { event: once.event, properties: once.properties, traits: once.traits },
+      });
       expect(again).toEqual({ ...once, profile: {} });
     }),
     { numRuns: 500 },

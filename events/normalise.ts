@@ -8,23 +8,34 @@ import { normaliseTraits } from './traits.ts';
 import { NO_USER_AGENT, type UserAgentCache } from './user-agent.ts';
 
 /** What the raw record tells about each of its events. */
-export type RecordFacts = Pick<RawRecord, 'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent'>;
+export type RecordFacts = Pick<
+  RawRecord,
+  'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent'
+>;
 /** What the gateway decided about one event. */
 export type ItemFacts = Pick<RawItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
 
 export interface NormaliseInput {
   record: RecordFacts;
   item: ItemFacts;
-  /** The event as the client sent it. Fields of a wrong JSON type are taken as absent: the gateway lets none in. */
+  /**
+   * The event as the client sent it. Fields of a wrong JSON type are taken as absent: the gateway
+   * lets none in.
+   */
   envelope: JsonObject;
-  /** `context` of the batch around it, which an event without its own inherits (ingest 2.1 rule 4). */
+  /**
+   * `context` of the batch around it, which an event without its own inherits (ingest 2.1 rule 4).
+   */
   batchContext: unknown;
   place: Place;
   /** Names the acceptance: see `_acceptance` in event-row.v1. */
   acceptance: number;
 }
 
-/** Keeps the columns of the last context: the items of a batch often share one, and always share the connection. */
+/**
+ * Keeps the columns of the last context: the items of a batch often share one, and always share the
+ * connection.
+ */
 export class ContextReader {
   readonly #agents: UserAgentCache;
   #context: unknown;
@@ -35,9 +46,13 @@ export class ContextReader {
     this.#agents = agents;
   }
 
-  /** The context columns of an event of this record. Only an SDK's own connection tells about the person: address and User-Agent of a backend are not taken. */
+  /**
+   * The context columns of an event of this record. Only an SDK's own connection tells about the
+   * person: address and User-Agent of a backend are not taken.
+   */
   columns(context: unknown, record: RecordFacts): ContextColumns {
-    if (this.#columns !== undefined && context === this.#context && record === this.#record) return this.#columns;
+    if (this.#columns !== undefined && context === this.#context && record === this.#record)
+      return this.#columns;
     const fromPerson = record.source === 'sdk';
     this.#columns = contextColumns(context, {
       ip: fromPerson ? record.ip : '',
@@ -50,12 +65,15 @@ export class ContextReader {
 }
 
 /**
- * One stored event from one accepted event (ingest 2.2, 2.3). Pure: the same input gives the same row, at any time.
- * An identify is stored with empty properties. Traits of every type go to the profile.
+ * One stored event from one accepted event (ingest 2.2, 2.3). Pure: the same input gives the same
+ * row, at any time. An identify is stored with empty properties. Traits of every type go to the
+ * profile.
  */
 export function normaliseEvent(input: NormaliseInput, reader: ContextReader): EventRow {
   const { record, item, envelope, place } = input;
-  const properties = normaliseProperties(item.type === 'identify' ? undefined : jsonObject(envelope['properties']));
+  const properties = normaliseProperties(
+    item.type === 'identify' ? undefined : jsonObject(envelope['properties']),
+  );
   const traits = normaliseTraits(jsonObject(envelope['traits']));
   const context = reader.columns(envelope['context'] ?? input.batchContext, record);
   return {

@@ -1,9 +1,15 @@
 import type { OutcomeCount } from '../schemas/records.ts';
 
-/** Different counts of one request. Further fields of a client that makes up ever new ones are counted under an empty field. */
+/**
+ * Different counts of one request. Further fields of a client that makes up ever new ones are
+ * counted under an empty field.
+ */
 const MAX_COUNTS = 256;
 
-/** Counts rejects and warnings of one request by kind, code, field and SDK (ingest quality): the total of each code is exact. */
+/**
+ * Counts rejects and warnings of one request by kind, code, field and SDK (ingest quality): the
+ * total of each code is exact.
+ */
 export class OutcomeCounter {
   readonly counts: OutcomeCount[] = [];
   readonly #byKey = new Map<string, OutcomeCount>();
@@ -11,13 +17,20 @@ export class OutcomeCounter {
 
   add(entry: Omit<OutcomeCount, 'count'>): void {
     const last = this.#last;
-    if (last !== undefined && last.code === entry.code && last.field === entry.field && last.sdk === entry.sdk && last.kind === entry.kind) {
+    if (
+      last !== undefined &&
+      last.code === entry.code &&
+      last.field === entry.field &&
+      last.sdk === entry.sdk &&
+      last.kind === entry.kind
+    ) {
       last.count++;
       return;
     }
     const known = this.#byKey.get(keyOf(entry));
     if (known !== undefined) known.count++;
-    else if (this.counts.length >= MAX_COUNTS && entry.field !== '') this.add({ ...entry, field: '' });
+    else if (this.counts.length >= MAX_COUNTS && entry.field !== '')
+      this.add({ ...entry, field: '' });
     else this.#begin(entry);
   }
 

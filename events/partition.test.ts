@@ -20,15 +20,26 @@ test.each([
   [42, 'کاربر'],
   ['7', '😀 x'],
 ])('account %j, name %j', (accountId, name) => {
-  expect(partitionOf({ accountId, name, partitions: 64 })).toBe(reference(`${accountId}\u0000${name}`) % 64);
+  expect(partitionOf({ accountId, name, partitions: 64 })).toBe(
+    reference(`${accountId}\u0000${name}`) % 64,
+  );
 });
 
 test('hashes the UTF-8 bytes of any name', () => {
   fc.assert(
-    fc.property(fc.nat(), anyText, fc.integer({ min: 1, max: 1000 }), (accountId, name, partitions) => {
-      expect(partitionOf({ accountId, name, partitions })).toBe(reference(`${accountId}\u0000${name}`) % partitions);
-      expect(nameHash(accountSeed(accountId), name) % partitions).toBe(partitionOf({ accountId, name, partitions }));
-    }),
+    fc.property(
+      fc.nat(),
+      anyText,
+      fc.integer({ min: 1, max: 1000 }),
+      (accountId, name, partitions) => {
+        expect(partitionOf({ accountId, name, partitions })).toBe(
+          reference(`${accountId}\u0000${name}`) % partitions,
+        );
+        expect(nameHash(accountSeed(accountId), name) % partitions).toBe(
+          partitionOf({ accountId, name, partitions }),
+        );
+      },
+    ),
     { numRuns: 1000 },
   );
 });

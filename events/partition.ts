@@ -2,10 +2,19 @@ const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * Partition of `events.raw` that the events of one name go to: FNV-1a (32 bit) over the UTF-8 bytes of `${accountId}\0${name}`, modulo `partitions`.
- * `name` is the user_id, or else the anonymous_id, well formed (a lone surrogate would hash as U+FFFD, which is what its bytes say).
+ * Partition of `events.raw` that the events of one name go to: FNV-1a (32 bit) over the UTF-8 bytes
+ * of `${accountId}\0${name}`, modulo `partitions`. `name` is the user_id, or else the anonymous_id,
+ * well formed (a lone surrogate would hash as U+FFFD, which is what its bytes say).
  */
-export function partitionOf({ accountId, name, partitions }: { accountId: number | string; name: string; partitions: number }): number {
+export function partitionOf({
+  accountId,
+  name,
+  partitions,
+}: {
+  accountId: number | string;
+  name: string;
+  partitions: number;
+}): number {
   return nameHash(accountSeed(accountId), name) % partitions;
 }
 
@@ -14,7 +23,10 @@ export function accountSeed(accountId: number | string): number {
   return fnv1a(OFFSET_BASIS, `${accountId}\u0000`);
 }
 
-/** The hash of a name under its account, an unsigned 32-bit integer; `% partitions` is the partition. */
+/**
+ * The hash of a name under its account, an unsigned 32-bit integer; `% partitions` is the
+ * partition.
+ */
 export function nameHash(seed: number, name: string): number {
   return fnv1a(seed, name) >>> 0;
 }

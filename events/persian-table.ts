@@ -26,7 +26,10 @@ const WHITESPACE: Ranges = [
   [0xfeff, 0xfeff],
 ];
 
-/** Diacritics (harakat, hamza and madda signs, superscript alef, Quranic signs and their presentation forms), tatweel and zero-width joiner. */
+/**
+ * Diacritics (harakat, hamza and madda signs, superscript alef, Quranic signs and their
+ * presentation forms), tatweel and zero-width joiner.
+ */
 const REMOVED: Ranges = [
   [0x0610, 0x061a],
   [0x0640, 0x0640],
@@ -45,9 +48,13 @@ const REMOVED: Ranges = [
   [0xfe76, 0xfe7f],
 ];
 
-/** Letters that become another letter, presentation forms included. Ligatures and the presentation forms of other letters stay as they are. */
+/**
+ * Letters that become another letter, presentation forms included. Ligatures and the presentation
+ * forms of other letters stay as they are.
+ */
 const FOLDED: readonly (readonly [to: number, from: Ranges])[] = [
-  // Arabic yeh, alef maksura, and the yehs of neighbouring languages: Kashmiri, with inverted v, dots or digits, with tail, with small v, e, barree.
+  // Arabic yeh, alef maksura, and the yehs of neighbouring languages: Kashmiri, with inverted v,
+  // dots or digits, with tail, with small v, e, barree.
   [
     YEH,
     [
@@ -125,10 +132,16 @@ function build(): Uint16Array {
   return actions;
 }
 
-/** What happens to each UTF-16 unit: KEEP, SPACE (part of a run that becomes one space), DROP, or the unit that takes its place. */
+/**
+ * What happens to each UTF-16 unit: KEEP, SPACE (part of a run that becomes one space), DROP, or
+ * the unit that takes its place.
+ */
 export const PERSIAN_ACTIONS: Uint16Array = build();
 
-/** True for what the specification calls whitespace: ASCII and Unicode spaces, next line, no-break space, byte-order mark. */
+/**
+ * True for what the specification calls whitespace: ASCII and Unicode spaces, next line, no-break
+ * space, byte-order mark.
+ */
 export function isWhitespaceUnit(unit: number): boolean {
   return PERSIAN_ACTIONS[unit] === SPACE;
 }

@@ -21,7 +21,11 @@ describe('effects of ingest 2.3', () => {
     ['hamza on waw, decomposed', '\u0648\u0654', '\u0648'],
     ['alef with hamza above and below, wasla', '\u0623\u0625\u0671', '\u0627\u0627\u0627'],
     ['alef with hamza, decomposed', '\u0627\u0654\u0627\u0655', '\u0627\u0627'],
-    ['diacritics', '\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f\u0670', '\u0645\u062d\u0645\u062f'],
+    [
+      'diacritics',
+      '\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f\u0670',
+      '\u0645\u062d\u0645\u062f',
+    ],
     ['Quranic signs', '\u0627\u06d6\u06dc\u06e4\u0615', '\u0627'],
     ['tatweel', '\u0633\u0640\u0640\u0644\u0627\u0645', '\u0633\u0644\u0627\u0645'],
     ['zero-width joiner', '\u0647\u200d', '\u0647'],
@@ -105,9 +109,23 @@ test('every unit of the basic plane is normal after one pass', () => {
 });
 
 test('canonically equivalent Arabic texts become the same', () => {
-  const arabic = fc.string({ unit: fc.integer({ min: 0x0621, max: 0x06d5 }).map((unit) => String.fromCharCode(unit)), maxLength: 20 });
+  const arabic = fc.string({
+    unit: fc.integer({ min: 0x0621, max: 0x06d5 }).map((unit) => String.fromCharCode(unit)),
+    maxLength: 20,
+  });
   const signs = fc.string({
-    unit: fc.constantFrom('\u0627', '\u064a', '\u06d5', '\u0648', '\u0653', '\u0654', '\u0655', '\u064e', '\u0615', '\u0640'),
+    unit: fc.constantFrom(
+      '\u0627',
+      '\u064a',
+      '\u06d5',
+      '\u0648',
+      '\u0653',
+      '\u0654',
+      '\u0655',
+      '\u064e',
+      '\u0615',
+      '\u0640',
+    ),
     maxLength: 8,
   });
   fc.assert(

@@ -19,18 +19,28 @@ describe('values (ingest 2.3)', () => {
     ['{"a":" كتاب  خوب "}', { a: 'کتاب خوب' }, {}],
     ['{"a":""}', { a: '' }, {}],
     ['{"a":true,"b":false}', { a: 'true', b: 'false' }, { a: 1, b: 0 }],
-    ['{"a":12.50,"b":3.0,"c":-0,"d":1e21}', { a: '12.5', b: '3', c: '0', d: '1000000000000000000000' }, { a: 12.5, b: 3, c: 0, d: 1e21 }],
+    [
+      '{"a":12.50,"b":3.0,"c":-0,"d":1e21}',
+      { a: '12.5', b: '3', c: '0', d: '1000000000000000000000' },
+      { a: 12.5, b: 3, c: 0, d: 1e21 },
+    ],
     ['{"a":"12.5","b":"۱۲"}', { a: '12.5', b: '۱۲' }, {}],
     ['{"a":[1,"ي",null],"b":{"k.v":true}}', { a: '[1,"ي",null]', b: '{"k.v":true}' }, {}],
     ['{"a":"x\\ud800y"}', { a: 'x\ufffdy' }, {}],
-    ['{"__proto__":"x","toString":1,"constructor":"c"}', { proto: 'x', toString: '1', constructor: 'c' }, { toString: 1 }],
+    [
+      '{"__proto__":"x","toString":1,"constructor":"c"}',
+      { proto: 'x', toString: '1', constructor: 'c' },
+      { toString: 1 },
+    ],
     ['{" . ":1,"a":2}', { a: '2' }, { a: 2 }],
   ])('%s', (json, text, numbers) => {
     expect(stored(json)).toEqual({ text, numbers, warnings: [] });
   });
 
   test('a text is cut to 8192 bytes on a character boundary', () => {
-    expect(stored(JSON.stringify({ a: `x${'ن'.repeat(5000)}` })).text['a']).toBe(`x${'ن'.repeat(4095)}`);
+    expect(stored(JSON.stringify({ a: `x${'ن'.repeat(5000)}` })).text['a']).toBe(
+      `x${'ن'.repeat(4095)}`,
+    );
   });
 });
 
@@ -53,12 +63,15 @@ describe('what cannot be encoded', () => {
   ])('%s', (json, text, fields) => {
     const result = stored(json);
     expect(result.text).toEqual(text);
-    expect(result.warnings.map(({ code, field }) => [code, field])).toEqual(fields.map((field) => ['unserialisable_property', field]));
+    expect(result.warnings.map(({ code, field }) => [code, field])).toEqual(
+      fields.map((field) => ['unserialisable_property', field]),
+    );
   });
 });
 
 describe('256 keys', () => {
-  const many = (count: number, value: unknown) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value])));
+  const many = (count: number, value: unknown) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value])));
 
   test('256 are kept without a word', () => {
     const result = stored(many(256, 'v'));
@@ -70,17 +83,23 @@ describe('256 keys', () => {
     const result = stored(many(300, 1));
     expect(Object.keys(result.text)).toHaveLength(256);
     expect(Object.keys(result.numbers)).toHaveLength(256);
-    expect(result.warnings).toEqual([{ code: 'too_many_properties', field: 'properties', note: 'sent 300, kept 256' }]);
+    expect(result.warnings).toEqual([
+      { code: 'too_many_properties', field: 'properties', note: 'sent 300, kept 256' },
+    ]);
   });
 
   test('a null takes a slot', () => {
-    const result = stored(`{${Array.from({ length: 256 }, (_, n) => `"n${n}":null`).join()},"late":1}`);
+    const result = stored(
+      `{${Array.from({ length: 256 }, (_, n) => `"n${n}":null`).join()},"late":1}`,
+    );
     expect(result.text).toEqual({});
     expect(result.warnings.map(({ code }) => code)).toEqual(['too_many_properties']);
   });
 
   test('what is dropped is not warned about', () => {
-    const result = stored(`{${Array.from({ length: 256 }, (_, n) => `"k${n}":0`).join()},"late":1e999}`);
+    const result = stored(
+      `{${Array.from({ length: 256 }, (_, n) => `"k${n}":0`).join()},"late":1e999}`,
+    );
     expect(result.warnings.map(({ code }) => code)).toEqual(['too_many_properties']);
   });
 });

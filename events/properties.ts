@@ -4,15 +4,18 @@ import { normalisePersian } from './persian.ts';
 import { holdsUnencodable, jsonText, MAX_KEYS, MAX_VALUE_BYTES, numberText } from './values.ts';
 import { tooMany, unserialisable, type WarningSink } from './warnings.ts';
 
-/** The two maps that properties and free traits are stored in (ingest 2.3, "Values"). A key of `numbers` is always a key of `text` too. */
+/**
+ * The two maps that properties and free traits are stored in (ingest 2.3, "Values"). A key of
+ * `numbers` is always a key of `text` too.
+ */
 export interface ValueMaps {
   text: Record<string, string>;
   numbers: Record<string, number>;
 }
 
 /**
- * The stored text of a value, and undefined for what is not written: null, and what cannot be encoded.
- * The number that goes with it is numberOf(value).
+ * The stored text of a value, and undefined for what is not written: null, and what cannot be
+ * encoded. The number that goes with it is numberOf(value).
  */
 export function textOf(value: unknown): string | undefined {
   switch (typeof value) {
@@ -29,15 +32,19 @@ export function textOf(value: unknown): string | undefined {
   }
 }
 
-/** The number of a value in the number map; undefined for everything but finite numbers and booleans. A numeric string is no number. */
+/**
+ * The number of a value in the number map; undefined for everything but finite numbers and
+ * booleans. A numeric string is no number.
+ */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
   return typeof value === 'boolean' ? Number(value) : undefined;
 }
 
 /**
- * Properties as they are stored (ingest 2.3). The first 256 keys in the order that JSON.parse gives them are kept, null ones and ones whose key becomes empty included.
- * When two keys become the same one, the later that has a value wins in both maps.
+ * Properties as they are stored (ingest 2.3). The first 256 keys in the order that JSON.parse gives
+ * them are kept, null ones and ones whose key becomes empty included. When two keys become the same
+ * one, the later that has a value wins in both maps.
  */
 export function normaliseProperties(properties: JsonObject | undefined): ValueMaps {
   const maps: ValueMaps = { text: {}, numbers: {} };
@@ -54,22 +61,30 @@ export function normaliseProperties(properties: JsonObject | undefined): ValueMa
 }
 
 /** Writes one value into both maps; `mayCollide` tells that the key may stand in them already. */
-export function writeValue(maps: ValueMaps, entry: { key: string; value: unknown; mayCollide: boolean }): void {
+export function writeValue(
+  maps: ValueMaps,
+  entry: { key: string; value: unknown; mayCollide: boolean },
+): void {
   const text = textOf(entry.value);
   if (text === undefined) return;
   maps.text[entry.key] = text;
   const number = numberOf(entry.value);
   if (number !== undefined) maps.numbers[entry.key] = number;
-  else if (entry.mayCollide && Object.hasOwn(maps.numbers, entry.key)) Reflect.deleteProperty(maps.numbers, entry.key);
+  else if (entry.mayCollide && Object.hasOwn(maps.numbers, entry.key))
+    Reflect.deleteProperty(maps.numbers, entry.key);
 }
 
-/** The warnings that properties give, for the answer to the client; normaliseProperties stores what they say. */
+/**
+ * The warnings that properties give, for the answer to the client; normaliseProperties stores what
+ * they say.
+ */
 export function inspectProperties(properties: JsonObject, warnings: WarningSink): void {
   let sent = 0;
   for (const key in properties) {
     sent++;
     const value = properties[key];
-    if ((typeof value === 'number' || typeof value === 'object') && sent <= MAX_KEYS) inspectValue(key, value, warnings);
+    if ((typeof value === 'number' || typeof value === 'object') && sent <= MAX_KEYS)
+      inspectValue(key, value, warnings);
   }
   if (sent > MAX_KEYS) warnings.push(tooMany('too_many_properties', { sent, kept: MAX_KEYS }));
 }

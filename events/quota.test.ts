@@ -10,8 +10,10 @@ describe('the quota verdict', () => {
     ['active', 5, 4, 'open'],
     ['active', 5, 5, 'quota_event_cap'],
     ['active', 5, undefined, 'open'],
-  ] as const)('%s, ceiling %i, %s events: %s', (subscription, maxEvents, eventsThisMonth, expected) =>
-    expect(decideQuota({ subscription, maxEvents, eventsThisMonth })).toBe(expected),
+  ] as const)(
+    '%s, ceiling %i, %s events: %s',
+    (subscription, maxEvents, eventsThisMonth, expected) =>
+      expect(decideQuota({ subscription, maxEvents, eventsThisMonth })).toBe(expected),
   );
 });
 

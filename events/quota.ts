@@ -3,7 +3,10 @@ export type Subscription = 'active' | 'trial' | 'trial_ended' | 'cancelled';
 
 export type QuotaRefusal = 'quota_cancelled' | 'quota_trial_over' | 'quota_event_cap';
 
-/** Whether an account may send events; every verdict but `open` refuses the whole request with 402 (ingest 8, management 7.5). */
+/**
+ * Whether an account may send events; every verdict but `open` refuses the whole request with 402
+ * (ingest 8, management 7.5).
+ */
 export type QuotaVerdict = 'open' | QuotaRefusal;
 
 /** The sentences of a 402, the same on both hosts: Persian always, and without numbers of usage. */
@@ -17,7 +20,10 @@ export interface QuotaFacts {
   subscription: Subscription;
   /** Ceiling of events in a Jalali month; 0 means none. */
   maxEvents: number;
-  /** Events accepted in this Jalali month; undefined when they could not be counted, which leaves the account open. */
+  /**
+   * Events accepted in this Jalali month; undefined when they could not be counted, which leaves
+   * the account open.
+   */
   eventsThisMonth: number | undefined;
 }
 
@@ -29,7 +35,11 @@ const BY_SUBSCRIPTION: Record<Subscription, QuotaVerdict> = {
 };
 
 /** The verdict over an account. The ceiling is the last number of events that is taken. */
-export function decideQuota({ subscription, maxEvents, eventsThisMonth }: QuotaFacts): QuotaVerdict {
+export function decideQuota({
+  subscription,
+  maxEvents,
+  eventsThisMonth,
+}: QuotaFacts): QuotaVerdict {
   const verdict = BY_SUBSCRIPTION[subscription];
   if (verdict !== 'open' || maxEvents === 0 || eventsThisMonth === undefined) return verdict;
   return eventsThisMonth >= maxEvents ? 'quota_event_cap' : 'open';

@@ -1,6 +1,9 @@
 import { truncateBytes } from './bytes.ts';
 
-/** Why an event or a batch was refused (ingest 7.3). The set is closed; clients match on these prefixes. */
+/**
+ * Why an event or a batch was refused (ingest 7.3). The set is closed; clients match on these
+ * prefixes.
+ */
 export type RejectionCode =
   | 'unknown_type'
   | 'missing_identity'
@@ -17,7 +20,10 @@ export interface Rejection {
   code: RejectionCode;
   /** The field at fault, for the quality report; empty when it is the whole. */
   field: string;
-  /** What the client reads: the code, with the sent value behind unknown_type and the numbers behind batch_too_large. */
+  /**
+   * What the client reads: the code, with the sent value behind unknown_type and the numbers behind
+   * batch_too_large.
+   */
   reason: string;
 }
 
@@ -28,12 +34,20 @@ export function rejection(code: RejectionCode, field: string): Rejection {
 
 /** The sent type is repeated up to 64 bytes, quoted as JSON. */
 export function unknownType(sent: string): Rejection {
-  return { code: 'unknown_type', field: 'type', reason: `unknown_type: ${JSON.stringify(truncateBytes(sent, 64))}` };
+  return {
+    code: 'unknown_type',
+    field: 'type',
+    reason: `unknown_type: ${JSON.stringify(truncateBytes(sent, 64))}`,
+  };
 }
 
 /** Items of a batch (ingest 8). */
 export const MAX_BATCH_ITEMS = 500;
 
 export function batchTooLarge(items: number): Rejection {
-  return { code: 'batch_too_large', field: 'batch', reason: `batch_too_large: ${items} items, limit ${MAX_BATCH_ITEMS}` };
+  return {
+    code: 'batch_too_large',
+    field: 'batch',
+    reason: `batch_too_large: ${items} items, limit ${MAX_BATCH_ITEMS}`,
+  };
 }

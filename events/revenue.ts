@@ -7,7 +7,10 @@ const AMOUNTS = ['revenue', 'total', 'value'] as const;
 const DEFAULT_CURRENCY = 'IRR';
 const MAX_CURRENCY_BYTES = 8;
 
-/** A property that was sent as a JSON number: not a boolean (which stands in the number map as 1 or 0) and not a numeric string. 0 when there is none. */
+/**
+ * A property that was sent as a JSON number: not a boolean (which stands in the number map as 1 or
+ * 0) and not a numeric string. 0 when there is none.
+ */
 function numberSent({ text, numbers }: ValueMaps, key: string): number {
   if (!Object.hasOwn(numbers, key)) return 0;
   const isBoolean = text[key] === 'true' || text[key] === 'false';
@@ -15,8 +18,9 @@ function numberSent({ text, numbers }: ValueMaps, key: string): number {
 }
 
 /**
- * The amount of an event (ingest 2.3): the first of revenue, total and value that is a number other than zero; otherwise price times quantity, with quantity 1
- * when it is absent, no number, or not positive. May be negative. A product that overflows counts as 0.
+ * The amount of an event (ingest 2.3): the first of revenue, total and value that is a number other
+ * than zero; otherwise price times quantity, with quantity 1 when it is absent, no number, or not
+ * positive. May be negative. A product that overflows counts as 0.
  */
 export function extractRevenue(properties: ValueMaps): number {
   for (const key of AMOUNTS) {
@@ -30,9 +34,14 @@ export function extractRevenue(properties: ValueMaps): number {
   return Number.isFinite(amount) ? amount : 0;
 }
 
-/** The currency of an event (ingest 2.3): the text of the property, upper-cased, cut to 8 bytes; IRR when it is absent or empty. Amounts are never converted. */
+/**
+ * The currency of an event (ingest 2.3): the text of the property, upper-cased, cut to 8 bytes; IRR
+ * when it is absent or empty. Amounts are never converted.
+ */
 export function extractCurrency(properties: ValueMaps): string {
   const sent = Object.hasOwn(properties.text, 'currency') ? properties.text['currency'] : undefined;
   if (sent === undefined || sent === '') return DEFAULT_CURRENCY;
-  return sent === DEFAULT_CURRENCY ? sent : truncateBytes(sent.toUpperCase(), MAX_CURRENCY_BYTES).trimEnd();
+  return sent === DEFAULT_CURRENCY
+    ? sent
+    : truncateBytes(sent.toUpperCase(), MAX_CURRENCY_BYTES).trimEnd();
 }

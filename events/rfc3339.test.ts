@@ -64,9 +64,16 @@ test.each([
 
 test('agrees with Date on every ISO text', () => {
   fc.assert(
-    fc.property(fc.date({ min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), (date) => {
-      expect(parseRfc3339(date.toISOString())).toBe(date.getTime());
-    }),
+    fc.property(
+      fc.date({
+        min: new Date('0000-01-01T00:00:00Z'),
+        max: new Date('9999-12-31T23:59:59.999Z'),
+        noInvalidDate: true,
+      }),
+      (date) => {
+        expect(parseRfc3339(date.toISOString())).toBe(date.getTime());
+      },
+    ),
     { numRuns: 2000 },
   );
 });

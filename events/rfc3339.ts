@@ -24,10 +24,20 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   if (!(day >= 1 && day <= inMonth)) return NaN;
   const before = year - 1;
   const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400);
-  return year * 365 + leapDays + (DAYS_BEFORE_MONTH[month - 1] ?? NaN) + (isLeap && month > 2 ? 1 : 0) + day - 719_528;
+  return (
+    year * 365 +
+    leapDays +
+    (DAYS_BEFORE_MONTH[month - 1] ?? NaN) +
+    (isLeap && month > 2 ? 1 : 0) +
+    day -
+    719_528
+  );
 }
 
-/** Milliseconds of the fraction from `at` (behind the dot) to `end`; digits past the third are cut off. NaN when one is no digit. */
+/**
+ * Milliseconds of the fraction from `at` (behind the dot) to `end`; digits past the third are cut
+ * off. NaN when one is no digit.
+ */
 function fraction(text: string, at: number, end: number): number {
   let value = 0;
   let scale = 100;
@@ -41,14 +51,21 @@ function fraction(text: string, at: number, end: number): number {
 }
 
 /**
- * Reads an RFC 3339 date-time ("2026-03-21T10:00:00.5+03:30") as milliseconds since the epoch; NaN when the text is none.
- * Strict: years 0000 to 9999, real dates, seconds and offset required, nothing around. As the RFC allows, `t` and `z` may be lower case, and second 60 is read
- * as the next second where UTC can have a leap second (the last second of a day). Fractions are cut to milliseconds.
+ * Reads an RFC 3339 date-time ("2026-03-21T10:00:00.5+03:30") as milliseconds since the epoch; NaN
+ * when the text is none. Strict: years 0000 to 9999, real dates, seconds and offset required,
+ * nothing around. As the RFC allows, `t` and `z` may be lower case, and second 60 is read as the
+ * next second where UTC can have a leap second (the last second of a day). Fractions are cut to
+ * milliseconds.
  */
 export function parseRfc3339(text: string): number {
   const length = text.length;
   if (length < 20 || length > 64) return NaN;
-  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH || (text.charCodeAt(10) & ~LOWER_CASE) !== T) return NaN;
+  if (
+    text.charCodeAt(4) !== DASH ||
+    text.charCodeAt(7) !== DASH ||
+    (text.charCodeAt(10) & ~LOWER_CASE) !== T
+  )
+    return NaN;
   if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON) return NaN;
   const hour = two(text, 11);
   const minute = two(text, 14);
@@ -57,8 +74,13 @@ export function parseRfc3339(text: string): number {
   const isUtc = (text.charCodeAt(length - 1) & ~LOWER_CASE) === Z;
   const zone = isUtc ? length - 1 : length - 6;
   const offset = isUtc ? 0 : offsetMinutes(text, zone);
-  const milliseconds = zone === 19 ? 0 : text.charCodeAt(19) === DOT ? fraction(text, 20, zone) : NaN;
-  const minutes = daysSinceEpoch(two(text, 0) * 100 + two(text, 2), two(text, 5), two(text, 8)) * 1440 + hour * 60 + minute - offset;
+  const milliseconds =
+    zone === 19 ? 0 : text.charCodeAt(19) === DOT ? fraction(text, 20, zone) : NaN;
+  const minutes =
+    daysSinceEpoch(two(text, 0) * 100 + two(text, 2), two(text, 5), two(text, 8)) * 1440 +
+    hour * 60 +
+    minute -
+    offset;
   const time = minutes * 60_000 + second * 1000 + milliseconds;
   if (second === 60 && (((minutes % 1440) + 1440) % 1440) * 60_000 !== DAY - 60_000) return NaN;
   return time;

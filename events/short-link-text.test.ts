@@ -7,7 +7,13 @@ const LONG = 'https://shop.example.ir/collections/spring/products/123';
 const short = (target: string) => `https://l.ir/s/${shortLinkCode(1, target)}`;
 
 function rewrite(text: string, changes: Partial<MessageText> = {}): string {
-  const links = linksToShorten({ text, accountId: 1, base: 'https://l.ir', line: 'advertising', ...changes });
+  const links = linksToShorten({
+    text,
+    accountId: 1,
+    base: 'https://l.ir',
+    line: 'advertising',
+    ...changes,
+  });
   return rewriteLinks({ text, links, isStored: () => true });
 }
 
@@ -17,7 +23,11 @@ describe('links of an SMS', () => {
     ['inside a sentence', `سلام ${LONG} ممنون`, `سلام ${short(LONG)} ممنون`],
     ['behind a letter of the text', `لینک:${LONG}`, `لینک:${short(LONG)}`],
     ['before a full stop', `${LONG}.`, `${short(LONG)}.`],
-    ['before Persian punctuation', `${LONG}، و ${LONG}؟ ${LONG}؛`, `${short(LONG)}، و ${short(LONG)}؟ ${short(LONG)}؛`],
+    [
+      'before Persian punctuation',
+      `${LONG}، و ${LONG}؟ ${LONG}؛`,
+      `${short(LONG)}، و ${short(LONG)}؟ ${short(LONG)}؛`,
+    ],
     ['in brackets', `(${LONG}) «${LONG}»`, `(${short(LONG)}) «${short(LONG)}»`],
     ['with brackets of its own', `${LONG}_(a)`, short(`${LONG}_(a)`)],
     ['glued to the text that follows: a space parts them', `${LONG}بخرید`, `${short(LONG)} بخرید`],
@@ -49,8 +59,15 @@ describe('links of an SMS', () => {
   it('stays as it is while its mapping is not stored', () => {
     const other = `${LONG}/other`;
     const text = `${LONG} ${other}`;
-    const links = linksToShorten({ text, accountId: 1, base: 'https://l.ir/', line: 'advertising' });
-    expect(rewriteLinks({ text, links, isStored: ({ target }) => target === other })).toBe(`${LONG} ${short(other)}`);
+    const links = linksToShorten({
+      text,
+      accountId: 1,
+      base: 'https://l.ir/',
+      line: 'advertising',
+    });
+    expect(rewriteLinks({ text, links, isStored: ({ target }) => target === other })).toBe(
+      `${LONG} ${short(other)}`,
+    );
   });
 
   it('never makes a text longer, changes nothing outside its links, and does not shorten what is short', () => {
@@ -62,7 +79,12 @@ describe('links of an SMS', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = pieces.join('');
-        const links = linksToShorten({ text, accountId: 1, base: 'https://l.ir', line: 'advertising' });
+        const links = linksToShorten({
+          text,
+          accountId: 1,
+          base: 'https://l.ir',
+          line: 'advertising',
+        });
         const once = rewriteLinks({ text, links, isStored: () => true });
         expect(once.length).toBeLessThanOrEqual(text.length);
         let at = 0;

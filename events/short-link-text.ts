@@ -9,7 +9,9 @@ export interface MessageText {
   line: 'service' | 'advertising';
 }
 
-/** A link of a message that would become shorter: store its mapping, then hand it to rewriteLinks. */
+/**
+ * A link of a message that would become shorter: store its mapping, then hand it to rewriteLinks.
+ */
 export interface LinkToShorten {
   /** Where it stands in the text, UTF-16 units: from `start` up to and without `end`. */
   start: number;
@@ -24,11 +26,17 @@ export interface LinkToShorten {
 const LINK_START = /https?:\/\//giu;
 const ENDS_LINK = /[\s\p{Cc}<>"'`«»“”‘’،؛؟…\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const TRAILING = /[.,;:!?)\]}*_~-]$/;
-/** Behind these a letter that is not ASCII goes on with the address; behind anything else it is the text that follows. */
+/**
+ * Behind these a letter that is not ASCII goes on with the address; behind anything else it is the
+ * text that follows.
+ */
 const GOES_ON = /[/=&?#%+\-_.]/;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** The links of an SMS that are to be shortened (ingest 4.7): http and https only, only where the result is shorter, nothing on a service line or without a base. */
+/**
+ * The links of an SMS that are to be shortened (ingest 4.7): http and https only, only where the
+ * result is shorter, nothing on a service line or without a base.
+ */
 export function linksToShorten({ text, accountId, base, line }: MessageText): LinkToShorten[] {
   if (base === '' || line === 'service') return [];
   const links: LinkToShorten[] = [];
@@ -50,24 +58,39 @@ function endOfLink(text: string, start: number): number {
   while (end < text.length) {
     const character = String.fromCodePoint(text.codePointAt(end) ?? 0);
     if (ENDS_LINK.test(character)) break;
-    if (character > '\x7f' && text.charAt(end - 1) <= '\x7f' && !GOES_ON.test(text.charAt(end - 1))) break;
+    if (character > '\x7f' && text.charAt(end - 1) <= '\x7f' && !GOES_ON.test(text.charAt(end - 1)))
+      break;
     end += character.length;
   }
-  while (end > start && TRAILING.test(text.slice(start, end)) && !closesOwnBracket(text.slice(start, end))) end--;
+  while (
+    end > start &&
+    TRAILING.test(text.slice(start, end)) &&
+    !closesOwnBracket(text.slice(start, end))
+  )
+    end--;
   return end;
 }
 
 const BRACKETS: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
 
-/** True when the link ends with a bracket that it opened itself, as addresses of encyclopedias do. */
+/**
+ * True when the link ends with a bracket that it opened itself, as addresses of encyclopedias do.
+ */
 function closesOwnBracket(link: string): boolean {
   const close = link.at(-1) ?? '';
   const open = BRACKETS[close];
   return open !== undefined && link.split(open).length >= link.split(close).length;
 }
 
-/** The text with those links shortened whose mapping is stored; `links` are those of linksToShorten for the same text. */
-export function rewriteLinks(message: { text: string; links: readonly LinkToShorten[]; isStored: (link: LinkToShorten) => boolean }): string {
+/**
+ * The text with those links shortened whose mapping is stored; `links` are those of linksToShorten
+ * for the same text.
+ */
+export function rewriteLinks(message: {
+  text: string;
+  links: readonly LinkToShorten[];
+  isStored: (link: LinkToShorten) => boolean;
+}): string {
   const { text, links, isStored } = message;
   let out = '';
   let at = 0;

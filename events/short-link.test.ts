@@ -1,13 +1,25 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CODE_ALPHABET, isShortLinkTarget, locationOf, readCode, shortLinkCode } from './short-link.ts';
+import {
+  CODE_ALPHABET,
+  isShortLinkTarget,
+  locationOf,
+  readCode,
+  shortLinkCode,
+} from './short-link.ts';
 
 /** The definition of 4.7, bit by bit. */
 function slowCode(accountId: number, target: string): string {
-  const digest = createHash('sha256').update(String(accountId)).update(Buffer.of(0)).update(target).digest();
+  const digest = createHash('sha256')
+    .update(String(accountId))
+    .update(Buffer.of(0))
+    .update(target)
+    .digest();
   const bits = [...digest].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  return Array.from({ length: 7 }, (_, at) => CODE_ALPHABET.charAt(parseInt(bits.slice(at * 5, at * 5 + 5), 2))).join('');
+  return Array.from({ length: 7 }, (_, at) =>
+    CODE_ALPHABET.charAt(parseInt(bits.slice(at * 5, at * 5 + 5), 2)),
+  ).join('');
 }
 
 describe('shortLinkCode', () => {
@@ -51,9 +63,13 @@ describe('readCode', () => {
 });
 
 describe('targets', () => {
-  it.each(['https://x.ir', 'http://x.ir/a?b=c#d', 'HTTPS://X.IR', 'https://x.ir/کفش', 'https://پ.ir/'])('%s can be one', (target) =>
-    expect(isShortLinkTarget(target)).toBe(true),
-  );
+  it.each([
+    'https://x.ir',
+    'http://x.ir/a?b=c#d',
+    'HTTPS://X.IR',
+    'https://x.ir/کفش',
+    'https://پ.ir/',
+  ])('%s can be one', (target) => expect(isShortLinkTarget(target)).toBe(true));
   it.each([
     'ftp://x.ir',
     'javascript:alert(1)',

@@ -12,20 +12,26 @@ const CODE_BITS = DIGIT_BITS * BigInt(CODE_LENGTH);
 const PREFIX_BYTES = 5;
 
 /**
- * The code of a target in an account (ingest 4.7): the first 7 base32 digits of SHA-256 over the account id in decimal digits, a zero byte and the target as UTF-8.
- * The target counts byte by byte: with and without a closing slash it has two codes.
+ * The code of a target in an account (ingest 4.7): the first 7 base32 digits of SHA-256 over the
+ * account id in decimal digits, a zero byte and the target as UTF-8. The target counts byte by
+ * byte: with and without a closing slash it has two codes.
  */
 export function shortLinkCode(accountId: number, target: string): string {
   const digest = hash('sha256', `${accountId}\0${target}`, 'buffer');
-  const prefix = BigInt(digest.readUIntBE(0, PREFIX_BYTES)) >> (BigInt(PREFIX_BYTES * 8) - CODE_BITS);
+  const prefix =
+    BigInt(digest.readUIntBE(0, PREFIX_BYTES)) >> (BigInt(PREFIX_BYTES * 8) - CODE_BITS);
   let code = '';
-  for (let at = CODE_LENGTH - 1; at >= 0; at--) code += CODE_ALPHABET.charAt(Number((prefix >> (BigInt(at) * DIGIT_BITS)) & 31n));
+  for (let at = CODE_LENGTH - 1; at >= 0; at--)
+    code += CODE_ALPHABET.charAt(Number((prefix >> (BigInt(at) * DIGIT_BITS)) & 31n));
   return code;
 }
 
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
-/** The code that a visitor asked for, undefined when it cannot be one. People type lower case; codes have none, so it is folded. */
+/**
+ * The code that a visitor asked for, undefined when it cannot be one. People type lower case; codes
+ * have none, so it is folded.
+ */
 export function readCode(asked: string): string | undefined {
   const code = asked.toUpperCase();
   return asked.length === CODE_LENGTH && CODE.test(code) ? code : undefined;
@@ -33,13 +39,24 @@ export function readCode(asked: string): string | undefined {
 
 const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
 
-/** True for what a short link can lead to: an http or https address without spaces or control characters, at most 2048 bytes. */
+/**
+ * True for what a short link can lead to: an http or https address without spaces or control
+ * characters, at most 2048 bytes.
+ */
 export function isShortLinkTarget(target: string): boolean {
-  if (Buffer.byteLength(target) > MAX_TARGET_BYTES || !target.isWellFormed() || SPACE_OR_CONTROL.test(target)) return false;
+  if (
+    Buffer.byteLength(target) > MAX_TARGET_BYTES ||
+    !target.isWellFormed() ||
+    SPACE_OR_CONTROL.test(target)
+  )
+    return false;
   return /^https?:\/\//i.test(target) && URL.canParse(target);
 }
 
-/** A target as a Location header can carry it: as it was given where that is ASCII, otherwise with its other characters escaped. */
+/**
+ * A target as a Location header can carry it: as it was given where that is ASCII, otherwise with
+ * its other characters escaped.
+ */
 export function locationOf(target: string): string {
   return /^[\x21-\x7e]+$/.test(target) ? target : new URL(target).href;
 }

@@ -3,8 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { dayText, quotaMonth, startOfTehranDay, tehranDay, tehranOffset } from './tehran-time.ts';
 
 const DAY = 86_400_000;
-const intl = new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Tehran', year: 'numeric', month: '2-digit', day: '2-digit' });
-const intlOffset = new Intl.DateTimeFormat('en-US', { timeZone: 'Asia/Tehran', timeZoneName: 'longOffset' });
+const intl = new Intl.DateTimeFormat('en-CA', {
+  timeZone: 'Asia/Tehran',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+});
+const intlOffset = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'Asia/Tehran',
+  timeZoneName: 'longOffset',
+});
 
 test.each([
   ['2026-11-21T20:29:59.999Z', '2026-11-21'],
@@ -20,9 +28,17 @@ test.each([
 test('agrees with the time zone data of ICU around every change from 1992 to 2100', () => {
   const wrong: string[] = [];
   for (let day = Date.UTC(1992, 0, 1); day < Date.UTC(2101, 0, 1); day += DAY) {
-    for (const instant of [day + 19.5 * 3_600_000 - 1, day + 19.5 * 3_600_000, day + 20.5 * 3_600_000 - 1, day + 20.5 * 3_600_000]) {
-      const isNear = /-(03-(19|20|21|22|23)|09-(19|20|21|22|23))T/.test(new Date(instant).toISOString());
-      if (isNear && intl.format(instant) !== dayText(tehranDay(instant))) wrong.push(new Date(instant).toISOString());
+    for (const instant of [
+      day + 19.5 * 3_600_000 - 1,
+      day + 19.5 * 3_600_000,
+      day + 20.5 * 3_600_000 - 1,
+      day + 20.5 * 3_600_000,
+    ]) {
+      const isNear = /-(03-(19|20|21|22|23)|09-(19|20|21|22|23))T/.test(
+        new Date(instant).toISOString(),
+      );
+      if (isNear && intl.format(instant) !== dayText(tehranDay(instant)))
+        wrong.push(new Date(instant).toISOString());
     }
   }
   expect(wrong).toEqual([]);
@@ -31,7 +47,9 @@ test('agrees with the time zone data of ICU around every change from 1992 to 210
 test('agrees with the time zone data of ICU at any instant from 2000 to 2100', () => {
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2100, 0, 1) }), (instant) => {
-      expect(intlOffset.format(instant)).toContain(tehranOffset(instant) === 4.5 * 3_600_000 ? '+04:30' : '+03:30');
+      expect(intlOffset.format(instant)).toContain(
+        tehranOffset(instant) === 4.5 * 3_600_000 ? '+04:30' : '+03:30',
+      );
     }),
     { numRuns: 3000 },
   );

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideBackfillTime, decideTime, FOREVER_WINDOW_MS, ingestWindow, MIN_WINDOW_MS } from './time.ts';
+import {
+  decideBackfillTime,
+  decideTime,
+  FOREVER_WINDOW_MS,
+  ingestWindow,
+  MIN_WINDOW_MS,
+} from './time.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 10);
 const SECOND = 1000;
@@ -17,13 +23,31 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
     ['as sent', NOW - 5 * MINUTE, undefined, NOW - 5 * MINUTE, undefined],
     ['an hour ahead is taken', NOW + HOUR, undefined, NOW + HOUR, undefined],
     ['more than an hour ahead', NOW + HOUR + 1, undefined, NOW, 'timestamp_in_future'],
-    ['more than an hour ahead, skew is not corrected', NOW + 2 * HOUR, NOW + 2 * HOUR, NOW, 'timestamp_in_future'],
+    [
+      'more than an hour ahead, skew is not corrected',
+      NOW + 2 * HOUR,
+      NOW + 2 * HOUR,
+      NOW,
+      'timestamp_in_future',
+    ],
     ['the edge of the window is taken', EDGE, undefined, EDGE, undefined],
     ['older than the window', EDGE - 1, undefined, EDGE, 'timestamp_too_old'],
-    ['older than the window, skew is not corrected', EDGE - DAY, NOW - DAY, EDGE, 'timestamp_too_old'],
+    [
+      'older than the window, skew is not corrected',
+      EDGE - DAY,
+      NOW - DAY,
+      EDGE,
+      'timestamp_too_old',
+    ],
     ['a minute of skew is none', NOW - HOUR, NOW - MINUTE, NOW - HOUR, undefined],
     ['a minute of skew ahead is none', NOW - HOUR, NOW + MINUTE, NOW - HOUR, undefined],
-    ['clock behind: the whole difference is added', NOW - HOUR, NOW - MINUTE - 1, NOW - HOUR + MINUTE + 1, undefined],
+    [
+      'clock behind: the whole difference is added',
+      NOW - HOUR,
+      NOW - MINUTE - 1,
+      NOW - HOUR + MINUTE + 1,
+      undefined,
+    ],
     ['clock a day behind', NOW - DAY - 10 * SECOND, NOW - DAY, NOW - 10 * SECOND, undefined],
     ['clock half an hour ahead', NOW + 29 * MINUTE, NOW + 30 * MINUTE, NOW - MINUTE, undefined],
     ['corrected before the window: as sent', EDGE + MINUTE, NOW + HOUR, EDGE + MINUTE, undefined],
@@ -31,11 +55,16 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
     ['corrected too far ahead: as sent', NOW, NOW - 2 * HOUR, NOW, undefined],
     ['corrected an hour ahead is used', NOW, NOW - HOUR, NOW + HOUR, undefined],
   ])('%s', (_, timestamp, sentAt, expected, warning) => {
-    expect(decideTime({ timestamp, sentAt, now: NOW, windowMs: WINDOW })).toEqual({ timestamp: expected, warning });
+    expect(decideTime({ timestamp, sentAt, now: NOW, windowMs: WINDOW })).toEqual({
+      timestamp: expected,
+      warning,
+    });
   });
 
   test('the answer always lies in the window', () => {
-    const time = fc.option(fc.integer({ min: NOW - 400 * DAY, max: NOW + 40 * DAY }), { nil: undefined });
+    const time = fc.option(fc.integer({ min: NOW - 400 * DAY, max: NOW + 40 * DAY }), {
+      nil: undefined,
+    });
     fc.assert(
       fc.property(time, time, (timestamp, sentAt) => {
         const decided = decideTime({ timestamp, sentAt, now: NOW, windowMs: WINDOW });

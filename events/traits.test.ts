@@ -64,11 +64,21 @@ describe('profile columns (ingest 2.3)', () => {
       numbers: {},
       warnings: ['invalid_phone'],
     });
-    expect(stored({ phone: true })).toEqual({ columns: { phone: 'true' }, text: {}, numbers: {}, warnings: ['invalid_phone'] });
+    expect(stored({ phone: true })).toEqual({
+      columns: { phone: 'true' },
+      text: {},
+      numbers: {},
+      warnings: ['invalid_phone'],
+    });
   });
 
   test('a national id that is none is dropped with a warning', () => {
-    expect(stored({ national_id: '0013542418' })).toEqual({ columns: {}, text: {}, numbers: {}, warnings: ['invalid_national_id'] });
+    expect(stored({ national_id: '0013542418' })).toEqual({
+      columns: {},
+      text: {},
+      numbers: {},
+      warnings: ['invalid_national_id'],
+    });
   });
 });
 
@@ -100,14 +110,22 @@ describe('free traits', () => {
 
   test('of 300, 256 are kept and a warning counts', () => {
     const warnings: Warning[] = [];
-    const traits = { none: null, ...Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`k${n}`, n])) };
+    const traits = {
+      none: null,
+      ...Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`k${n}`, n])),
+    };
     inspectTraits(traits, warnings);
-    expect(warnings).toEqual([{ code: 'too_many_traits', field: 'traits', note: 'sent 300, kept 256' }]);
+    expect(warnings).toEqual([
+      { code: 'too_many_traits', field: 'traits', note: 'sent 300, kept 256' },
+    ]);
     expect(Object.keys(normaliseTraits(traits).text)).toHaveLength(256);
   });
 
   test('the operator of a valid phone wins over one that was sent', () => {
-    expect(stored({ phone_operator: 7, phone: '09121234567' })).toMatchObject({ text: { phone_operator: 'mci' }, numbers: {} });
+    expect(stored({ phone_operator: 7, phone: '09121234567' })).toMatchObject({
+      text: { phone_operator: 'mci' },
+      numbers: {},
+    });
   });
 });
 
@@ -117,12 +135,14 @@ test('for any object: no throw, columns and maps never share a key, warnings and
       anyJson.filter((value) => isJsonObject(value)),
       (traits) => {
         const { columns, text, numbers, warnings } = stored(traits);
-        for (const key of [...Object.keys(text), ...Object.keys(numbers)]) expect(PROFILE_COLUMNS).not.toContain(key);
+        for (const key of [...Object.keys(text), ...Object.keys(numbers)])
+          expect(PROFILE_COLUMNS).not.toContain(key);
         for (const value of [...Object.values(columns), ...Object.values(text)]) {
           expect(Buffer.byteLength(value)).toBeLessThanOrEqual(8192);
           expect(value.isWellFormed()).toBe(true);
         }
-        if (columns.phone !== undefined && !warnings.includes('invalid_phone')) expect(columns.phone).toMatch(/^\+989\d{9}$/);
+        if (columns.phone !== undefined && !warnings.includes('invalid_phone'))
+          expect(columns.phone).toMatch(/^\+989\d{9}$/);
       },
     ),
     { numRuns: 1000 },

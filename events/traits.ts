@@ -8,7 +8,9 @@ import { textOf, writeValue, inspectValue, type ValueMaps } from './properties.t
 import { MAX_KEYS, MAX_VALUE_BYTES } from './values.ts';
 import { fixedWarning, tooMany, type WarningSink } from './warnings.ts';
 
-/** The traits that become columns of the profile and stay out of the free-form maps (ingest 2.3). */
+/**
+ * The traits that become columns of the profile and stay out of the free-form maps (ingest 2.3).
+ */
 export const PROFILE_COLUMNS = [
   'email',
   'phone',
@@ -41,13 +43,17 @@ const PHONE_OPERATOR = 'phone_operator';
 
 /** What an event writes to its person's profile. */
 export interface NormalisedTraits extends ValueMaps {
-  /** Text of each profile column that the event sets: booleans as 'true' and 'false', a birthday as it was sent. */
+  /**
+   * Text of each profile column that the event sets: booleans as 'true' and 'false', a birthday as
+   * it was sent.
+   */
   columns: Partial<Record<ProfileColumn, string>>;
 }
 
 /**
- * Traits as they are stored (ingest 2.3, "Special traits"). Nulls are skipped before counting; the first 256 others are kept.
- * phone_operator comes on top of them, and wins over a trait of that name that the client sent beside a valid phone.
+ * Traits as they are stored (ingest 2.3, "Special traits"). Nulls are skipped before counting; the
+ * first 256 others are kept. phone_operator comes on top of them, and wins over a trait of that
+ * name that the client sent beside a valid phone.
  */
 export function normaliseTraits(traits: JsonObject | undefined): NormalisedTraits {
   const result: NormalisedTraits = { columns: {}, text: {}, numbers: {} };
@@ -65,8 +71,12 @@ export function normaliseTraits(traits: JsonObject | undefined): NormalisedTrait
       if (text !== undefined) result.columns[key] = text;
     } else if (key !== '') writeValue(result, { key, value, mayCollide });
   }
-  const operator = result.columns.phone === undefined ? undefined : parseIranianMobile(result.columns.phone)?.operator;
-  if (operator !== undefined) writeValue(result, { key: PHONE_OPERATOR, value: operator, mayCollide: true });
+  const operator =
+    result.columns.phone === undefined
+      ? undefined
+      : parseIranianMobile(result.columns.phone)?.operator;
+  if (operator !== undefined)
+    writeValue(result, { key: PHONE_OPERATOR, value: operator, mayCollide: true });
   return result;
 }
 
@@ -75,11 +85,15 @@ function columnText(column: ProfileColumn, value: unknown): string | undefined {
   switch (column) {
     case 'email': {
       const sent = sentText(value);
-      return sent === undefined ? undefined : truncateBytes(sent.trim().toLowerCase(), MAX_VALUE_BYTES);
+      return sent === undefined
+        ? undefined
+        : truncateBytes(sent.trim().toLowerCase(), MAX_VALUE_BYTES);
     }
     case 'phone': {
       const sent = sentText(value);
-      return sent === undefined ? undefined : (parseIranianMobile(sent)?.e164 ?? truncateBytes(sent, MAX_VALUE_BYTES));
+      return sent === undefined
+        ? undefined
+        : (parseIranianMobile(sent)?.e164 ?? truncateBytes(sent, MAX_VALUE_BYTES));
     }
     case 'national_id': {
       const sent = sentText(value);
@@ -99,19 +113,25 @@ function sentText(value: unknown): string | undefined {
   return typeof value === 'string' ? wellFormed(value) : textOf(value);
 }
 
-/** The warnings that traits give, for the answer to the client; normaliseTraits stores what they say. */
+/**
+ * The warnings that traits give, for the answer to the client; normaliseTraits stores what they
+ * say.
+ */
 export function inspectTraits(traits: JsonObject, warnings: WarningSink): void {
   let sent = 0;
   for (const sentKey in traits) {
     const value = traits[sentKey];
     if (value === null || ++sent > MAX_KEYS) continue;
-    if (typeof value === 'number' || typeof value === 'object') inspectValue(sentKey, value, warnings);
+    if (typeof value === 'number' || typeof value === 'object')
+      inspectValue(sentKey, value, warnings);
     const key = normaliseKey(sentKey);
     if (key !== 'phone' && key !== 'national_id') continue;
     const text = sentText(value);
     if (text === undefined) continue;
-    if (key === 'phone' && parseIranianMobile(text) === undefined) warnings.push(fixedWarning('invalid_phone'));
-    if (key === 'national_id' && parseNationalId(text) === undefined) warnings.push(fixedWarning('invalid_national_id'));
+    if (key === 'phone' && parseIranianMobile(text) === undefined)
+      warnings.push(fixedWarning('invalid_phone'));
+    if (key === 'national_id' && parseNationalId(text) === undefined)
+      warnings.push(fixedWarning('invalid_national_id'));
   }
   if (sent > MAX_KEYS) warnings.push(tooMany('too_many_traits', { sent, kept: MAX_KEYS }));
 }

@@ -1,8 +1,9 @@
 import { list } from 'isbot';
 
 /**
- * Patterns of isbot that are not used here, because they flag what is no crawler: shapes of a User-Agent that a shop's own app has as well ("ShopApp/1.0"),
- * HTTP libraries that backends post with, and words that occur in names of ordinary apps and devices.
+ * Patterns of isbot that are not used here, because they flag what is no crawler: shapes of a
+ * User-Agent that a shop's own app has as well ("ShopApp/1.0"), HTTP libraries that backends post
+ * with, and words that occur in names of ordinary apps and devices.
  */
 export const UNUSED_PATTERNS: ReadonlySet<string> = new Set([
   ';\\s\\w+;$',
@@ -69,13 +70,25 @@ export const UNUSED_PATTERNS: ReadonlySet<string> = new Set([
   'tools',
 ]);
 
-/** What isbot offers, less UNUSED_PATTERNS; with a web address, which crawlers leave so that they can be asked to stop. */
-const CRAWLER = new RegExp([...list.filter((pattern) => !UNUSED_PATTERNS.has(pattern)), 'https?://', 'slurp\\b'].join('|'), 'i');
+/**
+ * What isbot offers, less UNUSED_PATTERNS; with a web address, which crawlers leave so that they
+ * can be asked to stop.
+ */
+const CRAWLER = new RegExp(
+  [...list.filter((pattern) => !UNUSED_PATTERNS.has(pattern)), 'https?://', 'slurp\\b'].join('|'),
+  'i',
+);
 
-/** Says of itself that it is one. Asked before the libraries: "python-requests (mybot)" is a bot. CUBOT is a brand of telephones. */
+/**
+ * Says of itself that it is one. Asked before the libraries: "python-requests (mybot)" is a bot.
+ * CUBOT is a brand of telephones.
+ */
 const SAYS_SO = /(?<!\bcu)bots?(?![a-z])|crawl|spider|scrap(?:er|ing|y)/i;
 
-/** HTTP libraries and platforms that a backend posts with; nothing about them says that the person behind the event is a machine. */
+/**
+ * HTTP libraries and platforms that a backend posts with; nothing about them says that the person
+ * behind the event is a machine.
+ */
 const HTTP_LIBRARY = new RegExp(
   `^(?:${[
     'aiohttp|akka-http|alamofire|apache-httpclient|apache-cxf|asynchttpclient|axios|browser-?http|bun/|cfnetwork|cpp-httplib|curl|dalvik|dart|deno',
@@ -88,14 +101,18 @@ const HTTP_LIBRARY = new RegExp(
   'i',
 );
 
-/** True for the User-Agent of an HTTP library or of a platform's backend: it names no browser and no device. */
+/**
+ * True for the User-Agent of an HTTP library or of a platform's backend: it names no browser and no
+ * device.
+ */
 export function isHttpLibrary(userAgent: string): boolean {
   return HTTP_LIBRARY.test(userAgent);
 }
 
 /**
- * True for a User-Agent that says it is a bot, or that is known to crawl. Not for HTTP libraries, an app's own name, or nothing at all: orders that a shop's
- * backend posts would vanish from reports.
+ * True for a User-Agent that says it is a bot, or that is known to crawl. Not for HTTP libraries,
+ * an app's own name, or nothing at all: orders that a shop's backend posts would vanish from
+ * reports.
  */
 export function isBotUserAgent(userAgent: string): boolean {
   if (userAgent === '') return false;

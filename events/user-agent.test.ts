@@ -90,14 +90,33 @@ describe('parseUserAgent', () => {
   test.each([
     [
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',
-      { browserName: 'Chrome', browserVersion: '126.0.0.0', deviceType: 'desktop', osName: 'windows', osVersion: '10' },
+      {
+        browserName: 'Chrome',
+        browserVersion: '126.0.0.0',
+        deviceType: 'desktop',
+        osName: 'windows',
+        osVersion: '10',
+      },
     ],
     [
       'Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1',
-      { browserName: 'Safari', deviceType: 'mobile', deviceVendor: 'Apple', deviceModel: 'iPhone', osName: 'ios', osVersion: '17.0' },
+      {
+        browserName: 'Safari',
+        deviceType: 'mobile',
+        deviceVendor: 'Apple',
+        deviceModel: 'iPhone',
+        osName: 'ios',
+        osVersion: '17.0',
+      },
     ],
-    ['Digikala/3.1 CFNetwork/1404.0.5 Darwin/22.3.0', { browserName: 'Digikala', browserVersion: '3.1' }],
-    ['python-requests/2.31.0', { browserName: '', deviceType: '', osName: '', userAgent: 'python-requests/2.31.0' }],
+    [
+      'Digikala/3.1 CFNetwork/1404.0.5 Darwin/22.3.0',
+      { browserName: 'Digikala', browserVersion: '3.1' },
+    ],
+    [
+      'python-requests/2.31.0',
+      { browserName: '', deviceType: '', osName: '', userAgent: 'python-requests/2.31.0' },
+    ],
   ])('%s', (userAgent, facts) => {
     expect(parseUserAgent(userAgent)).toMatchObject(facts);
   });
@@ -109,13 +128,17 @@ describe('parseUserAgent', () => {
 
   test('any text: no throw, within the bounds', () => {
     fc.assert(
-      fc.property(fc.oneof(anyText, fc.string()), fc.constantFrom('', 'Mozilla/5.0 (', 'Opera/9 ', 'x'.repeat(600)), (text, prefix) => {
-        const facts = parseUserAgent(prefix + text);
-        expect(Buffer.byteLength(facts.userAgent)).toBeLessThanOrEqual(512);
-        expect(Buffer.byteLength(facts.browserName)).toBeLessThanOrEqual(64);
-        expect(Buffer.byteLength(facts.browserVersion)).toBeLessThanOrEqual(32);
-        expect(Buffer.byteLength(facts.deviceVendor)).toBeLessThanOrEqual(64);
-      }),
+      fc.property(
+        fc.oneof(anyText, fc.string()),
+        fc.constantFrom('', 'Mozilla/5.0 (', 'Opera/9 ', 'x'.repeat(600)),
+        (text, prefix) => {
+          const facts = parseUserAgent(prefix + text);
+          expect(Buffer.byteLength(facts.userAgent)).toBeLessThanOrEqual(512);
+          expect(Buffer.byteLength(facts.browserName)).toBeLessThanOrEqual(64);
+          expect(Buffer.byteLength(facts.browserVersion)).toBeLessThanOrEqual(32);
+          expect(Buffer.byteLength(facts.deviceVendor)).toBeLessThanOrEqual(64);
+        },
+      ),
     );
   });
 });

@@ -35,7 +35,10 @@ export const NO_USER_AGENT: UserAgentFacts = {
 
 const DEVICE_TYPES: ReadonlySet<string> = new Set(['desktop', 'mobile', 'tablet', 'tv']);
 
-/** Parses a User-Agent header, about 20 microseconds: go through a UserAgentCache on a hot path. Never throws. */
+/**
+ * Parses a User-Agent header, about 20 microseconds: go through a UserAgentCache on a hot path.
+ * Never throws.
+ */
 export function parseUserAgent(header: string): UserAgentFacts {
   const userAgent = truncateBytes(header, MAX_USER_AGENT_BYTES);
   if (userAgent.trim() === '') return NO_USER_AGENT;
@@ -57,14 +60,25 @@ export function parseUserAgent(header: string): UserAgentFacts {
   };
 }
 
-/** Of what it does not know, bowser names everything before the last slash; the first product ("ShopApp/3.1 CFNetwork/1404") is the one that is meant. */
-function nameAndVersion(browser: { name?: string | undefined; version?: string | undefined }): [name: string, version: string] {
+/**
+ * Of what it does not know, bowser names everything before the last slash; the first product
+ * ("ShopApp/3.1 CFNetwork/1404") is the one that is meant.
+ */
+function nameAndVersion(browser: {
+  name?: string | undefined;
+  version?: string | undefined;
+}): [name: string, version: string] {
   const name = browser.name ?? '';
   const slash = name.indexOf('/');
-  return slash < 0 ? [name, browser.version ?? ''] : [name.slice(0, slash), name.slice(slash + 1).split(' ', 1)[0] ?? ''];
+  return slash < 0
+    ? [name, browser.version ?? '']
+    : [name.slice(0, slash), name.slice(slash + 1).split(' ', 1)[0] ?? ''];
 }
 
-/** Remembers the last `limit` different headers. Headers longer than 512 bytes are kept under their beginning only. */
+/**
+ * Remembers the last `limit` different headers. Headers longer than 512 bytes are kept under their
+ * beginning only.
+ */
 export class UserAgentCache {
   readonly #facts = new Map<string, UserAgentFacts>();
   readonly #limit: number;
@@ -78,7 +92,8 @@ export class UserAgentCache {
   }
 
   facts(header: string): UserAgentFacts {
-    const key = header.length > MAX_USER_AGENT_BYTES ? header.slice(0, MAX_USER_AGENT_BYTES) : header;
+    const key =
+      header.length > MAX_USER_AGENT_BYTES ? header.slice(0, MAX_USER_AGENT_BYTES) : header;
     const known = this.#facts.get(key);
     if (known !== undefined) return known;
     const parsed = parseUserAgent(key);

@@ -37,7 +37,10 @@ export interface RejectedEvent extends Rejection {
   index: number;
 }
 
-/** Thrown by decideEvent when a field has a JSON type that it cannot have: the whole request is malformed JSON (ingest 2.1 rule 3). */
+/**
+ * Thrown by decideEvent when a field has a JSON type that it cannot have: the whole request is
+ * malformed JSON (ingest 2.1 rule 3).
+ */
 export class MalformedEnvelope extends Error {
   override readonly name = 'MalformedEnvelope';
 }
@@ -45,7 +48,9 @@ export class MalformedEnvelope extends Error {
 const NO_WARNINGS: readonly Warning[] = [];
 const ONLY_GENERATED: readonly Warning[] = [fixedWarning('generated_message_id')];
 
-/** A text field; empty when absent. Throws MalformedEnvelope when it is neither a string nor null. */
+/**
+ * A text field; empty when absent. Throws MalformedEnvelope when it is neither a string nor null.
+ */
 function textField(envelope: JsonObject, field: string): string {
   const value = envelope[field];
   if (typeof value === 'string') return value;
@@ -53,7 +58,10 @@ function textField(envelope: JsonObject, field: string): string {
   throw new MalformedEnvelope(`${field} is not a string`);
 }
 
-/** An object field; undefined when absent. Throws MalformedEnvelope when it is neither an object nor null. */
+/**
+ * An object field; undefined when absent. Throws MalformedEnvelope when it is neither an object nor
+ * null.
+ */
 export function objectField(envelope: JsonObject, field: string): JsonObject | undefined {
   const value = envelope[field];
   if (value === undefined || value === null) return undefined;
@@ -61,7 +69,10 @@ export function objectField(envelope: JsonObject, field: string): JsonObject | u
   throw new MalformedEnvelope(`${field} is not an object`);
 }
 
-/** A time field in milliseconds since the epoch; undefined when absent. Throws MalformedEnvelope when it is no RFC 3339 string; an empty string is none. */
+/**
+ * A time field in milliseconds since the epoch; undefined when absent. Throws MalformedEnvelope
+ * when it is no RFC 3339 string; an empty string is none.
+ */
 export function timeField(envelope: JsonObject, field: string): number | undefined {
   const value = envelope[field];
   if (value === undefined || value === null) return undefined;
@@ -80,10 +91,14 @@ export interface EventInput {
 }
 
 /**
- * Decides one event: taken with warnings, or rejected by the first rule that it breaks, in the order of ingest 7.3 (2.1, 2.4, 4.3, 8).
- * All fields are checked for their JSON type before any rule is asked. Throws MalformedEnvelope.
+ * Decides one event: taken with warnings, or rejected by the first rule that it breaks, in the
+ * order of ingest 7.3 (2.1, 2.4, 4.3, 8). All fields are checked for their JSON type before any
+ * rule is asked. Throws MalformedEnvelope.
  */
-export function decideEvent({ envelope, index, type: pathType, batchSentAt }: EventInput, receipt: Receipt): AcceptedEvent | RejectedEvent {
+export function decideEvent(
+  { envelope, index, type: pathType, batchSentAt }: EventInput,
+  receipt: Receipt,
+): AcceptedEvent | RejectedEvent {
   const sentType = pathType ?? textField(envelope, 'type');
   const event = textField(envelope, 'event');
   const userId = textField(envelope, 'user_id');
@@ -104,7 +119,12 @@ export function decideEvent({ envelope, index, type: pathType, batchSentAt }: Ev
     brokenAlias(sentType, previousId);
   if (broken !== undefined) return { ...broken, index };
 
-  const { timestamp, warning } = decideTime({ timestamp: sent, sentAt, now: receipt.now, windowMs: receipt.windowMs });
+  const { timestamp, warning } = decideTime({
+    timestamp: sent,
+    sentAt,
+    now: receipt.now,
+    windowMs: receipt.windowMs,
+  });
   const generated = messageId === '';
   let warnings: readonly Warning[] = generated ? ONLY_GENERATED : NO_WARNINGS;
   if (warning !== undefined) warnings = [...warnings, fixedWarning(warning)];
@@ -112,7 +132,15 @@ export function decideEvent({ envelope, index, type: pathType, batchSentAt }: Ev
   if (properties !== undefined && sentType !== 'identify') inspectProperties(properties, found);
   if (traits !== undefined) inspectTraits(traits, found);
   if (found.length > 0) warnings = [...warnings, ...found];
-  return { index, type: sentType, name: wellFormed(userId || anonymousId), message_id: wellFormed(messageId), generated, timestamp, warnings };
+  return {
+    index,
+    type: sentType,
+    name: wellFormed(userId || anonymousId),
+    message_id: wellFormed(messageId),
+    generated,
+    timestamp,
+    warnings,
+  };
 }
 
 function brokenIdentity(userId: string, anonymousId: string): Rejection | undefined {
@@ -123,8 +151,8 @@ function brokenIdentity(userId: string, anonymousId: string): Rejection | undefi
 const NAME_PROBE_BYTES = MAX_EVENT_BYTES + 8;
 
 /**
- * The name is measured as it would be stored, but searched for control characters as it was sent (outer whitespace aside): a line break inside a name is a fault
- * and not a space.
+ * The name is measured as it would be stored, but searched for control characters as it was sent
+ * (outer whitespace aside): a line break inside a name is a fault and not a space.
  */
 function brokenName(type: EventType, sent: string): Rejection | undefined {
   if (hasFixedName(type)) return undefined;
@@ -149,5 +177,7 @@ function brokenId(userId: string, anonymousId: string, messageId: string): Rejec
 }
 
 function brokenAlias(type: EventType, previousId: string): Rejection | undefined {
-  return type === 'alias' && previousId === '' ? rejection('missing_previous_id', 'previous_id') : undefined;
+  return type === 'alias' && previousId === ''
+    ? rejection('missing_previous_id', 'previous_id')
+    : undefined;
 }

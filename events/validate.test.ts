@@ -27,34 +27,84 @@ describe('one event: the rules of ingest 7.3 in their order', () => {
     ['a track', 'track', { event: 'e', ...me }, 'accepted'],
     ['anonymous', 'track', { event: 'e', anonymous_id: 'a' }, 'accepted'],
     ['no identity', 'track', { event: 'e' }, 'missing_identity'],
-    ['empty identities', 'track', { event: 'e', user_id: '', anonymous_id: null }, 'missing_identity'],
+    [
+      'empty identities',
+      'track',
+      { event: 'e', user_id: '', anonymous_id: null },
+      'missing_identity',
+    ],
     ['no identity before no name', 'track', {}, 'missing_identity'],
     ['no name', 'track', me, 'missing_event_name'],
-    ['a name that normalises to nothing', 'track', { event: ' \u064b\u200d ', ...me }, 'missing_event_name'],
+    [
+      'a name that normalises to nothing',
+      'track',
+      { event: ' \u064b\u200d ', ...me },
+      'missing_event_name',
+    ],
     ['128 bytes', 'track', { event: 'x'.repeat(128), ...me }, 'accepted'],
     ['129 bytes', 'track', { event: 'x'.repeat(129), ...me }, 'event_name_too_long'],
     ['64 Persian letters', 'track', { event: 'ن'.repeat(64), ...me }, 'accepted'],
     ['65 Persian letters', 'track', { event: 'ن'.repeat(65), ...me }, 'event_name_too_long'],
-    ['128 bytes after trimming and normalisation', 'track', { event: `  ${'ن\u064b'.repeat(64)}  `, ...me }, 'accepted'],
-    ['128 bytes, a space, and more', 'track', { event: `${'x'.repeat(128)} \u{1f600}\u{1f600}\u{1f600}`, ...me }, 'event_name_too_long'],
+    [
+      '128 bytes after trimming and normalisation',
+      'track',
+      { event: `  ${'ن\u064b'.repeat(64)}  `, ...me },
+      'accepted',
+    ],
+    [
+      '128 bytes, a space, and more',
+      'track',
+      { event: `${'x'.repeat(128)} \u{1f600}\u{1f600}\u{1f600}`, ...me },
+      'event_name_too_long',
+    ],
     ['a control character', 'track', { event: 'a\u0007b', ...me }, 'event_name_invalid_chars'],
     ['NUL', 'track', { event: 'a\u0000', ...me }, 'event_name_invalid_chars'],
     ['a line break inside', 'track', { event: 'a\nb', ...me }, 'event_name_invalid_chars'],
     ['a line break around', 'track', { event: '\na\n', ...me }, 'accepted'],
     ['C1 control', 'track', { event: 'a\u0091b', ...me }, 'event_name_invalid_chars'],
-    ['too long before invalid', 'track', { event: '\u0000'.repeat(200), ...me }, 'event_name_too_long'],
-    ['spaces, slashes, emoji, Persian', 'track', { event: 'خرید / \u{1f600} OK', ...me }, 'accepted'],
+    [
+      'too long before invalid',
+      'track',
+      { event: '\u0000'.repeat(200), ...me },
+      'event_name_too_long',
+    ],
+    [
+      'spaces, slashes, emoji, Persian',
+      'track',
+      { event: 'خرید / \u{1f600} OK', ...me },
+      'accepted',
+    ],
     ['name fault before id fault', 'track', { user_id: long }, 'missing_event_name'],
     ['long user_id', 'track', { event: 'e', user_id: long }, 'id_too_long'],
     ['long anonymous_id', 'track', { event: 'e', user_id: 'u', anonymous_id: long }, 'id_too_long'],
     ['long message_id', 'track', { event: 'e', user_id: 'u', message_id: long }, 'id_too_long'],
-    ['256 bytes of ids', 'track', { event: 'e', user_id: 'x'.repeat(256), anonymous_id: 'ن'.repeat(128), message_id: 'x'.repeat(256) }, 'accepted'],
+    [
+      '256 bytes of ids',
+      'track',
+      {
+        event: 'e',
+        user_id: 'x'.repeat(256),
+        anonymous_id: 'ن'.repeat(128),
+        message_id: 'x'.repeat(256),
+      },
+      'accepted',
+    ],
     ['258 bytes in 129 letters', 'track', { event: 'e', user_id: 'ن'.repeat(129) }, 'id_too_long'],
-    ['a lone surrogate weighs as U+FFFD', 'track', { event: 'e', user_id: '\ud800'.repeat(86) }, 'id_too_long'],
+    [
+      'a lone surrogate weighs as U+FFFD',
+      'track',
+      { event: 'e', user_id: '\ud800'.repeat(86) },
+      'id_too_long',
+    ],
     ['alias', 'alias', { ...me, previous_id: 'p' }, 'accepted'],
     ['alias of nobody', 'alias', me, 'missing_previous_id'],
     ['alias: long id first', 'alias', { user_id: long }, 'id_too_long'],
-    ['alias: previous_id has no bound', 'alias', { ...me, previous_id: 'p'.repeat(100_000) }, 'accepted'],
+    [
+      'alias: previous_id has no bound',
+      'alias',
+      { ...me, previous_id: 'p'.repeat(100_000) },
+      'accepted',
+    ],
     ['identify ignores the name', 'identify', { ...me, event: '\u0000'.repeat(500) }, 'accepted'],
     ['page without name', 'page', me, 'accepted'],
     ['page with an invalid name', 'page', { ...me, event: 'a\u0001' }, 'event_name_invalid_chars'],
@@ -103,17 +153,43 @@ describe('malformed JSON (ingest 2.1 rule 3)', () => {
   });
 
   test('null is absent', () => {
-    const nulls = { timestamp: null, sent_at: null, properties: null, traits: null, context: null, anonymous_id: null, previous_id: null };
+    const nulls = {
+      timestamp: null,
+      sent_at: null,
+      properties: null,
+      traits: null,
+      context: null,
+      anonymous_id: null,
+      previous_id: null,
+    };
     expect(verdict('track', { ...ok, ...nulls })).toBe('accepted');
   });
 });
 
 describe('what is accepted', () => {
   test('carries the decisions', () => {
-    expect(single('track', { event: 'e', user_id: 'u', anonymous_id: 'a', message_id: 'm', timestamp: '2026-11-21T09:00:00Z' })).toEqual({
+    expect(
+      single('track', {
+        event: 'e',
+        user_id: 'u',
+        anonymous_id: 'a',
+        message_id: 'm',
+        timestamp: '2026-11-21T09:00:00Z',
+      }),
+    ).toEqual({
       outcome: 'decided',
       received: 1,
-      accepted: [{ index: 0, type: 'track', name: 'u', message_id: 'm', generated: false, timestamp: NOW - 3_600_000, warnings: [] }],
+      accepted: [
+        {
+          index: 0,
+          type: 'track',
+          name: 'u',
+          message_id: 'm',
+          generated: false,
+          timestamp: NOW - 3_600_000,
+          warnings: [],
+        },
+      ],
       rejected: [],
       warnings: [],
       counts: [],
@@ -121,26 +197,52 @@ describe('what is accepted', () => {
   });
 
   test('ids become well formed', () => {
-    expect(single('track', { event: 'e', anonymous_id: 'a\ud800', message_id: '\udc00' })).toMatchObject({
+    expect(
+      single('track', { event: 'e', anonymous_id: 'a\ud800', message_id: '\udc00' }),
+    ).toMatchObject({
       accepted: [{ name: 'a\ufffd', message_id: '\ufffd' }],
     });
   });
 
   test.each<[string, object, object[]]>([
-    ['generated_message_id', { message_id: '' }, [{ code: 'generated_message_id', field: 'message_id' }]],
-    ['timestamp_in_future', { timestamp: '2026-11-21T11:00:01Z' }, [{ code: 'timestamp_in_future', field: 'timestamp' }]],
-    ['timestamp_too_old', { timestamp: '2026-10-01T00:00:00Z' }, [{ code: 'timestamp_too_old', field: 'timestamp' }]],
-    ['unserialisable_property', { properties: { 'a b': [Infinity] } }, [{ code: 'unserialisable_property', field: 'a_b' }]],
+    [
+      'generated_message_id',
+      { message_id: '' },
+      [{ code: 'generated_message_id', field: 'message_id' }],
+    ],
+    [
+      'timestamp_in_future',
+      { timestamp: '2026-11-21T11:00:01Z' },
+      [{ code: 'timestamp_in_future', field: 'timestamp' }],
+    ],
+    [
+      'timestamp_too_old',
+      { timestamp: '2026-10-01T00:00:00Z' },
+      [{ code: 'timestamp_too_old', field: 'timestamp' }],
+    ],
+    [
+      'unserialisable_property',
+      { properties: { 'a b': [Infinity] } },
+      [{ code: 'unserialisable_property', field: 'a_b' }],
+    ],
     ['invalid_phone', { traits: { phone: 'x' } }, [{ code: 'invalid_phone', field: 'phone' }]],
-    ['invalid_national_id', { traits: { national_id: '1' } }, [{ code: 'invalid_national_id', field: 'national_id' }]],
+    [
+      'invalid_national_id',
+      { traits: { national_id: '1' } },
+      [{ code: 'invalid_national_id', field: 'national_id' }],
+    ],
   ])('warning %s', (_, change, warnings) => {
     const decided = single('track', { ...ok, ...change });
     expect(decided).toMatchObject({ outcome: 'decided', warnings });
-    expect(decided.outcome === 'decided' && decided.accepted[0]?.warnings.length).toBe(warnings.length);
+    expect(decided.outcome === 'decided' && decided.accepted[0]?.warnings.length).toBe(
+      warnings.length,
+    );
   });
 
   test('the properties of an identify are not stored and give no warning', () => {
-    expect(single('identify', { ...me, properties: { a: Infinity } })).toMatchObject({ warnings: [] });
+    expect(single('identify', { ...me, properties: { a: Infinity } })).toMatchObject({
+      warnings: [],
+    });
   });
 });
 
@@ -152,9 +254,17 @@ describe('a batch (ingest 4.4)', () => {
     [
       '501 items',
       { batch: Array.from({ length: 501 }, () => ok) },
-      { outcome: 'refused', code: 'batch_too_large', reason: 'batch_too_large: 501 items, limit 500' },
+      {
+        outcome: 'refused',
+        code: 'batch_too_large',
+        reason: 'batch_too_large: 501 items, limit 500',
+      },
     ],
-    ['500 items', { batch: Array.from({ length: 500 }, () => ok) }, { outcome: 'decided', received: 500 }],
+    [
+      '500 items',
+      { batch: Array.from({ length: 500 }, () => ok) },
+      { outcome: 'decided', received: 500 },
+    ],
   ])('%s', (_, body, expected) => {
     expect(batch(body)).toMatchObject(expected);
   });
@@ -182,7 +292,9 @@ describe('a batch (ingest 4.4)', () => {
 
   test('an unknown type is repeated in bounds and quoted', () => {
     const decided = batch({ batch: [{ type: `"${'ن'.repeat(1000)}` }] });
-    expect(decided.outcome === 'decided' && decided.rejected[0]?.reason).toBe(`unknown_type: "\\"${'ن'.repeat(31)}"`);
+    expect(decided.outcome === 'decided' && decided.rejected[0]?.reason).toBe(
+      `unknown_type: "\\"${'ن'.repeat(31)}"`,
+    );
   });
 
   test('sent_at of the batch corrects items without their own', () => {
@@ -194,7 +306,9 @@ describe('a batch (ingest 4.4)', () => {
         { ...ok, timestamp, sent_at: '2026-11-21T10:00:00Z' },
       ],
     });
-    expect(decided).toMatchObject({ accepted: [{ timestamp: NOW - 3_600_000 }, { timestamp: NOW - 2 * 3_600_000 }] });
+    expect(decided).toMatchObject({
+      accepted: [{ timestamp: NOW - 3_600_000 }, { timestamp: NOW - 2 * 3_600_000 }],
+    });
   });
 
   test('about fifty warnings are listed, all are counted, by SDK', () => {
@@ -214,7 +328,10 @@ describe('a batch (ingest 4.4)', () => {
   });
 
   test('ever new fields do not grow the counts without bound, and the total stays exact', () => {
-    const items = Array.from({ length: 500 }, (_, n) => ({ ...ok, properties: { [`k${n}`]: Infinity } }));
+    const items = Array.from({ length: 500 }, (_, n) => ({
+      ...ok,
+      properties: { [`k${n}`]: Infinity },
+    }));
     const decided = batch({ batch: items });
     if (decided.outcome !== 'decided') throw new Error(decided.outcome);
     expect(decided.counts.length).toBeLessThanOrEqual(257);
@@ -223,7 +340,11 @@ describe('a batch (ingest 4.4)', () => {
 });
 
 test('an import takes items like a batch', () => {
-  expect(decideImport({ items: [ok, { type: 'x' }], ...receipt })).toMatchObject({ received: 2, accepted: [{ index: 0 }], rejected: [{ index: 1 }] });
+  expect(decideImport({ items: [ok, { type: 'x' }], ...receipt })).toMatchObject({
+    received: 2,
+    accepted: [{ index: 0 }],
+    rejected: [{ index: 1 }],
+  });
 });
 
 describe('for any JSON', () => {
@@ -231,7 +352,11 @@ describe('for any JSON', () => {
     const body = fc.oneof(
       anyJson,
       fc.record(
-        { batch: fc.array(fc.oneof(anyEnvelope, anyJson), { maxLength: 5 }), context: anyJson, sent_at: anyJson },
+        {
+          batch: fc.array(fc.oneof(anyEnvelope, anyJson), { maxLength: 5 }),
+          context: anyJson,
+          sent_at: anyJson,
+        },
         { requiredKeys: ['batch'] },
       ),
     );
@@ -240,7 +365,9 @@ describe('for any JSON', () => {
         const decided = batch(sent);
         if (decided.outcome !== 'decided') return;
         expect(decided.accepted.length + decided.rejected.length).toBe(decided.received);
-        expect(new Set([...decided.accepted, ...decided.rejected].map(({ index }) => index)).size).toBe(decided.received);
+        expect(
+          new Set([...decided.accepted, ...decided.rejected].map(({ index }) => index)).size,
+        ).toBe(decided.received);
       }),
       { numRuns: 1000 },
     );
@@ -248,17 +375,23 @@ describe('for any JSON', () => {
 
   test('what is accepted has a name and bounded ids, a time in the window, and warnings that are counted', () => {
     fc.assert(
-      fc.property(anyEnvelope, fc.constantFrom<Type>('track', 'identify', 'page', 'screen', 'alias'), (sent, type) => {
-        const decided = single(type, sent);
-        if (decided.outcome !== 'decided') return;
-        for (const event of decided.accepted) {
-          expect(event.name).not.toBe('');
-          expect(Buffer.byteLength(event.name)).toBeLessThanOrEqual(256);
-          expect(event.generated).toBe(event.message_id === '');
-          expect(event.timestamp).toBeGreaterThanOrEqual(NOW - 30 * DAY);
-          expect(decided.counts.reduce((sum, { count }) => sum + count, 0)).toBe(event.warnings.length);
-        }
-      }),
+      fc.property(
+        anyEnvelope,
+        fc.constantFrom<Type>('track', 'identify', 'page', 'screen', 'alias'),
+        (sent, type) => {
+          const decided = single(type, sent);
+          if (decided.outcome !== 'decided') return;
+          for (const event of decided.accepted) {
+            expect(event.name).not.toBe('');
+            expect(Buffer.byteLength(event.name)).toBeLessThanOrEqual(256);
+            expect(event.generated).toBe(event.message_id === '');
+            expect(event.timestamp).toBeGreaterThanOrEqual(NOW - 30 * DAY);
+            expect(decided.counts.reduce((sum, { count }) => sum + count, 0)).toBe(
+              event.warnings.length,
+            );
+          }
+        },
+      ),
       { numRuns: 2000 },
     );
   });

@@ -2,7 +2,15 @@ import type { EventType, OutcomeCount } from '../schemas/records.ts';
 import { sdkOf } from './context.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from './rejections.ts';
-import { decideEvent, MalformedEnvelope, objectField, timeField, type AcceptedEvent, type Receipt, type RejectedEvent } from './validate-event.ts';
+import {
+  decideEvent,
+  MalformedEnvelope,
+  objectField,
+  timeField,
+  type AcceptedEvent,
+  type Receipt,
+  type RejectedEvent,
+} from './validate-event.ts';
 import { OutcomeCounter } from './outcome-counter.ts';
 import { MAX_LISTED_WARNINGS, type Warning } from './warnings.ts';
 
@@ -15,26 +23,38 @@ export interface DecidedEvents {
   rejected: RejectedEvent[];
   /** At most 50 of them (ingest 2.6); `counts` counts all. */
   warnings: Warning[];
-  /** Every reject and every warning, for the quality report; `field` of unserialisable_property is the key (at most 256 different counts). */
+  /**
+   * Every reject and every warning, for the quality report; `field` of unserialisable_property is
+   * the key (at most 256 different counts).
+   */
   counts: OutcomeCount[];
 }
 
-/** The request is no JSON of the right form: 400 `malformed JSON`, nothing is taken. `detail` is for the log. */
+/**
+ * The request is no JSON of the right form: 400 `malformed JSON`, nothing is taken. `detail` is for
+ * the log.
+ */
 export interface MalformedRequest {
   outcome: 'malformed';
   detail: string;
 }
 
-/** The batch is refused as a whole (batch_empty, batch_too_large): 400 with `reason`, nothing is taken. */
+/**
+ * The batch is refused as a whole (batch_empty, batch_too_large): 400 with `reason`, nothing is
+ * taken.
+ */
 export interface RefusedBatch extends Rejection {
   outcome: 'refused';
 }
 
 /**
- * Decides the event of POST /v1/track, identify, page, screen or alias (ingest 4.3). `body` is what JSON.parse gave; the path decides the type.
- * A broken rule leaves one entry in `rejected`: answer 400 with its reason.
+ * Decides the event of POST /v1/track, identify, page, screen or alias (ingest 4.3). `body` is what
+ * JSON.parse gave; the path decides the type. A broken rule leaves one entry in `rejected`: answer
+ * 400 with its reason.
  */
-export function decideSingle(input: { body: unknown; type: EventType } & Receipt): DecidedEvents | MalformedRequest {
+export function decideSingle(
+  input: { body: unknown; type: EventType } & Receipt,
+): DecidedEvents | MalformedRequest {
   const { body, type } = input;
   if (!isJsonObject(body)) return { outcome: 'malformed', detail: 'the body is not a JSON object' };
   return guarded(() => {
@@ -47,10 +67,13 @@ export function decideSingle(input: { body: unknown; type: EventType } & Receipt
 }
 
 /**
- * Decides the items of POST /v1/batch (ingest 4.4). A batch with more than 500 items is refused before its items are looked at.
- * An item that is no object, or has a field of a JSON type that it cannot have, makes the whole request malformed (ingest 2.1 rule 3).
+ * Decides the items of POST /v1/batch (ingest 4.4). A batch with more than 500 items is refused
+ * before its items are looked at. An item that is no object, or has a field of a JSON type that it
+ * cannot have, makes the whole request malformed (ingest 2.1 rule 3).
  */
-export function decideBatch(input: { body: unknown } & Receipt): DecidedEvents | MalformedRequest | RefusedBatch {
+export function decideBatch(
+  input: { body: unknown } & Receipt,
+): DecidedEvents | MalformedRequest | RefusedBatch {
   const { body } = input;
   if (!isJsonObject(body)) return { outcome: 'malformed', detail: 'the body is not a JSON object' };
   const items = body['batch'] ?? [];
@@ -72,9 +95,16 @@ export interface Items {
   context: JsonObject | undefined;
 }
 
-/** Decides the events of POST /v1/events (management 4.2): items of a batch without common context. The caller holds the bounds of that route. */
-export function decideImport(input: { items: readonly unknown[] } & Receipt): DecidedEvents | MalformedRequest {
-  return guarded(() => decideItems({ items: input.items, sentAt: undefined, context: undefined }, input));
+/**
+ * Decides the events of POST /v1/events (management 4.2): items of a batch without common context.
+ * The caller holds the bounds of that route.
+ */
+export function decideImport(
+  input: { items: readonly unknown[] } & Receipt,
+): DecidedEvents | MalformedRequest {
+  return guarded(() =>
+    decideItems({ items: input.items, sentAt: undefined, context: undefined }, input),
+  );
 }
 
 function decideItems({ items, sentAt, context }: Items, receipt: Receipt): DecidedEvents {
@@ -83,7 +113,10 @@ function decideItems({ items, sentAt, context }: Items, receipt: Receipt): Decid
   for (let index = 0; index < items.length; index++) {
     const envelope = items[index];
     if (!isJsonObject(envelope)) throw new MalformedEnvelope(`item ${index} is not an object`);
-    const decision = decideEvent({ envelope, index, type: undefined, batchSentAt: sentAt }, receipt);
+    const decision = decideEvent(
+      { envelope, index, type: undefined, batchSentAt: sentAt },
+      receipt,
+    );
     record(decided, counter, { decision, envelope, batchContext: context });
   }
   return decided;
@@ -108,10 +141,19 @@ interface Recorded {
   batchContext: JsonObject | undefined;
 }
 
-function record(decided: DecidedEvents, counter: OutcomeCounter, { decision, envelope, batchContext }: Recorded): void {
+function record(
+  decided: DecidedEvents,
+  counter: OutcomeCounter,
+  { decision, envelope, batchContext }: Recorded,
+): void {
   if ('code' in decision) {
     decided.rejected.push(decision);
-    counter.add({ kind: 'reject', code: decision.code, field: decision.field, sdk: sdkOf(envelope['context'] ?? batchContext) });
+    counter.add({
+      kind: 'reject',
+      code: decision.code,
+      field: decision.field,
+      sdk: sdkOf(envelope['context'] ?? batchContext),
+    });
     return;
   }
   decided.accepted.push(decision);

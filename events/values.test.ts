@@ -69,7 +69,9 @@ describe('jsonText', () => {
       fc.property(anyJson, (value) => {
         fc.pre(!holdsUnencodable(value));
         const whole = JSON.stringify([1, value, { k: value, 'q"': [] }]).slice(0, -1);
-        expect(jsonText([1, value, { k: value, 'q"': [] }, deep]).startsWith(whole)).toBe(Buffer.byteLength(whole) < 8192);
+        expect(jsonText([1, value, { k: value, 'q"': [] }, deep]).startsWith(whole)).toBe(
+          Buffer.byteLength(whole) < 8192,
+        );
       }),
     );
   });

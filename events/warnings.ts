@@ -21,8 +21,16 @@ export const MAX_LISTED_WARNINGS = 50;
 
 const WITHOUT_NOTE: Partial<Record<WarningCode, Warning>> = {
   generated_message_id: { code: 'generated_message_id', field: 'message_id' },
-  timestamp_in_future: { code: 'timestamp_in_future', field: 'timestamp', note: 'set to the time of receipt' },
-  timestamp_too_old: { code: 'timestamp_too_old', field: 'timestamp', note: 'set to the oldest time that this account takes' },
+  timestamp_in_future: {
+    code: 'timestamp_in_future',
+    field: 'timestamp',
+    note: 'set to the time of receipt',
+  },
+  timestamp_too_old: {
+    code: 'timestamp_too_old',
+    field: 'timestamp',
+    note: 'set to the oldest time that this account takes',
+  },
   invalid_phone: { code: 'invalid_phone', field: 'phone', note: 'stored as sent' },
   invalid_national_id: { code: 'invalid_national_id', field: 'national_id', note: 'not stored' },
 };
@@ -36,11 +44,24 @@ export function fixedWarning(code: WarningCode): Warning {
 export type WarningSink = Warning[];
 
 /** Warning for a map with more keys than are kept (ingest 2.3). */
-export function tooMany(code: 'too_many_properties' | 'too_many_traits', counts: { sent: number; kept: number }): Warning {
-  return { code, field: code === 'too_many_properties' ? 'properties' : 'traits', note: `sent ${counts.sent}, kept ${counts.kept}` };
+export function tooMany(
+  code: 'too_many_properties' | 'too_many_traits',
+  counts: { sent: number; kept: number },
+): Warning {
+  return {
+    code,
+    field: code === 'too_many_properties' ? 'properties' : 'traits',
+    note: `sent ${counts.sent}, kept ${counts.kept}`,
+  };
 }
 
-/** Warning for a value that JSON cannot carry, an overflowing number in or under `key` (ingest 2.3). */
+/**
+ * Warning for a value that JSON cannot carry, an overflowing number in or under `key` (ingest 2.3).
+ */
 export function unserialisable(key: string): Warning {
-  return { code: 'unserialisable_property', field: key, note: 'a number is out of range; the value is not stored' };
+  return {
+    code: 'unserialisable_property',
+    field: key,
+    note: 'a number is out of range; the value is not stored',
+  };
 }

@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
 import type { Log } from '../platform/log.ts';
-import { Acceptor } from './accept/accept.ts';
+import { Acceptor } from '../ingest/accept.ts';
 import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
-import { hookRoutes, type HookParts } from './hooks/hook-routes.ts';
+import { hookRoutes, type HookParts } from './webhooks/hook-routes.ts';
 import { createHost } from './http/host.ts';
 import { BodyBudget } from './http/read-body.ts';
 import { ingestRoutes } from './http/routes.ts';
@@ -23,9 +23,18 @@ import { Publisher } from './publish/publisher.ts';
 import type { ServedRoute } from './openapi/build.ts';
 import type { Spool } from './spool/spool.ts';
 
-/** What the gateway is put together from; main.ts makes it from settings, tests from what they like. */
+/**
+ * What the gateway is put together from; main.ts makes it from settings, tests from what they like.
+ */
 export interface GatewayParts {
-  config: Pick<Config, 'MAX_BODY_BYTES' | 'WRITE_KEY_CACHE' | 'TRUSTED_PROXIES' | 'PUBLISH_TIMEOUT' | 'PUBLISH_MAX_IN_FLIGHT_BYTES'> &
+  config: Pick<
+    Config,
+    | 'MAX_BODY_BYTES'
+    | 'WRITE_KEY_CACHE'
+    | 'TRUSTED_PROXIES'
+    | 'PUBLISH_TIMEOUT'
+    | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
+  > &
     Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'>;
   log: Log;
   version: string;
@@ -34,7 +43,10 @@ export interface GatewayParts {
   connectLog: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
   claims: ClaimBatcher;
   accounts: AccountStore;
-  /** Events that an account has had accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
+  /**
+   * Events that an account has had accepted in this Jalali month; a rejection leaves the account
+   * open (ingest 8).
+   */
   eventsThisMonth: (accountId: number) => Promise<number>;
   /** Undefined: webhook connections are not enabled in this installation. */
   hooks: HookParts | undefined;
@@ -48,7 +60,10 @@ export interface Gateway {
   metrics: GatewayMetrics;
   /** Problems that keep the gateway from taking events; empty means ready. */
   notReady: () => string[];
-  /** Takes no more requests, finishes those under way, makes everything durable; the whole takes at most `ms`. */
+  /**
+   * Takes no more requests, finishes those under way, makes everything durable; the whole takes at
+   * most `ms`.
+   */
   close: (ms: number) => Promise<void>;
 }
 
@@ -66,10 +81,24 @@ export function createGateway(parts: GatewayParts): Gateway {
     onAcknowledged: metrics.acknowledged,
   });
   const unreachable = (error: unknown) =>
-    log.warn({ err: error, code: 'accounts_unreachable' }, 'accounts and write keys cannot be read from PostgreSQL');
+    log.warn(
+      { err: error, code: 'accounts_unreachable' },
+      'accounts and write keys cannot be read from PostgreSQL',
+    );
   const { accounts: store, eventsThisMonth } = parts;
-  const accounts = new Accounts({ store, eventsThisMonth, now: Date.now, onUnreachable: unreachable });
-  const keys = new WriteKeys({ store, accounts, cacheFor: config.WRITE_KEY_CACHE, now: Date.now, onUnreachable: unreachable });
+  const accounts = new Accounts({
+    store,
+    eventsThisMonth,
+    now: Date.now,
+    onUnreachable: unreachable,
+  });
+  const keys = new WriteKeys({
+    store,
+    accounts,
+    cacheFor: config.WRITE_KEY_CACHE,
+    now: Date.now,
+    onUnreachable: unreachable,
+  });
   const acceptor = new Acceptor({
     claims,
     publish: (records) => publisher.publish(records),
@@ -91,7 +120,12 @@ export function createGateway(parts: GatewayParts): Gateway {
     onAnswered: metrics.answered,
   });
   const routes = ingestRoutes({ acceptor, version: parts.version, now: () => new Date() });
-  const serving = { log, now: Date.now, isClosing: () => events.isClosing, onAnswered: metrics.answered };
+  const serving = {
+    log,
+    now: Date.now,
+    isClosing: () => events.isClosing,
+    onAnswered: metrics.answered,
+  };
   const hooks = hookRoutes({
     ...serving,
     hooks: parts.hooks,
@@ -108,12 +142,16 @@ export function createGateway(parts: GatewayParts): Gateway {
   const links = linkRoutes({ ...serving, store: parts.links });
   const more = [...hooks.routes, ...links.routes];
   const host = createHost({ routes, events, onAnswered: metrics.answered, more });
-  for (const reading of readings({ spool, publisher, claims, keys, events, budget })) metrics.read(reading);
+  for (const reading of readings({ spool, publisher, claims, keys, events, budget }))
+    metrics.read(reading);
   return {
     host,
     routes: [...routes, ...more],
     metrics,
-    notReady: () => (publisher.phase === 'direct' || spool.problem === undefined ? [] : [`Kafka is not reachable, and ${spool.problem}`]),
+    notReady: () =>
+      publisher.phase === 'direct' || spool.problem === undefined
+        ? []
+        : [`Kafka is not reachable, and ${spool.problem}`],
     close: async (ms) => {
       events.isClosing = true;
       const closed = host.close();

@@ -13,9 +13,20 @@ describe('the settings of the ingest host', () => {
   });
 
   it('name every value that cannot be read', () => {
-    const read = () => loadConfig({ MAX_BODY_BYTES: '15MiB', TRUSTED_PROXIES: '10.0.0.0/99', WRITE_KEY_CACHE: 'soon', SPOOL_MAX_BYTES: '0' });
+    const read = () =>
+      loadConfig({
+        MAX_BODY_BYTES: '15MiB',
+        TRUSTED_PROXIES: '10.0.0.0/99',
+        WRITE_KEY_CACHE: 'soon',
+        SPOOL_MAX_BYTES: '0',
+      });
     expect(read).toThrow(SettingsError);
-    for (const name of ['MAX_BODY_BYTES=15MiB', 'TRUSTED_PROXIES=10.0.0.0/99', 'WRITE_KEY_CACHE=soon', 'SPOOL_MAX_BYTES=0'])
+    for (const name of [
+      'MAX_BODY_BYTES=15MiB',
+      'TRUSTED_PROXIES=10.0.0.0/99',
+      'WRITE_KEY_CACHE=soon',
+      'SPOOL_MAX_BYTES=0',
+    ])
       expect(read).toThrow(name);
   });
 });

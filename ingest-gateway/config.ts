@@ -1,11 +1,26 @@
 import { trustedProxySettings } from '../platform/network/client-address.ts';
-import { dedupeSettings, kafkaSettings, postgresSettings, processSettings, redisSettings, topicSettings } from '../platform/settings-common.ts';
+import {
+  dedupeSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+  redisSettings,
+  topicSettings,
+} from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
+import {
+  defineSettings,
+  parseSettings,
+  type Setting,
+  type SettingsOf,
+} from '../platform/settings.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
 
 const MIB = 1024 * 1024;
-/** The log takes records of 16 MiB; a body goes into one together with what was decided about its events. */
+/**
+ * The log takes records of 16 MiB; a body goes into one together with what was decided about its
+ * events.
+ */
 const MOST_BODY_BYTES = 14 * MIB;
 
 const bodyBytes = setting.bytes({
@@ -27,12 +42,16 @@ export const settings = defineSettings({
     doc: 'How long a claim stands as pending while its event is published; 0 writes claims only once events are durable, which costs half and stores the same rows (docs/deduplication.md).',
   }),
   EVENTS_PARTITIONS: topicSettings.EVENTS_PARTITIONS,
-  HTTP_ADDR: setting.address({ default: { host: 'localhost', port: 8080 }, doc: 'Listener of the ingest host.' }),
+  HTTP_ADDR: setting.address({
+    default: { host: 'localhost', port: 8080 },
+    doc: 'Listener of the ingest host.',
+  }),
   MAX_BODY_BYTES: {
     ...bodyBytes,
     parse: (text: string) => {
       const bytes = bodyBytes.parse(text);
-      if (bytes > MOST_BODY_BYTES) throw new Error('at most 14 MiB, which fits into a record of the log');
+      if (bytes > MOST_BODY_BYTES)
+        throw new Error('at most 14 MiB, which fits into a record of the log');
       return bytes;
     },
   } satisfies Setting<number>,
@@ -65,7 +84,11 @@ export const settings = defineSettings({
     min: 1,
     doc: 'Most bytes that wait for an acknowledgement of Kafka; above it the spool takes over.',
   }),
-  MAX_REQUESTS_IN_FLIGHT: setting.integer({ default: 10_000, min: 1, doc: 'Requests under way at once; further ones are answered 503.' }),
+  MAX_REQUESTS_IN_FLIGHT: setting.integer({
+    default: 10_000,
+    min: 1,
+    doc: 'Requests under way at once; further ones are answered 503.',
+  }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
     default: 256 * MIB,
     min: 1,

@@ -1,4 +1,7 @@
-/** Everything that a request to the ingest host can fail with; the edge (http/render-failure.ts) gives each its status and sentence. */
+/**
+ * Everything that a request to the ingest host can fail with; the edge (http/render-failure.ts)
+ * gives each its status and sentence.
+ */
 export type FailureCode =
   | 'malformed_json'
   | 'rejected'

@@ -1,4 +1,7 @@
-/** Values that stand for a while, at most `max` of them: the oldest entry gives way. Time is an argument, in ms. */
+/**
+ * Values that stand for a while, at most `max` of them: the oldest entry gives way. Time is an
+ * argument, in ms.
+ */
 export class BoundedCache<K, V> {
   readonly #entries = new Map<K, { value: V; until: number }>();
   readonly #ttl: number;

@@ -1,6 +1,12 @@
 import { exportFileSettings } from '../platform/files/export-files.ts';
 import { trustedProxySettings } from '../platform/network/client-address.ts';
-import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+  redisSettings,
+} from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
 

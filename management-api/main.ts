@@ -44,12 +44,22 @@ const EXPORT_IDLE_MS = 600_000;
 const config = loadConfig(process.env);
 const log = createLog({ part: NAME, level: config.LOG_LEVEL });
 const lifecycle = startLifecycle({ log, timeout: config.SHUTDOWN_TIMEOUT });
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string };
 
 const database = connectPostgres({ url: config.DATABASE_URL, log, name: NAME, max: 4 });
 const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: NAME });
-const clickhouse = killOnAbort(connectClickhouse({ settings: config, name: NAME, requestTimeout: 60_000, connections: 16 }), log);
-const exportClient = connectClickhouse({ settings: config, name: `${NAME}-export`, requestTimeout: EXPORT_IDLE_MS, connections: 2 });
+const clickhouse = killOnAbort(
+  connectClickhouse({ settings: config, name: NAME, requestTimeout: 60_000, connections: 16 }),
+  log,
+);
+const exportClient = connectClickhouse({
+  settings: config,
+  name: `${NAME}-export`,
+  requestTimeout: EXPORT_IDLE_MS,
+  connections: 2,
+});
 const watch = watchLog({ settings: config, groups: Object.values(GROUP_OF), name: NAME });
 lifecycle.onShutdown('clients', async () => {
   redis.disconnect();
@@ -78,7 +88,12 @@ const app = buildApp({
     log,
     version,
     features,
-    resolveToken: keyStore({ database, resolveSession: async (token) => ({ kind: (await isSession(redis, token)) ? 'session' : 'unknown' }) }),
+    resolveToken: keyStore({
+      database,
+      resolveSession: async (token) => ({
+        kind: (await isSession(redis, token)) ? 'session' : 'unknown',
+      }),
+    }),
     chargeBudget: redisBudget(redis),
     budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
     checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
@@ -111,16 +126,33 @@ const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
   registry: prom.register,
   pages: {
-    '/openapi.json': () => Promise.resolve({ contentType: 'application/json', body: JSON.stringify(buildOpenapi(servedRoutes(features), version)) }),
+    '/openapi.json': () =>
+      Promise.resolve({
+        contentType: 'application/json',
+        body: JSON.stringify(buildOpenapi(servedRoutes(features), version)),
+      }),
   },
-  notReady: () => (redis.status === 'ready' ? [] : ['Redis is not reachable: requests answer 503 budget_unavailable']),
+  notReady: () =>
+    redis.status === 'ready'
+      ? []
+      : ['Redis is not reachable: requests answer 503 budget_unavailable'],
 });
 lifecycle.onShutdown('admin port', () => admin.close());
 
 if (config.PUBLIC_API_ADDR) {
   await app.listen({ host: config.PUBLIC_API_ADDR.host, port: config.PUBLIC_API_ADDR.port });
   lifecycle.onShutdown('listener', () => app.close());
-  log.info({ address: formatAddress(config.PUBLIC_API_ADDR), admin: formatAddress(admin.address), version }, 'the management host is served');
+  log.info(
+    {
+      address: formatAddress(config.PUBLIC_API_ADDR),
+      admin: formatAddress(admin.address),
+      version,
+    },
+    'the management host is served',
+  );
 } else {
-  log.info({ admin: formatAddress(admin.address), version }, 'PUBLIC_API_ADDR is empty: the management host is not served, only the admin port');
+  log.info(
+    { admin: formatAddress(admin.address), version },
+    'PUBLIC_API_ADDR is empty: the management host is not served, only the admin port',
+  );
 }

@@ -1,5 +1,5 @@
 import { audienceRoutes } from './audiences/routes.ts';
-import { reportRoutes } from './analytics/routes.ts';
+import { reportRoutes } from './reports/routes.ts';
 import { exportRoutes } from './exports/routes.ts';
 import type { Route } from './http/route.ts';
 import { importRoutes } from './imports/routes.ts';
@@ -8,7 +8,10 @@ import { introspectionRoutes } from './introspection/routes.ts';
 import { schemaRoutes } from './schema/routes.ts';
 import { segmentRoutes } from './segments/routes.ts';
 
-/** The route table (management 4.1), in the order of the specification. Nothing else exists on this host but the catch-all. */
+/**
+ * The route table (management 4.1), in the order of the specification. Nothing else exists on this
+ * host but the catch-all.
+ */
 export const routes: readonly Route[] = [
   ...introspectionRoutes,
   ...schemaRoutes,

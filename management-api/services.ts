@@ -1,5 +1,5 @@
 import type { Log } from '../platform/log.ts';
-import type { RunReports } from './analytics/ports.ts';
+import type { RunReports } from './reports/ports.ts';
 import type { CountAudience } from './audiences/count.ts';
 import type { ResolveToken } from './auth/key-store.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';

@@ -19,11 +19,17 @@ interface AdminOptions {
   pages?: Readonly<Record<string, AdminPage>>;
 }
 
-/** The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (it can work, otherwise 503 with the reasons). Never public. */
+/**
+ * The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (it can
+ * work, otherwise 503 with the reasons). Never public.
+ */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
   tellOfTheProcess(options);
   const pages: Record<string, AdminPage> = {
-    '/metrics': async () => ({ contentType: options.registry.contentType, body: await options.registry.metrics() }),
+    '/metrics': async () => ({
+      contentType: options.registry.contentType,
+      body: await options.registry.metrics(),
+    }),
     ...options.pages,
   };
   const server = createServer((request, response) => {
@@ -34,13 +40,21 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
     if (path === '/healthz') return send(200, 'text/plain', 'ok\n');
     if (path === '/readyz') {
       const problems = options.notReady();
-      return problems.length === 0 ? send(200, 'text/plain', 'ready\n') : send(503, 'text/plain', `${problems.join('\n')}\n`);
+      return problems.length === 0
+        ? send(200, 'text/plain', 'ready\n')
+        : send(503, 'text/plain', `${problems.join('\n')}\n`);
     }
     const page = pages[path];
-    if (!page) return send(404, 'text/plain', `${['/healthz', '/readyz', ...Object.keys(pages)].join('\n')}\n`);
+    if (!page)
+      return send(
+        404,
+        'text/plain',
+        `${['/healthz', '/readyz', ...Object.keys(pages)].join('\n')}\n`,
+      );
     page(new URLSearchParams(query)).then(
       ({ contentType, body }) => send(200, contentType, body),
-      (error: unknown) => send(500, 'text/plain', `${error instanceof Error ? error.message : String(error)}\n`),
+      (error: unknown) =>
+        send(500, 'text/plain', `${error instanceof Error ? error.message : String(error)}\n`),
     );
   });
   server.requestTimeout = 10_000;
@@ -56,9 +70,12 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
   };
 }
 
-/** What every part tells of itself, whatever else it measures: its process, and whether it can work. */
+/**
+ * What every part tells of itself, whatever else it measures: its process, and whether it can work.
+ */
 function tellOfTheProcess({ registry, notReady }: AdminOptions): void {
-  if (!registry.getSingleMetric('process_start_time_seconds')) collectDefaultMetrics({ register: registry });
+  if (!registry.getSingleMetric('process_start_time_seconds'))
+    collectDefaultMetrics({ register: registry });
   if (registry.getSingleMetric('ravand_ready')) return;
   new Gauge({
     name: 'ravand_ready',

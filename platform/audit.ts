@@ -11,12 +11,16 @@ export interface AuditLine {
   details: Readonly<Record<string, unknown>>;
 }
 
-/** Writes one line of the audit log (table audit_lines); rejects when PostgreSQL does, so that what is not on record is not done. */
-export async function recordAudit(database: Pick<Database, 'query'>, line: AuditLine): Promise<void> {
-  await database.query('INSERT INTO audit_lines (account_id, actor, action, details) VALUES ($1, $2, $3, $4)', [
-    line.accountId,
-    line.actor,
-    line.action,
-    JSON.stringify(line.details),
-  ]);
+/**
+ * Writes one line of the audit log (table audit_lines); rejects when PostgreSQL does, so that what
+ * is not on record is not done.
+ */
+export async function recordAudit(
+  database: Pick<Database, 'query'>,
+  line: AuditLine,
+): Promise<void> {
+  await database.query(
+    'INSERT INTO audit_lines (account_id, actor, action, details) VALUES ($1, $2, $3, $4)',
+    [line.accountId, line.actor, line.action, JSON.stringify(line.details)],
+  );
 }

@@ -9,8 +9,12 @@ export interface BackoffOptions {
  * Delay before attempt `attempt` (0 is the first retry): exponential with full jitter, in ms.
  * @param random a number in [0, 1)
  */
-export function backoffDelay(options: BackoffOptions & { attempt: number; random: number }): number {
-  return Math.ceil(options.random * Math.min(options.cap, options.base * 2 ** Math.min(options.attempt, 30)));
+export function backoffDelay(
+  options: BackoffOptions & { attempt: number; random: number },
+): number {
+  return Math.ceil(
+    options.random * Math.min(options.cap, options.base * 2 ** Math.min(options.attempt, 30)),
+  );
 }
 
 /** Waits, or rejects with the signal's reason as soon as it aborts. */
@@ -29,9 +33,16 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs `task` until it succeeds, the signal aborts, or `attempts` are used up; then the last error is thrown. */
+/**
+ * Runs `task` until it succeeds, the signal aborts, or `attempts` are used up; then the last error
+ * is thrown.
+ */
 export async function retry<T>(
-  options: BackoffOptions & { attempts: number; signal?: AbortSignal; onFailure?: (error: unknown, attempt: number) => void },
+  options: BackoffOptions & {
+    attempts: number;
+    signal?: AbortSignal;
+    onFailure?: (error: unknown, attempt: number) => void;
+  },
   task: (attempt: number) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt++) {

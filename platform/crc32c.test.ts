@@ -8,8 +8,16 @@ describe('crc32c', () => {
     ['the check value of the catalogue of CRCs', Buffer.from('123456789'), 0xe3069283],
     ['RFC 3720 B.4: 32 bytes of zeroes', Buffer.alloc(32), 0x8a9136aa],
     ['RFC 3720 B.4: 32 bytes of ones', Buffer.alloc(32, 0xff), 0x62a8ab43],
-    ['RFC 3720 B.4: 32 incrementing bytes', Buffer.from(Array.from({ length: 32 }, (_, at) => at)), 0x46dd794e],
-    ['RFC 3720 B.4: 32 decrementing bytes', Buffer.from(Array.from({ length: 32 }, (_, at) => 31 - at)), 0x113fdb5c],
+    [
+      'RFC 3720 B.4: 32 incrementing bytes',
+      Buffer.from(Array.from({ length: 32 }, (_, at) => at)),
+      0x46dd794e,
+    ],
+    [
+      'RFC 3720 B.4: 32 decrementing bytes',
+      Buffer.from(Array.from({ length: 32 }, (_, at) => 31 - at)),
+      0x113fdb5c,
+    ],
   ])('%s', (_, bytes, expected) => expect(crc32c(bytes)).toBe(expected));
 
   it('is the same over parts as over the whole', () => {

@@ -19,7 +19,8 @@ function makeTables(): Int32Array {
 }
 
 /**
- * CRC-32C (Castagnoli) as an unsigned 32-bit number, the check of spool frames and of Kafka record batches. Node's zlib.crc32 is the other polynomial, which detects fewer errors at these lengths.
+ * CRC-32C (Castagnoli) as an unsigned 32-bit number, the check of spool frames and of Kafka record
+ * batches. Node's zlib.crc32 is the other polynomial, which detects fewer errors at these lengths.
  * @param previous the CRC of the bytes before these, to check several buffers as one
  */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
@@ -30,7 +31,8 @@ export function crc32c(bytes: Uint8Array, previous = 0): number {
   let at = 0;
   /* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is below the length; a fallback in this loop halves its speed */
   for (; at < whole; at += SLICES) {
-    const low = crc ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
+    const low =
+      crc ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
     crc =
       table[1792 + (low & 0xff)]! ^
       table[1536 + ((low >>> 8) & 0xff)]! ^

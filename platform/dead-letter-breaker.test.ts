@@ -12,12 +12,21 @@ const after = (...parts: { taken: number; dead: number }[]): BreakerState =>
 
 describe('the breaker', () => {
   it('lets single poison records go to events.dead, also when nothing else comes', () => {
-    expect(judge(after(...Array.from({ length: 98 }, () => ({ taken: 1, dead: 1 }))), { taken: 1, dead: 1 }, limits).verdict).toBe('pass');
+    expect(
+      judge(
+        after(...Array.from({ length: 98 }, () => ({ taken: 1, dead: 1 }))),
+        { taken: 1, dead: 1 },
+        limits,
+      ).verdict,
+    ).toBe('pass');
   });
 
   it('stops when most events die, and not before', () => {
     expect(judge(RESTED, { taken: 200, dead: 100 }, limits).verdict).toBe('pass');
-    expect(judge(RESTED, { taken: 200, dead: 101 }, limits)).toEqual({ verdict: 'stop', share: 0.505 });
+    expect(judge(RESTED, { taken: 200, dead: 101 }, limits)).toEqual({
+      verdict: 'stop',
+      share: 0.505,
+    });
   });
 
   it('forgets a healthy past soon enough', () => {
@@ -42,7 +51,11 @@ describe('the breaker', () => {
       fc.property(fc.array(fc.record({ taken: fc.nat(5000), dead: fc.nat(5000) })), (parts) => {
         let state = RESTED;
         for (const { taken, dead } of parts) {
-          const verdict = judge(state, { taken, dead: Math.min(taken, dead) }, { ...limits, share: 1 });
+          const verdict = judge(
+            state,
+            { taken, dead: Math.min(taken, dead) },
+            { ...limits, share: 1 },
+          );
           expect(verdict.verdict).toBe('pass');
           if (verdict.verdict === 'pass') state = verdict.state;
           expect(judge(state, { taken: 10, dead: 0 }, limits).verdict).toBe('pass');

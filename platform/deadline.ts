@@ -8,11 +8,20 @@ export class DeadlineExceeded extends Error {
   }
 }
 
-/** Bounds a wait. The work itself goes on: pass it a signal where it can be stopped. Throws DeadlineExceeded. */
-export async function withDeadline<T>(options: { ms: number; waitingFor: string }, work: Promise<T>): Promise<T> {
+/**
+ * Bounds a wait. The work itself goes on: pass it a signal where it can be stopped. Throws
+ * DeadlineExceeded.
+ */
+export async function withDeadline<T>(
+  options: { ms: number; waitingFor: string },
+  work: Promise<T>,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineExceeded(options.waitingFor, options.ms)), options.ms);
+    timer = setTimeout(
+      () => reject(new DeadlineExceeded(options.waitingFor, options.ms)),
+      options.ms,
+    );
   });
   try {
     return await Promise.race([work, late]);

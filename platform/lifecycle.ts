@@ -15,7 +15,10 @@ export interface Lifecycle {
   readonly crash: (error: unknown) => void;
 }
 
-/** Turns SIGTERM and SIGINT into an ordered, bounded shutdown; an error that nobody caught ends the process at once, so that no offset advances past it. */
+/**
+ * Turns SIGTERM and SIGINT into an ordered, bounded shutdown; an error that nobody caught ends the
+ * process at once, so that no offset advances past it.
+ */
 export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
   const controller = new AbortController();
   const steps: { name: string; step: () => Promise<void> }[] = [];
@@ -26,7 +29,10 @@ export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
     ending = true;
     controller.abort(new Error('shutting down'));
     setTimeout(() => {
-      log.error({ code: 'shutdown_timeout' }, `shutdown took longer than ${timeout} ms; leaving now`);
+      log.error(
+        { code: 'shutdown_timeout' },
+        `shutdown took longer than ${timeout} ms; leaving now`,
+      );
       process.exit(1);
     }, timeout).unref();
     for (const { name, step } of steps.reverse()) {
@@ -46,10 +52,17 @@ export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
     });
   }
   const crash = (error: unknown) => {
-    log.error({ err: error, code: 'crashed' }, 'stopping after an unexpected error; the supervisor starts this part again');
+    log.error(
+      { err: error, code: 'crashed' },
+      'stopping after an unexpected error; the supervisor starts this part again',
+    );
     void end(1);
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
-  return { signal: controller.signal, onShutdown: (name, step) => steps.push({ name, step }), crash };
+  return {
+    signal: controller.signal,
+    onShutdown: (name, step) => steps.push({ name, step }),
+    crash,
+  };
 }

@@ -3,8 +3,9 @@ import pino from 'pino';
 export type Log = pino.Logger;
 
 /**
- * JSON logs on standard output. Levels by the operator's action: error = someone must act, warn = look today, info = state changes, debug = off.
- * Lines carry account, trace and position where there are any; never a secret, never personal data.
+ * JSON logs on standard output. Levels by the operator's action: error = someone must act, warn =
+ * look today, info = state changes, debug = off. Lines carry account, trace and position where
+ * there are any; never a secret, never personal data.
  */
 export function createLog(options: { part: string; level: string; to?: 'stdout' | 'stderr' }): Log {
   return pino(

@@ -1,4 +1,7 @@
-/** The 28 permissions (management 2.7). Keys and members are judged by the same table: this is its one source. */
+/**
+ * The 28 permissions (management 2.7). Keys and members are judged by the same table: this is its
+ * one source.
+ */
 export const permissions = [
   'analytics.read',
   'apikey.read',
@@ -32,13 +35,24 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
-export const roles = ['owner', 'admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
+export const roles = [
+  'owner',
+  'admin',
+  'marketer',
+  'analyst',
+  'viewer',
+  'approver',
+  'finance',
+] as const;
 export type Role = (typeof roles)[number];
 
 /** Only the owner holds them, and never through a key (management 2.7). */
 export const OWNER_ONLY: readonly Permission[] = ['tenant.delete', 'tenant.transfer'];
 
-/** Grants of each role, row by row: no role inherits from another (management 2.7). Where that section names no permission, the narrower reading is taken. */
+/**
+ * Grants of each role, row by row: no role inherits from another (management 2.7). Where that
+ * section names no permission, the narrower reading is taken.
+ */
 export const grants: Readonly<Record<Role, readonly Permission[]>> = {
   owner: permissions,
   admin: permissions.filter((permission) => !OWNER_ONLY.includes(permission)),
@@ -71,7 +85,22 @@ export const grants: Readonly<Record<Role, readonly Permission[]>> = {
     'segment.read',
     'template.read',
   ],
-  viewer: ['analytics.read', 'campaign.read', 'event.read', 'journey.read', 'segment.read', 'template.read'],
-  approver: ['analytics.read', 'campaign.approve', 'campaign.read', 'event.read', 'journey.read', 'segment.read', 'template.read'],
+  viewer: [
+    'analytics.read',
+    'campaign.read',
+    'event.read',
+    'journey.read',
+    'segment.read',
+    'template.read',
+  ],
+  approver: [
+    'analytics.read',
+    'campaign.approve',
+    'campaign.read',
+    'event.read',
+    'journey.read',
+    'segment.read',
+    'template.read',
+  ],
   finance: ['billing.read', 'billing.write'],
 };

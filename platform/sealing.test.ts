@@ -53,7 +53,9 @@ describe('a sealer', () => {
 
   it('opens for the same purpose only', () => {
     const one = sealer(`k1:${KEY_A}`);
-    expect(() => one.open(one.seal('s', 'relay:1:2'), 'relay:1:3')).toThrow(expect.objectContaining({ code: 'wrong_seal' }));
+    expect(() => one.open(one.seal('s', 'relay:1:2'), 'relay:1:3')).toThrow(
+      expect.objectContaining({ code: 'wrong_seal' }),
+    );
   });
 
   it('opens no bytes that were changed anywhere', () => {
@@ -81,6 +83,8 @@ describe('a sealer', () => {
   });
 
   it('tells a key of the same id and another value from a missing one', () => {
-    expect(() => sealer(`k1:${KEY_B}`).open(sealer(`k1:${KEY_A}`).seal('s', 'p'), 'p')).toThrow(expect.objectContaining({ code: 'wrong_seal' }));
+    expect(() => sealer(`k1:${KEY_B}`).open(sealer(`k1:${KEY_A}`).seal('s', 'p'), 'p')).toThrow(
+      expect.objectContaining({ code: 'wrong_seal' }),
+    );
   });
 });

@@ -27,8 +27,10 @@ interface Key {
 }
 
 /**
- * Seals secrets for storage: AES-256-GCM under the first key of SEALING_KEY; what any of its keys sealed can be opened.
- * Layout: version 1 | length of the key id (1 byte) | key id | nonce (12) | ciphertext | tag (16). Authenticated beside the text: everything before the nonce, and the purpose.
+ * Seals secrets for storage: AES-256-GCM under the first key of SEALING_KEY; what any of its keys
+ * sealed can be opened. Layout: version 1 | length of the key id (1 byte) | key id | nonce (12) |
+ * ciphertext | tag (16). Authenticated beside the text: everything before the nonce, and the
+ * purpose.
  */
 export class Sealer {
   readonly #keys: readonly [Key, ...Key[]];
@@ -39,34 +41,59 @@ export class Sealer {
     this.#randomBytes = random;
   }
 
-  /** Seals a text for one purpose, for example `integration:1:event_pipeline`: it opens for that purpose only, so a row's bytes are of no use in another row. */
+  /**
+   * Seals a text for one purpose, for example `integration:1:event_pipeline`: it opens for that
+   * purpose only, so a row's bytes are of no use in another row.
+   */
   seal(plain: string, purpose: string): Buffer {
     const { id, bytes } = this.#keys[0];
     const head = Buffer.concat([Buffer.of(LAYOUT, Buffer.byteLength(id)), Buffer.from(id)]);
     const nonce = this.#randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', bytes, nonce);
     cipher.setAAD(Buffer.concat([head, Buffer.from(purpose)]));
-    return Buffer.concat([head, nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return Buffer.concat([
+      head,
+      nonce,
+      cipher.update(plain, 'utf8'),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
   }
 
   /** The text that was sealed for this purpose. Throws SealError. */
   open(sealed: Uint8Array, purpose: string): string {
     const { id, head, rest } = read(sealed);
     const key = this.#keys.find((one) => one.id === id);
-    if (!key) throw new SealError('unknown_key', `sealed under the key ${id}, which SEALING_KEY does not hold: add it behind the first one`);
+    if (!key)
+      throw new SealError(
+        'unknown_key',
+        `sealed under the key ${id}, which SEALING_KEY does not hold: add it behind the first one`,
+      );
     try {
-      const decipher = createDecipheriv('aes-256-gcm', key.bytes, rest.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+      const decipher = createDecipheriv('aes-256-gcm', key.bytes, rest.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
       decipher.setAAD(Buffer.concat([head, Buffer.from(purpose)]));
       decipher.setAuthTag(rest.subarray(-TAG_BYTES));
-      return Buffer.concat([decipher.update(rest.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+      return Buffer.concat([
+        decipher.update(rest.subarray(NONCE_BYTES, -TAG_BYTES)),
+        decipher.final(),
+      ]).toString('utf8');
     } catch (cause) {
-      throw new SealError('wrong_seal', `the key ${id} does not open these bytes for this purpose: its value was changed, or the bytes were`, {
-        cause,
-      });
+      throw new SealError(
+        'wrong_seal',
+        `the key ${id} does not open these bytes for this purpose: its value was changed, or the bytes were`,
+        {
+          cause,
+        },
+      );
     }
   }
 
-  /** True when these bytes are under the first key, so that rotation has nothing to do. Throws SealError when they are not sealed. */
+  /**
+   * True when these bytes are under the first key, so that rotation has nothing to do. Throws
+   * SealError when they are not sealed.
+   */
   isCurrent(sealed: Uint8Array): boolean {
     return read(sealed).id === this.#keys[0].id;
   }
@@ -81,19 +108,27 @@ function read(sealed: Uint8Array): { id: string; head: Buffer; rest: Buffer } {
   return { id: head.subarray(2).toString('utf8'), head, rest: bytes.subarray(headBytes) };
 }
 
-/** Reads SEALING_KEY; undefined when it is empty: nothing can be sealed then. Throws an Error whose message is the expected form; it never holds the text. */
-export function parseSealingKeys(text: string, random: (size: number) => Buffer = randomBytes): Sealer | undefined {
+/**
+ * Reads SEALING_KEY; undefined when it is empty: nothing can be sealed then. Throws an Error whose
+ * message is the expected form; it never holds the text.
+ */
+export function parseSealingKeys(
+  text: string,
+  random: (size: number) => Buffer = randomBytes,
+): Sealer | undefined {
   if (text.trim() === '') return undefined;
   const keys = text.split(',').map((part) => parseKey(part.trim()));
   const [first, ...others] = keys;
-  if (!first || new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error(SEALING_KEY_FORM);
+  if (!first || new Set(keys.map(({ id }) => id)).size < keys.length)
+    throw new Error(SEALING_KEY_FORM);
   return new Sealer([first, ...others], random);
 }
 
 function parseKey(part: string): Key {
   const [, id = '', encoded = ''] = /^([A-Za-z0-9._-]+):([A-Za-z0-9+/_-]+={0,2})$/.exec(part) ?? [];
   const bytes = Buffer.from(encoded, 'base64');
-  if (id === '' || id.length > MAX_ID_BYTES || bytes.length !== KEY_BYTES) throw new Error(SEALING_KEY_FORM);
+  if (id === '' || id.length > MAX_ID_BYTES || bytes.length !== KEY_BYTES)
+    throw new Error(SEALING_KEY_FORM);
   return { id, bytes };
 }
 

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** Cookies that may carry a session, in the order in which they are looked at (management 5.2). The first one is of installations behind https. */
+/**
+ * Cookies that may carry a session, in the order in which they are looked at (management 5.2). The
+ * first one is of installations behind https.
+ */
 export const SESSION_COOKIES = ['__Host-service_session', 'service_session'] as const;
 
 /** 32 random bytes as base64url without padding. */
@@ -11,7 +14,10 @@ export function isSessionToken(token: string): boolean {
   return TOKEN.test(token);
 }
 
-/** Where Redis keeps a session: by the SHA-256 of its token, so that a dump of Redis signs nobody in. */
+/**
+ * Where Redis keeps a session: by the SHA-256 of its token, so that a dump of Redis signs nobody
+ * in.
+ */
 export function sessionKey(token: string): string {
   return `session:${createHash('sha256').update(token).digest('base64url')}`;
 }

@@ -8,15 +8,30 @@ interface Options<T> {
   secret?: boolean;
 }
 
-function kind<T>(options: Options<T>, fallbackText: string, unit: string, parse: (text: string) => T): Setting<T> {
-  return { parse, fallback: options.default, fallbackText, unit: options.unit ?? unit, doc: options.doc, secret: options.secret ?? false };
+function kind<T>(
+  options: Options<T>,
+  fallbackText: string,
+  unit: string,
+  parse: (text: string) => T,
+): Setting<T> {
+  return {
+    parse,
+    fallback: options.default,
+    fallbackText,
+    unit: options.unit ?? unit,
+    doc: options.doc,
+    secret: options.secret ?? false,
+  };
 }
 
 export function text(options: Options<string>): Setting<string> {
   return kind(options, options.default, 'text', (value) => value);
 }
 
-export function oneOf<const T extends string>(values: readonly T[], options: Options<NoInfer<T>>): Setting<T> {
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  options: Options<NoInfer<T>>,
+): Setting<T> {
   return kind<T>(options, options.default, 'one of the names', (value) => {
     const found = values.find((one) => one === value);
     if (found === undefined) throw new Error(`one of ${values.join(', ')}`);
@@ -44,11 +59,14 @@ export function flag(options: Options<boolean>): Setting<boolean> {
   });
 }
 
-export function integer(options: Options<number> & { min?: number; max?: number }): Setting<number> {
+export function integer(
+  options: Options<number> & { min?: number; max?: number },
+): Setting<number> {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = options;
   return kind(options, String(options.default), 'count', (value) => {
     const number = Number(value);
-    if (!/^-?\d+$/.test(value) || number < min || number > max) throw new Error(`a whole number from ${min} to ${max}`);
+    if (!/^-?\d+$/.test(value) || number < min || number > max)
+      throw new Error(`a whole number from ${min} to ${max}`);
     return number;
   });
 }
@@ -80,12 +98,19 @@ export function bytes(options: Options<number> & { min?: number }): Setting<numb
 
 /** A span of time; the parsed value is in milliseconds. A bare number counts seconds. */
 export function duration(options: Options<number> & { min?: number }): Setting<number> {
-  return kind(options, formatDuration(options.default), 'duration (48h, 90s, 250ms; a bare number is seconds)', (value) => {
-    const number = parseDuration(value);
-    if (number === undefined || number < (options.min ?? 0))
-      throw new Error(`a duration from ${formatDuration(options.min ?? 0)}, for example 48h, 15s, 250ms`);
-    return number;
-  });
+  return kind(
+    options,
+    formatDuration(options.default),
+    'duration (48h, 90s, 250ms; a bare number is seconds)',
+    (value) => {
+      const number = parseDuration(value);
+      if (number === undefined || number < (options.min ?? 0))
+        throw new Error(
+          `a duration from ${formatDuration(options.min ?? 0)}, for example 48h, 15s, 250ms`,
+        );
+      return number;
+    },
+  );
 }
 
 function formatDuration(ms: number): string {
@@ -122,7 +147,8 @@ export function formatAddress({ host, port }: Address): string {
 export function url(options: Options<string> & { protocols: readonly string[] }): Setting<string> {
   return kind(options, options.default, 'URL', (value) => {
     const expected = `a URL that begins with ${options.protocols.map((protocol) => `${protocol}//`).join(' or ')}`;
-    if (!URL.canParse(value) || !options.protocols.includes(new URL(value).protocol)) throw new Error(expected);
+    if (!URL.canParse(value) || !options.protocols.includes(new URL(value).protocol))
+      throw new Error(expected);
     return value;
   });
 }

@@ -2,12 +2,18 @@ import * as setting from './setting-kinds.ts';
 import { defineSettings } from './settings.ts';
 
 export const processSettings = defineSettings({
-  LOG_LEVEL: setting.oneOf(['error', 'warn', 'info', 'debug'], { default: 'info', doc: 'Lowest level that is logged.' }),
+  LOG_LEVEL: setting.oneOf(['error', 'warn', 'info', 'debug'], {
+    default: 'info',
+    doc: 'Lowest level that is logged.',
+  }),
   ADMIN_ADDR: setting.address({
     default: { host: '127.0.0.1', port: 0 },
     doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0 takes a free one. `./ravand up` gives each part its own.',
   }),
-  SHUTDOWN_TIMEOUT: setting.duration({ default: 10_000, doc: 'How long a part may take to finish its work after SIGTERM.' }),
+  SHUTDOWN_TIMEOUT: setting.duration({
+    default: 10_000,
+    doc: 'How long a part may take to finish its work after SIGTERM.',
+  }),
 });
 
 export const kafkaSettings = defineSettings({
@@ -16,7 +22,10 @@ export const kafkaSettings = defineSettings({
     doc: 'Addresses of the Kafka brokers, host:port. When set, `./ravand up` starts no broker of its own.',
   }),
   KAFKA_TLS: setting.flag({ default: false, doc: 'Speak TLS to the brokers.' }),
-  KAFKA_SASL_MECHANISM: setting.oneOf(['', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'], { default: '', doc: 'SASL mechanism; empty: none.' }),
+  KAFKA_SASL_MECHANISM: setting.oneOf(['', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'], {
+    default: '',
+    doc: 'SASL mechanism; empty: none.',
+  }),
   KAFKA_SASL_USERNAME: setting.text({ default: '', doc: 'SASL user.' }),
   KAFKA_SASL_PASSWORD: setting.text({ default: '', doc: 'SASL password.', secret: true }),
 });
@@ -28,10 +37,21 @@ export const topicSettings = defineSettings({
     max: 10_000,
     doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts take the number that the topics have.',
   }),
-  KAFKA_REPLICATION: setting.integer({ default: 0, min: 0, doc: 'Replicas of each partition; 0: 1 on the broker of `./ravand up`, otherwise 3.' }),
-  KAFKA_MIN_ISR: setting.integer({ default: 0, min: 0, doc: 'min.insync.replicas; 0: 1 on the broker of `./ravand up`, otherwise 2.' }),
+  KAFKA_REPLICATION: setting.integer({
+    default: 0,
+    min: 0,
+    doc: 'Replicas of each partition; 0: 1 on the broker of `./ravand up`, otherwise 3.',
+  }),
+  KAFKA_MIN_ISR: setting.integer({
+    default: 0,
+    min: 0,
+    doc: 'min.insync.replicas; 0: 1 on the broker of `./ravand up`, otherwise 2.',
+  }),
   RAW_RETENTION: setting.duration({ default: 0, doc: 'How long events.raw is kept; 0: for ever.' }),
-  NORMALISED_RETENTION: setting.duration({ default: 30 * 86_400_000, doc: 'How long events.normalised is kept.' }),
+  NORMALISED_RETENTION: setting.duration({
+    default: 30 * 86_400_000,
+    doc: 'How long events.normalised is kept.',
+  }),
 });
 
 export const clickhouseSettings = defineSettings({
@@ -67,7 +87,11 @@ export const redisSettings = defineSettings({
 });
 
 export const dedupeSettings = defineSettings({
-  DEDUPE_TTL: setting.duration({ default: 48 * 3_600_000, min: 1000, doc: 'Window of de-duplication by message_id (ingest 2.5).' }),
+  DEDUPE_TTL: setting.duration({
+    default: 48 * 3_600_000,
+    min: 1000,
+    doc: 'Window of de-duplication by message_id (ingest 2.5).',
+  }),
 });
 
 /** When a part stops instead of filling events.dead (platform/dead-letter-breaker.ts). */
@@ -77,7 +101,11 @@ export const deadLetterSettings = defineSettings({
     max: 100,
     doc: 'Per cent of events that may end as dead letters; above it the normaliser or the sink stops instead of filling events.dead. 100: never stops.',
   }),
-  DEAD_LETTER_BREAKER_LEAST: setting.integer({ default: 100, min: 1, doc: 'So many dead letters must have come up before that share counts.' }),
+  DEAD_LETTER_BREAKER_LEAST: setting.integer({
+    default: 100,
+    min: 1,
+    doc: 'So many dead letters must have come up before that share counts.',
+  }),
   DEAD_LETTER_BREAKER_RETRY: setting.duration({
     default: 60_000,
     min: 100,

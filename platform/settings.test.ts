@@ -25,12 +25,29 @@ describe('parseSettings', () => {
   });
 
   it('reads what is given', () => {
-    const values = parseSettings(table, { HTTP_ADDR: ':9', DEDUPE_TTL: '1h30m', MAX_BODY_BYTES: '6MiB', LEVEL: 'debug' });
-    expect(values).toMatchObject({ HTTP_ADDR: { host: '0.0.0.0', port: 9 }, DEDUPE_TTL: 5_400_000, MAX_BODY_BYTES: 6 * 2 ** 20, LEVEL: 'debug' });
+    const values = parseSettings(table, {
+      HTTP_ADDR: ':9',
+      DEDUPE_TTL: '1h30m',
+      MAX_BODY_BYTES: '6MiB',
+      LEVEL: 'debug',
+    });
+    expect(values).toMatchObject({
+      HTTP_ADDR: { host: '0.0.0.0', port: 9 },
+      DEDUPE_TTL: 5_400_000,
+      MAX_BODY_BYTES: 6 * 2 ** 20,
+      LEVEL: 'debug',
+    });
   });
 
   it('names every problem with its value and what is expected, and hides secrets', () => {
-    const attempt = () => parseSettings(table, { HTTP_ADDR: 'x', DEDUPE_TTL: 'soon', MAX_BODY_BYTES: '12', LEVEL: 'loud', TOKEN: 'abc' });
+    const attempt = () =>
+      parseSettings(table, {
+        HTTP_ADDR: 'x',
+        DEDUPE_TTL: 'soon',
+        MAX_BODY_BYTES: '12',
+        LEVEL: 'loud',
+        TOKEN: 'abc',
+      });
     expect(attempt).toThrow(SettingsError);
     expect(attempt).toThrow(
       /HTTP_ADDR=x: expected host:port[\s\S]*DEDUPE_TTL=soon: expected a duration[\s\S]*MAX_BODY_BYTES=12[\s\S]*LEVEL=loud: expected one of debug, info[\s\S]*TOKEN=\(hidden\)/,

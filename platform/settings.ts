@@ -1,6 +1,11 @@
-/** What kind of value a setting takes, how it is read, and what a person is told when it cannot be read. */
+/**
+ * What kind of value a setting takes, how it is read, and what a person is told when it cannot be
+ * read.
+ */
 export interface Setting<T> {
-  /** Reads the text of an environment variable; throws an Error whose message says what is expected. */
+  /**
+   * Reads the text of an environment variable; throws an Error whose message says what is expected.
+   */
   parse(text: string): T;
   /** Value when the variable is absent or empty. */
   fallback: T;
@@ -13,9 +18,14 @@ export interface Setting<T> {
 }
 
 export type SettingsTable = Record<string, Setting<unknown>>;
-export type SettingsOf<Table extends SettingsTable> = { readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never };
+export type SettingsOf<Table extends SettingsTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
+};
 
-/** All that is wrong with the environment, in one error: each problem names the variable, its value and what is expected. */
+/**
+ * All that is wrong with the environment, in one error: each problem names the variable, its value
+ * and what is expected.
+ */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -30,8 +40,14 @@ export function defineSettings<Table extends SettingsTable>(table: Table): Table
   return table;
 }
 
-/** Reads every setting of a table from an environment. Throws SettingsError with all problems together. */
-export function parseSettings<Table extends SettingsTable>(table: Table, env: NodeJS.ProcessEnv): SettingsOf<Table> {
+/**
+ * Reads every setting of a table from an environment. Throws SettingsError with all problems
+ * together.
+ */
+export function parseSettings<Table extends SettingsTable>(
+  table: Table,
+  env: NodeJS.ProcessEnv,
+): SettingsOf<Table> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
@@ -43,7 +59,9 @@ export function parseSettings<Table extends SettingsTable>(table: Table, env: No
     try {
       values[name] = setting.parse(text);
     } catch (error) {
-      problems.push(`${name}=${setting.secret ? '(hidden)' : text}: expected ${(error as Error).message}`);
+      problems.push(
+        `${name}=${setting.secret ? '(hidden)' : text}: expected ${(error as Error).message}`,
+      );
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);

@@ -1,7 +1,15 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allSchemas, eventRowCodec, fingerprintOf, normalisedRunCodec, rawRecordCodec, singleObjectHeader, UnreadableRecord } from './codec.ts';
+import {
+  allSchemas,
+  eventRowCodec,
+  fingerprintOf,
+  normalisedRunCodec,
+  rawRecordCodec,
+  singleObjectHeader,
+  UnreadableRecord,
+} from './codec.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { EventRow, RawRecord } from './records.ts';
 import { joinRun, sliceRun } from './run.ts';
@@ -18,7 +26,9 @@ describe('fingerprint', () => {
 describe('schemas', () => {
   it('every version reads all its predecessors', () => {
     for (const schema of allSchemas()) {
-      for (const older of allSchemas().filter((other) => other.subject === schema.subject && other.version < schema.version)) {
+      for (const older of allSchemas().filter(
+        (other) => other.subject === schema.subject && other.version < schema.version,
+      )) {
         expect(() => schema.type.createResolver(older.type)).not.toThrow();
       }
     }
@@ -30,7 +40,8 @@ describe('schemas', () => {
   });
 
   it('have names of Avro: a strict reader takes them', () => {
-    for (const schema of allSchemas()) expect(avsc.Type.forSchema(schema.type.schema())).toBeDefined();
+    for (const schema of allSchemas())
+      expect(avsc.Type.forSchema(schema.type.schema())).toBeDefined();
   });
 });
 
@@ -52,7 +63,17 @@ describe('single-object encoding', () => {
     sequence: 9,
     shape: 'single',
     body: Buffer.from('{"event":"x"}'),
-    items: [{ at: 0, index: 0, type: 'track', message_id: 'm', generated: false, dedupe_id: null, timestamp: 1 }],
+    items: [
+      {
+        at: 0,
+        index: 0,
+        type: 'track',
+        message_id: 'm',
+        generated: false,
+        dedupe_id: null,
+        timestamp: 1,
+      },
+    ],
     redriven_from: null,
     delivery: null,
   };
@@ -61,7 +82,10 @@ describe('single-object encoding', () => {
     for (const body of [raw.body, Buffer.alloc(3_000_000, 'x')]) {
       const back = rawRecordCodec.decode(rawRecordCodec.encode({ ...raw, body }));
       expect(Buffer.compare(back.body, body)).toBe(0);
-      expect({ ...back, items: back.items.map((item) => ({ ...item })), body }).toEqual({ ...raw, body });
+      expect({ ...back, items: back.items.map((item) => ({ ...item })), body }).toEqual({
+        ...raw,
+        body,
+      });
     }
   });
 
@@ -69,10 +93,18 @@ describe('single-object encoding', () => {
     const v1 = allSchemas().find(({ id }) => id === 'raw-record.v1');
     if (!v1) throw new Error('no raw-record.v1');
     const older = { ...raw, delivery: undefined };
-    const back = rawRecordCodec.decode(Buffer.concat([singleObjectHeader(v1.type), v1.type.toBuffer(older)]));
+    const back = rawRecordCodec.decode(
+      Buffer.concat([singleObjectHeader(v1.type), v1.type.toBuffer(older)]),
+    );
     expect(back).toMatchObject({ path: '/v1/track', sequence: 9, delivery: null });
-    const delivery = { source: 'hosted_storefront', topic: 'orders/create', body: Buffer.from('{"a": 1}') };
-    expect(rawRecordCodec.decode(rawRecordCodec.encode({ ...raw, delivery })).delivery).toMatchObject(delivery);
+    const delivery = {
+      source: 'hosted_storefront',
+      topic: 'orders/create',
+      body: Buffer.from('{"a": 1}'),
+    };
+    expect(
+      rawRecordCodec.decode(rawRecordCodec.encode({ ...raw, delivery })).delivery,
+    ).toMatchObject(delivery);
   });
 
   it.each([
@@ -103,13 +135,24 @@ describe('a run', () => {
   };
 
   it('is sliced without decoding, and joined to the very bytes that the schema writes', () => {
-    const rows = [1, 2, 3].map((index) => ({ ...emptyRow, _index: index, event: 'خرید', properties: { a: 'b' } }));
+    const rows = [1, 2, 3].map((index) => ({
+      ...emptyRow,
+      _index: index,
+      event: 'خرید',
+      properties: { a: 'b' },
+    }));
     const whole = normalisedRunCodec.encode({ ...head, rows });
     const run = sliceRun(whole);
     expect(run?.head).toEqual(head);
     expect(run?.count).toBe(3);
     expect(run && Buffer.compare(joinRun(run), whole)).toBe(0);
-    expect(run && Buffer.compare(run.rows, Buffer.concat(rows.map((row) => eventRowCodec.type.toBuffer(row))))).toBe(0);
+    expect(
+      run &&
+        Buffer.compare(
+          run.rows,
+          Buffer.concat(rows.map((row) => eventRowCodec.type.toBuffer(row))),
+        ),
+    ).toBe(0);
   });
 });
 

@@ -1,9 +1,20 @@
 import type avsc from 'avsc';
 import { fingerprint } from './fingerprint.ts';
 import { loadSchemas, type LoadedSchema } from './load.ts';
-import type { DeadLetter, EventRow, IdentityCommand, IngestOutcome, NormalisedRun, RawRecord, VerdictRecord } from './records.ts';
+import type {
+  DeadLetter,
+  EventRow,
+  IdentityCommand,
+  IngestOutcome,
+  NormalisedRun,
+  RawRecord,
+  VerdictRecord,
+} from './records.ts';
 
-/** Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12 specification, "Single-object encoding"). */
+/**
+ * Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12 specification,
+ * "Single-object encoding").
+ */
 export const HEADER_BYTES = 10;
 
 /** A record that no schema in schemas/ can read. `code` is stable. */
@@ -20,7 +31,10 @@ export interface Codec<T> {
   /** Fingerprint of the newest version: what `encode` writes, as 16 hexadecimal digits. */
   readonly fingerprint: string;
   readonly type: avsc.Type;
-  /** Single-object encoding of a record by the newest version. Throws when the record does not fit its schema. */
+  /**
+   * Single-object encoding of a record by the newest version. Throws when the record does not fit
+   * its schema.
+   */
   encode(record: T): Buffer;
   /** Reads a record of any version. Throws UnreadableRecord. */
   decode(bytes: Buffer): T;
@@ -47,15 +61,24 @@ export function singleObjectHeader(type: avsc.Type): Buffer {
   return header;
 }
 
-/** Fingerprint that a record carries, as 16 hexadecimal digits. Throws UnreadableRecord when it is not a single-object record. */
+/**
+ * Fingerprint that a record carries, as 16 hexadecimal digits. Throws UnreadableRecord when it is
+ * not a single-object record.
+ */
 export function carriedFingerprint(bytes: Buffer): string {
   if (bytes.length < HEADER_BYTES || bytes[0] !== 0xc3 || bytes[1] !== 0x01) {
-    throw new UnreadableRecord('not_single_object', 'the bytes do not begin with C3 01 and a fingerprint: they were not written by Ravand');
+    throw new UnreadableRecord(
+      'not_single_object',
+      'the bytes do not begin with C3 01 and a fingerprint: they were not written by Ravand',
+    );
   }
   return bytes.readBigUInt64LE(2).toString(16).padStart(16, '0');
 }
 
-/** Nearly every record carries the newest fingerprint: it is known by its bytes, without making text of them. */
+/**
+ * Nearly every record carries the newest fingerprint: it is known by its bytes, without making text
+ * of them.
+ */
 function beginsWith(bytes: Buffer, header: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   for (let at = 0; at < HEADER_BYTES; at++) if (bytes[at] !== header[at]) return false;
@@ -70,17 +93,27 @@ function codecOf<T>(subject: string): Codec<T> {
   const readers = new Map(
     versions.map((version) => [
       fingerprintOf(version.type),
-      version === newest ? { type: newest.type } : { type: newest.type, resolver: newest.type.createResolver(version.type) },
+      version === newest
+        ? { type: newest.type }
+        : { type: newest.type, resolver: newest.type.createResolver(version.type) },
     ]),
   );
-  const datumOf = (bytes: Buffer, type: avsc.Type, resolver?: ReturnType<avsc.Type['createResolver']>): T => {
+  const datumOf = (
+    bytes: Buffer,
+    type: avsc.Type,
+    resolver?: ReturnType<avsc.Type['createResolver']>,
+  ): T => {
     let read: { value: T; offset: number };
     try {
       read = type.decode(bytes, HEADER_BYTES, resolver);
     } catch (cause) {
       throw new UnreadableRecord('broken_datum', `the bytes do not fit ${subject}`, { cause });
     }
-    if (read.offset !== bytes.length) throw new UnreadableRecord('broken_datum', `the bytes do not fit ${subject}: they end too early or too late`);
+    if (read.offset !== bytes.length)
+      throw new UnreadableRecord(
+        'broken_datum',
+        `the bytes do not fit ${subject}: they end too early or too late`,
+      );
     return read.value;
   };
   let scratch = Buffer.allocUnsafe(64 * 1024);
@@ -104,7 +137,11 @@ function codecOf<T>(subject: string): Codec<T> {
       if (beginsWith(bytes, header)) return datumOf(bytes, newest.type);
       const carried = carriedFingerprint(bytes);
       const reader = readers.get(carried);
-      if (!reader) throw new UnreadableRecord('unknown_schema', `no version of ${subject} in schemas/ has the fingerprint ${carried}`);
+      if (!reader)
+        throw new UnreadableRecord(
+          'unknown_schema',
+          `no version of ${subject} in schemas/ has the fingerprint ${carried}`,
+        );
       return datumOf(bytes, reader.type, reader.resolver);
     },
   };

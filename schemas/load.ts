@@ -16,16 +16,25 @@ export interface LoadedSchema {
   document: avsc.Schema;
 }
 
-/** Reads every `<subject>.v<version>.avsc` of a folder, lower versions first. Throws when a file name or a schema cannot be read. */
+/**
+ * Reads every `<subject>.v<version>.avsc` of a folder, lower versions first. Throws when a file
+ * name or a schema cannot be read.
+ */
 export function loadSchemas(folder: string): LoadedSchema[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.avsc'))
     .map((file) => {
       const parts = /^([a-z-]+)\.v(\d+)\.avsc$/.exec(file);
-      if (!parts?.[1] || !parts[2]) throw new Error(`schemas/${file}: name it <subject>.v<version>.avsc`);
+      if (!parts?.[1] || !parts[2])
+        throw new Error(`schemas/${file}: name it <subject>.v<version>.avsc`);
       return { file, subject: parts[1], version: Number(parts[2]) };
     })
-    .sort((a, b) => rank(a.subject) - rank(b.subject) || a.subject.localeCompare(b.subject) || a.version - b.version);
+    .sort(
+      (a, b) =>
+        rank(a.subject) - rank(b.subject) ||
+        a.subject.localeCompare(b.subject) ||
+        a.version - b.version,
+    );
   const embedded = new Map<string, avsc.Type>();
   return files.map(({ file, subject, version }) => {
     const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as avsc.Schema;

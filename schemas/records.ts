@@ -1,4 +1,7 @@
-/** The place of an event in the raw log: its identity everywhere in Ravand (DESIGN.md, "Identity of an event"). */
+/**
+ * The place of an event in the raw log: its identity everywhere in Ravand (DESIGN.md, "Identity of
+ * an event").
+ */
 export interface Place {
   epoch: number;
   partition: number;
@@ -47,7 +50,10 @@ export interface RawRecord {
   delivery: Delivery | null;
 }
 
-/** event-row.v1: one stored event. Field names are column names of ClickHouse; traits, trait_numbers and profile go to profiles only. */
+/**
+ * event-row.v1: one stored event. Field names are column names of ClickHouse; traits, trait_numbers
+ * and profile go to profiles only.
+ */
 export interface EventRow {
   _epoch: number;
   _partition: number;

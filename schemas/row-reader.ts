@@ -3,19 +3,36 @@ import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from './codec.ts'
 import type { EventRow } from './records.ts';
 import { sliceRun } from './run.ts';
 
-export type RowReader<Field extends keyof EventRow> = (message: { readonly value: Buffer | null }) => Pick<EventRow, Field>[];
+export type RowReader<Field extends keyof EventRow> = (message: {
+  readonly value: Buffer | null;
+}) => Pick<EventRow, Field>[];
 
 /** avsc answers `value` undefined when the bytes end early. */
-type Decode<Row> = (bytes: Buffer, at: number, resolver: unknown) => { value: Row | undefined; offset: number };
+type Decode<Row> = (
+  bytes: Buffer,
+  at: number,
+  resolver: unknown,
+) => { value: Row | undefined; offset: number };
 
 /**
- * Reads some fields of the rows of a record of events.normalised, in the order of their places, and passes over the others. Throws UnreadableRecord.
- * `mayHold` looks at the bytes of all rows: false means that none of them is wanted, and nothing is decoded.
+ * Reads some fields of the rows of a record of events.normalised, in the order of their places, and
+ * passes over the others. Throws UnreadableRecord. `mayHold` looks at the bytes of all rows: false
+ * means that none of them is wanted, and nothing is decoded.
  */
-export function rowReader<Field extends keyof EventRow>(fields: readonly Field[], mayHold: (rows: Buffer) => boolean = () => true): RowReader<Field> {
+export function rowReader<Field extends keyof EventRow>(
+  fields: readonly Field[],
+  mayHold: (rows: Buffer) => boolean = () => true,
+): RowReader<Field> {
   type Row = Pick<EventRow, Field>;
-  const whole = eventRowCodec.type.schema() as unknown as { name: string; fields: { name: Field; type: avsc.Schema }[] };
-  const type = avsc.Type.forSchema({ type: 'record', name: whole.name, fields: whole.fields.filter(({ name }) => fields.includes(name)) });
+  const whole = eventRowCodec.type.schema() as unknown as {
+    name: string;
+    fields: { name: Field; type: avsc.Schema }[];
+  };
+  const type = avsc.Type.forSchema({
+    type: 'record',
+    name: whole.name,
+    fields: whole.fields.filter(({ name }) => fields.includes(name)),
+  });
   const resolver = type.createResolver(eventRowCodec.type);
   const decode = type.decode.bind(type) as Decode<Row>;
 
@@ -28,7 +45,8 @@ export function rowReader<Field extends keyof EventRow>(fields: readonly Field[]
       rows.push(value);
       at = end;
     }
-    if (rows.length !== count || at !== bytes.length) throw new RangeError('the rows end too early or too late');
+    if (rows.length !== count || at !== bytes.length)
+      throw new RangeError('the rows end too early or too late');
     return rows;
   };
 

@@ -1,10 +1,16 @@
-/** A decoded Avro int or long, and where the next one begins. Values above 2^53 lose precision; Ravand writes none. */
+/**
+ * A decoded Avro int or long, and where the next one begins. Values above 2^53 lose precision;
+ * Ravand writes none.
+ */
 export interface Varint {
   value: number;
   end: number;
 }
 
-/** Reads a zigzag varint (Avro 1.12 specification, "int and long"). Throws RangeError when the bytes end early. */
+/**
+ * Reads a zigzag varint (Avro 1.12 specification, "int and long"). Throws RangeError when the bytes
+ * end early.
+ */
 export function readVarint(bytes: Buffer, start: number): Varint {
   let value = 0;
   let scale = 1;

@@ -1,6 +1,9 @@
 import { createServer } from 'node:http';
 
-/** The yardstick: reads the body, parses it as JSON, answers. No key, no validation, no claims, no log. */
+/**
+ * The yardstick: reads the body, parses it as JSON, answers. No key, no validation, no claims, no
+ * log.
+ */
 createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -19,7 +19,13 @@ function item({ user }: Person): string {
   return `{"type":"track","event":"product_viewed","user_id":"${user}","message_id":"${ID_MARK}","timestamp":"${new Date().toISOString()}","properties":{"product_id":"sku-4711","product_name":"Wireless headphones","category":"audio","price":1290000,"currency":"IRR","position":3},"context":{"library":{"name":"web","version":"2.1.0"},"page":{"url":"https://shop.example/p/4711","path":"/p/4711","title":"Wireless headphones"},"locale":"fa-IR","session_id":"s-0123456789"}}`;
 }
 
-function template(options: { name: string; events: number; path: string; body: string; writeKey: string }): RequestTemplate {
+function template(options: {
+  name: string;
+  events: number;
+  path: string;
+  body: string;
+  writeKey: string;
+}): RequestTemplate {
   const bodyBytes = Buffer.byteLength(options.body);
   const head = [
     `POST ${options.path} HTTP/1.1`,
@@ -31,12 +37,17 @@ function template(options: { name: string; events: number; path: string; body: s
   ].join('\r\n');
   const whole = Buffer.from(`${head}\r\n\r\n${options.body}`);
   const offsets: number[] = [];
-  for (let at = whole.indexOf(ID_MARK); at !== -1; at = whole.indexOf(ID_MARK, at + 1)) offsets.push(at);
+  for (let at = whole.indexOf(ID_MARK); at !== -1; at = whole.indexOf(ID_MARK, at + 1))
+    offsets.push(at);
   const make = () => {
     const bytes = Buffer.from(whole);
     const renew = (serial: number) => {
       for (const [position, offset] of offsets.entries())
-        bytes.write((serial * offsets.length + position).toString(36).padStart(ID_MARK.length, '0'), offset, 'latin1');
+        bytes.write(
+          (serial * offsets.length + position).toString(36).padStart(ID_MARK.length, '0'),
+          offset,
+          'latin1',
+        );
     };
     return { bytes, renew };
   };
@@ -48,8 +59,26 @@ export function requestTemplates(writeKey: string): RequestTemplate[] {
   const batch = (people: number) =>
     `{"batch":[${Array.from({ length: 100 }, (_, at) => item({ user: `user-${String(at % people).padStart(8, '0')}` })).join(',')}]}`;
   return [
-    template({ name: 'single events', events: 1, path: '/v1/track', body: item({ user: 'user-00000001' }), writeKey }),
-    template({ name: 'batches of 100, one person', events: 100, path: '/v1/batch', body: batch(1), writeKey }),
-    template({ name: 'batches of 100, 100 people', events: 100, path: '/v1/batch', body: batch(100), writeKey }),
+    template({
+      name: 'single events',
+      events: 1,
+      path: '/v1/track',
+      body: item({ user: 'user-00000001' }),
+      writeKey,
+    }),
+    template({
+      name: 'batches of 100, one person',
+      events: 100,
+      path: '/v1/batch',
+      body: batch(1),
+      writeKey,
+    }),
+    template({
+      name: 'batches of 100, 100 people',
+      events: 100,
+      path: '/v1/batch',
+      body: batch(100),
+      writeKey,
+    }),
   ];
 }

@@ -1,8 +1,12 @@
 import { runLoad } from './load.ts';
 import { requestTemplates } from './bodies.ts';
 
-/** Puts load on one port and prints the result as JSON; a process of its own, so that it can stay on its own core. */
-const [port = '', template = '', connections = '', duration = '', writeKey = '', run = ''] = process.argv.slice(2);
+/**
+ * Puts load on one port and prints the result as JSON; a process of its own, so that it can stay on
+ * its own core.
+ */
+const [port = '', template = '', connections = '', duration = '', writeKey = '', run = ''] =
+  process.argv.slice(2);
 const chosen = requestTemplates(writeKey)[Number(template)];
 if (!chosen) throw new Error(`there is no request ${template}`);
 let serial = Number(run) * 1_000_000_000;

@@ -8,7 +8,10 @@ export interface LoadOptions {
   /** Milliseconds before counting begins, and while it lasts. */
   warmUp: number;
   duration: number;
-  /** Makes the source of a connection's requests, header and body; a buffer may be used again once its request is answered. */
+  /**
+   * Makes the source of a connection's requests, header and body; a buffer may be used again once
+   * its request is answered.
+   */
   request: () => () => Buffer;
 }
 
@@ -25,7 +28,10 @@ export interface LoadResult {
   firstFailure: string;
 }
 
-/** Requests on keep-alive connections, each sent when the last one is answered. Answers are read just far enough to know their status and length. */
+/**
+ * Requests on keep-alive connections, each sent when the last one is answered. Answers are read
+ * just far enough to know their status and length.
+ */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const latencies: number[] = [];
   const result = { requests: 0, sent: 0, failures: 0, firstFailure: '' };
@@ -43,13 +49,19 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       if (result.firstFailure === '') result.firstFailure = answer.toString('latin1');
     }
   };
-  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, end, onAnswer)));
+  await Promise.all(
+    Array.from({ length: options.connections }, () => runConnection(options, end, onAnswer)),
+  );
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? NaN;
   return { ...result, seconds: options.duration / 1000, p50: at(0.5), p99: at(0.99) };
 }
 
-function runConnection(options: LoadOptions, end: number, onAnswer: (sentAt: number, answer: Buffer) => void): Promise<void> {
+function runConnection(
+  options: LoadOptions,
+  end: number,
+  onAnswer: (sentAt: number, answer: Buffer) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ host: options.host, port: options.port, noDelay: true });
     let received = Buffer.alloc(0);

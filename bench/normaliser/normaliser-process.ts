@@ -1,7 +1,14 @@
-/** The normaliser with topics, group and claims of a bench's own; tells its parent how many events it has published and what they cost. Started by bench/normaliser.ts. */
+/**
+ * The normaliser with topics, group and claims of a bench's own; tells its parent how many events
+ * it has published and what they cost. Started by bench/normaliser.ts.
+ */
 import { startNormaliser } from '../../pipeline/normalise/app.ts';
 import { loadConfig, type Names } from '../../pipeline/normalise/config.ts';
-import { connectNormaliserProducer, countPartitions, watchEnds } from '../../pipeline/normalise/connect.ts';
+import {
+  connectNormaliserProducer,
+  countPartitions,
+  watchEnds,
+} from '../../pipeline/normalise/connect.ts';
 import { NormaliserMetrics } from '../../pipeline/normalise/metrics.ts';
 import { Reasons } from '../../pipeline/normalise/reasons.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
@@ -13,7 +20,11 @@ const config = loadConfig(process.env);
 const log = createLog({ part: 'bench-normaliser', level: 'warn' });
 const { signal } = new AbortController();
 const circumstances = { config, names, log, signal };
-const redis = connectClaims({ url: config.REDIS_URL, role: 'normaliser', onError: (error) => log.error(error) });
+const redis = connectClaims({
+  url: config.REDIS_URL,
+  role: 'normaliser',
+  onError: (error) => log.error(error),
+});
 const clickhouse = connectClickhouse({ settings: config, name: 'bench-normaliser' });
 const partitions = await countPartitions(circumstances);
 const producer = await connectNormaliserProducer(circumstances);
@@ -30,7 +41,10 @@ const normaliser = await startNormaliser({
 async function report(): Promise<{ rows: number; cpu: number }> {
   const counter = await metrics.registry.getSingleMetric('ravand_normaliser_events_total')?.get();
   const { user, system } = process.cpuUsage();
-  return { rows: counter?.values.reduce((sum, { value }) => sum + value, 0) ?? 0, cpu: (user + system) / 1000 };
+  return {
+    rows: counter?.values.reduce((sum, { value }) => sum + value, 0) ?? 0,
+    cpu: (user + system) / 1000,
+  };
 }
 
 process.on('message', (message) => {

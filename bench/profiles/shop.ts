@@ -9,7 +9,10 @@ import { sampleRow } from '../sink/rows.ts';
 const RUN = 500;
 const NOW = 1_790_000_000_000;
 
-/** The events of a shop as records of events.normalised, by partition: one in ten sets traits, one in ten is an order, one in fifty a refund. */
+/**
+ * The events of a shop as records of events.normalised, by partition: one in ten sets traits, one
+ * in ten is an order, one in fifty a refund.
+ */
 export class Shop {
   readonly #people: number;
   readonly #partitions: number;
@@ -28,7 +31,9 @@ export class Shop {
     return this.#records(count, () => this.#met++);
   }
 
-  /** `count` events of people drawn from all that there are, so many events of each who is drawn. */
+  /**
+   * `count` events of people drawn from all that there are, so many events of each who is drawn.
+   */
   anybody(count: number, each = 1): ConsumedMessage[][] {
     let [person, left] = [0, 0];
     return this.#records(count, () => {
@@ -53,25 +58,59 @@ export class Shop {
 
   #row(user_id: string, { partition, index }: { partition: number; index: number }): EventRow {
     const n = this.#events++;
-    const row = { ...sampleRow({ partition, offset: this.#offsets[partition] ?? 0, index, now: NOW }), user_id, event: 'product_viewed', revenue: 0 };
+    const row = {
+      ...sampleRow({ partition, offset: this.#offsets[partition] ?? 0, index, now: NOW }),
+      user_id,
+      event: 'product_viewed',
+      revenue: 0,
+    };
     if (n % 10 === 0) {
       return {
-        ...{ ...row, event: 'identify', traits: { plan: 'gold', level: String(n % 50), phone_operator: 'mci' }, trait_numbers: { level: n % 50 } },
+        ...{
+          ...row,
+          event: 'identify',
+          traits: { plan: 'gold', level: String(n % 50), phone_operator: 'mci' },
+          trait_numbers: { level: n % 50 },
+        },
         profile: { email: `${user_id}@example.ir`, phone: '+989121234567', city: 'تهران' },
       };
     }
-    if (n % 10 === 1) return { ...row, event: n % 50 === 1 ? 'order_refunded' : 'order_completed', revenue: (n % 100_000) + 0.5 };
+    if (n % 10 === 1)
+      return {
+        ...row,
+        event: n % 50 === 1 ? 'order_refunded' : 'order_completed',
+        revenue: (n % 100_000) + 0.5,
+      };
     return row;
   }
 
-  #close(partition: number, { runs, batches }: { runs: Buffer[][]; batches: ConsumedMessage[][] }): void {
+  #close(
+    partition: number,
+    { runs, batches }: { runs: Buffer[][]; batches: ConsumedMessage[][] },
+  ): void {
     const rows = runs[partition] ?? [];
     if (rows.length === 0) return;
     const offset = this.#offsets[partition] ?? 0;
     this.#offsets[partition] = offset + 1;
     runs[partition] = [];
-    const head = { epoch: 0, partition, first_offset: offset, first_index: 0, last_offset: offset, last_index: rows.length - 1, appended_at: NOW };
+    const head = {
+      epoch: 0,
+      partition,
+      first_offset: offset,
+      first_index: 0,
+      last_offset: offset,
+      last_index: rows.length - 1,
+      appended_at: NOW,
+    };
     const value = joinRun({ head, count: rows.length, rows: Buffer.concat(rows) });
-    batches[partition]?.push({ topic: 'bench', partition, offset, timestamp: NOW, key: null, value, size: value.length });
+    batches[partition]?.push({
+      topic: 'bench',
+      partition,
+      offset,
+      timestamp: NOW,
+      key: null,
+      value,
+      size: value.length,
+    });
   }
 }

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An endpoint that reads each request and answers 204; tells its port to its parent, and how many requests came when asked. */
+/**
+ * An endpoint that reads each request and answers 204; tells its port to its parent, and how many
+ * requests came when asked.
+ */
 let requests = 0;
 const server = createServer((request, response) => {
   request.resume();
@@ -10,6 +13,8 @@ const server = createServer((request, response) => {
     response.writeHead(204).end();
   });
 });
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+server.listen(0, '127.0.0.1', () =>
+  process.send?.({ port: (server.address() as AddressInfo).port }),
+);
 process.on('message', () => process.send?.({ requests }));
 process.on('disconnect', () => process.exit(0));

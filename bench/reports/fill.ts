@@ -30,8 +30,9 @@ const LIVE = [
 ];
 
 /**
- * The same events as a system keeps them that has properties as one JSON text and people as UUIDs, in the order that such systems use: an event carries the person that its
- * sender was then, a table of overrides says who they are since, and people have a table of their own.
+ * The same events as a system keeps them that has properties as one JSON text and people as UUIDs,
+ * in the order that such systems use: an event carries the person that its sender was then, a table
+ * of overrides says who they are since, and people have a table of their own.
  */
 const JSON_TABLES = [
   `CREATE TABLE events_json (
@@ -47,7 +48,10 @@ const JSON_TABLES = [
 const personId = (number: string): string =>
   `toUUID(concat('00000000-0000-4000-', leftPad(hex(bitShiftRight(intHash64(${number}), 48)), 4, '0'), '-', leftPad(hex(bitAnd(intHash64(${number}), 281474976710655)), 12, '0')))`;
 
-/** What an event of a shop's web page carries, as SQL: each value once, so that both tables hold the same. */
+/**
+ * What an event of a shop's web page carries, as SQL: each value once, so that both tables hold the
+ * same.
+ */
 interface EventSql {
   at: string;
   event: string;
@@ -58,7 +62,10 @@ interface EventSql {
   price: string;
 }
 
-/** One generated event, as expressions over `number`: hashes of it, so that every column is spread independently. Days follow each other, as events come in. */
+/**
+ * One generated event, as expressions over `number`: hashes of it, so that every column is spread
+ * independently. Days follow each other, as events come in.
+ */
 function eventSql({ events, people, days, until }: Volume): EventSql {
   const hash = (salt: number) => `intHash64(number * 16 + ${salt})`;
   const one = (salt: number, values: readonly string[]) =>
@@ -85,7 +92,12 @@ function eventSql({ events, people, days, until }: Volume): EventSql {
       library_version: "'1.4.0'",
       page_url: `concat('https://shop.example/fa/product/', ${product}, '/kafsh-e-varzeshi')`,
       page_path: `concat('/fa/product/', ${product}, '/kafsh-e-varzeshi')`,
-      page_referrer: one(7, ['https://www.google.com/', '', 'https://shop.example/fa/search?q=%DA%A9%D9%81%D8%B4', 'https://l.instagram.com/']),
+      page_referrer: one(7, [
+        'https://www.google.com/',
+        '',
+        'https://shop.example/fa/search?q=%DA%A9%D9%81%D8%B4',
+        'https://l.instagram.com/',
+      ]),
       page_title: `concat('کفش ورزشی مردانه مدل ', ${product}, ' | فروشگاه نمونه')`,
       utm_source: own(2, ['google', '', 'instagram', '']),
       utm_medium: own(2, ['cpc', '', 'social', '']),
@@ -116,11 +128,16 @@ const USER_AGENTS = [
   'Mozilla/5.0 (Linux; Android 14; SM-A546B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36',
 ];
 
-/** Both tables get the same rows: one SELECT gives the values, two inserts take them in their shapes. */
+/**
+ * Both tables get the same rows: one SELECT gives the values, two inserts take them in their
+ * shapes.
+ */
 function inserts(volume: Volume, numbers: string): string[] {
   const { at, event, person, context, properties, price } = eventSql(volume);
   const [fields, keys] = [Object.keys(context), Object.keys(properties)];
-  const values = Object.entries({ ...context, ...properties }).map(([name, sql]) => `${sql} AS ${name}`);
+  const values = Object.entries({ ...context, ...properties }).map(
+    ([name, sql]) => `${sql} AS ${name}`,
+  );
   const rows = `SELECT number, ${at} AS t, ${event} AS e, ${person} AS u, ${price} AS price, ${values.join(', ')} FROM ${numbers}`;
   const texts = [...keys, ...fields].map((name) => `'"${name}":"', ${name}, '",'`);
   return [
@@ -137,8 +154,14 @@ function inserts(volume: Volume, numbers: string): string[] {
 }
 
 /** Creates the live tables and the JSON one, and fills them in chunks, which bounds memory. */
-export async function fill(client: ClickHouseClient, volume: Volume, say: (text: string) => void): Promise<void> {
-  const statements = LIVE.flatMap((file) => splitStatements(readFileSync(join(CHECKOUT, 'projections', file), 'utf8')));
+export async function fill(
+  client: ClickHouseClient,
+  volume: Volume,
+  say: (text: string) => void,
+): Promise<void> {
+  const statements = LIVE.flatMap((file) =>
+    splitStatements(readFileSync(join(CHECKOUT, 'projections', file), 'utf8')),
+  );
   for (const query of [...statements, ...JSON_TABLES]) await client.command({ query });
   for (let from = 0; from < volume.events; from += CHUNK) {
     const numbers = `numbers_mt(${from}, ${Math.min(CHUNK, volume.events - from)})`;
@@ -146,10 +169,14 @@ export async function fill(client: ClickHouseClient, volume: Volume, say: (text:
     say(`${Math.min(volume.events, from + CHUNK).toLocaleString('en')} events`);
   }
   await fillPeople(client, volume);
-  for (let waited = 0; waited < 600 && (await merging(client)); waited++) await new Promise((resolve) => setTimeout(resolve, 1000));
+  for (let waited = 0; waited < 600 && (await merging(client)); waited++)
+    await new Promise((resolve) => setTimeout(resolve, 1000));
 }
 
-async function fillPeople(client: ClickHouseClient, { people, mergedOneIn, until }: Volume): Promise<void> {
+async function fillPeople(
+  client: ClickHouseClient,
+  { people, mergedOneIn, until }: Volume,
+): Promise<void> {
   await client.command({
     query: `INSERT INTO profiles (account_id, name, user_id, event_count, first_seen, last_seen, city, traits, trait_numbers)
       SELECT ${ACCOUNT}, concat('user-', toString(number)) AS n, n, 1, fromUnixTimestamp64Milli(toInt64(${until - 90 * 86_400}) * 1000), fromUnixTimestamp64Milli(toInt64(${until}) * 1000),
@@ -176,7 +203,10 @@ async function fillPeople(client: ClickHouseClient, { people, mergedOneIn, until
 }
 
 async function merging(client: ClickHouseClient): Promise<boolean> {
-  const answer = await client.query({ query: 'SELECT count() AS n FROM system.merges WHERE database = currentDatabase()', format: 'JSONEachRow' });
+  const answer = await client.query({
+    query: 'SELECT count() AS n FROM system.merges WHERE database = currentDatabase()',
+    format: 'JSONEachRow',
+  });
   const [row] = await answer.json<{ n: string }>();
   return Number(row?.n ?? 0) > 0;
 }

@@ -32,8 +32,10 @@ export function questions(volume: Volume): Question[] {
   const day = (ago: number) => dayText(end - ago);
   const at = (ago: number) => `${day(ago)} 00:00:00`;
   const steps = (count: number) => Array.from({ length: count }, (_, index) => `step_${index + 1}`);
-  const between = (from: number, to: number) => `timestamp >= '${at(from)}' AND timestamp < '${at(to)}'`;
-  const named = (names: readonly string[]) => `event IN (${names.map((name) => `'${name}'`).join(', ')})`;
+  const between = (from: number, to: number) =>
+    `timestamp >= '${at(from)}' AND timestamp < '${at(to)}'`;
+  const named = (names: readonly string[]) =>
+    `event IN (${names.map((name) => `'${name}'`).join(', ')})`;
   const ofAccount = `account_id = ${ACCOUNT} AND NOT is_bot`;
 
   /** Whose event it is, over UUIDs: the person that the event carries, or who took their place. */
@@ -46,7 +48,11 @@ export function questions(volume: Volume): Question[] {
           person: "if(o.distinct_id != '', o.person_id, e.person_id)",
         };
 
-  const funnel = (count: number, days: number, options: { merges: Merges; filtered?: boolean }): Question => {
+  const funnel = (
+    count: number,
+    days: number,
+    options: { merges: Merges; filtered?: boolean },
+  ): Question => {
     const names = steps(count);
     const isFiltered = (index: number) => options.filtered === true && index < MOST_FILTERS;
     const filters = [{ property: 'category', op: 'eq', value: 'audio' }];
@@ -59,11 +65,14 @@ export function questions(volume: Volume): Question[] {
     const own = `${ofAccount} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)}`;
     const { from, person } = jsonPeople(options.merges);
     const matches = names.map(
-      (name, index) => `event = '${name}'${isFiltered(index) ? ` AND JSONExtractString(properties, 'category') = 'audio'` : ''}`,
+      (name, index) =>
+        `event = '${name}'${isFiltered(index) ? ` AND JSONExtractString(properties, 'category') = 'audio'` : ''}`,
     );
     const unfiltered = names.filter((_, index) => !isFiltered(index));
     const filter =
-      options.filtered === true ? ` AND (properties['category'] = 'audio'${unfiltered.length > 0 ? ` OR ${named(unfiltered)}` : ''})` : '';
+      options.filtered === true
+        ? ` AND (properties['category'] = 'audio'${unfiltered.length > 0 ? ` OR ${named(unfiltered)}` : ''})`
+        : '';
     return {
       name: `funnel, ${count} steps over ${days} days${options.filtered === true ? ', a property filter on every step, at most ten' : ''}${options.merges === 'table' ? ', with joined names' : ''}`,
       ours: compileFunnel({ request: parsed.request, accountId: ACCOUNT, merges: options.merges }),
@@ -109,7 +118,13 @@ export function questions(volume: Volume): Question[] {
     const { from, person } = jsonPeople(merges);
     const params = new SqlParams();
     const now = volume.until * 1000;
-    const sql = compileCount(read.audience.root, { accountId: ACCOUNT, now, today: end, merges, params });
+    const sql = compileCount(read.audience.root, {
+      accountId: ACCOUNT,
+      now,
+      today: end,
+      merges,
+      params,
+    });
     const own = `${ofAccount} AND ${named(steps(3))} AND timestamp >= toDateTime64(${volume.until - 30 * 86_400}, 3)`;
     return {
       name: `audience count, three event predicates${merges === 'table' ? ', with joined names' : ''}`,

@@ -1,4 +1,7 @@
-/** The yardstick: `client.insert` of the same rows as objects (JSONEachRow), from a process of its own. */
+/**
+ * The yardstick: `client.insert` of the same rows as objects (JSONEachRow), from a process of its
+ * own.
+ */
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { clickhouseSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
@@ -6,11 +9,19 @@ import { COLUMNS } from '../../projections/events/container.ts';
 import { sampleRow } from './rows.ts';
 
 const [rows = 0, batch = 0, connections = 0] = process.argv.slice(2).map(Number);
-const client = connectClickhouse({ settings: parseSettings(clickhouseSettings, process.env), name: 'bench-plain', connections });
+const client = connectClickhouse({
+  settings: parseSettings(clickhouseSettings, process.env),
+  name: 'bench-plain',
+  connections,
+});
 const now = Date.now();
 // One batch of objects, made before the clock starts and inserted again and again.
 const values = Array.from({ length: batch }, (_, index) =>
-  Object.fromEntries(Object.entries(sampleRow({ partition: 0, offset: 1, index, now })).filter(([name]) => COLUMNS.includes(name))),
+  Object.fromEntries(
+    Object.entries(sampleRow({ partition: 0, offset: 1, index, now })).filter(([name]) =>
+      COLUMNS.includes(name),
+    ),
+  ),
 );
 const cpu = process.cpuUsage();
 const began = performance.now();
@@ -28,5 +39,9 @@ const inserter = async () => {
 };
 await Promise.all(Array.from({ length: connections }, inserter));
 const used = process.cpuUsage(cpu);
-process.send?.({ rows: Math.ceil(rows / batch) * batch, took: performance.now() - began, cpu: (used.user + used.system) / 1000 });
+process.send?.({
+  rows: Math.ceil(rows / batch) * batch,
+  took: performance.now() - began,
+  cpu: (used.user + used.system) / 1000,
+});
 await client.close();

@@ -2,11 +2,26 @@ import { eventRowCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
-const NAMES = ['Product Viewed', 'Product Added', 'Checkout Started', 'Order Completed', 'Page Viewed', 'خرید'];
-const AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36';
+const NAMES = [
+  'Product Viewed',
+  'Product Added',
+  'Checkout Started',
+  'Order Completed',
+  'Page Viewed',
+  'خرید',
+];
+const AGENT =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36';
 
-/** A row as a shop's traffic makes it: about 450 bytes of Avro. The same number gives the same row. */
-export function sampleRow(options: { partition: number; offset: number; index: number; now: number }): EventRow {
+/**
+ * A row as a shop's traffic makes it: about 450 bytes of Avro. The same number gives the same row.
+ */
+export function sampleRow(options: {
+  partition: number;
+  offset: number;
+  index: number;
+  now: number;
+}): EventRow {
   const { partition, offset, index, now } = options;
   const n = offset * 1000 + index;
   return {

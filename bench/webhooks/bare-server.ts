@@ -1,7 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** The yardstick: reads the body, computes its HMAC and compares it, parses it as JSON, answers. No look-up, no mapping, no claims, no log. */
+/**
+ * The yardstick: reads the body, computes its HMAC and compares it, parses it as JSON, answers. No
+ * look-up, no mapping, no claims, no log.
+ */
 const [port = '', secret = ''] = process.argv.slice(2);
 createServer((request, response) => {
   const chunks: Buffer[] = [];

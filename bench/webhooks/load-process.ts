@@ -2,9 +2,16 @@ import { signatureOf } from '../../events/webhooks/signature.ts';
 import { deliveryText, order } from '../../test/support/webhooks/hosted-payloads.ts';
 import { runLoad } from '../gateway/load.ts';
 
-/** Puts signed orders on one port, each with an id of its own, and prints the result as JSON; a process of its own, so that it can stay on its own core. */
-const [port = '', connections = '', duration = '', token = '', secret = '', run = ''] = process.argv.slice(2);
-/** In place of the order's id: as many digits, so that only they and the signature differ between requests. */
+/**
+ * Puts signed orders on one port, each with an id of its own, and prints the result as JSON; a
+ * process of its own, so that it can stay on its own core.
+ */
+const [port = '', connections = '', duration = '', token = '', secret = '', run = ''] =
+  process.argv.slice(2);
+/**
+ * In place of the order's id: as many digits, so that only they and the signature differ between
+ * requests.
+ */
 const ID = '100000000000000000';
 const body = Buffer.from(deliveryText(order(new Date(), { id: ID })));
 const idAt = body.indexOf(ID);

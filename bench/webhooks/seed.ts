@@ -1,24 +1,36 @@
-import { mintToken } from '../../control-plane/admin/webhook-seed.ts';
+import { mintToken } from '../../ops/admin/webhook-seed.ts';
 import { connectionPurpose } from '../../events/webhooks/sources.ts';
 import { createLog } from '../../platform/log.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 
 /** A fresh account with a connection of the hosted storefront; answers its token. */
-export async function seedConnection(options: { databaseUrl: string; sealer: Sealer; secret: string }): Promise<string> {
+export async function seedConnection(options: {
+  databaseUrl: string;
+  sealer: Sealer;
+  secret: string;
+}): Promise<string> {
   const { databaseUrl, sealer, secret } = options;
-  const database = connectPostgres({ url: databaseUrl, log: createLog({ part: 'bench', level: 'error' }), name: 'ravand-bench', max: 1 });
+  const database = connectPostgres({
+    url: databaseUrl,
+    log: createLog({ part: 'bench', level: 'error' }),
+    name: 'ravand-bench',
+    max: 1,
+  });
   try {
-    const made = await database.query<{ id: string }>("INSERT INTO accounts (name) VALUES ('bench webhooks') RETURNING id");
+    const made = await database.query<{ id: string }>(
+      "INSERT INTO accounts (name) VALUES ('bench webhooks') RETURNING id",
+    );
     const accountId = Number(made.rows[0]?.id);
     const token = mintToken();
-    const sealed = sealer.seal(secret, connectionPurpose({ accountId, source: 'hosted_storefront' }));
-    await database.query('INSERT INTO webhook_connections (account_id, source, token, secret) VALUES ($1, $2, $3, $4)', [
-      accountId,
-      'hosted_storefront',
-      token,
-      sealed,
-    ]);
+    const sealed = sealer.seal(
+      secret,
+      connectionPurpose({ accountId, source: 'hosted_storefront' }),
+    );
+    await database.query(
+      'INSERT INTO webhook_connections (account_id, source, token, secret) VALUES ($1, $2, $3, $4)',
+      [accountId, 'hosted_storefront', token, sealed],
+    );
     return token;
   } finally {
     await database.end();

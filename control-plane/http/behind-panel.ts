@@ -7,12 +7,17 @@ export const PANEL_HEADER = 'x-panel-pass';
 /** The client's address, as the panel saw it. */
 export const FORWARDED_FOR_HEADER = 'x-panel-client';
 
-/** The client's address of a request to the control plane: the one that the panel tells, or that of the connection when somebody else asks. */
+/**
+ * The client's address of a request to the control plane: the one that the panel tells, or that of
+ * the connection when somebody else asks.
+ */
 export function clientBehindPanel(message: IncomingMessage, pass: string): string {
   const shown = Buffer.from(single(message.headers[PANEL_HEADER]));
   const wanted = Buffer.from(pass);
   const isPanel = shown.length === wanted.length && timingSafeEqual(shown, wanted);
-  return isPanel ? single(message.headers[FORWARDED_FOR_HEADER]) : unmapped(message.socket.remoteAddress ?? '');
+  return isPanel
+    ? single(message.headers[FORWARDED_FOR_HEADER])
+    : unmapped(message.socket.remoteAddress ?? '');
 }
 
 function single(value: string | string[] | undefined): string {

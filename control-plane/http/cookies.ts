@@ -2,7 +2,10 @@ import { isSessionToken, SESSION_COOKIES } from '../../platform/sessions.ts';
 
 const [SECURE_NAME, PLAIN_NAME] = SESSION_COOKIES;
 
-/** How the session travels: behind https under the name that browsers guard (Secure, no Domain, Path=/), otherwise under the plain one. */
+/**
+ * How the session travels: behind https under the name that browsers guard (Secure, no Domain,
+ * Path=/), otherwise under the plain one.
+ */
 export interface CookieRules {
   secure: boolean;
 }
@@ -13,10 +16,14 @@ export function cookieName({ secure }: CookieRules): string {
 }
 
 /**
- * The session's token in a Cookie header; undefined when there is none of its form. Both names in their order (management 5.2), but behind https only the guarded
- * one: any neighbour under the same domain could set the other.
+ * The session's token in a Cookie header; undefined when there is none of its form. Both names in
+ * their order (management 5.2), but behind https only the guarded one: any neighbour under the same
+ * domain could set the other.
  */
-export function readSessionCookie(header: string | undefined, rules: CookieRules): string | undefined {
+export function readSessionCookie(
+  header: string | undefined,
+  rules: CookieRules,
+): string | undefined {
   const cookies = (header ?? '').split(';').map((pair) => {
     const at = pair.indexOf('=');
     return at < 0 ? ['', ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
@@ -29,12 +36,16 @@ export function readSessionCookie(header: string | undefined, rules: CookieRules
 }
 
 /** Set-Cookie of a new session; `seconds` is the longest time that it can last. */
-export function setSessionCookie(token: string, { secure, seconds }: CookieRules & { seconds: number }): string {
+export function setSessionCookie(
+  token: string,
+  { secure, seconds }: CookieRules & { seconds: number },
+): string {
   return `${cookieName({ secure })}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
 }
 
 /** Set-Cookie lines that make a browser forget every session cookie. */
 export function clearSessionCookies({ secure }: CookieRules): string[] {
-  const clear = (name: string) => `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0${secure ? '; Secure' : ''}`;
+  const clear = (name: string) =>
+    `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0${secure ? '; Secure' : ''}`;
   return (secure ? SESSION_COOKIES : [PLAIN_NAME]).map(clear);
 }

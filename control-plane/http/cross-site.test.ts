@@ -14,30 +14,68 @@ const HERE = 'http://localhost:8082';
 describe('requests of other sites', () => {
   it.each<[string, Partial<RequestSource>, ReturnType<typeof refuseForeign>]>([
     ['a program', {}, undefined],
-    ['a program, whatever it calls its body', { contentType: 'application/x-www-form-urlencoded' }, undefined],
+    [
+      'a program, whatever it calls its body',
+      { contentType: 'application/x-www-form-urlencoded' },
+      undefined,
+    ],
     ['the own page', { origin: HERE, fetchSite: 'same-origin' }, undefined],
     ['the own page in an old browser', { origin: HERE }, undefined],
-    ['the own page with a charset', { origin: HERE, contentType: 'Application/JSON; charset=utf-8' }, undefined],
-    ['the own page, without a body', { method: 'DELETE', origin: HERE, contentType: undefined, hasBody: false }, undefined],
+    [
+      'the own page with a charset',
+      { origin: HERE, contentType: 'Application/JSON; charset=utf-8' },
+      undefined,
+    ],
+    [
+      'the own page, without a body',
+      { method: 'DELETE', origin: HERE, contentType: undefined, hasBody: false },
+      undefined,
+    ],
     ['typed by the user', { fetchSite: 'none' }, undefined],
     ['another site', { origin: 'https://evil.example', fetchSite: 'cross-site' }, 'cross_site'],
     ['another site in an old browser', { origin: 'https://evil.example' }, 'cross_site'],
     ['a neighbour', { origin: 'http://x.localhost:8082', fetchSite: 'same-site' }, 'cross_site'],
-    ['another port of this machine', { origin: 'http://localhost:3000', fetchSite: 'same-site' }, 'cross_site'],
+    [
+      'another port of this machine',
+      { origin: 'http://localhost:3000', fetchSite: 'same-site' },
+      'cross_site',
+    ],
     ['only Sec-Fetch-Site', { fetchSite: 'cross-site' }, 'cross_site'],
     ['a Sec-Fetch-Site of tomorrow', { fetchSite: 'near' }, 'cross_site'],
     ['a sandboxed page', { origin: 'null' }, 'cross_site'],
-    ['an Origin that does not go with Sec-Fetch-Site', { origin: 'https://evil.example', fetchSite: 'same-origin' }, 'cross_site'],
+    [
+      'an Origin that does not go with Sec-Fetch-Site',
+      { origin: 'https://evil.example', fetchSite: 'same-origin' },
+      'cross_site',
+    ],
     ['no Host', { origin: HERE, host: undefined }, 'cross_site'],
-    ['a form of the own page', { origin: HERE, contentType: 'text/plain' }, 'unsupported_media_type'],
+    [
+      'a form of the own page',
+      { origin: HERE, contentType: 'text/plain' },
+      'unsupported_media_type',
+    ],
     ['no type', { origin: HERE, contentType: undefined }, 'unsupported_media_type'],
-    ['a type that only begins so', { origin: HERE, contentType: 'application/json5' }, 'unsupported_media_type'],
-    ['reading', { method: 'GET', origin: 'https://evil.example', fetchSite: 'cross-site' }, undefined],
-  ])('%s', (_, change, expected) => expect(refuseForeign({ ...quiet, ...change }, undefined)).toBe(expected));
+    [
+      'a type that only begins so',
+      { origin: HERE, contentType: 'application/json5' },
+      'unsupported_media_type',
+    ],
+    [
+      'reading',
+      { method: 'GET', origin: 'https://evil.example', fetchSite: 'cross-site' },
+      undefined,
+    ],
+  ])('%s', (_, change, expected) =>
+    expect(refuseForeign({ ...quiet, ...change }, undefined)).toBe(expected),
+  );
 
   it('with PANEL_URL nothing but its origin is taken, whatever Host says', () => {
     const source = { ...quiet, host: 'panel.example', fetchSite: 'same-origin' };
-    expect(refuseForeign({ ...source, origin: 'https://panel.example' }, 'https://panel.example')).toBeUndefined();
-    expect(refuseForeign({ ...source, origin: 'http://panel.example' }, 'https://panel.example')).toBe('cross_site');
+    expect(
+      refuseForeign({ ...source, origin: 'https://panel.example' }, 'https://panel.example'),
+    ).toBeUndefined();
+    expect(
+      refuseForeign({ ...source, origin: 'http://panel.example' }, 'https://panel.example'),
+    ).toBe('cross_site');
   });
 });

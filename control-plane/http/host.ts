@@ -44,17 +44,25 @@ interface HostOptions {
   seconds: Histogram<'listener' | 'route' | 'method' | 'status'> | undefined;
 }
 
-/** Serves the rows and answers 404 to everything else: other methods, OPTIONS and HEAD among it. Nothing of it may be cached, and nothing guessed about its type. */
+/**
+ * Serves the rows and answers 404 to everything else: other methods, OPTIONS and HEAD among it.
+ * Nothing of it may be cached, and nothing guessed about its type.
+ */
 export function buildHost({ name, rows, log, seconds }: HostOptions): FastifyInstance {
   const host = fastify({
     logger: false,
     exposeHeadRoutes: false,
     requestTimeout: LISTENER.read,
-    http: { headersTimeout: LISTENER.header, requestTimeout: LISTENER.read, connectionsCheckingInterval: 1000 },
+    http: {
+      headersTimeout: LISTENER.header,
+      requestTimeout: LISTENER.read,
+      connectionsCheckingInterval: 1000,
+    },
     frameworkErrors: (_error, request, reply) => {
       sendUnknown(request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
   });
   host.server.maxConnections = MAX_CONNECTIONS;
   host.removeAllContentTypeParsers();
@@ -72,17 +80,31 @@ export function buildHost({ name, rows, log, seconds }: HostOptions): FastifyIns
     const about = { code: 'request_failed', trace: traceIn(reply), url: request.routeOptions.url };
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof StoreUnavailable) {
-      log.warn(about, `PostgreSQL did not answer as it should (${message}); the request was answered 503`);
+      log.warn(
+        about,
+        `PostgreSQL did not answer as it should (${message}); the request was answered 503`,
+      );
       return send(reply, refuse('unavailable'));
     }
-    log.error({ ...about, stack: error instanceof Error ? error.stack : undefined }, `a request failed unexpectedly: ${message}`);
+    log.error(
+      { ...about, stack: error instanceof Error ? error.stack : undefined },
+      `a request failed unexpectedly: ${message}`,
+    );
     return send(reply, refuse('internal'));
   });
   host.setNotFoundHandler((request, reply) => sendUnknown(request, reply));
   if (seconds) {
     host.addHook('onResponse', (request, reply, done) => {
       const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
-      seconds.observe({ listener: name, route, method: request.is404 ? 'any' : request.method, status: reply.statusCode }, reply.elapsedTime / 1000);
+      seconds.observe(
+        {
+          listener: name,
+          route,
+          method: request.is404 ? 'any' : request.method,
+          status: reply.statusCode,
+        },
+        reply.elapsedTime / 1000,
+      );
       done();
     });
   }
@@ -115,14 +137,20 @@ function send(reply: FastifyReply, outcome: Answer): FastifyReply {
   for (const [header, value] of Object.entries(headers)) reply.header(header, value);
   if (body === undefined) return reply.code(status).send();
   if (Buffer.isBuffer(body)) return reply.code(status).send(body);
-  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  return reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(body));
 }
 
 /** Names method and path, without the query. */
 function sendUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   markReply(request, reply);
   const path = (request.raw.url ?? '').split('?')[0]?.slice(0, 200) ?? '';
-  return send(reply, refuse('unknown_endpoint', { message: `no such endpoint: ${request.method} ${path}` }));
+  return send(
+    reply,
+    refuse('unknown_endpoint', { message: `no such endpoint: ${request.method} ${path}` }),
+  );
 }
 
 function markReply(request: FastifyRequest, reply: FastifyReply): void {
@@ -143,6 +171,8 @@ function newTrace(): string {
 }
 
 function rawHeader(message: IncomingMessage, name: string): string | undefined {
-  const at = message.rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
+  const at = message.rawHeaders.findIndex(
+    (text, index) => index % 2 === 0 && text.toLowerCase() === name,
+  );
   return at < 0 ? undefined : message.rawHeaders[at + 1];
 }

@@ -1,9 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
 export type ReadBytes = { ok: true; bytes: Buffer } | { ok: false; reason: 'too_long' | 'cut' };
-export type ReadBody = { ok: true; value: unknown } | { ok: false; reason: 'too_long' | 'not_json' | 'cut' };
+export type ReadBody =
+  { ok: true; value: unknown } | { ok: false; reason: 'too_long' | 'not_json' | 'cut' };
 
-/** Reads a body of at most `limit` bytes; what lies past it flows away unread, for at most the time of a request. */
+/**
+ * Reads a body of at most `limit` bytes; what lies past it flows away unread, for at most the time
+ * of a request.
+ */
 export async function readBytes(message: IncomingMessage, limit: number): Promise<ReadBytes> {
   if (Number(message.headers['content-length'] ?? 0) > limit) {
     message.resume();
@@ -13,7 +17,9 @@ export async function readBytes(message: IncomingMessage, limit: number): Promis
   let length = 0;
   try {
     // Without destroyOnReturn: false the connection would be gone before it is answered.
-    for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of message.iterator({
+      destroyOnReturn: false,
+    }) as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > limit) {
         message.resume();

@@ -10,6 +10,7 @@ export function sourceOf({ message, method, contentType }: HostRequest): Request
     fetchSite: headers['sec-fetch-site'],
     host: headers.host,
     contentType,
-    hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
+    hasBody:
+      headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
   };
 }

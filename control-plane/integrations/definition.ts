@@ -1,4 +1,8 @@
-import { isWebhookSource, WEBHOOK_SOURCES, type WebhookSource } from '../../events/webhooks/sources.ts';
+import {
+  isWebhookSource,
+  WEBHOOK_SOURCES,
+  type WebhookSource,
+} from '../../events/webhooks/sources.ts';
 
 /** What PUT /v1/integrations says (ingest 4.9). */
 export interface ConnectionDefinition {
@@ -12,20 +16,28 @@ export interface ConnectionDefinition {
 /** Bounds where the specification has none. */
 const MAX_BYTES = { label: 256, secret: 1024 } as const;
 
-/** Reads the body of PUT /v1/integrations; a text is a sentence for the person who filled the form in, and never repeats the secret. */
+/**
+ * Reads the body of PUT /v1/integrations; a text is a sentence for the person who filled the form
+ * in, and never repeats the secret.
+ */
 export function readConnection(body: unknown): ConnectionDefinition | string {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'the body must be a JSON object with source, label and secret';
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return 'the body must be a JSON object with source, label and secret';
   const { source, label: sentLabel, secret: sentSecret } = body as Record<string, unknown>;
   if (typeof source !== 'string' || !isWebhookSource(source)) return unknownSource();
   const label = sentLabel ?? '';
   if (typeof label !== 'string') return 'label must be text';
   const trimmed = label.trim();
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(trimmed) || !trimmed.isWellFormed()) return 'label must not hold control characters';
-  if (Buffer.byteLength(trimmed) > MAX_BYTES.label) return `label must have at most ${MAX_BYTES.label} bytes`;
+  if (/[\u0000-\u001f\u007f]/.test(trimmed) || !trimmed.isWellFormed())
+    return 'label must not hold control characters';
+  if (Buffer.byteLength(trimmed) > MAX_BYTES.label)
+    return `label must have at most ${MAX_BYTES.label} bytes`;
   const secret = sentSecret ?? '';
-  if (typeof secret !== 'string') return 'secret must be text; leave it empty to keep the stored one';
-  if (Buffer.byteLength(secret) > MAX_BYTES.secret) return `secret must have at most ${MAX_BYTES.secret} bytes`;
+  if (typeof secret !== 'string')
+    return 'secret must be text; leave it empty to keep the stored one';
+  if (Buffer.byteLength(secret) > MAX_BYTES.secret)
+    return `secret must have at most ${MAX_BYTES.secret} bytes`;
   return { source, label: trimmed, secret };
 }
 

@@ -8,30 +8,60 @@ import { describeConnection } from './view.ts';
 const TOKEN_BYTES = 24;
 
 /** GET /v1/integrations: the connections of the account. */
-export async function listIntegrations({ caller }: MemberRequest, { integrations, trackBase }: Services): Promise<Answer> {
+export async function listIntegrations(
+  { caller }: MemberRequest,
+  { integrations, trackBase }: Services,
+): Promise<Answer> {
   const rows = await integrations.list(caller.account.id);
   return answer({ integrations: rows.map((row) => describeConnection(row, trackBase)) });
 }
 
-/** PUT /v1/integrations: saves the connection of a source. The token is minted with the first save and stays (ingest 2.8). */
-export async function saveIntegration({ caller, body }: MemberRequest, { integrations, sealer, trackBase }: Services): Promise<Answer> {
+/**
+ * PUT /v1/integrations: saves the connection of a source. The token is minted with the first save
+ * and stays (ingest 2.8).
+ */
+export async function saveIntegration(
+  { caller, body }: MemberRequest,
+  { integrations, sealer, trackBase }: Services,
+): Promise<Answer> {
   const read = readConnection(body);
   if (typeof read === 'string') return refuse('invalid_request', { message: read });
   if (!sealer) return refuse('sealing_unavailable');
   const { source, label, secret } = read;
   const accountId = caller.account.id;
-  const sealed = secret === '' ? undefined : sealer.seal(secret, connectionPurpose({ accountId, source }));
+  const sealed =
+    secret === '' ? undefined : sealer.seal(secret, connectionPurpose({ accountId, source }));
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const row = await integrations.save({ accountId, memberId: caller.memberId, source, label, token, sealed });
+  const row = await integrations.save({
+    accountId,
+    memberId: caller.memberId,
+    source,
+    label,
+    token,
+    sealed,
+  });
   return answer(describeConnection(row, trackBase));
 }
 
 /** POST /v1/integrations/{source}/enabled: from the next delivery on. */
-export async function switchIntegration({ caller, params, body }: MemberRequest, { integrations, trackBase }: Services): Promise<Answer> {
+export async function switchIntegration(
+  { caller, params, body }: MemberRequest,
+  { integrations, trackBase }: Services,
+): Promise<Answer> {
   const source = params['source'] ?? '';
   if (!isWebhookSource(source)) return refuse('invalid_request', { message: unknownSource() });
   const enabled = readEnabled(body);
-  if (enabled === undefined) return refuse('invalid_request', { message: 'the body must be {"enabled": true} or {"enabled": false}' });
-  const row = await integrations.switch({ accountId: caller.account.id, memberId: caller.memberId, source, enabled });
-  return row ? answer(describeConnection(row, trackBase)) : refuse('not_found', { message: `there is no connection of ${source} yet` });
+  if (enabled === undefined)
+    return refuse('invalid_request', {
+      message: 'the body must be {"enabled": true} or {"enabled": false}',
+    });
+  const row = await integrations.switch({
+    accountId: caller.account.id,
+    memberId: caller.memberId,
+    source,
+    enabled,
+  });
+  return row
+    ? answer(describeConnection(row, trackBase))
+    : refuse('not_found', { message: `there is no connection of ${source} yet` });
 }

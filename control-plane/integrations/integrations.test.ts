@@ -37,17 +37,22 @@ describe('a connection as clients see it (ingest 2.8)', () => {
     });
   });
 
-  it('has no address without EMAIL_TRACK_BASE', () => expect(describeConnection(row, '')).toMatchObject({ webhook_url: '' }));
+  it('has no address without EMAIL_TRACK_BASE', () =>
+    expect(describeConnection(row, '')).toMatchObject({ webhook_url: '' }));
 
   it.each<[string, Partial<ConnectionRow>]>([
     ['a new one', { accepted: 0 }],
     ['a disabled one', { enabled: false }],
     ['one whose last delivery failed', { last_error: 'bad signature' }],
-  ])('%s is not healthy', (_, change) => expect(describeConnection({ ...row, ...change }, '')).toMatchObject({ healthy: false }));
+  ])('%s is not healthy', (_, change) =>
+    expect(describeConnection({ ...row, ...change }, '')).toMatchObject({ healthy: false }),
+  );
 
   it('tells the last error only when there is one', () => {
     expect(describeConnection(row, '')).not.toHaveProperty('last_error');
-    expect(describeConnection({ ...row, last_error: 'no identity' }, '')).toMatchObject({ last_error: 'no identity' });
+    expect(describeConnection({ ...row, last_error: 'no identity' }, '')).toMatchObject({
+      last_error: 'no identity',
+    });
   });
 
   it('every source has a name of its own', () => {
@@ -57,7 +62,11 @@ describe('a connection as clients see it (ingest 2.8)', () => {
 
 describe('the body of PUT /v1/integrations (ingest 4.9)', () => {
   it('may leave label and secret out', () => {
-    expect(readConnection({ source: 'payment_gateway' })).toEqual({ source: 'payment_gateway', label: '', secret: '' });
+    expect(readConnection({ source: 'payment_gateway' })).toEqual({
+      source: 'payment_gateway',
+      label: '',
+      secret: '',
+    });
     expect(readConnection({ source: 'payment_gateway', label: ' pay ', secret: ' s ' })).toEqual({
       source: 'payment_gateway',
       label: 'pay',

@@ -13,20 +13,32 @@ export interface Saving {
   sealed: Buffer | undefined;
 }
 
-/** Webhook connections of an account. Every change is one statement together with its audit line; rejects with StoreUnavailable. */
+/**
+ * Webhook connections of an account. Every change is one statement together with its audit line;
+ * rejects with StoreUnavailable.
+ */
 export interface IntegrationStore {
   list(accountId: number): Promise<ConnectionRow[]>;
   save(saving: Saving): Promise<ConnectionRow>;
   /** Undefined: the account has no connection of this source. */
-  switch(change: { accountId: number; memberId: number; source: WebhookSource; enabled: boolean }): Promise<ConnectionRow | undefined>;
+  switch(change: {
+    accountId: number;
+    memberId: number;
+    source: WebhookSource;
+    enabled: boolean;
+  }): Promise<ConnectionRow | undefined>;
 }
 
-type Columns = Omit<ConnectionRow, 'id' | 'received' | 'accepted' | 'rejected'> & Record<'id' | 'received' | 'accepted' | 'rejected', string>;
+type Columns = Omit<ConnectionRow, 'id' | 'received' | 'accepted' | 'rejected'> &
+  Record<'id' | 'received' | 'accepted' | 'rejected', string>;
 
-const COLUMNS = 'c.id, c.source, c.label, c.token, c.secret IS NOT NULL AS has_secret, c.enabled, c.received, c.accepted, c.rejected, c.last_error';
+const COLUMNS =
+  'c.id, c.source, c.label, c.token, c.secret IS NOT NULL AS has_secret, c.enabled, c.received, c.accepted, c.rejected, c.last_error';
 const RECORDED = 'c.account_id, c.id AS audit_id';
 
-/** The events of a connection belong to the oldest app of the account; one that has an app keeps it. */
+/**
+ * The events of a connection belong to the oldest app of the account; one that has an app keeps it.
+ */
 const SAVE = `INSERT INTO webhook_connections AS c (account_id, app_id, source, label, token, secret)
   VALUES ($1, (SELECT min(id) FROM apps WHERE account_id = $1), $2, $3, $4, $5)
   ON CONFLICT (account_id, source) DO UPDATE SET label = excluded.label, secret = coalesce(excluded.secret, c.secret),
@@ -39,14 +51,22 @@ const SWITCH = `UPDATE webhook_connections c SET enabled = $3, updated_at = cloc
 export function integrationStore(store: Store): IntegrationStore {
   return {
     async list(accountId) {
-      const { rows } = await store.query<Columns>(`SELECT ${COLUMNS} FROM webhook_connections c WHERE c.account_id = $1 ORDER BY c.id`, [accountId]);
+      const { rows } = await store.query<Columns>(
+        `SELECT ${COLUMNS} FROM webhook_connections c WHERE c.account_id = $1 ORDER BY c.id`,
+        [accountId],
+      );
       return rows.map(rowOf);
     },
     async save({ accountId, memberId, source, label, token, sealed }) {
       const [row] = await changeRecorded<Columns>(store, {
         statement: SAVE,
         values: [accountId, source, label, token, sealed ?? null],
-        record: { action: 'integration.saved', memberId, idAs: 'integration_id', details: { source, secret: sealed ? 'set' : 'kept' } },
+        record: {
+          action: 'integration.saved',
+          memberId,
+          idAs: 'integration_id',
+          details: { source, secret: sealed ? 'set' : 'kept' },
+        },
       });
       if (!row) throw new Error('a connection was saved and not answered');
       return rowOf(row);
@@ -55,14 +75,34 @@ export function integrationStore(store: Store): IntegrationStore {
       const [row] = await changeRecorded<Columns>(store, {
         statement: SWITCH,
         values: [accountId, source, enabled],
-        record: { action: enabled ? 'integration.enabled' : 'integration.disabled', memberId, idAs: 'integration_id', details: { source } },
+        record: {
+          action: enabled ? 'integration.enabled' : 'integration.disabled',
+          memberId,
+          idAs: 'integration_id',
+          details: { source },
+        },
       });
       return row && rowOf(row);
     },
   };
 }
 
-function rowOf({ id, source, label, token, has_secret, enabled, received, accepted, rejected, last_error }: Columns): ConnectionRow {
-  const counts = { received: Number(received), accepted: Number(accepted), rejected: Number(rejected) };
+function rowOf({
+  id,
+  source,
+  label,
+  token,
+  has_secret,
+  enabled,
+  received,
+  accepted,
+  rejected,
+  last_error,
+}: Columns): ConnectionRow {
+  const counts = {
+    received: Number(received),
+    accepted: Number(accepted),
+    rejected: Number(rejected),
+  };
   return { id: Number(id), source, label, token, has_secret, enabled, ...counts, last_error };
 }

@@ -16,11 +16,17 @@ export interface ConnectionRow {
 }
 
 /** A webhook connection as clients see it (ingest 2.8). `trackBase` is EMAIL_TRACK_BASE. */
-export function describeConnection({ last_error: lastError, ...row }: ConnectionRow, trackBase: string): Record<string, unknown> {
+export function describeConnection(
+  { last_error: lastError, ...row }: ConnectionRow,
+  trackBase: string,
+): Record<string, unknown> {
   return {
     ...row,
     source_label: SOURCE_LABELS[row.source],
-    webhook_url: trackBase === '' ? '' : `${trackBase.replace(/\/+$/, '')}/v1/hooks/${row.source}/${row.token}`,
+    webhook_url:
+      trackBase === ''
+        ? ''
+        : `${trackBase.replace(/\/+$/, '')}/v1/hooks/${row.source}/${row.token}`,
     healthy: row.enabled && lastError === '' && row.accepted > 0,
     ...(lastError === '' ? {} : { last_error: lastError }),
   };

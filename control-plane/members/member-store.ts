@@ -22,11 +22,20 @@ export interface ActiveMember {
   account: Membership;
 }
 
-/** Members in PostgreSQL. Nothing is remembered: a changed password, role or membership holds from the next request on. */
+/**
+ * Members in PostgreSQL. Nothing is remembered: a changed password, role or membership holds from
+ * the next request on.
+ */
 export interface MemberStore {
   byEmail(email: string): Promise<StoredMember | undefined>;
-  /** Undefined when the session's generation is over, the membership gone, or the account suspended. */
-  active(session: { memberId: number; accountId: number; generation: number }): Promise<ActiveMember | undefined>;
+  /**
+   * Undefined when the session's generation is over, the membership gone, or the account suspended.
+   */
+  active(session: {
+    memberId: number;
+    accountId: number;
+    generation: number;
+  }): Promise<ActiveMember | undefined>;
   /** Active accounts, oldest first. */
   accountsOf(memberId: number): Promise<readonly Membership[]>;
 }
@@ -44,17 +53,25 @@ const JOINED = "memberships m JOIN accounts a ON a.id = m.account_id AND a.statu
 export function memberStore(store: Store): MemberStore {
   return {
     async accountsOf(memberId) {
-      const { rows } = await store.query<Columns>(`SELECT ${ACCOUNT} FROM ${JOINED} WHERE m.member_id = $1 ORDER BY a.id LIMIT 1000`, [memberId]);
+      const { rows } = await store.query<Columns>(
+        `SELECT ${ACCOUNT} FROM ${JOINED} WHERE m.member_id = $1 ORDER BY a.id LIMIT 1000`,
+        [memberId],
+      );
       return rows.map(membershipOf);
     },
     async byEmail(email) {
-      const { rows } = await store.query<{ id: string; password_hash: string; session_generation: number }>(
-        'SELECT id, password_hash, session_generation FROM members WHERE email = $1',
-        [email],
-      );
+      const { rows } = await store.query<{
+        id: string;
+        password_hash: string;
+        session_generation: number;
+      }>('SELECT id, password_hash, session_generation FROM members WHERE email = $1', [email]);
       const [row] = rows;
       if (!row) return undefined;
-      return { id: Number(row.id), passwordHash: row.password_hash, generation: row.session_generation };
+      return {
+        id: Number(row.id),
+        passwordHash: row.password_hash,
+        generation: row.session_generation,
+      };
     },
     async active({ memberId, accountId, generation }) {
       const { rows } = await store.query<Columns & { email: string }>(

@@ -5,14 +5,20 @@ import { generatePassword, hashPassword, verifyPassword } from './password.ts';
 
 describe('passwords', () => {
   it('verify against a PHC string of the reference implementation', async () => {
-    const phc = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    const phc =
+      '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     expect(await verifyPassword('password', phc)).toBe(true);
     expect(await verifyPassword('passwore', phc)).toBe(false);
   });
 
   it('are hashed with a salt of their own, at the cost that is written down', async () => {
-    const [one, other] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
-    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    const [one, other] = await Promise.all([
+      hashPassword('correct horse'),
+      hashPassword('correct horse'),
+    ]);
+    expect(one).toMatch(
+      /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
+    );
     expect(one).not.toBe(other);
     expect(await verifyPassword('correct horse', other)).toBe(true);
   });
@@ -33,7 +39,10 @@ describe('the queue of hashes', () => {
     const queue = new HashQueue({ atOnce: 2, waiting: 1 });
     const started: number[] = [];
     const ends: (() => void)[] = [];
-    const work = (n: number) => queue.run(() => new Promise<number>((resolve) => (started.push(n), ends.push(() => resolve(n)))));
+    const work = (n: number) =>
+      queue.run(
+        () => new Promise<number>((resolve) => (started.push(n), ends.push(() => resolve(n)))),
+      );
     const [first, second, third] = [work(1), work(2), work(3)];
     await expect(work(4)).rejects.toThrow(TooBusy);
     expect(started).toEqual([1, 2]);
@@ -61,7 +70,8 @@ describe('e-mail addresses', () => {
     ['a@b', 'a@b'],
     ['علی@مثال.ایران', 'علی@مثال.ایران'],
   ])('%s', (text, email) => expect(readEmail(text)).toBe(email));
-  it.each(['', 'a', '@b', 'a@', 'a b@c', 'a@b@c', `${'a'.repeat(320)}@b`, 'a\u0000@b', '\ud800@b'])('%o is none', (text) =>
-    expect(readEmail(text)).toBeUndefined(),
+  it.each(['', 'a', '@b', 'a@', 'a b@c', 'a@b@c', `${'a'.repeat(320)}@b`, 'a\u0000@b', '\ud800@b'])(
+    '%o is none',
+    (text) => expect(readEmail(text)).toBeUndefined(),
   );
 });

@@ -1,4 +1,10 @@
-import { argon2, randomBytes, randomInt, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
+import {
+  argon2,
+  randomBytes,
+  randomInt,
+  timingSafeEqual,
+  type Argon2Parameters,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 
 /** Argon2id as OWASP's password storage page asks at least: 19 MiB, two passes, one lane. */
@@ -8,17 +14,34 @@ const TAG_BYTES = 32;
 /** Most bytes of a password that is hashed. */
 export const MAX_PASSWORD_BYTES = 1024;
 
-const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
+const derive = promisify(argon2) as (
+  algorithm: 'argon2id',
+  parameters: Argon2Parameters,
+) => Promise<Buffer>;
 
 /** The PHC string of a password: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
-export async function hashPassword(password: string, salt: Buffer = randomBytes(SALT_BYTES)): Promise<string> {
-  const hash = await derive('argon2id', { message: password, nonce: salt, tagLength: TAG_BYTES, ...COST });
+export async function hashPassword(
+  password: string,
+  salt: Buffer = randomBytes(SALT_BYTES),
+): Promise<string> {
+  const hash = await derive('argon2id', {
+    message: password,
+    nonce: salt,
+    tagLength: TAG_BYTES,
+    ...COST,
+  });
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(salt)}$${unpadded(hash)}`;
 }
 
-/** Whether a password is the one of a PHC string; compares in constant time. Throws for a string that no version of this function wrote. */
+/**
+ * Whether a password is the one of a PHC string; compares in constant time. Throws for a string
+ * that no version of this function wrote.
+ */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
-  const parts = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,})\$([A-Za-z0-9+/]{22,})$/.exec(stored);
+  const parts =
+    /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,})\$([A-Za-z0-9+/]{22,})$/.exec(
+      stored,
+    );
   if (!parts) throw new Error('a stored password hash is not Argon2id in the PHC string form');
   const [, memory, passes, parallelism, salt = '', hash = ''] = parts;
   const wanted = Buffer.from(hash, 'base64');
@@ -39,7 +62,9 @@ const GENERATED_LENGTH = 24;
 
 /** A password to be told once: 24 characters, about 140 bits. */
 export function generatePassword(): string {
-  return Array.from({ length: GENERATED_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return Array.from({ length: GENERATED_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join(
+    '',
+  );
 }
 
 function unpadded(bytes: Buffer): string {

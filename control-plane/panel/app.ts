@@ -25,12 +25,31 @@ const PREFIX = '/api/proxy';
 const BODY_BYTES = { session: 8 * 1024, proxy: 2 ** 20 };
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The panel's listener: sign-in, who is signed in, sign-out, and the proxy to the control plane. Nothing else. */
-export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: PanelOptions): FastifyInstance {
+/**
+ * The panel's listener: sign-in, who is signed in, sign-out, and the proxy to the control plane.
+ * Nothing else.
+ */
+export function buildPanel({
+  ports,
+  proxy,
+  origin,
+  trustedProxies,
+  seconds,
+}: PanelOptions): FastifyInstance {
   const proxies = parseTrustedProxies(trustedProxies);
   const addressOf = ({ message }: HostRequest) =>
-    clientAddress({ remote: message.socket.remoteAddress, forwardedFor: message.headers['x-forwarded-for']?.toString() }, proxies);
-  const enter = (request: HostRequest) => authenticate({ cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now }, ports);
+    clientAddress(
+      {
+        remote: message.socket.remoteAddress,
+        forwardedFor: message.headers['x-forwarded-for']?.toString(),
+      },
+      proxies,
+    );
+  const enter = (request: HostRequest) =>
+    authenticate(
+      { cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now },
+      ports,
+    );
   /** Nothing is looked up for a request of another site. */
   const own = (serve: HostRow['serve']): HostRow['serve'] => {
     return (request) => {
@@ -47,7 +66,16 @@ export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: Pa
         const read = await readJson(request.message, BODY_BYTES.session);
         if (!read.ok) return refuseBody(read.reason);
         const { now, trace } = request;
-        return await signIn({ body: read.value, cookie: request.message.headers.cookie, ip: addressOf(request), now, trace }, ports);
+        return await signIn(
+          {
+            body: read.value,
+            cookie: request.message.headers.cookie,
+            ip: addressOf(request),
+            now,
+            trace,
+          },
+          ports,
+        );
       }),
     },
     {
@@ -56,7 +84,9 @@ export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: Pa
       serve: async (request) => {
         const entry = await enter(request);
         if (!entry.ok) return entry;
-        return answer(describeSession(entry.caller, await ports.members.accountsOf(entry.caller.memberId)));
+        return answer(
+          describeSession(entry.caller, await ports.members.accountsOf(entry.caller.memberId)),
+        );
       },
     },
     { methods: ['DELETE'], path: '/api/session', serve: own((request) => signOut(request, ports)) },
@@ -66,7 +96,9 @@ export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: Pa
       serve: own(async (request) => {
         const entry = await enter(request);
         if (!entry.ok) return entry;
-        const read = METHODS_WITH_BODY.includes(request.method) ? await readBytes(request.message, BODY_BYTES.proxy) : undefined;
+        const read = METHODS_WITH_BODY.includes(request.method)
+          ? await readBytes(request.message, BODY_BYTES.proxy)
+          : undefined;
         if (read?.ok === false) return refuseBody(read.reason);
         return await proxy.forward({
           method: request.method,
@@ -82,16 +114,28 @@ export function buildPanel({ ports, proxy, origin, trustedProxies, seconds }: Pa
   return buildHost({ name: 'panel', rows, log: ports.log, seconds });
 }
 
-/** DELETE /api/session: 204 also when there is no session left, so that a browser ends signed out whatever it held. */
-async function signOut(request: HostRequest, { sessions, cookies, log }: SignInPorts & SessionPorts): Promise<Answer> {
+/**
+ * DELETE /api/session: 204 also when there is no session left, so that a browser ends signed out
+ * whatever it held.
+ */
+async function signOut(
+  request: HostRequest,
+  { sessions, cookies, log }: SignInPorts & SessionPorts,
+): Promise<Answer> {
   const token = readSessionCookie(request.message.headers.cookie, cookies);
   try {
     if (token !== undefined) await sessions.end(token);
   } catch (error) {
-    log.warn({ code: 'sessions_unwritable', trace: request.trace }, `a session could not be ended: Redis cannot be asked (${wordsOf(error)})`);
+    log.warn(
+      { code: 'sessions_unwritable', trace: request.trace },
+      `a session could not be ended: Redis cannot be asked (${wordsOf(error)})`,
+    );
     return refuse('sessions_unavailable');
   }
-  return answer(undefined, { status: 204, headers: { 'set-cookie': clearSessionCookies(cookies) } });
+  return answer(undefined, {
+    status: 204,
+    headers: { 'set-cookie': clearSessionCookies(cookies) },
+  });
 }
 
 function refuseBody(reason: 'too_long' | 'not_json' | 'cut'): Answer | undefined {

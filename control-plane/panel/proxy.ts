@@ -44,8 +44,13 @@ export class ControlProxy {
       const reply = await this.#ask(forwarded);
       const read = await readBytes(reply, MAX_ANSWER_BYTES);
       if (!read.ok) return refuse('unavailable');
-      const headers = PASSED_BACK.flatMap((name) => (reply.headers[name] === undefined ? [] : [[name, reply.headers[name]] as const]));
-      return answer(read.bytes.length === 0 ? undefined : read.bytes, { status: reply.statusCode ?? 503, headers: Object.fromEntries(headers) });
+      const headers = PASSED_BACK.flatMap((name) =>
+        reply.headers[name] === undefined ? [] : [[name, reply.headers[name]] as const],
+      );
+      return answer(read.bytes.length === 0 ? undefined : read.bytes, {
+        status: reply.statusCode ?? 503,
+        headers: Object.fromEntries(headers),
+      });
     } catch {
       return refuse('unavailable');
     }
@@ -63,10 +68,20 @@ export class ControlProxy {
       [PANEL_HEADER]: pass,
       [FORWARDED_FOR_HEADER]: ip,
       [TRACE_HEADER]: trace,
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': body.length }),
     };
     return await new Promise((resolve, reject) => {
-      const options = { host: control.host, port: control.port, method, path, headers, agent: this.#agent, signal: AbortSignal.timeout(TIMEOUT_MS) };
+      const options = {
+        host: control.host,
+        port: control.port,
+        method,
+        path,
+        headers,
+        agent: this.#agent,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      };
       const outgoing = send(options, resolve);
       outgoing.on('error', reject);
       outgoing.end(body);

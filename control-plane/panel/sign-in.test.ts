@@ -32,19 +32,33 @@ function build(change: Partial<SignInPorts> = {}) {
       byEmail: (email) => (email === 'a@b.example' ? found() : Promise.resolve(undefined)),
       accountsOf: () => Promise.resolve(accounts),
     },
-    sessions: { begin: (session) => (begun.push(session), Promise.resolve(NEW)), end: (token) => note(`ended ${token}`)() },
-    throttle: { take: () => (done.push('counted'), Promise.resolve(0)), succeeded: note('forgotten'), giveBack: note('given back') },
+    sessions: {
+      begin: (session) => (begun.push(session), Promise.resolve(NEW)),
+      end: (token) => note(`ended ${token}`)(),
+    },
+    throttle: {
+      take: () => (done.push('counted'), Promise.resolve(0)),
+      succeeded: note('forgotten'),
+      giveBack: note('given back'),
+    },
     hashes: new HashQueue({ atOnce: 1, waiting: 1 }),
     decoy,
     cookies: { secure: false },
     lifetime: 60_000,
     log: createLog({ part: 'test', level: 'silent' }),
-    outcomes: new Counter({ name: 'sign_ins', help: 'sign-ins', labelNames: ['outcome'], registers: [new Registry()] }),
+    outcomes: new Counter({
+      name: 'sign_ins',
+      help: 'sign-ins',
+      labelNames: ['outcome'],
+      registers: [new Registry()],
+    }),
     ...change,
   };
   const attempt = async (body: object, cookie?: string) => {
     const outcome = await signIn({ body, cookie, ip: '203.0.113.9', now: 1000, trace: 't' }, ports);
-    return outcome.ok ? { status: outcome.status, body: outcome.body, headers: outcome.headers } : outcome.error;
+    return outcome.ok
+      ? { status: outcome.status, body: outcome.body, headers: outcome.headers }
+      : outcome.error;
   };
   return { attempt, done, begun };
 }
@@ -54,7 +68,12 @@ describe('signing in', () => {
   it('counts the guess, checks it, forgets it, ends the session that was shown, and begins another', async () => {
     const { attempt, done, begun } = build();
     const answer = await attempt(right, `service_session=${OLD}`);
-    expect(answer).toMatchObject({ status: 200, headers: { 'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60` } });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: {
+        'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
+      },
+    });
     expect(done).toEqual(['counted', 'forgotten', `ended ${OLD}`]);
     expect(begun).toEqual([{ memberId: 7, accountId: 3, generation: 2, beganAt: 1000 }]);
   });
@@ -62,20 +81,29 @@ describe('signing in', () => {
   it('a wrong password stays counted; nobody is answered alike, also with the password of the decoy', async () => {
     const { attempt, done, begun } = build();
     expect(await attempt({ ...right, password: 'wrong' })).toEqual({ code: 'wrong_credentials' });
-    expect(await attempt({ email: 'x@y.example', password: 'nobody knows' })).toEqual({ code: 'wrong_credentials' });
+    expect(await attempt({ email: 'x@y.example', password: 'nobody knows' })).toEqual({
+      code: 'wrong_credentials',
+    });
     expect([done, begun]).toEqual([['counted', 'counted'], []]);
   });
 
   it('while it pauses nothing is looked up', async () => {
     const members = { byEmail: away, accountsOf: away };
     const throttle = { take: () => Promise.resolve(1500), succeeded: away, giveBack: away };
-    expect(await build({ throttle, members }).attempt(right)).toEqual({ code: 'too_many_guesses', retryAfter: 2 });
+    expect(await build({ throttle, members }).attempt(right)).toEqual({
+      code: 'too_many_guesses',
+      retryAfter: 2,
+    });
   });
 
   it('fails closed without Redis: before the password is looked at, and when the session cannot be kept', async () => {
     const throttle = { take: away, succeeded: away, giveBack: away };
-    expect(await build({ throttle, members: { byEmail: away, accountsOf: away } }).attempt(right)).toEqual({ code: 'sessions_unavailable' });
-    expect(await build({ sessions: { begin: away, end: away } }).attempt(right)).toEqual({ code: 'sessions_unavailable' });
+    expect(
+      await build({ throttle, members: { byEmail: away, accountsOf: away } }).attempt(right),
+    ).toEqual({ code: 'sessions_unavailable' });
+    expect(await build({ sessions: { begin: away, end: away } }).attempt(right)).toEqual({
+      code: 'sessions_unavailable',
+    });
   });
 
   it('what could not be checked was no guess', async () => {
@@ -83,7 +111,9 @@ describe('signing in', () => {
     const busy = build({ hashes: full });
     expect(await busy.attempt(right)).toEqual({ code: 'busy', retryAfter: 1 });
     expect(busy.done).toEqual(['counted', 'given back']);
-    const store = build({ members: { byEmail: () => Promise.reject(new StoreUnavailable('away')), accountsOf: away } });
+    const store = build({
+      members: { byEmail: () => Promise.reject(new StoreUnavailable('away')), accountsOf: away },
+    });
     await expect(store.attempt(right)).rejects.toThrow(StoreUnavailable);
     expect(store.done).toEqual(['counted', 'given back']);
   });
@@ -93,6 +123,10 @@ describe('signing in', () => {
     expect(await attempt({ ...right, account_id: 5 })).toEqual({ code: 'ip_not_allowed' });
     expect(await attempt({ ...right, account_id: 4 })).toMatchObject({ code: 'no_account' });
     expect(begun).toEqual([]);
-    expect(await build({ members: { byEmail: found, accountsOf: () => Promise.resolve([]) } }).attempt(right)).toEqual({ code: 'no_account' });
+    expect(
+      await build({ members: { byEmail: found, accountsOf: () => Promise.resolve([]) } }).attempt(
+        right,
+      ),
+    ).toEqual({ code: 'no_account' });
   });
 });

@@ -17,7 +17,10 @@ export interface SignInPorts {
   sessions: Pick<SessionStore, 'begin' | 'end'>;
   throttle: GuessThrottle;
   hashes: HashQueue;
-  /** A hash of a password that nobody knows: what is compared when nobody has the address, so that this takes as long. */
+  /**
+   * A hash of a password that nobody knows: what is compared when nobody has the address, so that
+   * this takes as long.
+   */
   decoy: string;
   cookies: CookieRules;
   /** Longest life of a session, ms. */
@@ -41,7 +44,10 @@ interface Credentials {
   accountId: number | undefined;
 }
 
-/** POST /api/session: 200 with the session's cookie; an unknown address and a wrong password look alike. Rejects with StoreUnavailable. */
+/**
+ * POST /api/session: 200 with the session's cookie; an unknown address and a wrong password look
+ * alike. Rejects with StoreUnavailable.
+ */
 export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answer> {
   const read = readCredentials(attempt.body);
   if (typeof read === 'string') return refuse('invalid_request', { message: read });
@@ -54,7 +60,10 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
       return refuse('too_many_guesses', { retryAfter: Math.ceil(wait / 1000) });
     }
   } catch (error) {
-    log.warn({ code: 'sessions_unreadable', trace: attempt.trace }, `nobody can sign in: Redis cannot be asked (${wordsOf(error)})`);
+    log.warn(
+      { code: 'sessions_unreadable', trace: attempt.trace },
+      `nobody can sign in: Redis cannot be asked (${wordsOf(error)})`,
+    );
     return refuse('sessions_unavailable');
   }
   const checked = await check(read, { guess, ports });
@@ -65,16 +74,28 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   }
   try {
     await throttle.succeeded(guess);
-    return await begin({ attempt, member: checked, wanted: read.accountId, ports, email: read.email });
+    return await begin({
+      attempt,
+      member: checked,
+      wanted: read.accountId,
+      ports,
+      email: read.email,
+    });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    log.warn({ code: 'sessions_unwritable', trace: attempt.trace }, `nobody can sign in: Redis does not keep the session (${wordsOf(error)})`);
+    log.warn(
+      { code: 'sessions_unwritable', trace: attempt.trace },
+      `nobody can sign in: Redis does not keep the session (${wordsOf(error)})`,
+    );
     return refuse('sessions_unavailable');
   }
 }
 
 /** What GET and POST /api/session tell of a session. */
-export function describeSession({ memberId, email, account }: Caller, accounts: readonly Membership[]): Record<string, unknown> {
+export function describeSession(
+  { memberId, email, account }: Caller,
+  accounts: readonly Membership[],
+): Record<string, unknown> {
   return {
     member: { id: memberId, email },
     account: { id: account.id, name: account.name },
@@ -115,27 +136,45 @@ async function begin({ attempt, member, email, wanted, ports }: Beginning): Prom
   const accounts = await members.accountsOf(member.id);
   const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted);
   if (!account)
-    return wanted === undefined ? refuse('no_account') : refuse('no_account', { message: `you are no member of an active account ${wanted}` });
+    return wanted === undefined
+      ? refuse('no_account')
+      : refuse('no_account', { message: `you are no member of an active account ${wanted}` });
   if (!isAllowedFrom(account, attempt.ip)) return refuse('ip_not_allowed');
   // A session that was there before does not live on beside the new one.
   const before = readSessionCookie(attempt.cookie, cookies);
   if (before !== undefined) await sessions.end(before);
-  const token = await sessions.begin({ memberId: member.id, accountId: account.id, generation: member.generation, beganAt: attempt.now });
+  const token = await sessions.begin({
+    memberId: member.id,
+    accountId: account.id,
+    generation: member.generation,
+    beganAt: attempt.now,
+  });
   outcomes.inc({ outcome: 'signed_in' });
-  log.info({ member_id: member.id, account_id: account.id, trace: attempt.trace }, 'a member signed in');
+  log.info(
+    { member_id: member.id, account_id: account.id, trace: attempt.trace },
+    'a member signed in',
+  );
   const cookie = setSessionCookie(token, { ...cookies, seconds: Math.floor(lifetime / 1000) });
-  return answer(describeSession({ memberId: member.id, email, account }, accounts), { headers: { 'set-cookie': cookie } });
+  return answer(describeSession({ memberId: member.id, email, account }, accounts), {
+    headers: { 'set-cookie': cookie },
+  });
 }
 
-/** Reads `{email, password, account_id?}`; answers a sentence for what is none. It never repeats what was sent. */
+/**
+ * Reads `{email, password, account_id?}`; answers a sentence for what is none. It never repeats
+ * what was sent.
+ */
 function readCredentials(body: unknown): Credentials | string {
-  if (typeof body !== 'object' || body === null) return 'the body must be a JSON object with email and password';
+  if (typeof body !== 'object' || body === null)
+    return 'the body must be a JSON object with email and password';
   const { email: sent, password, account_id: accountId } = body as Record<string, unknown>;
   const email = typeof sent === 'string' ? readEmail(sent) : undefined;
   if (email === undefined) return 'email must be an e-mail address';
   if (typeof password !== 'string' || password === '') return 'password must be text';
-  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return `password must have at most ${MAX_PASSWORD_BYTES} bytes`;
-  if (accountId === undefined || accountId === null) return { email, password, accountId: undefined };
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
+    return `password must have at most ${MAX_PASSWORD_BYTES} bytes`;
+  if (accountId === undefined || accountId === null)
+    return { email, password, accountId: undefined };
   if (typeof accountId !== 'number' || !Number.isSafeInteger(accountId) || accountId < 1)
     return 'account_id must be the number of an account, or be left out';
   return { email, password, accountId };

@@ -1,8 +1,13 @@
-/** A URL as audit lines tell it: where deliveries go, without user and password, query and fragment, which may hold secrets. */
+/**
+ * A URL as audit lines tell it: where deliveries go, without user and password, query and fragment,
+ * which may hold secrets.
+ */
 export function destinationOf(url: string): string {
   if (!URL.canParse(url)) return (url.split(/[?#]/)[0] ?? '').replace(/\/\/[^/]*@/, '//');
   const { origin, protocol, host, pathname } = new URL(url);
-  return origin === 'null' ? `${protocol}//${host}${pathname}` : `${origin}${pathname === '/' && !hasPath(url) ? '' : pathname}`;
+  return origin === 'null'
+    ? `${protocol}//${host}${pathname}`
+    : `${origin}${pathname === '/' && !hasPath(url) ? '' : pathname}`;
 }
 
 function hasPath(url: string): boolean {

@@ -11,14 +11,21 @@ export async function listRelays({ caller }: MemberRequest, { relays }: Services
   return answer({ relays: await relays.list(caller.account.id) });
 }
 
-/** PUT /v1/relays: changes the relay of the given id, or of this name, or makes one; 200 with its id. */
-export async function saveRelay({ caller, body }: MemberRequest, { relays, sealer }: Services): Promise<Answer> {
+/**
+ * PUT /v1/relays: changes the relay of the given id, or of this name, or makes one; 200 with its
+ * id.
+ */
+export async function saveRelay(
+  { caller, body }: MemberRequest,
+  { relays, sealer }: Services,
+): Promise<Answer> {
   const parsed = parseRelay(body);
   if (!parsed.ok) return refuse('invalid_request', { message: parsed.message });
   if (!sealer) return refuse('sealing_unavailable');
   const saving = { caller, relay: parsed.relay, relays, sealer };
   const first = await saveOnce(saving);
-  // Somebody else made, renamed or deleted a relay of this name in between: what stands there now decides.
+  // Somebody else made, renamed or deleted a relay of this name in between: what stands there now
+  // decides.
   const outcome = first === 'raced' ? await saveOnce(saving) : first;
   switch (outcome) {
     case 'unknown':
@@ -33,15 +40,25 @@ export async function saveRelay({ caller, body }: MemberRequest, { relays, seale
 }
 
 /** DELETE /v1/relays/{id}: 204; its deliveries go with it. */
-export async function removeRelay({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+export async function removeRelay(
+  { caller, params }: MemberRequest,
+  { relays }: Services,
+): Promise<Answer> {
   const id = pathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const isGone = await relays.remove({ accountId: caller.account.id, memberId: caller.memberId, id });
+  const isGone = await relays.remove({
+    accountId: caller.account.id,
+    memberId: caller.memberId,
+    id,
+  });
   return isGone ? answer(undefined, { status: 204 }) : refuse('not_found');
 }
 
 /** GET /v1/relays/{id}/deliveries: the newest hundred. */
-export async function listDeliveries({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+export async function listDeliveries(
+  { caller, params }: MemberRequest,
+  { relays }: Services,
+): Promise<Answer> {
   const id = pathId(params['id']);
   if (id === undefined) return refuse('bad_id');
   const deliveries = await relays.deliveries({ accountId: caller.account.id, id });
@@ -49,19 +66,37 @@ export async function listDeliveries({ caller, params }: MemberRequest, { relays
 }
 
 /** POST /v1/relays/{id}/retry: dead deliveries are pending again, with ten attempts. */
-export async function retryDeliveries({ caller, params }: MemberRequest, { relays }: Services): Promise<Answer> {
+export async function retryDeliveries(
+  { caller, params }: MemberRequest,
+  { relays }: Services,
+): Promise<Answer> {
   const id = pathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const requeued = await relays.retry({ accountId: caller.account.id, memberId: caller.memberId, id });
+  const requeued = await relays.retry({
+    accountId: caller.account.id,
+    memberId: caller.memberId,
+    id,
+  });
   return requeued === undefined ? refuse('not_found') : answer({ requeued });
 }
 
-async function saveOnce({ caller, relay, relays, sealer }: { caller: Caller; relay: RelayDefinition; relays: RelayStore; sealer: Sealer }) {
+async function saveOnce({
+  caller,
+  relay,
+  relays,
+  sealer,
+}: {
+  caller: Caller;
+  relay: RelayDefinition;
+  relays: RelayStore;
+  sealer: Sealer;
+}) {
   const accountId = caller.account.id;
   const place = await relays.place({ accountId, id: relay.id, name: relay.name });
   if (!place) return 'unknown';
   const { name, url, events, filters, enabled, secret } = relay;
-  // Sealed for the id, so the id is taken before the row is there: nothing is ever delivered unsigned in between.
+  // Sealed for the id, so the id is taken before the row is there: nothing is ever delivered
+  // unsigned in between.
   const sealed = secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${place.id}`);
   const saved = await relays.save({
     ...{ accountId, memberId: caller.memberId, sealed, isKnown: place.isKnown },

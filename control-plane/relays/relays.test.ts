@@ -19,7 +19,17 @@ describe('the id in a path', () => {
     ['1', 1],
     ['9007199254740991', 9_007_199_254_740_991],
   ])('%s', (text, id) => expect(pathId(text)).toBe(id));
-  it.each([undefined, '', '0', '-1', '01', '1.0', '1e3', 'x', '9007199254740993', '99999999999999999999', '%31'])('%s is none', (text) =>
-    expect(pathId(text)).toBeUndefined(),
-  );
+  it.each([
+    undefined,
+    '',
+    '0',
+    '-1',
+    '01',
+    '1.0',
+    '1e3',
+    'x',
+    '9007199254740993',
+    '99999999999999999999',
+    '%31',
+  ])('%s is none', (text) => expect(pathId(text)).toBeUndefined());
 });

@@ -38,11 +38,21 @@ export interface Saving extends Change {
   isKnown: boolean;
 }
 
-/** Relays of an account and their deliveries (pipeline/relays/RELAYS.md). Every change is one statement together with its audit line; rejects with StoreUnavailable. */
+/**
+ * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). Every change is one
+ * statement together with its audit line; rejects with StoreUnavailable.
+ */
 export interface RelayStore {
   list(accountId: number): Promise<RelayView[]>;
-  /** The id that a saved relay has or gets: the given one, that of the relay with this name, or a new one. Undefined: the account has no relay of the given id. */
-  place(relay: { accountId: number; id: number | undefined; name: string }): Promise<{ id: number; isKnown: boolean } | undefined>;
+  /**
+   * The id that a saved relay has or gets: the given one, that of the relay with this name, or a
+   * new one. Undefined: the account has no relay of the given id.
+   */
+  place(relay: {
+    accountId: number;
+    id: number | undefined;
+    name: string;
+  }): Promise<{ id: number; isKnown: boolean } | undefined>;
   /** `taken`: another relay has the name. `gone`: it was deleted meanwhile. */
   save(saving: Saving): Promise<'saved' | 'taken' | 'gone'>;
   remove(change: Change & { id: number }): Promise<boolean>;
@@ -67,7 +77,8 @@ const UPDATE = `UPDATE relays SET name = $3, url = $4, events = $5, filters = $6
     active_since = CASE WHEN $7 AND NOT enabled THEN clock_timestamp() ELSE active_since END
   WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id`;
 
-const REMOVE = 'DELETE FROM relays WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id';
+const REMOVE =
+  'DELETE FROM relays WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id';
 /** Changes nothing by itself: what it returns is put on record before deliveries are requeued. */
 const RETRIED = 'SELECT account_id, id AS audit_id FROM relays WHERE id = $1 AND account_id = $2';
 
@@ -77,15 +88,25 @@ const DELIVERIES = `SELECT id, message_id, event, status, attempts, response_sta
 const REQUEUE = `UPDATE relay_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
   WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' ORDER BY id LIMIT ${RETRY.rows} FOR UPDATE SKIP LOCKED)`;
 
-type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at'> & { id: string; next_attempt_at: Date | null; created_at: Date };
+type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at'> & {
+  id: string;
+  next_attempt_at: Date | null;
+  created_at: Date;
+};
 
 export function relayStore(store: Store): RelayStore {
   const destination = async ({ id, accountId }: { id: number; accountId: number }) => {
     const { rows } = await store.query<{ url: string }>(FIND, [id, accountId]);
     return rows[0] && destinationOf(rows[0].url);
   };
-  /** Runs a statement over the relay of $1 and $2 and records it; false when the account has no such relay. */
-  const recordedOver = async (statement: string, { accountId, memberId, id, action }: Change & { id: number; action: string }) => {
+  /**
+   * Runs a statement over the relay of $1 and $2 and records it; false when the account has no such
+   * relay.
+   */
+  const recordedOver = async (
+    statement: string,
+    { accountId, memberId, id, action }: Change & { id: number; action: string },
+  ) => {
     const where = await destination({ id, accountId });
     if (where === undefined) return false;
     const record = { action, memberId, idAs: 'relay_id', details: { destination: where } };
@@ -100,7 +121,10 @@ export function relayStore(store: Store): RelayStore {
       return rows.map(({ id, filters, ...relay }) => viewOf({ id: Number(id), filters, ...relay }));
     },
     async place({ accountId, id, name }) {
-      if (id !== undefined) return (await destination({ id, accountId })) === undefined ? undefined : { id, isKnown: true };
+      if (id !== undefined)
+        return (await destination({ id, accountId })) === undefined
+          ? undefined
+          : { id, isKnown: true };
       const { rows } = await store.query<{ id: string; known: boolean }>(
         `WITH known AS (SELECT id FROM relays WHERE account_id = $1 AND name = $2)
          SELECT coalesce((SELECT id FROM known), nextval(pg_get_serial_sequence('relays', 'id'))) AS id, EXISTS (SELECT FROM known) AS known`,
@@ -110,11 +134,25 @@ export function relayStore(store: Store): RelayStore {
     },
     async save({ accountId, memberId, relay, sealed, isKnown }) {
       const { id, name, url, events, filters, enabled } = relay;
-      const details = { name, destination: destinationOf(url), enabled, secret: sealed ? 'set' : 'kept' };
+      const details = {
+        name,
+        destination: destinationOf(url),
+        enabled,
+        secret: sealed ? 'set' : 'kept',
+      };
       try {
         const rows = await changeRecorded(store, {
           statement: isKnown ? UPDATE : INSERT,
-          values: [id, accountId, name, url, events, JSON.stringify(filters), enabled, sealed ?? null],
+          values: [
+            id,
+            accountId,
+            name,
+            url,
+            events,
+            JSON.stringify(filters),
+            enabled,
+            sealed ?? null,
+          ],
           record: { action: 'relay.saved', memberId, idAs: 'relay_id', details },
         });
         return rows.length > 0 ? 'saved' : 'gone';
@@ -126,9 +164,20 @@ export function relayStore(store: Store): RelayStore {
     remove: (change) => recordedOver(REMOVE, { ...change, action: 'relay.deleted' }),
     async deliveries({ accountId, id }) {
       const { rows } = await store.query<DeliveryColumns>(DELIVERIES, [id, accountId]);
-      if (rows.length === 0 && (await destination({ id, accountId })) === undefined) return undefined;
+      if (rows.length === 0 && (await destination({ id, accountId })) === undefined)
+        return undefined;
       return rows.map(
-        ({ id: delivery, next_attempt_at: next, created_at: created, message_id, event, status, attempts, response_status, error }) => ({
+        ({
+          id: delivery,
+          next_attempt_at: next,
+          created_at: created,
+          message_id,
+          event,
+          status,
+          attempts,
+          response_status,
+          error,
+        }) => ({
           id: Number(delivery),
           ...{ message_id, event, status, attempts, response_status, error },
           next_attempt_at: next?.toISOString() ?? null,
@@ -151,5 +200,16 @@ export function relayStore(store: Store): RelayStore {
 
 /** PostgreSQL keeps the keys of a filter in an order of its own. */
 function viewOf({ id, name, url, events, filters, enabled }: RelayView): RelayView {
-  return { id, name, url, events, filters: filters.map(({ prop, op, value }) => ({ prop, op, ...(value === undefined ? {} : { value }) })), enabled };
+  return {
+    id,
+    name,
+    url,
+    events,
+    filters: filters.map(({ prop, op, value }) => ({
+      prop,
+      op,
+      ...(value === undefined ? {} : { value }),
+    })),
+    enabled,
+  };
 }

@@ -21,10 +21,18 @@ export interface ControlOptions {
 /** Largest body: a relay with a thousand names of events and eight filters fits several times. */
 const BODY_BYTES = 2 ** 20;
 
-/** The control plane: every request is authenticated by its session here too, whoever sends it and from wherever. */
+/**
+ * The control plane: every request is authenticated by its session here too, whoever sends it and
+ * from wherever.
+ */
 export function buildControl(options: ControlOptions): FastifyInstance {
   const { ports, seconds } = options;
-  return buildHost({ name: 'control', rows: routes.map((route) => rowOf(route, options)), log: ports.log, seconds });
+  return buildHost({
+    name: 'control',
+    rows: routes.map((route) => rowOf(route, options)),
+    log: ports.log,
+    seconds,
+  });
 }
 
 function rowOf(route: ControlRoute, { ports, services, pass }: ControlOptions): HostRow {
@@ -36,12 +44,16 @@ function rowOf(route: ControlRoute, { ports, services, pass }: ControlOptions): 
       // The panel forwards no Origin; a browser on the operator's own machine would send one.
       const foreign = refuseForeign(sourceOf(request), undefined);
       if (foreign) return refuse(foreign);
-      const entry = await authenticate({ cookie: message.headers.cookie, ip: clientBehindPanel(message, pass), now: request.now }, ports);
+      const entry = await authenticate(
+        { cookie: message.headers.cookie, ip: clientBehindPanel(message, pass), now: request.now },
+        ports,
+      );
       if (!entry.ok) return entry;
       const { caller } = entry;
       const lacking = refuseLacking(caller.account.role, route.permission);
       if (lacking) return { ok: false, error: lacking };
-      if (!route.readsBody) return await route.handler({ caller, params, body: undefined }, services);
+      if (!route.readsBody)
+        return await route.handler({ caller, params, body: undefined }, services);
       const read = await readJson(message, BODY_BYTES);
       if (read.ok) return await route.handler({ caller, params, body: read.value }, services);
       if (read.reason === 'cut') return undefined;

@@ -1,18 +1,38 @@
 import { listIntegrations, saveIntegration, switchIntegration } from '../integrations/handlers.ts';
-import { listDeliveries, listRelays, removeRelay, retryDeliveries, saveRelay } from '../relays/handlers.ts';
+import {
+  listDeliveries,
+  listRelays,
+  removeRelay,
+  retryDeliveries,
+  saveRelay,
+} from '../relays/handlers.ts';
 import type { ControlRoute } from './route.ts';
 
 const reading = { method: 'GET', permission: 'settings.read', readsBody: false } as const;
 const writing = { permission: 'settings.write', readsBody: true } as const;
 
-/** The route table of the control plane (ingest 4.9), in the order of the specification. Nothing else exists there. */
+/**
+ * The route table of the control plane (ingest 4.9), in the order of the specification. Nothing
+ * else exists there.
+ */
 export const routes: readonly ControlRoute[] = [
   { ...reading, path: '/v1/integrations', handler: listIntegrations },
   { ...writing, method: 'PUT', path: '/v1/integrations', handler: saveIntegration },
-  { ...writing, method: 'POST', path: '/v1/integrations/{source}/enabled', handler: switchIntegration },
+  {
+    ...writing,
+    method: 'POST',
+    path: '/v1/integrations/{source}/enabled',
+    handler: switchIntegration,
+  },
   { ...reading, path: '/v1/relays', handler: listRelays },
   { ...writing, method: 'PUT', path: '/v1/relays', handler: saveRelay },
   { ...writing, method: 'DELETE', path: '/v1/relays/{id}', readsBody: false, handler: removeRelay },
   { ...reading, path: '/v1/relays/{id}/deliveries', handler: listDeliveries },
-  { ...writing, method: 'POST', path: '/v1/relays/{id}/retry', readsBody: false, handler: retryDeliveries },
+  {
+    ...writing,
+    method: 'POST',
+    path: '/v1/relays/{id}/retry',
+    readsBody: false,
+    handler: retryDeliveries,
+  },
 ];

@@ -29,15 +29,24 @@ interface Knock {
   now: number;
 }
 
-/** Who a request comes from, by its session cookie alone: 401 without a session, 403 from an address that the account does not allow, 503 when nobody can tell. */
-export async function authenticate({ cookie, ip, now }: Knock, { sessions, members, cookies, log }: SessionPorts): Promise<Entry> {
+/**
+ * Who a request comes from, by its session cookie alone: 401 without a session, 403 from an address
+ * that the account does not allow, 503 when nobody can tell.
+ */
+export async function authenticate(
+  { cookie, ip, now }: Knock,
+  { sessions, members, cookies, log }: SessionPorts,
+): Promise<Entry> {
   const token = readSessionCookie(cookie, cookies);
   if (token === undefined) return { ok: false, error: { code: 'unauthenticated' } };
   let session;
   try {
     session = await sessions.use(token, now);
   } catch (error) {
-    log.warn({ code: 'sessions_unreadable' }, `sessions cannot be checked (${wordsOf(error)}); requests answer 503`);
+    log.warn(
+      { code: 'sessions_unreadable' },
+      `sessions cannot be checked (${wordsOf(error)}); requests answer 503`,
+    );
     return { ok: false, error: { code: 'sessions_unavailable' } };
   }
   const member = session && (await members.active(session));
@@ -46,7 +55,10 @@ export async function authenticate({ cookie, ip, now }: Knock, { sessions, membe
   return { ok: true, caller: { memberId: session.memberId, ...member }, token };
 }
 
-/** Whether an account takes requests from an address (management 5.4: the list is not for keys alone). */
+/**
+ * Whether an account takes requests from an address (management 5.4: the list is not for keys
+ * alone).
+ */
 export function isAllowedFrom({ ipAllow }: Pick<Membership, 'ipAllow'>, ip: string): boolean {
   return ipAllow.length === 0 || addressRanges(ipAllow).contains(ip);
 }
@@ -54,7 +66,11 @@ export function isAllowedFrom({ ipAllow }: Pick<Membership, 'ipAllow'>, ip: stri
 /** 403 with `need` when a role lacks a permission. */
 export function refuseLacking(role: Role, permission: Permission): Refusal | undefined {
   if (grants[role].includes(permission)) return undefined;
-  return { code: 'forbidden', message: `your role ${role} lacks the permission ${permission}`, need: permission };
+  return {
+    code: 'forbidden',
+    message: `your role ${role} lacks the permission ${permission}`,
+    need: permission,
+  };
 }
 
 /** An error's message alone: errors of the Redis client carry the command. */

@@ -15,7 +15,10 @@ export interface SessionTimes {
 }
 
 /** ms for which a session that is used now may stay unused; 0: it is over. */
-export function timeLeft(session: Session, { lifetime, idle, now }: SessionTimes & { now: number }): number {
+export function timeLeft(
+  session: Session,
+  { lifetime, idle, now }: SessionTimes & { now: number },
+): number {
   return Math.max(0, Math.min(idle, session.beganAt + lifetime - now));
 }
 
@@ -28,7 +31,9 @@ export function readSession(text: string): Session | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { memberId, accountId, generation, beganAt } = value as Partial<Record<keyof Session, unknown>>;
+  const { memberId, accountId, generation, beganAt } = value as Partial<
+    Record<keyof Session, unknown>
+  >;
   if (!isId(memberId) || !isId(accountId) || !isId(generation) || !isId(beganAt)) return undefined;
   return { memberId, accountId, generation, beganAt };
 }

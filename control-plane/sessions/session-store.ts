@@ -14,7 +14,10 @@ export interface SessionStore {
 
 const TOKEN_BYTES = 32;
 
-export function sessionStore(redis: Pick<Redis, 'set' | 'get' | 'pexpire' | 'del'>, times: SessionTimes): SessionStore {
+export function sessionStore(
+  redis: Pick<Redis, 'set' | 'get' | 'pexpire' | 'del'>,
+  times: SessionTimes,
+): SessionStore {
   return {
     async begin(session) {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');

@@ -15,24 +15,37 @@ describe('how long a session lasts', () => {
     ['near its end: no longer than its life', 11.5 * HOUR, HOUR / 2],
     ['at its end', 12 * HOUR, 0],
     ['long after', 100 * HOUR, 0],
-  ])('%s', (_, after, left) => expect(timeLeft(session, { ...times, now: session.beganAt + after })).toBe(left));
+  ])('%s', (_, after, left) =>
+    expect(timeLeft(session, { ...times, now: session.beganAt + after })).toBe(left),
+  );
 });
 
 describe('what Redis keeps', () => {
   it('is read back', () => expect(readSession(JSON.stringify(session))).toEqual(session));
-  it.each(['', 'null', '[]', '{"memberId":1}', JSON.stringify({ ...session, accountId: '2' }), JSON.stringify({ ...session, memberId: 0 })])(
-    '%s is no session',
-    (text) => expect(readSession(text)).toBeUndefined(),
-  );
+  it.each([
+    '',
+    'null',
+    '[]',
+    '{"memberId":1}',
+    JSON.stringify({ ...session, accountId: '2' }),
+    JSON.stringify({ ...session, memberId: 0 }),
+  ])('%s is no session', (text) => expect(readSession(text)).toBeUndefined());
 });
 
 describe('permissions of the control plane (ingest 4.9, management 2.7)', () => {
-  it.each(['settings.read', 'settings.write'] as const)('%s is held by owner and admin alone', (permission) => {
-    const may = roles.filter((role) => refuseLacking(role, permission) === undefined);
-    expect(may).toEqual(['owner', 'admin'] satisfies Role[]);
-    expect(refuseLacking('viewer', permission)).toMatchObject({ code: 'forbidden', need: permission });
-  });
-  it('the owner holds everything', () => expect(permissions.filter((one) => refuseLacking('owner', one))).toEqual([]));
+  it.each(['settings.read', 'settings.write'] as const)(
+    '%s is held by owner and admin alone',
+    (permission) => {
+      const may = roles.filter((role) => refuseLacking(role, permission) === undefined);
+      expect(may).toEqual(['owner', 'admin'] satisfies Role[]);
+      expect(refuseLacking('viewer', permission)).toMatchObject({
+        code: 'forbidden',
+        need: permission,
+      });
+    },
+  );
+  it('the owner holds everything', () =>
+    expect(permissions.filter((one) => refuseLacking('owner', one))).toEqual([]));
 });
 
 describe('who a request comes from', () => {
@@ -46,24 +59,41 @@ describe('who a request comes from', () => {
     ...change,
   });
   const knock = { cookie: `service_session=${token}`, ip: '203.0.113.9', now: 0 };
-  const codeOf = async (change: Partial<SessionPorts>, cookie: string | undefined = knock.cookie) => {
+  const codeOf = async (
+    change: Partial<SessionPorts>,
+    cookie: string | undefined = knock.cookie,
+  ) => {
     const entry = await authenticate({ ...knock, cookie }, ports(change));
     return entry.ok ? 'in' : entry.error.code;
   };
 
   it('a session of an active member lets in', async () => {
-    expect(await authenticate(knock, ports())).toEqual({ ok: true, caller: { memberId: 1, email: 'a@b.example', account }, token });
+    expect(await authenticate(knock, ports())).toEqual({
+      ok: true,
+      caller: { memberId: 1, email: 'a@b.example', account },
+      token,
+    });
   });
   it('no session, an ended one, and one of a member who was changed do not', async () => {
     expect(await codeOf({}, '')).toBe('unauthenticated');
-    expect(await codeOf({ sessions: { use: () => Promise.resolve(undefined) } })).toBe('unauthenticated');
-    expect(await codeOf({ members: { active: () => Promise.resolve(undefined) } })).toBe('unauthenticated');
+    expect(await codeOf({ sessions: { use: () => Promise.resolve(undefined) } })).toBe(
+      'unauthenticated',
+    );
+    expect(await codeOf({ members: { active: () => Promise.resolve(undefined) } })).toBe(
+      'unauthenticated',
+    );
   });
   it('without Redis nobody is told that the session is over', async () => {
-    expect(await codeOf({ sessions: { use: () => Promise.reject(new Error('away')) } })).toBe('sessions_unavailable');
+    expect(await codeOf({ sessions: { use: () => Promise.reject(new Error('away')) } })).toBe(
+      'sessions_unavailable',
+    );
   });
   it('the address must be one that the account allows', async () => {
-    const from = (ipAllow: string[]) => ({ members: { active: () => Promise.resolve({ email: 'a@b.example', account: { ...account, ipAllow } }) } });
+    const from = (ipAllow: string[]) => ({
+      members: {
+        active: () => Promise.resolve({ email: 'a@b.example', account: { ...account, ipAllow } }),
+      },
+    });
     expect(await codeOf(from(['192.0.2.0/24']))).toBe('ip_not_allowed');
     expect(await codeOf(from(['192.0.2.0/24', '203.0.113.9']))).toBe('in');
   });

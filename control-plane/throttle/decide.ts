@@ -6,16 +6,34 @@ export interface GuessPolicy {
   first: number;
   /** Longest pause, ms. */
   longest: number;
-  /** Failures are forgotten after this long without another one, ms; longer than the longest pause. */
+  /**
+   * Failures are forgotten after this long without another one, ms; longer than the longest pause.
+   */
   memory: number;
 }
 
 const MINUTE = 60_000;
 
-/** Of one e-mail address: about 300 guesses a day at most, and its owner waits five minutes at most. Remembered no longer, because it would let no fewer guesses through. */
-export const EMAIL_POLICY: GuessPolicy = { free: 4, first: 1000, longest: 5 * MINUTE, memory: 60 * MINUTE };
-/** Of one network address, over all e-mail addresses: an office behind one address still gets its people in. */
-export const ADDRESS_POLICY: GuessPolicy = { free: 99, first: 1000, longest: 5 * MINUTE, memory: 60 * MINUTE };
+/**
+ * Of one e-mail address: about 300 guesses a day at most, and its owner waits five minutes at most.
+ * Remembered no longer, because it would let no fewer guesses through.
+ */
+export const EMAIL_POLICY: GuessPolicy = {
+  free: 4,
+  first: 1000,
+  longest: 5 * MINUTE,
+  memory: 60 * MINUTE,
+};
+/**
+ * Of one network address, over all e-mail addresses: an office behind one address still gets its
+ * people in.
+ */
+export const ADDRESS_POLICY: GuessPolicy = {
+  free: 99,
+  first: 1000,
+  longest: 5 * MINUTE,
+  memory: 60 * MINUTE,
+};
 
 /** Pauses in ms after the 1st, 2nd, … failure; what comes after the last one pauses as long. */
 export function pausesOf({ free, first, longest }: GuessPolicy): number[] {
@@ -24,13 +42,23 @@ export function pausesOf({ free, first, longest }: GuessPolicy): number[] {
   return [...pauses, longest];
 }
 
-/** What counts as one network address: a version 4 address, or the /64 of a version 6 one, because a single customer gets at least that many. */
+/**
+ * What counts as one network address: a version 4 address, or the /64 of a version 6 one, because a
+ * single customer gets at least that many.
+ */
 export function networkOf(ip: string): string {
   if (!ip.includes(':')) return ip;
   const [head = '', tail] = ip.toLowerCase().split('::');
   const front = head === '' ? [] : head.split(':');
   const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = tail === undefined ? front : [...front, ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'), ...back];
+  const groups =
+    tail === undefined
+      ? front
+      : [
+          ...front,
+          ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'),
+          ...back,
+        ];
   const four = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
   return `${four.join(':')}::/64`;
 }

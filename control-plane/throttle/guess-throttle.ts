@@ -8,19 +8,29 @@ export interface Guess {
   ip: string;
 }
 
-/** Slows guesses down, by e-mail address and by network address (docs/control-plane.md). Everything rejects when Redis cannot be reached. */
+/**
+ * Slows guesses down, by e-mail address and by network address (docs/control-plane.md). Everything
+ * rejects when Redis cannot be reached.
+ */
 export interface GuessThrottle {
-  /** Counts a guess before it is checked, so that many at once are counted too. Answers how long to wait, ms; 0: it may be checked. */
+  /**
+   * Counts a guess before it is checked, so that many at once are counted too. Answers how long to
+   * wait, ms; 0: it may be checked.
+   */
   take(guess: Guess): Promise<number>;
-  /** A right password: forgets the failures of the e-mail address, and takes this guess back from the network address. */
+  /**
+   * A right password: forgets the failures of the e-mail address, and takes this guess back from
+   * the network address.
+   */
   succeeded(guess: Guess): Promise<void>;
   /** The guess could not be checked: takes it back from both. */
   giveBack(guess: Guess): Promise<void>;
 }
 
 /**
- * KEYS: the two hashes {n, until}. ARGV: for each its memory and number of pauses, then the pauses. The clock is that of Redis, so that all processes agree.
- * While one of them pauses, nothing is counted: waiting is the way out.
+ * KEYS: the two hashes {n, until}. ARGV: for each its memory and number of pauses, then the pauses.
+ * The clock is that of Redis, so that all processes agree. While one of them pauses, nothing is
+ * counted: waiting is the way out.
  */
 const TAKE = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -51,7 +61,8 @@ return 0`;
 export function guessThrottle(redis: Pick<Redis, 'eval' | 'del'>): GuessThrottle {
   const policies = [EMAIL_POLICY, ADDRESS_POLICY].flatMap(argumentsOf);
   return {
-    take: async (guess) => Number(await redis.eval(TAKE, 2, emailKey(guess), addressKey(guess), ...policies)),
+    take: async (guess) =>
+      Number(await redis.eval(TAKE, 2, emailKey(guess), addressKey(guess), ...policies)),
     async succeeded(guess) {
       await redis.del(emailKey(guess));
       await redis.eval(TAKE_BACK, 1, addressKey(guess));

@@ -3,14 +3,19 @@ import { ADDRESS_POLICY, EMAIL_POLICY, networkOf, pausesOf } from './decide.ts';
 
 describe('pauses between guesses', () => {
   it('cost nothing at first, then double up to the longest', () => {
-    expect(pausesOf({ free: 2, first: 1000, longest: 5000, memory: 10_000 })).toEqual([0, 0, 1000, 2000, 4000, 5000]);
+    expect(pausesOf({ free: 2, first: 1000, longest: 5000, memory: 10_000 })).toEqual([
+      0, 0, 1000, 2000, 4000, 5000,
+    ]);
   });
-  it.each([EMAIL_POLICY, ADDRESS_POLICY])('never shrink and are forgotten later than they end: %o', (policy) => {
-    const pauses = pausesOf(policy);
-    expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
-    expect(pauses.at(-1)).toBe(policy.longest);
-    expect(policy.memory).toBeGreaterThan(policy.longest);
-  });
+  it.each([EMAIL_POLICY, ADDRESS_POLICY])(
+    'never shrink and are forgotten later than they end: %o',
+    (policy) => {
+      const pauses = pausesOf(policy);
+      expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
+      expect(pauses.at(-1)).toBe(policy.longest);
+      expect(policy.memory).toBeGreaterThan(policy.longest);
+    },
+  );
 });
 
 describe('what counts as one network address', () => {

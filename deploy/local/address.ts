@@ -4,5 +4,8 @@ import type { Address } from '../../platform/setting-kinds.ts';
 export function parseAddress(text: string, usualPort: number): Address {
   const parts = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text.trim());
   const host = parts?.[1] ?? parts?.[2] ?? '';
-  return { host: host === '' ? 'localhost' : host, port: parts?.[3] === undefined ? usualPort : Number(parts[3]) };
+  return {
+    host: host === '' ? 'localhost' : host,
+    port: parts?.[3] === undefined ? usualPort : Number(parts[3]),
+  };
 }

@@ -1,8 +1,11 @@
-import { readJsonFile } from './json-file.ts';
+import { readJsonFile } from '../../cli/json-file.ts';
 import type { StackPlan } from './stack-plan.ts';
 import type { StatusSection } from './commands/status-sections.ts';
 
-/** The books of promise 6, as the part `metering` tells them; `spooled` is what the gateway's spool holds now. */
+/**
+ * The books of promise 6, as the part `metering` tells them; `spooled` is what the gateway's spool
+ * holds now.
+ */
 interface Books {
   received: number;
   published: number;
@@ -24,7 +27,10 @@ export const booksSection: StatusSection = {
     const metering = plan?.admin_ports['metering'];
     if (plan === undefined || metering === undefined) return undefined;
     const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
-    const [counted, spooled] = await Promise.all([fetchJson<Books>(`http://127.0.0.1:${metering}/books${query}`), spooledEvents(plan, query)]);
+    const [counted, spooled] = await Promise.all([
+      fetchJson<Books>(`http://127.0.0.1:${metering}/books${query}`),
+      spooledEvents(plan, query),
+    ]);
     if (counted === undefined) return undefined;
     return { ...counted, received: counted.received + spooled, spooled };
   },

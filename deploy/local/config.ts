@@ -1,6 +1,11 @@
 import { totalmem } from 'node:os';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, kafkaSettings, postgresSettings, redisSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  redisSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 const GIB = 2 ** 30;
@@ -15,14 +20,23 @@ export const settings = defineSettings({
     default: 0,
     doc: 'Most memory that the ClickHouse of `./ravand up` takes; 0: a third of the machine, at least 1 GiB and at most 8 GiB.',
   }),
-  KAFKA_HEAP: setting.bytes({ default: 512 * 2 ** 20, min: 128 * 2 ** 20, doc: 'Java heap of the Kafka broker of `./ravand up`.' }),
+  KAFKA_HEAP: setting.bytes({
+    default: 512 * 2 ** 20,
+    min: 128 * 2 ** 20,
+    doc: 'Java heap of the Kafka broker of `./ravand up`.',
+  }),
   TEST_SERVICES: setting.oneOf(['local', 'containers'], {
     default: 'local',
     doc: 'Where the servers under `./ravand up` and `./ravand test` come from: processes on this machine, or testcontainers on a Docker engine.',
   }),
 });
 
-const external = defineSettings({ ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings });
+const external = defineSettings({
+  ...kafkaSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  ...redisSettings,
+});
 
 export type LocalSettings = SettingsOf<typeof settings>;
 export type ExternalSettings = SettingsOf<typeof external>;

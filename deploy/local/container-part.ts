@@ -1,4 +1,7 @@
-/** Keeps one container for as long as this process lives. Started by the supervisor as `node deploy/local/container-part.ts SPEC` (JSON of ContainerSpec). */
+/**
+ * Keeps one container for as long as this process lives. Started by the supervisor as `node
+ * deploy/local/container-part.ts SPEC` (JSON of ContainerSpec).
+ */
 import { GenericContainer, Wait } from 'testcontainers';
 import type { ContainerSpec } from './containers.ts';
 

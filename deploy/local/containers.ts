@@ -1,13 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import type { Home } from './home.ts';
+import type { Home } from '../../cli/home.ts';
 import type { Launch } from './parts/part.ts';
 import { redisConfiguration } from './parts/redis.ts';
 import type { ServerLaunches } from './stack.ts';
 import type { StackPlan } from './stack-plan.ts';
 
-/** One server as a container. It shares the network of the machine and listens on loopback only, as the local servers do. */
+/**
+ * One server as a container. It shares the network of the machine and listens on loopback only, as
+ * the local servers do.
+ */
 export interface ContainerSpec {
   image: string;
   command?: string[];
@@ -18,10 +21,19 @@ export interface ContainerSpec {
 }
 
 /**
- * With TEST_SERVICES=containers the four servers are containers of testcontainers, each kept by a process of its own that the supervisor runs like any
- * other part: the same addresses, the same stop and start. Needs a Docker engine on Linux (host networking).
+ * With TEST_SERVICES=containers the four servers are containers of testcontainers, each kept by a
+ * process of its own that the supervisor runs like any other part: the same addresses, the same
+ * stop and start. Needs a Docker engine on Linux (host networking).
  */
-export function containerLaunches({ plan, home, checkout }: { plan: StackPlan; home: Home; checkout: string }): ServerLaunches {
+export function containerLaunches({
+  plan,
+  home,
+  checkout,
+}: {
+  plan: StackPlan;
+  home: Home;
+  checkout: string;
+}): ServerLaunches {
   const { kafka, clickhouse, postgres, redis } = plan.own;
   const data = (name: string) => {
     const folder = join(home.data, `container-${name}`);
@@ -42,7 +54,12 @@ export function containerLaunches({ plan, home, checkout }: { plan: StackPlan; h
         image: 'clickhouse/clickhouse-server:26.7',
         env: { CLICKHOUSE_SKIP_USER_SETUP: '1' },
         mounts: [{ source: data('clickhouse'), target: '/var/lib/clickhouse' }],
-        files: [{ content: clickhouseFile(clickhouse.port), target: '/etc/clickhouse-server/config.d/ravand.xml' }],
+        files: [
+          {
+            content: clickhouseFile(clickhouse.port),
+            target: '/etc/clickhouse-server/config.d/ravand.xml',
+          },
+        ],
       }),
     postgres:
       postgres &&
@@ -58,12 +75,25 @@ export function containerLaunches({ plan, home, checkout }: { plan: StackPlan; h
         image: 'redis:7.0',
         command: ['redis-server', '/usr/local/etc/ravand.conf'],
         mounts: [{ source: data('redis'), target: '/data' }],
-        files: [{ content: redisConfiguration({ folder: '/data', port: redis.port }), target: '/usr/local/etc/ravand.conf' }],
+        files: [
+          {
+            content: redisConfiguration({ folder: '/data', port: redis.port }),
+            target: '/usr/local/etc/ravand.conf',
+          },
+        ],
       }),
   };
 }
 
-function kafkaSpec({ port, controllerPort, data }: { port: number; controllerPort: number; data: string }): ContainerSpec {
+function kafkaSpec({
+  port,
+  controllerPort,
+  data,
+}: {
+  port: number;
+  controllerPort: number;
+  data: string;
+}): ContainerSpec {
   return {
     image: 'apache/kafka:4.1.0',
     mounts: [{ source: data, target: '/data' }],
@@ -89,6 +119,8 @@ function kafkaSpec({ port, controllerPort, data }: { port: number; controllerPor
 
 function clickhouseFile(port: number): string {
   // Only HTTP is asked for; the other listeners would meet those of a neighbour.
-  const closed = ['tcp_port', 'mysql_port', 'postgresql_port', 'interserver_http_port'].map((name) => `  <${name} remove="1"/>\n`).join('');
+  const closed = ['tcp_port', 'mysql_port', 'postgresql_port', 'interserver_http_port']
+    .map((name) => `  <${name} remove="1"/>\n`)
+    .join('');
   return `<clickhouse>\n  <listen_host>127.0.0.1</listen_host>\n  <http_port>${port}</http_port>\n${closed}</clickhouse>\n`;
 }

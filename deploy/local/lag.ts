@@ -1,6 +1,6 @@
 import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { loadExternal } from './config.ts';
-import type { Home } from './home.ts';
+import type { Home } from '../../cli/home.ts';
 import type { Part } from './parts/part.ts';
 import { serviceEnv } from './stack.ts';
 import type { StackPlan } from './stack-plan.ts';
@@ -14,17 +14,27 @@ interface LagQuestion {
   env: NodeJS.ProcessEnv;
 }
 
-/** Records that each part's group has not read yet, by part. Parts that read nothing are absent; so is everything when Kafka does not answer in time. */
+/**
+ * Records that each part's group has not read yet, by part. Parts that read nothing are absent; so
+ * is everything when Kafka does not answer in time.
+ */
 export async function lagOf({ plan, home, parts, env }: LagQuestion): Promise<Map<string, number>> {
   const lags = new Map<string, number>();
   const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
   const work = withKafkaAdmin(settings, async (admin) => {
     for (const { name, lag } of parts) {
       if (lag === undefined) continue;
-      const [ends, committed] = await Promise.all([topicEnds(admin, lag.topic), committedOffsets(admin, lag.group, lag.topic)]);
+      const [ends, committed] = await Promise.all([
+        topicEnds(admin, lag.topic),
+        committedOffsets(admin, lag.group, lag.topic),
+      ]);
       lags.set(
         name,
-        ends.reduce((sum, { partition, low, high }) => sum + high - Math.max(low, committed.get(partition) ?? low), 0),
+        ends.reduce(
+          (sum, { partition, low, high }) =>
+            sum + high - Math.max(low, committed.get(partition) ?? low),
+          0,
+        ),
       );
     }
   });

@@ -1,5 +1,5 @@
-import type { Home } from './home.ts';
-import { readJsonFile } from './json-file.ts';
+import type { Home } from '../../cli/home.ts';
+import { readJsonFile } from '../../cli/json-file.ts';
 import { isAlive, signalProcess, type ProcessIdentity } from './process-identity.ts';
 
 const TERM_MS = 15_000;
@@ -8,7 +8,10 @@ const LOOK_MS = 50;
 
 export type Processes = Record<string, ProcessIdentity>;
 
-/** Parts that still run although their supervisor died: recorded by id and start, so that nobody else's process is ever taken for one. */
+/**
+ * Parts that still run although their supervisor died: recorded by id and start, so that nobody
+ * else's process is ever taken for one.
+ */
 export function leftovers(home: Home): Processes {
   const recorded = readJsonFile<Processes>(home.processesFile) ?? {};
   return Object.fromEntries(Object.entries(recorded).filter(([, identity]) => isAlive(identity)));
@@ -21,13 +24,17 @@ export async function endLeftovers(home: Home): Promise<string[]> {
   for (const identity of identities) signalProcess(identity, 'SIGTERM');
   if (!(await allGone(identities, TERM_MS))) {
     for (const identity of identities) signalProcess(identity, 'SIGKILL');
-    if (!(await allGone(identities, KILL_MS))) throw new Error(`these do not end: ${JSON.stringify(leftovers(home))}`);
+    if (!(await allGone(identities, KILL_MS)))
+      throw new Error(`these do not end: ${JSON.stringify(leftovers(home))}`);
   }
   return Object.keys(left);
 }
 
 /** Waits until none of them runs, for so long at most. */
-export async function allGone(identities: readonly ProcessIdentity[], ms: number): Promise<boolean> {
+export async function allGone(
+  identities: readonly ProcessIdentity[],
+  ms: number,
+): Promise<boolean> {
   const end = Date.now() + ms;
   while (identities.some((identity) => isAlive(identity))) {
     if (Date.now() > end) return false;

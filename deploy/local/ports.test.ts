@@ -6,17 +6,29 @@ describe('choosing a port', () => {
   const random = () => 0.5;
 
   it('takes the first preferred one that is free', async () => {
-    expect(await choosePort({ preferred: [8080, 25_000], isFree: (port) => Promise.resolve(port === 25_000), random })).toBe(25_000);
+    expect(
+      await choosePort({
+        preferred: [8080, 25_000],
+        isFree: (port) => Promise.resolve(port === 25_000),
+        random,
+      }),
+    ).toBe(25_000);
   });
 
   it('otherwise takes any free one, and never one that the system gives to outgoing connections', async () => {
-    const port = await choosePort({ preferred: [8080], isFree: (one) => Promise.resolve(one !== 8080), random: () => 0.999_999 });
+    const port = await choosePort({
+      preferred: [8080],
+      isFree: (one) => Promise.resolve(one !== 8080),
+      random: () => 0.999_999,
+    });
     expect(port).toBeLessThan(32_768);
     expect(port).toBeGreaterThanOrEqual(20_000);
   });
 
   it('gives up with a sentence when nothing is free', async () => {
-    await expect(choosePort({ preferred: [], isFree: () => Promise.resolve(false), random })).rejects.toThrow('no free port');
+    await expect(
+      choosePort({ preferred: [], isFree: () => Promise.resolve(false), random }),
+    ).rejects.toThrow('no free port');
   });
 
   it('sees who listens, under either name of this machine', async () => {

@@ -1,6 +1,9 @@
 import { createServer } from 'node:net';
 
-/** Ports that this program takes by itself lie below the range from which systems take the near ends of outgoing connections: nobody else slips in while a part restarts. */
+/**
+ * Ports that this program takes by itself lie below the range from which systems take the near ends
+ * of outgoing connections: nobody else slips in while a part restarts.
+ */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const ATTEMPTS = 200;
@@ -12,14 +15,18 @@ interface Choice {
   random: () => number;
 }
 
-/** The first preferred port that is free, or a random free one. Throws when none of many is free. */
+/**
+ * The first preferred port that is free, or a random free one. Throws when none of many is free.
+ */
 export async function choosePort({ preferred, isFree, random }: Choice): Promise<number> {
   for (const port of preferred) if (await isFree(port)) return port;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = FIRST_PORT + Math.floor(random() * (LAST_PORT - FIRST_PORT));
     if (!preferred.includes(port) && (await isFree(port))) return port;
   }
-  throw new Error(`no free port among ${ATTEMPTS} tried between ${FIRST_PORT} and ${LAST_PORT}: end what occupies them`);
+  throw new Error(
+    `no free port among ${ATTEMPTS} tried between ${FIRST_PORT} and ${LAST_PORT}: end what occupies them`,
+  );
 }
 
 /** Whether a server could listen there now. `localhost` stands for both of its addresses. */

@@ -1,12 +1,14 @@
 /**
- * The PostgreSQL of the local stack: PGlite behind a socket. Started as `node deploy/local/postgres-server.ts FOLDER PORT`.
- * One statement or transaction runs at a time, and all clients share one session (no advisory locks, no session state).
+ * The PostgreSQL of the local stack: PGlite behind a socket. Started as `node
+ * deploy/local/postgres-server.ts FOLDER PORT`. One statement or transaction runs at a time, and
+ * all clients share one session (no advisory locks, no session state).
  */
 import { PGlite } from '@electric-sql/pglite';
 import { createFront } from './postgres/front.ts';
 
 const [folder, port] = process.argv.slice(2);
-if (folder === undefined || port === undefined) throw new Error('usage: node deploy/local/postgres-server.ts FOLDER PORT');
+if (folder === undefined || port === undefined)
+  throw new Error('usage: node deploy/local/postgres-server.ts FOLDER PORT');
 
 const CLOSE_MS = 8000;
 

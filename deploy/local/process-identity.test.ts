@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { identify, isAlive, sameProcess, signalProcess, startOf } from './process-identity.ts';
 
-const stat = (name: string, state: string) => `4711 (${name}) ${state} 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 987654 1 2 3`;
+const stat = (name: string, state: string) =>
+  `4711 (${name}) ${state} 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 987654 1 2 3`;
 
 describe('who a process is', () => {
   it('reads the start, whatever the name of the process holds', () => {
@@ -23,7 +24,9 @@ describe('who a process is', () => {
   });
 
   it('signals exactly the recorded process', async () => {
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+      stdio: 'ignore',
+    });
     const identity = identify(child.pid ?? 0);
     expect(isAlive(identity)).toBe(true);
     if (identity) signalProcess(identity, 'SIGKILL');

@@ -1,13 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process by its id and the instant it began, so that an id that the system gave to somebody else is never taken for ours. */
+/**
+ * A process by its id and the instant it began, so that an id that the system gave to somebody else
+ * is never taken for ours.
+ */
 export interface ProcessIdentity {
   pid: number;
   started: string;
 }
 
-/** Start of the process in clock ticks since boot, from the text of /proc/PID/stat; the name in parentheses may hold anything. */
+/**
+ * Start of the process in clock ticks since boot, from the text of /proc/PID/stat; the name in
+ * parentheses may hold anything.
+ */
 export function startOf(stat: string): string | undefined {
   const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const state = afterName[0];
@@ -32,7 +38,11 @@ function startOnLinux(pid: number): string | undefined {
 
 function startElsewhere(pid: number): string | undefined {
   try {
-    const answer = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 2000 });
+    const answer = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 2000,
+    });
     return answer.trim() || undefined;
   } catch {
     return undefined;

@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { makeSealingKey } from '../../platform/sealing.ts';
-import type { Home } from './home.ts';
-import { writePrivateFile } from './json-file.ts';
+import type { Home } from '../../cli/home.ts';
+import { writePrivateFile } from '../../cli/json-file.ts';
 
 type KeyFile = Pick<Home, 'sealingKeyFile'>;
 
-/** Makes the SEALING_KEY of a home once, readable by its owner only. A key that is lost takes every sealed secret with it, so an existing file is never replaced. */
+/**
+ * Makes the SEALING_KEY of a home once, readable by its owner only. A key that is lost takes every
+ * sealed secret with it, so an existing file is never replaced.
+ */
 export function keepSealingKey(home: KeyFile): void {
-  if (readSealingKey(home) === undefined) writePrivateFile(home.sealingKeyFile, `${makeSealingKey('local')}\n`);
+  if (readSealingKey(home) === undefined)
+    writePrivateFile(home.sealingKeyFile, `${makeSealingKey('local')}\n`);
 }
 
 function readSealingKey({ sealingKeyFile }: KeyFile): string | undefined {

@@ -1,9 +1,12 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
-import { Refusal } from './command.ts';
+import { Refusal } from '../../cli/command.ts';
 import { serviceNames } from './parts/services.ts';
 import { choosePort, isPortFree } from './ports.ts';
 
-/** Ports of the servers that this stack runs itself; undefined where a setting names one of the user's own. */
+/**
+ * Ports of the servers that this stack runs itself; undefined where a setting names one of the
+ * user's own.
+ */
 export interface OwnServers {
   kafka: { port: number; controllerPort: number } | undefined;
   clickhouse: { port: number } | undefined;
@@ -11,7 +14,10 @@ export interface OwnServers {
   redis: { port: number } | undefined;
 }
 
-/** Where everything of one stack is. Kept in run/stack.json (mode 0600: the URLs may carry passwords), so that every command finds the parts. */
+/**
+ * Where everything of one stack is. Kept in run/stack.json (mode 0600: the URLs may carry
+ * passwords), so that every command finds the parts.
+ */
 export interface StackPlan {
   kafka_brokers: string;
   clickhouse_url: string;
@@ -28,7 +34,9 @@ export interface StackPlan {
   own: OwnServers;
 }
 
-/** run/ports.json: ports that were taken before, by name; they are taken again while they are free. */
+/**
+ * run/ports.json: ports that were taken before, by name; they are taken again while they are free.
+ */
 export type KeptPorts = Record<string, number>;
 
 interface Planning {
@@ -45,14 +53,24 @@ interface Planning {
 
 const LOOPBACK = '127.0.0.1';
 
-export async function planStack(planning: Planning): Promise<{ plan: StackPlan; ports: KeptPorts }> {
+export async function planStack(
+  planning: Planning,
+): Promise<{ plan: StackPlan; ports: KeptPorts }> {
   const ports: KeptPorts = {};
   const taken = new Set<number>();
-  const free = async (host: string, port: number) => !taken.has(port) && (await isPortFree(host, port));
-  const take = async (name: string, { host = LOOPBACK, usual }: { host?: string; usual?: number } = {}) => {
+  const free = async (host: string, port: number) =>
+    !taken.has(port) && (await isPortFree(host, port));
+  const take = async (
+    name: string,
+    { host = LOOPBACK, usual }: { host?: string; usual?: number } = {},
+  ) => {
     const kept = planning.kept[name];
     const preferred = [usual, kept].filter((port) => port !== undefined);
-    const port = await choosePort({ preferred, isFree: (one) => free(host, one), random: Math.random });
+    const port = await choosePort({
+      preferred,
+      isFree: (one) => free(host, one),
+      random: Math.random,
+    });
     taken.add(port);
     ports[name] = port;
     return port;
@@ -65,10 +83,13 @@ export async function planStack(planning: Planning): Promise<{ plan: StackPlan; 
       );
     }
     taken.add(given.port);
-    return given.port === 0 ? formatAddress({ host: given.host, port: await take(name, { host: given.host }) }) : formatAddress(given);
+    return given.port === 0
+      ? formatAddress({ host: given.host, port: await take(name, { host: given.host }) })
+      : formatAddress(given);
   };
   const given = (name: string) => planning.env[name]?.trim() ?? '';
-  const own = async (name: string, setting: string) => (given(setting) === '' ? { port: await take(name) } : undefined);
+  const own = async (name: string, setting: string) =>
+    given(setting) === '' ? { port: await take(name) } : undefined;
 
   const http_addr = await listener('HTTP_ADDR', planning.httpAddr, 8080);
   const public_api_addr = await listener('PUBLIC_API_ADDR', planning.publicApiAddr, 8081);
@@ -83,10 +104,16 @@ export async function planStack(planning: Planning): Promise<{ plan: StackPlan; 
   return {
     ports,
     plan: {
-      kafka_brokers: kafka ? `${LOOPBACK}:${kafka.port}` : splitList(given('KAFKA_BROKERS')).join(','),
-      clickhouse_url: clickhouse ? `http://${LOOPBACK}:${clickhouse.port}` : given('CLICKHOUSE_URL'),
+      kafka_brokers: kafka
+        ? `${LOOPBACK}:${kafka.port}`
+        : splitList(given('KAFKA_BROKERS')).join(','),
+      clickhouse_url: clickhouse
+        ? `http://${LOOPBACK}:${clickhouse.port}`
+        : given('CLICKHOUSE_URL'),
       clickhouse_database: planning.clickhouseDatabase,
-      database_url: postgres ? `postgres://postgres@${LOOPBACK}:${postgres.port}/postgres` : given('DATABASE_URL'),
+      database_url: postgres
+        ? `postgres://postgres@${LOOPBACK}:${postgres.port}/postgres`
+        : given('DATABASE_URL'),
       redis_url: redis ? `redis://${LOOPBACK}:${redis.port}` : given('REDIS_URL'),
       kafka_tls: planning.kafkaTls,
       spool_dir: planning.spoolDir,
@@ -99,7 +126,10 @@ export async function planStack(planning: Planning): Promise<{ plan: StackPlan; 
   };
 }
 
-/** The address to type into a client for a listener: one that listens everywhere is reached at localhost. */
+/**
+ * The address to type into a client for a listener: one that listens everywhere is reached at
+ * localhost.
+ */
 export function urlOfListener(address: string): string {
   return `http://${address.replace(/^(0\.0\.0\.0|\[::\]):/, 'localhost:')}`;
 }

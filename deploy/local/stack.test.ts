@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clickhouseMemory } from './config.ts';
-import { homeOf } from './home.ts';
+import { homeOf } from '../../cli/home.ts';
 import { serviceNames } from './parts/services.ts';
 import { setupSteps } from './parts/steps.ts';
 import { urlOfListener, type StackPlan } from './stack-plan.ts';
@@ -20,7 +20,12 @@ const plan: StackPlan = {
   kafka_tls: false,
   spool_dir: '/spool',
   admin_ports: Object.fromEntries(serviceNames.map((name, index) => [name, 21_000 + index])),
-  own: { kafka: { port: 20_001, controllerPort: 20_005 }, clickhouse: { port: 20_002 }, postgres: { port: 20_003 }, redis: { port: 20_004 } },
+  own: {
+    kafka: { port: 20_001, controllerPort: 20_005 },
+    clickhouse: { port: 20_002 },
+    postgres: { port: 20_003 },
+    redis: { port: 20_004 },
+  },
 };
 const elsewhere: StackPlan = {
   ...plan,
@@ -35,7 +40,13 @@ const elsewhere: StackPlan = {
 describe('the parts of a stack', () => {
   it('are those of the plan, in an order that ends with the servers when it stops', () => {
     const parts = partsOf({ plan, home, checkout: '/checkout' });
-    expect(parts.map((part) => part.name)).toEqual(['kafka', 'clickhouse', 'postgres', 'redis', ...serviceNames]);
+    expect(parts.map((part) => part.name)).toEqual([
+      'kafka',
+      'clickhouse',
+      'postgres',
+      'redis',
+      ...serviceNames,
+    ]);
     const levels = stopLevels([...parts, ...setupSteps({ checkout: '/checkout', env: {} })]);
     expect(levels[0]).toEqual(expect.arrayContaining([...serviceNames]));
     expect(levels.at(-1)).toEqual(expect.arrayContaining(['kafka', 'clickhouse', 'postgres']));
@@ -58,7 +69,10 @@ describe('the parts of a stack', () => {
   });
 
   it('ask for one replica on the own broker only', () => {
-    expect(serviceEnv({ plan, home })).toMatchObject({ KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1' });
+    expect(serviceEnv({ plan, home })).toMatchObject({
+      KAFKA_REPLICATION: '1',
+      KAFKA_MIN_ISR: '1',
+    });
     expect(serviceEnv({ plan: elsewhere, home })).not.toHaveProperty('KAFKA_REPLICATION');
   });
 });
@@ -66,7 +80,9 @@ describe('the parts of a stack', () => {
 describe('what the launcher works out', () => {
   it('keeps ClickHouse to a third of the machine, within bounds, unless told otherwise', () => {
     const gib = 2 ** 30;
-    expect([1, 6, 64].map((machine) => clickhouseMemory(0, machine * gib) / gib)).toEqual([1, 2, 8]);
+    expect([1, 6, 64].map((machine) => clickhouseMemory(0, machine * gib) / gib)).toEqual([
+      1, 2, 8,
+    ]);
     expect(clickhouseMemory(123, 64 * gib)).toBe(123);
   });
 
@@ -76,7 +92,10 @@ describe('what the launcher works out', () => {
   });
 
   it('keeps the control socket within what a system takes as a path', () => {
-    const deep = homeOf({ checkout: '/checkout', env: { RAVAND_HOME: `/${'very-'.repeat(40)}deep` } });
+    const deep = homeOf({
+      checkout: '/checkout',
+      env: { RAVAND_HOME: `/${'very-'.repeat(40)}deep` },
+    });
     expect(Buffer.byteLength(deep.socket)).toBeLessThan(104);
     expect(home.socket).toBe('/checkout/.ravand/run/control.sock');
   });

@@ -3,7 +3,7 @@ import { formatAddress, type Address } from '../../platform/setting-kinds.ts';
 import { parseAddress } from './address.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
-import type { Home } from './home.ts';
+import type { Home } from '../../cli/home.ts';
 import { prepareClickhouse } from './parts/clickhouse.ts';
 import { prepareKafka } from './parts/kafka.ts';
 import type { Launch, Part, Step } from './parts/part.ts';
@@ -25,11 +25,21 @@ const OWN = { startMs: 120_000, stopMs: 15_000, needs: [], adminUrl: undefined, 
 /** A server of the user's own is expected to run already. */
 const EXTERNAL_MS = 15_000;
 
-/** Every part of the stack, servers first. `launches` is undefined when the rows are only looked at (status, stop). */
-export function partsOf({ plan, home, checkout }: Omit<StackContext, 'env'>, launches?: ServerLaunches): Part[] {
+/**
+ * Every part of the stack, servers first. `launches` is undefined when the rows are only looked at
+ * (status, stop).
+ */
+export function partsOf(
+  { plan, home, checkout }: Omit<StackContext, 'env'>,
+  launches?: ServerLaunches,
+): Part[] {
   const clickhouse = new URL(plan.clickhouse_url);
   const redis = new URL(plan.redis_url);
-  const server = (name: keyof ServerLaunches, address: Address, readiness: Part['readiness']): Part => {
+  const server = (
+    name: keyof ServerLaunches,
+    address: Address,
+    readiness: Part['readiness'],
+  ): Part => {
     const own = plan.own[name] !== undefined;
     return {
       ...OWN,
@@ -44,21 +54,36 @@ export function partsOf({ plan, home, checkout }: Omit<StackContext, 'env'>, lau
   const broker = parseAddress(plan.kafka_brokers.split(',')[0] ?? '', 9092);
   const cache = parseAddress(redis.host, 6379);
   return [
-    server('kafka', broker, { kind: 'kafka', address: broker, tls: plan.own.kafka === undefined && plan.kafka_tls }),
-    server('clickhouse', parseAddress(clickhouse.host, clickhouse.protocol === 'https:' ? 443 : 80), {
-      kind: 'http',
-      url: new URL('/ping', clickhouse.origin).href,
+    server('kafka', broker, {
+      kind: 'kafka',
+      address: broker,
+      tls: plan.own.kafka === undefined && plan.kafka_tls,
     }),
+    server(
+      'clickhouse',
+      parseAddress(clickhouse.host, clickhouse.protocol === 'https:' ? 443 : 80),
+      {
+        kind: 'http',
+        url: new URL('/ping', clickhouse.origin).href,
+      },
+    ),
     server('postgres', parseAddress(new URL(plan.database_url).host, 5432), {
       kind: 'postgres',
       address: parseAddress(new URL(plan.database_url).host, 5432),
     }),
     server('redis', cache, { kind: 'redis', address: cache, tls: redis.protocol === 'rediss:' }),
-    ...serviceNames.map((name) => servicePart(name, { plan, checkout, env: serviceEnv({ plan, home }) })),
+    ...serviceNames.map((name) =>
+      servicePart(name, { plan, checkout, env: serviceEnv({ plan, home }) }),
+    ),
   ];
 }
 
-export const serverSettings = { kafka: 'KAFKA_BROKERS', clickhouse: 'CLICKHOUSE_URL', postgres: 'DATABASE_URL', redis: 'REDIS_URL' } as const;
+export const serverSettings = {
+  kafka: 'KAFKA_BROKERS',
+  clickhouse: 'CLICKHOUSE_URL',
+  postgres: 'DATABASE_URL',
+  redis: 'REDIS_URL',
+} as const;
 
 export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined>;
 
@@ -72,15 +97,32 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
   const { kafka, clickhouse, postgres, redis } = plan.own;
   if (config.TEST_SERVICES === 'containers') return containerLaunches({ plan, home, checkout });
   return {
-    kafka: kafka && prepareKafka({ home, ...kafka, heap: config.KAFKA_HEAP, libs: env['RAVAND_KAFKA_LIBS'] ?? '' }),
-    clickhouse: clickhouse && prepareClickhouse({ home, checkout, ...clickhouse, memory: clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT) }),
+    kafka:
+      kafka &&
+      prepareKafka({
+        home,
+        ...kafka,
+        heap: config.KAFKA_HEAP,
+        libs: env['RAVAND_KAFKA_LIBS'] ?? '',
+      }),
+    clickhouse:
+      clickhouse &&
+      prepareClickhouse({
+        home,
+        checkout,
+        ...clickhouse,
+        memory: clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT),
+      }),
     postgres: postgres && preparePostgres({ home, checkout, ...postgres }),
     redis: redis && prepareRedis({ home, ...redis }),
   };
 }
 
 /** What every service finds in its environment beside what the user set. */
-export function serviceEnv({ plan, home }: Pick<StackContext, 'plan' | 'home'>): Record<string, string> {
+export function serviceEnv({
+  plan,
+  home,
+}: Pick<StackContext, 'plan' | 'home'>): Record<string, string> {
   const own = plan.own.kafka !== undefined;
   return {
     RAVAND_HOME: home.dir,
@@ -95,6 +137,8 @@ export function serviceEnv({ plan, home }: Pick<StackContext, 'plan' | 'home'>):
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? join(home.dir, 'exports'),
     ...sealingEnv(home, process.env),
-    ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' } : {}),
+    ...(own
+      ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' }
+      : {}),
   };
 }

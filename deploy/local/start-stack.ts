@@ -2,11 +2,16 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as setting from '../../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, SettingsError, type SettingsTable } from '../../platform/settings.ts';
-import { Refusal } from './command.ts';
+import {
+  defineSettings,
+  parseSettings,
+  SettingsError,
+  type SettingsTable,
+} from '../../platform/settings.ts';
+import { Refusal } from '../../cli/command.ts';
 import { loadConfig, loadExternal } from './config.ts';
-import { makeHome, type Home } from './home.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { makeHome, type Home } from '../../cli/home.ts';
+import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endLeftovers } from './leftovers.ts';
 import { serviceFolders } from './parts/services.ts';
 import { keepSealingKey } from './sealing-key.ts';
@@ -28,8 +33,16 @@ const listeners = defineSettings({
   SPOOL_DIR: setting.text({ default: '', doc: '' }),
 });
 
-/** Starts the supervisor of a home unless one runs; answers which of the two it was. Throws Refusal or SettingsError when the start cannot even begin. */
-export async function startStack({ home, checkout, env, say }: Starting): Promise<'started' | 'running'> {
+/**
+ * Starts the supervisor of a home unless one runs; answers which of the two it was. Throws Refusal
+ * or SettingsError when the start cannot even begin.
+ */
+export async function startStack({
+  home,
+  checkout,
+  env,
+  say,
+}: Starting): Promise<'started' | 'running'> {
   if (runningSupervisor(home)) return 'running';
   await checkSettings(checkout, env);
   makeHome(home);
@@ -37,7 +50,10 @@ export async function startStack({ home, checkout, env, say }: Starting): Promis
   try {
     if (runningSupervisor(home)) return 'running';
     const left = await endLeftovers(home);
-    if (left.length > 0) say(`the supervisor of the last start had died; ended what it left running: ${left.join(', ')}`);
+    if (left.length > 0)
+      say(
+        `the supervisor of the last start had died; ended what it left running: ${left.join(', ')}`,
+      );
     rmSync(home.readyFile, { force: true });
     const external = loadExternal(env);
     const given = parseSettings(listeners, env);
@@ -61,7 +77,10 @@ export async function startStack({ home, checkout, env, say }: Starting): Promis
   }
 }
 
-/** Reads every setting of every part, so that a value that cannot be read stops the start here, with all problems together. */
+/**
+ * Reads every setting of every part, so that a value that cannot be read stops the start here, with
+ * all problems together.
+ */
 async function checkSettings(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
   const problems = new Set<string>();
   const check = (read: () => unknown) => {
@@ -77,7 +96,8 @@ async function checkSettings(checkout: string, env: NodeJS.ProcessEnv): Promise<
   check(() => parseSettings(listeners, env));
   for (const folder of serviceFolders) {
     const path = join(checkout, folder, 'config.ts');
-    if (!existsSync(path)) throw new Refusal(`${folder}/config.ts is missing: get the whole checkout`);
+    if (!existsSync(path))
+      throw new Refusal(`${folder}/config.ts is missing: get the whole checkout`);
     const { settings } = (await import(pathToFileURL(path).href)) as { settings: SettingsTable };
     check(() => parseSettings(settings, env));
   }

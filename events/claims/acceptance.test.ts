@@ -16,7 +16,8 @@ describe('acceptance hashes', () => {
   it('of one process: 100,000 in a row clash no more than chance lets them', () => {
     const seed = gatewaySeed('8f3a11c2d4e5f607');
     const seen = new Set<number>();
-    for (let sequence = 0; sequence < 100_000; sequence += 1) seen.add(acceptanceHash(seed, sequence));
+    for (let sequence = 0; sequence < 100_000; sequence += 1)
+      seen.add(acceptanceHash(seed, sequence));
     expect(seen.size).toBeGreaterThan(99_990);
   });
 

@@ -7,13 +7,15 @@ const FNV_PRIME = 0x01000193;
 /** The gateway process's part of an acceptance; compute it once per raw record. */
 export function gatewaySeed(gateway: string): number {
   let seed = FNV_OFFSET;
-  for (let at = 0; at < gateway.length; at += 1) seed = Math.imul(seed ^ gateway.charCodeAt(at), FNV_PRIME);
+  for (let at = 0; at < gateway.length; at += 1)
+    seed = Math.imul(seed ^ gateway.charCodeAt(at), FNV_PRIME);
   return seed >>> 0;
 }
 
 /**
- * 32 bits that name one acceptance of one event: the same acceptance published twice (a spool sent again after an ambiguous answer) is told from
- * a client's duplicate by them. A clash only miscounts: one duplicate in four thousand million would be booked as a repeat.
+ * 32 bits that name one acceptance of one event: the same acceptance published twice (a spool sent
+ * again after an ambiguous answer) is told from a client's duplicate by them. A clash only
+ * miscounts: one duplicate in four thousand million would be booked as a repeat.
  */
 export function acceptanceHash(seed: number, sequence: number): number {
   const high = Math.floor(sequence / 0x1_0000_0000);

@@ -11,7 +11,11 @@ describe('claim ids', () => {
   });
 
   it('differ between accounts and between kinds', () => {
-    const ids = [claimScope(1, 'message'), claimScope(1, 'acceptance'), claimScope(11, 'message')].map((scope) => claimId(scope, 'same'));
+    const ids = [
+      claimScope(1, 'message'),
+      claimScope(1, 'acceptance'),
+      claimScope(11, 'message'),
+    ].map((scope) => claimId(scope, 'same'));
     expect(new Set(ids).size).toBe(3);
   });
 

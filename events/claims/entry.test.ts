@@ -10,14 +10,24 @@ const whole = fc.oneof(
   fc.nat(300),
   fc.maxSafeNat().map((value) => Math.min(value, Number.MAX_SAFE_INTEGER - 1)),
 );
-const place = fc.record({ epoch: fc.nat(300), partition: fc.nat(4_000), offset: whole, index: fc.nat(500) });
+const place = fc.record({
+  epoch: fc.nat(300),
+  partition: fc.nat(4_000),
+  offset: whole,
+  index: fc.nat(500),
+});
 const expires = fc.integer({ min: 0, max: LAST_CLAIM_TIME }).map(fromClaimTime);
 const token = fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes));
 
 const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
   fc.record({ state: fc.constant('durable' as const), expires }),
   fc.record({ state: fc.constant('pending' as const), expires, token }),
-  fc.record({ state: fc.constant('placed' as const), expires, place, acceptance: fc.nat(0xffffffff) }),
+  fc.record({
+    state: fc.constant('placed' as const),
+    expires,
+    place,
+    acceptance: fc.nat(0xffffffff),
+  }),
 );
 
 function bytesOf(of: Place): Buffer {
@@ -75,7 +85,12 @@ describe('places', () => {
   });
 
   it('are the same exactly when the bytes of one begin with the bytes of the other', () => {
-    const near = fc.record({ epoch: fc.nat(1), partition: fc.nat(1), offset: fc.constantFrom(0, 1, 127, 128, 129, 16_384), index: fc.nat(2) });
+    const near = fc.record({
+      epoch: fc.nat(1),
+      partition: fc.nat(1),
+      offset: fc.constantFrom(0, 1, 127, 128, 129, 16_384),
+      index: fc.nat(2),
+    });
     fc.assert(
       fc.property(near, near, (a, b) => {
         const prefix = bytesOf(b).subarray(0, placeLength(a)).equals(bytesOf(a));
@@ -86,7 +101,9 @@ describe('places', () => {
 
   it('with a number that is no position are refused', () => {
     for (const offset of [-1, 0.5, NaN, 2 ** 53]) {
-      expect(() => writePlace({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0)).toThrow(RangeError);
+      expect(() =>
+        writePlace({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0),
+      ).toThrow(RangeError);
     }
   });
 });

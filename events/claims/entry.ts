@@ -3,7 +3,8 @@ import { CLAIM_TIME_BYTES, fromClaimTime, toClaimTime } from './claim-time.ts';
 import { placeLength, readPlace, writePlace } from './place.ts';
 
 /**
- * What stands in Redis under a claim id. `expires` is Unix ms: from then on the entry is no claim, whether it is still stored or not.
+ * What stands in Redis under a claim id. `expires` is Unix ms: from then on the entry is no claim,
+ * whether it is still stored or not.
  *
  *     durable  expires(5)
  *     pending  expires(5) 0x00 token(8)
@@ -14,7 +15,12 @@ import { placeLength, readPlace, writePlace } from './place.ts';
 export type ClaimEntry =
   | { readonly state: 'durable'; readonly expires: number }
   | { readonly state: 'pending'; readonly expires: number; readonly token: Buffer }
-  | { readonly state: 'placed'; readonly expires: number; readonly place: Place; readonly acceptance: number };
+  | {
+      readonly state: 'placed';
+      readonly expires: number;
+      readonly place: Place;
+      readonly acceptance: number;
+    };
 
 export const TOKEN_BYTES = 8;
 const ACCEPTANCE_BYTES = 4;
@@ -43,7 +49,8 @@ export function decodeEntry(bytes: Buffer): ClaimEntry {
   const expires = fromClaimTime(bytes.readUIntBE(0, CLAIM_TIME_BYTES));
   const state = bytes[STATE_AT];
   if (state === undefined) return { state: 'durable', expires };
-  if (state === 0) return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
+  if (state === 0)
+    return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
   const { place, end } = readPlace(bytes, STATE_AT);
   return { state: 'placed', expires, place, acceptance: bytes.readUInt32BE(end) };
 }

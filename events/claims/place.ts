@@ -2,15 +2,26 @@ import type { Place } from '../../schemas/records.ts';
 import { readVarint, varintLength, writeVarint } from './varint.ts';
 
 export function samePlace(a: Place, b: Place): boolean {
-  return a.offset === b.offset && a.index === b.index && a.partition === b.partition && a.epoch === b.epoch;
+  return (
+    a.offset === b.offset &&
+    a.index === b.index &&
+    a.partition === b.partition &&
+    a.epoch === b.epoch
+  );
 }
 
 /**
- * A place is four varints; the first is epoch + 1, so a place never begins with a zero byte (which marks a pending claim).
- * Varints end by themselves: one place's bytes are a prefix of another's only when the two are the same place. The scripts compare places that way.
+ * A place is four varints; the first is epoch + 1, so a place never begins with a zero byte (which
+ * marks a pending claim). Varints end by themselves: one place's bytes are a prefix of another's
+ * only when the two are the same place. The scripts compare places that way.
  */
 export function placeLength(place: Place): number {
-  return varintLength(place.epoch + 1) + varintLength(place.partition) + varintLength(place.offset) + varintLength(place.index);
+  return (
+    varintLength(place.epoch + 1) +
+    varintLength(place.partition) +
+    varintLength(place.offset) +
+    varintLength(place.index)
+  );
 }
 
 /** Returns the position behind the place. */
@@ -22,10 +33,21 @@ export function writePlace(place: Place, target: Buffer, at: number): number {
 }
 
 /** Throws RangeError when the bytes end too early. */
-export function readPlace(source: Buffer, at: number): { readonly place: Place; readonly end: number } {
+export function readPlace(
+  source: Buffer,
+  at: number,
+): { readonly place: Place; readonly end: number } {
   const epoch = readVarint(source, at);
   const partition = readVarint(source, epoch.end);
   const offset = readVarint(source, partition.end);
   const index = readVarint(source, offset.end);
-  return { place: { epoch: epoch.value - 1, partition: partition.value, offset: offset.value, index: index.value }, end: index.end };
+  return {
+    place: {
+      epoch: epoch.value - 1,
+      partition: partition.value,
+      offset: offset.value,
+      index: index.value,
+    },
+    end: index.end,
+  };
 }

@@ -6,14 +6,21 @@ import { fromClaimTime } from './claim-time.ts';
 import { RaiseBuffer } from './raise-buffer.ts';
 
 const id = fc.nat().map((number) => claimId('1\0m\0', String(number)));
-const group = fc.record({ ids: fc.array(id, { maxLength: 5 }), expires: fc.nat(2 ** 31).map((ms) => fromClaimTime(ms)) });
+const group = fc.record({
+  ids: fc.array(id, { maxLength: 5 }),
+  expires: fc.nat(2 ** 31).map((ms) => fromClaimTime(ms)),
+});
 
 function unpack(packed: Buffer): { ids: ClaimId[]; expires: number }[] {
   const groups = [];
   for (let at = 0; at < packed.length;) {
     const expires = fromClaimTime(packed.readUIntBE(at, 5));
     const count = packed.readUInt16BE(at + 5);
-    const ids = Array.from({ length: count }, (_, number) => packed.toString('latin1', at + 7 + number * 12, at + 19 + number * 12) as ClaimId);
+    const ids = Array.from(
+      { length: count },
+      (_, number) =>
+        packed.toString('latin1', at + 7 + number * 12, at + 19 + number * 12) as ClaimId,
+    );
     groups.push({ ids, expires });
     at += 7 + count * 12;
   }
@@ -50,7 +57,9 @@ describe('the raise buffer', () => {
         }
         const all = groups.flatMap((each) => each.ids);
         expect(dropped + buffer.size).toBe(all.length);
-        expect(unpack(buffer.take(1_000).packed).flatMap((each) => each.ids)).toEqual(all.slice(dropped));
+        expect(unpack(buffer.take(1_000).packed).flatMap((each) => each.ids)).toEqual(
+          all.slice(dropped),
+        );
       }),
     );
   });

@@ -11,7 +11,10 @@ interface Group {
 /** At most this many ids in one group of the packed form: its count has two bytes. */
 const LARGEST_GROUP = 0xffff;
 
-/** Claims waiting to be raised, oldest first, up to `limit` ids. What does not fit pushes out the oldest: an unraised claim only leaves the decision to the normaliser. */
+/**
+ * Claims waiting to be raised, oldest first, up to `limit` ids. What does not fit pushes out the
+ * oldest: an unraised claim only leaves the decision to the normaliser.
+ */
 export class RaiseBuffer {
   readonly #limit: number;
   readonly #groups: Group[] = [];
@@ -28,7 +31,8 @@ export class RaiseBuffer {
   /** Returns how many ids were dropped for it. */
   add(group: Group): number {
     if (group.ids.length === 0) return 0;
-    if (group.ids.length > LARGEST_GROUP) throw new RangeError(`${group.ids.length} claims in one raise, at most ${LARGEST_GROUP}`);
+    if (group.ids.length > LARGEST_GROUP)
+      throw new RangeError(`${group.ids.length} claims in one raise, at most ${LARGEST_GROUP}`);
     this.#groups.push(group);
     this.#size += group.ids.length;
     let dropped = 0;
@@ -36,7 +40,10 @@ export class RaiseBuffer {
     return dropped;
   }
 
-  /** Whole groups from the front, at least one and then up to `most` ids, packed as the claim script reads them. */
+  /**
+   * Whole groups from the front, at least one and then up to `most` ids, packed as the claim script
+   * reads them.
+   */
   take(most: number): { readonly packed: Buffer; readonly count: number } {
     const taken: Group[] = [];
     let count = 0;
@@ -58,7 +65,9 @@ export class RaiseBuffer {
 }
 
 function packGroups(groups: readonly Group[], count: number): Buffer {
-  const packed = Buffer.allocUnsafe(groups.length * (CLAIM_TIME_BYTES + 2) + count * CLAIM_ID_BYTES);
+  const packed = Buffer.allocUnsafe(
+    groups.length * (CLAIM_TIME_BYTES + 2) + count * CLAIM_ID_BYTES,
+  );
   let at = 0;
   for (const group of groups) {
     at = packed.writeUIntBE(toClaimTime(group.expires), at, CLAIM_TIME_BYTES);

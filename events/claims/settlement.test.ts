@@ -10,17 +10,31 @@ const place = { epoch: 1, partition: 2, offset: 300, index: 4 };
 describe('settle calls', () => {
   it('pack id, place, the end of the window and the old place', () => {
     const id = claimId('1\0m\0', 'x');
-    const packed = packEntries([{ id, place, acceptance: 7, at: AT, from: { ...place, offset: 5 } }], 5_000);
+    const packed = packEntries(
+      [{ id, place, acceptance: 7, at: AT, from: { ...place, offset: 5 } }],
+      5_000,
+    );
     const length = packed[12] ?? 0;
     expect(packed.toString('latin1', 0, 12)).toBe(id);
-    expect(decodeEntry(packed.subarray(13, 13 + length))).toEqual({ state: 'placed', expires: AT + 5_000, place, acceptance: 7 });
+    expect(decodeEntry(packed.subarray(13, 13 + length))).toEqual({
+      state: 'placed',
+      expires: AT + 5_000,
+      place,
+      acceptance: 7,
+    });
     expect(packed[13 + length]).toBe(packed.length - 14 - length);
   });
 
   it('read the verdicts with the places that are held', () => {
     const held = Buffer.alloc(placeLength(place));
     writePlace(place, held, 0);
-    const reply = Buffer.concat([Buffer.from('FQ'), held, Buffer.from('D'), held, Buffer.from('R')]);
+    const reply = Buffer.concat([
+      Buffer.from('FQ'),
+      held,
+      Buffer.from('D'),
+      held,
+      Buffer.from('R'),
+    ]);
     expect(readSettlements(reply, 4)).toEqual([
       { verdict: 'first' },
       { verdict: 'repeat', place },

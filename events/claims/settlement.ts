@@ -10,7 +10,10 @@ export interface SettleEntry {
   readonly place: Place;
   /** acceptanceHash of the item. */
   readonly acceptance: number;
-  /** received_at of its raw record, Unix ms on the gateway's clock: the window is kept as clients saw it, whatever the lag behind it. */
+  /**
+   * received_at of its raw record, Unix ms on the gateway's clock: the window is kept as clients
+   * saw it, whatever the lag behind it.
+   */
   readonly at: number;
   /** The old place of a redriven dead letter: a claim that stands there moves to `place`. */
   readonly from?: Place;
@@ -27,8 +30,9 @@ export interface LoadEntry {
 }
 
 /**
- * first: the claim is this event's. replay: it was already, at this very place; publish it again, for an earlier attempt may have died before it published.
- * repeat: the same acceptance stands at another place already. duplicate: another acceptance does.
+ * first: the claim is this event's. replay: it was already, at this very place; publish it again,
+ * for an earlier attempt may have died before it published. repeat: the same acceptance stands at
+ * another place already. duplicate: another acceptance does.
  */
 export type Settlement =
   | { readonly verdict: 'first' }
@@ -39,19 +43,35 @@ export type Settlement =
 const FIRST: Settlement = Object.freeze({ verdict: 'first' });
 const REPLAY: Settlement = Object.freeze({ verdict: 'replay' });
 
-export const settleCode = { first: 0x46, replay: 0x52, repeat: 0x51, duplicate: 0x44, lost: 0x21 } as const;
+export const settleCode = {
+  first: 0x46,
+  replay: 0x52,
+  repeat: 0x51,
+  duplicate: 0x44,
+  lost: 0x21,
+} as const;
 
-/** Entries for the settle and load scripts, one after another: id(12), length(1), placed entry, length(1), old place or nothing. */
-export function packEntries(entries: readonly (SettleEntry | LoadEntry)[], dedupeTtl: number): Buffer {
+/**
+ * Entries for the settle and load scripts, one after another: id(12), length(1), placed entry,
+ * length(1), old place or nothing.
+ */
+export function packEntries(
+  entries: readonly (SettleEntry | LoadEntry)[],
+  dedupeTtl: number,
+): Buffer {
   let length = 0;
-  for (const entry of entries) length += CLAIM_ID_BYTES + 2 + placedLength(entry.place) + oldPlaceLength(entry);
+  for (const entry of entries)
+    length += CLAIM_ID_BYTES + 2 + placedLength(entry.place) + oldPlaceLength(entry);
   const packed = Buffer.allocUnsafe(length);
   let at = 0;
   for (const entry of entries) at = packEntry(entry, { packed, at, dedupeTtl });
   return packed;
 }
 
-/** Reads the settle script's answer for `count` entries; null: this Redis is not the one that was filled. */
+/**
+ * Reads the settle script's answer for `count` entries; null: this Redis is not the one that was
+ * filled.
+ */
 export function readSettlements(reply: Buffer, count: number): Settlement[] | null {
   if (reply[0] === settleCode.lost) return null;
   const settlements = new Array<Settlement>(count);
@@ -69,7 +89,10 @@ export function readSettlements(reply: Buffer, count: number): Settlement[] | nu
       case settleCode.repeat:
       case settleCode.duplicate: {
         const { place, end } = readPlace(reply, at);
-        settlements[position] = { verdict: code === settleCode.repeat ? 'repeat' : 'duplicate', place };
+        settlements[position] = {
+          verdict: code === settleCode.repeat ? 'repeat' : 'duplicate',
+          place,
+        };
         at = end;
         break;
       }
@@ -80,7 +103,10 @@ export function readSettlements(reply: Buffer, count: number): Settlement[] | nu
   return settlements;
 }
 
-function packEntry(entry: SettleEntry | LoadEntry, target: { readonly packed: Buffer; readonly at: number; readonly dedupeTtl: number }): number {
+function packEntry(
+  entry: SettleEntry | LoadEntry,
+  target: { readonly packed: Buffer; readonly at: number; readonly dedupeTtl: number },
+): number {
   const { packed } = target;
   const lengthAt = target.at + packed.write(entry.id, target.at, CLAIM_ID_BYTES, 'latin1');
   const end = writePlaced({ ...entry, expires: entry.at + target.dedupeTtl }, packed, lengthAt + 1);

@@ -1,13 +1,20 @@
-/** Unsigned LEB128 over whole numbers up to 2^53 - 1 (shifts would stop at 32 bits; Kafka offsets do not). */
+/**
+ * Unsigned LEB128 over whole numbers up to 2^53 - 1 (shifts would stop at 32 bits; Kafka offsets do
+ * not).
+ */
 export function varintLength(value: number): number {
   let length = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length += 1;
   return length;
 }
 
-/** Returns the position behind the last byte written. Throws RangeError for what is no whole number from 0 to 2^53 - 1. */
+/**
+ * Returns the position behind the last byte written. Throws RangeError for what is no whole number
+ * from 0 to 2^53 - 1.
+ */
 export function writeVarint(value: number, target: Buffer, at: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a whole number from 0 to 2^53 - 1`);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RangeError(`${value} is not a whole number from 0 to 2^53 - 1`);
   let rest = value;
   let next = at;
   while (rest >= 0x80) {
@@ -20,7 +27,10 @@ export function writeVarint(value: number, target: Buffer, at: number): number {
 }
 
 /** Throws RangeError when the bytes end before the number does. */
-export function readVarint(source: Buffer, at: number): { readonly value: number; readonly end: number } {
+export function readVarint(
+  source: Buffer,
+  at: number,
+): { readonly value: number; readonly end: number } {
   let value = 0;
   let scale = 1;
   for (let next = at; ; next += 1) {

@@ -15,27 +15,40 @@ describe('verdicts of a request', () => {
     ['held already, twice', 'aa', 'DD', ['durable', 'durable']],
     ['a place that left the window, twice', 'aa', 'EE', ['unguarded', 'repeated']],
   ])('%s', (_, names, codes, verdicts) => {
-    expect(claimVerdicts({ ids: ids(names), codes: codesOf(codes), at: 0, pending: true })).toEqual(verdicts);
+    expect(claimVerdicts({ ids: ids(names), codes: codesOf(codes), at: 0, pending: true })).toEqual(
+      verdicts,
+    );
   });
 
   it('are read from where the request stands in the call', () => {
-    expect(claimVerdicts({ ids: ids('cd'), codes: codesOf('DDCP'), at: 2, pending: true })).toEqual(['claimed', 'pending-elsewhere']);
+    expect(claimVerdicts({ ids: ids('cd'), codes: codesOf('DDCP'), at: 2, pending: true })).toEqual(
+      ['claimed', 'pending-elsewhere'],
+    );
   });
 
   it('find repeats without pending claims too', () => {
-    expect(claimVerdicts({ ids: ids('aa'), codes: codesOf('CC'), at: 0, pending: false })).toEqual(['claimed', 'repeated']);
+    expect(claimVerdicts({ ids: ids('aa'), codes: codesOf('CC'), at: 0, pending: false })).toEqual([
+      'claimed',
+      'repeated',
+    ]);
   });
 
   it('refuse a code that no script answers', () => {
-    expect(() => claimVerdicts({ ids: ids('a'), codes: codesOf('x'), at: 0, pending: true })).toThrow(RangeError);
-    expect(() => claimVerdicts({ ids: ids('ab'), codes: codesOf('C'), at: 0, pending: true })).toThrow(RangeError);
+    expect(() =>
+      claimVerdicts({ ids: ids('a'), codes: codesOf('x'), at: 0, pending: true }),
+    ).toThrow(RangeError);
+    expect(() =>
+      claimVerdicts({ ids: ids('ab'), codes: codesOf('C'), at: 0, pending: true }),
+    ).toThrow(RangeError);
   });
 
   it('without a store publish every id exactly once', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...ids('abc')), { maxLength: 12 }), (names) => {
         const verdicts = unguardedVerdicts(names);
-        const published = names.filter((_, position) => !isDuplicate(verdicts[position] ?? 'durable'));
+        const published = names.filter(
+          (_, position) => !isDuplicate(verdicts[position] ?? 'durable'),
+        );
         expect(published).toEqual([...new Set(names)]);
       }),
     );

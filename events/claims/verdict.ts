@@ -2,9 +2,10 @@ import type { ClaimId } from './claim-id.ts';
 
 /**
  * What a gateway learns of an id it wants to claim (ingest 2.5).
- * To be published: claimed (ours until the pending time is over), pending-elsewhere (somebody else's pending claim: the normaliser decides),
- * unguarded (no claim was made: the store is away, or a place has just left the window and is the normaliser's to replace).
- * Duplicates: durable (held already), repeated (named earlier in the same request, which is published once).
+ * To be published: claimed (ours until the pending time is over), pending-elsewhere (somebody
+ * else's pending claim: the normaliser decides), unguarded (no claim was made: the store is away,
+ * or a place has just left the window and is the normaliser's to replace). Duplicates: durable
+ * (held already), repeated (named earlier in the same request, which is published once).
  */
 export type ClaimVerdict = 'claimed' | 'pending-elsewhere' | 'unguarded' | 'durable' | 'repeated';
 
@@ -12,12 +13,22 @@ export function isDuplicate(verdict: ClaimVerdict): boolean {
   return verdict === 'durable' || verdict === 'repeated';
 }
 
-/** What the claim script answers for one id. `own`: pending under the very token of this call, so another place in this call has claimed it. */
-export const claimCode = { claimed: 0x43, durable: 0x44, expiredPlace: 0x45, own: 0x4f, pending: 0x50 } as const;
+/**
+ * What the claim script answers for one id. `own`: pending under the very token of this call, so
+ * another place in this call has claimed it.
+ */
+export const claimCode = {
+  claimed: 0x43,
+  durable: 0x44,
+  expiredPlace: 0x45,
+  own: 0x4f,
+  pending: 0x50,
+} as const;
 
 /**
- * Verdicts of one request: its ids, and the script's codes for them from `at` on. `pending`: the script wrote pending claims, and so told an id's
- * second claim from its first; then repeats are looked for only when an id was neither free nor held, and a request of fresh ids costs one pass.
+ * Verdicts of one request: its ids, and the script's codes for them from `at` on. `pending`: the
+ * script wrote pending claims, and so told an id's second claim from its first; then repeats are
+ * looked for only when an id was neither free nor held, and a request of fresh ids costs one pass.
  */
 export function claimVerdicts(options: {
   readonly ids: readonly ClaimId[];

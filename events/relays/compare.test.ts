@@ -6,7 +6,9 @@ import { OPERATORS, type FilterValue, type Operator } from './filter.ts';
 
 /** Whether an event that was sent with these properties passes one filter on `p`. */
 function passes(properties: Record<string, unknown>, op: Operator, value?: FilterValue): boolean {
-  return compileFilters([value === undefined ? { prop: 'p', op } : { prop: 'p', op, value }])(normaliseProperties(properties));
+  return compileFilters([value === undefined ? { prop: 'p', op } : { prop: 'p', op, value }])(
+    normaliseProperties(properties),
+  );
 }
 
 describe('operators (ingest 4.9)', () => {
@@ -67,7 +69,8 @@ describe('operators (ingest 4.9)', () => {
 
   test.each(OPERATORS)('%s on a property that the event lacks', (op) => {
     const value = op === 'exists' || op === 'missing' ? undefined : 'x';
-    for (const properties of [{}, { p: null }, { q: 'x' }]) expect(passes(properties, op, value)).toBe(op === 'missing');
+    for (const properties of [{}, { p: null }, { q: 'x' }])
+      expect(passes(properties, op, value)).toBe(op === 'missing');
   });
 
   test('a name that objects inherit is no property', () => {
@@ -120,12 +123,17 @@ describe('the algebra', () => {
   test('a number compares the same whichever side sends it as text', () => {
     const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
     fc.assert(
-      fc.property(number, number, fc.constantFrom('eq', 'ne', 'gt', 'gte', 'lt', 'lte'), (a, b, op) => {
-        const wanted = passes({ p: a }, op, b);
-        expect(passes({ p: String(a) }, op, b)).toBe(wanted);
-        expect(passes({ p: a }, op, String(b))).toBe(wanted);
-        expect(passes({ p: String(a) }, op, String(b))).toBe(wanted);
-      }),
+      fc.property(
+        number,
+        number,
+        fc.constantFrom('eq', 'ne', 'gt', 'gte', 'lt', 'lte'),
+        (a, b, op) => {
+          const wanted = passes({ p: a }, op, b);
+          expect(passes({ p: String(a) }, op, b)).toBe(wanted);
+          expect(passes({ p: a }, op, String(b))).toBe(wanted);
+          expect(passes({ p: String(a) }, op, String(b))).toBe(wanted);
+        },
+      ),
     );
   });
 });

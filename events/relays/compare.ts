@@ -18,7 +18,10 @@ interface Operand {
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** The number that an ASCII decimal says; undefined for any other text (Persian digits, hexadecimal, empty) and for what float64 cannot hold. */
+/**
+ * The number that an ASCII decimal says; undefined for any other text (Persian digits, hexadecimal,
+ * empty) and for what float64 cannot hold.
+ */
 export function readNumber(text: string): number | undefined {
   const trimmed = text.trim();
   if (!DECIMAL.test(trimmed)) return undefined;
@@ -27,12 +30,16 @@ export function readNumber(text: string): number | undefined {
 }
 
 /**
- * Makes one predicate of all filters: every one must match (ingest 4.9). Texts of filters are Persian-normalised, as stored values are.
+ * Makes one predicate of all filters: every one must match (ingest 4.9). Texts of filters are
+ * Persian-normalised, as stored values are.
  *
  * - A property that the event lacks: only `missing` is true; `ne` is false too.
- * - Both sides numbers, or texts that say one ("12" and 12.0): compared as numbers, "007" eq "7" included. true and false are 1 and 0 as well as 'true' and 'false'.
- * - gt, gte, lt, lte of two texts that are no numbers: by UTF-16 units, which orders ISO dates; of a number and another text: false.
- * - contains and prefix look at the stored text, case-sensitively; a number's text is its plain decimal ("1250000").
+ * - Both sides numbers, or texts that say one ("12" and 12.0): compared as numbers, "007" eq "7"
+ *   included. true and false are 1 and 0 as well as 'true' and 'false'.
+ * - gt, gte, lt, lte of two texts that are no numbers: by UTF-16 units, which orders ISO dates; of
+ *   a number and another text: false.
+ * - contains and prefix look at the stored text, case-sensitively; a number's text is its plain
+ *   decimal ("1250000").
  */
 export function compileFilters(filters: readonly Filter[]): Predicate {
   const predicates = filters.map(compileFilter);
@@ -48,7 +55,10 @@ function compileFilter({ prop, op, value }: Filter): Predicate {
     return ({ text, numbers }) => {
       if (!Object.hasOwn(text, prop)) return false;
       const found = text[prop] ?? '';
-      return test({ text: found, number: Object.hasOwn(numbers, prop) ? numbers[prop] : readNumber(found) });
+      return test({
+        text: found,
+        number: Object.hasOwn(numbers, prop) ? numbers[prop] : readNumber(found),
+      });
     };
   };
   switch (op) {
@@ -89,7 +99,8 @@ function isEqual(found: Operand, wanted: Operand): boolean {
 
 /** Negative, zero or positive; NaN, which no comparison accepts, when only one side is a number. */
 function order(found: Operand, wanted: Operand): number {
-  if (found.number !== undefined && wanted.number !== undefined) return found.number - wanted.number;
+  if (found.number !== undefined && wanted.number !== undefined)
+    return found.number - wanted.number;
   if (found.number !== undefined || wanted.number !== undefined) return NaN;
   return found.text === wanted.text ? 0 : found.text > wanted.text ? 1 : -1;
 }

@@ -9,7 +9,10 @@ export interface RelayDefinition {
   /** The relay to change; absent: the one of this name, or a new one. */
   id?: number;
   name: string;
-  /** As it was given: a URL that cannot be read or is refused makes its deliveries dead (ingest 6.2), it is no mistake of the form. */
+  /**
+   * As it was given: a URL that cannot be read or is refused makes its deliveries dead (ingest
+   * 6.2), it is no mistake of the form.
+   */
   url: string;
   /** Normalised names without repeats; empty means every event. */
   events: string[];
@@ -19,7 +22,10 @@ export interface RelayDefinition {
   secret: string;
 }
 
-/** What the secret of a relay is sealed for (platform/sealing.ts): it opens for this relay of this account only. */
+/**
+ * What the secret of a relay is sealed for (platform/sealing.ts): it opens for this relay of this
+ * account only.
+ */
 export function relayPurpose({ accountId, id }: { accountId: number; id: number }): string {
   return `relay:${accountId}:${id}`;
 }
@@ -31,12 +37,16 @@ const MAX_BYTES = { name: 256, url: 2048, secret: 1024 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Reads the body of PUT relays. Absent events and filters are empty, an absent `enabled` is true, an absent secret is kept. The message is one sentence for the
- * person who filled the form in (answered with 400); it never repeats the secret.
+ * Reads the body of PUT relays. Absent events and filters are empty, an absent `enabled` is true,
+ * an absent secret is kept. The message is one sentence for the person who filled the form in
+ * (answered with 400); it never repeats the secret.
  */
 export function parseRelay(body: unknown): ParsedRelay {
   try {
-    if (!isJsonObject(body)) throw new InvalidRelay('the body must be a JSON object with name, url, events, filters, enabled and secret');
+    if (!isJsonObject(body))
+      throw new InvalidRelay(
+        'the body must be a JSON object with name, url, events, filters, enabled and secret',
+      );
     const id = idOf(body['id']);
     return {
       ok: true,
@@ -68,25 +78,37 @@ function required(body: JsonObject, field: 'name' | 'url'): string {
   const text = value.trim();
   if (text === '') throw new InvalidRelay(`${field} must not be empty`);
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) throw new InvalidRelay(`${field} must not hold control characters`);
-  if (utf8Length(text) > MAX_BYTES[field]) throw new InvalidRelay(`${field} must have at most ${MAX_BYTES[field]} bytes`);
+  if (/[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed())
+    throw new InvalidRelay(`${field} must not hold control characters`);
+  if (utf8Length(text) > MAX_BYTES[field])
+    throw new InvalidRelay(`${field} must have at most ${MAX_BYTES[field]} bytes`);
   return text;
 }
 
 function eventsOf(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new InvalidRelay('events must be a list of event names; an empty list means every event');
-  if (value.length > MAX_EVENTS) throw new InvalidRelay(`events must have at most ${MAX_EVENTS} names; an empty list means every event`);
+  if (!Array.isArray(value))
+    throw new InvalidRelay('events must be a list of event names; an empty list means every event');
+  if (value.length > MAX_EVENTS)
+    throw new InvalidRelay(
+      `events must have at most ${MAX_EVENTS} names; an empty list means every event`,
+    );
   return [...new Set(value.map((name: unknown, at) => eventName(name, at)))];
 }
 
 function eventName(value: unknown, at: number): string {
   if (typeof value !== 'string') throw new InvalidRelay(`events[${at}] must be text`);
   if (utf8Length(value.trim()) > MAX_EVENT_BYTES)
-    throw new InvalidRelay(`events[${at}] is longer than ${MAX_EVENT_BYTES} bytes: no event has such a name`);
+    throw new InvalidRelay(
+      `events[${at}] is longer than ${MAX_EVENT_BYTES} bytes: no event has such a name`,
+    );
   const name = normaliseEventName(value);
-  if (name === '') throw new InvalidRelay(`events[${at}] must not be empty; leave the list empty for every event`);
+  if (name === '')
+    throw new InvalidRelay(`events[${at}] must not be empty; leave the list empty for every event`);
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\u0000-\u001f\u007f]/.test(name)) throw new InvalidRelay(`events[${at}] must not hold control characters: no event has such a name`);
+  if (/[\u0000-\u001f\u007f]/.test(name))
+    throw new InvalidRelay(
+      `events[${at}] must not hold control characters: no event has such a name`,
+    );
   return name;
 }
 
@@ -96,7 +118,9 @@ function enabledOf(value: unknown): boolean {
 }
 
 function secretOf(value: unknown): string {
-  if (typeof value !== 'string') throw new InvalidRelay('secret must be text; leave it empty to keep the stored one');
-  if (utf8Length(value) > MAX_BYTES.secret) throw new InvalidRelay(`secret must have at most ${MAX_BYTES.secret} bytes`);
+  if (typeof value !== 'string')
+    throw new InvalidRelay('secret must be text; leave it empty to keep the stored one');
+  if (utf8Length(value) > MAX_BYTES.secret)
+    throw new InvalidRelay(`secret must have at most ${MAX_BYTES.secret} bytes`);
   return value;
 }

@@ -5,7 +5,18 @@ import { MAX_VALUE_BYTES } from '../values.ts';
 import { InvalidRelay } from './invalid-relay.ts';
 
 /** The ten operators of ingest 4.9. */
-export const OPERATORS = ['eq', 'ne', 'contains', 'prefix', 'gt', 'gte', 'lt', 'lte', 'exists', 'missing'] as const;
+export const OPERATORS = [
+  'eq',
+  'ne',
+  'contains',
+  'prefix',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'exists',
+  'missing',
+] as const;
 export type Operator = (typeof OPERATORS)[number];
 export type FilterValue = string | number | boolean;
 
@@ -23,13 +34,18 @@ export const MAX_FILTERS = 8;
 /** Reads the filters of a relay. Throws InvalidRelay. */
 export function parseFilters(value: unknown): Filter[] {
   if (!Array.isArray(value)) throw new InvalidRelay('filters must be a list of {prop, op, value}');
-  if (value.length > MAX_FILTERS) throw new InvalidRelay(`a relay has at most ${MAX_FILTERS} filters; these are ${value.length}`);
+  if (value.length > MAX_FILTERS)
+    throw new InvalidRelay(`a relay has at most ${MAX_FILTERS} filters; these are ${value.length}`);
   return value.map((filter: unknown, at) => parseFilter(filter, `filters[${at}]`));
 }
 
 function parseFilter(filter: unknown, where: string): Filter {
   if (!isJsonObject(filter)) throw new InvalidRelay(`${where} must be an object {prop, op, value}`);
-  const { prop: sent, op: sentOp, value } = filter as { prop?: unknown; op?: unknown; value?: unknown };
+  const {
+    prop: sent,
+    op: sentOp,
+    value,
+  } = filter as { prop?: unknown; op?: unknown; value?: unknown };
   if (typeof sent !== 'string') throw new InvalidRelay(`${where}.prop must be text`);
   const prop = normaliseKey(sent);
   if (prop === '') throw new InvalidRelay(`${where}.prop must not be empty`);
@@ -39,14 +55,20 @@ function parseFilter(filter: unknown, where: string): Filter {
     throw new InvalidRelay(`${where}.op is ${told}; the operators are ${OPERATORS.join(', ')}`);
   }
   if (op === 'exists' || op === 'missing') return { prop, op };
-  if (!isFilterValue(value)) throw new InvalidRelay(`${where}.value must be text, a number, true or false`);
+  if (!isFilterValue(value))
+    throw new InvalidRelay(`${where}.value must be text, a number, true or false`);
   if (typeof value === 'string' && utf8Length(value) > MAX_VALUE_BYTES)
     throw new InvalidRelay(`${where}.value must have at most ${MAX_VALUE_BYTES} bytes`);
   // PostgreSQL holds no NUL, and no stored value has a use for it in a filter.
-  if (typeof value === 'string' && value.includes('\u0000')) throw new InvalidRelay(`${where}.value must not hold control characters`);
+  if (typeof value === 'string' && value.includes('\u0000'))
+    throw new InvalidRelay(`${where}.value must not hold control characters`);
   return { prop, op, value: typeof value === 'string' ? value.toWellFormed() : value };
 }
 
 function isFilterValue(value: unknown): value is FilterValue {
-  return typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
+  return (
+    typeof value === 'string' ||
+    typeof value === 'boolean' ||
+    (typeof value === 'number' && Number.isFinite(value))
+  );
 }

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { compileSelection } from './match.ts';
 
-const event = { event: 'order_completed', received_at: 1000, properties: { total: '12' }, property_numbers: { total: 12 } };
+const event = {
+  event: 'order_completed',
+  received_at: 1000,
+  properties: { total: '12' },
+  property_numbers: { total: 12 },
+};
 const all = { events: [], filters: [], activeSince: 0 };
 
 test('an empty list of names means every event (ingest 6.2)', () => {
@@ -13,8 +18,15 @@ test('an empty list of names means every event (ingest 6.2)', () => {
 test('filters come on top of the names', () => {
   const filters = [{ prop: 'total', op: 'gt', value: 12 }] as const;
   expect(compileSelection({ ...all, filters })(event)).toBe(false);
-  expect(compileSelection({ ...all, filters })({ ...event, property_numbers: { total: 13 } })).toBe(true);
-  expect(compileSelection({ ...all, events: ['x'], filters })({ ...event, property_numbers: { total: 13 } })).toBe(false);
+  expect(compileSelection({ ...all, filters })({ ...event, property_numbers: { total: 13 } })).toBe(
+    true,
+  );
+  expect(
+    compileSelection({ ...all, events: ['x'], filters })({
+      ...event,
+      property_numbers: { total: 13 },
+    }),
+  ).toBe(false);
 });
 
 test('what was accepted before the relay was active is not delivered', () => {

@@ -5,7 +5,10 @@ import { relayPayload } from './payload.ts';
 
 const TIME = Date.parse('2026-11-21T10:00:00.5Z');
 
-function payload(properties: Record<string, unknown>, over: { user_id?: string; anonymous_id?: string } = {}): string {
+function payload(
+  properties: Record<string, unknown>,
+  over: { user_id?: string; anonymous_id?: string } = {},
+): string {
   const { text, numbers } = normaliseProperties(properties);
   return relayPayload({
     event: 'order_completed',
@@ -20,7 +23,19 @@ function payload(properties: Record<string, unknown>, over: { user_id?: string; 
 }
 
 test('is {event, user_id, anonymous_id, timestamp, properties, message_id} in this order (ingest 6.2)', () => {
-  expect(payload({ order_id: 'A-1', total: 1250000.5, gift: true, paid: false, sku: '007', items: [{ id: 1 }] }, { anonymous_id: 'a1' })).toBe(
+  expect(
+    payload(
+      {
+        order_id: 'A-1',
+        total: 1250000.5,
+        gift: true,
+        paid: false,
+        sku: '007',
+        items: [{ id: 1 }],
+      },
+      { anonymous_id: 'a1' },
+    ),
+  ).toBe(
     '{"event":"order_completed","user_id":"u1","anonymous_id":"a1","timestamp":"2026-11-21T10:00:00.500Z",' +
       '"properties":{"order_id":"A-1","total":1250000.5,"gift":true,"paid":false,"sku":"007","items":"[{\\"id\\":1}]"},"message_id":"m1"}',
   );
@@ -33,19 +48,30 @@ test('leaves out empty identities and empty properties', () => {
 });
 
 test('is JSON that says every scalar as it was sent', () => {
-  const scalar = fc.oneof(fc.string(), fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+  const scalar = fc.oneof(
+    fc.string(),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
   fc.assert(
-    fc.property(fc.dictionary(fc.stringMatching(/^[a-z][a-z_]{0,8}[a-z]$/), scalar, { minKeys: 1 }), (sent) => {
-      const told = (JSON.parse(payload(sent)) as { properties: Record<string, unknown> }).properties;
-      expect(Object.keys(told).sort()).toEqual(Object.keys(sent).sort());
-      for (const [key, value] of Object.entries(sent)) {
-        if (typeof value === 'string') expect(told[key]).toBe(normaliseProperties({ key: value }).text['key']);
-        else expect(told[key]).toBe(value === 0 ? 0 : value);
-      }
-    }),
+    fc.property(
+      fc.dictionary(fc.stringMatching(/^[a-z][a-z_]{0,8}[a-z]$/), scalar, { minKeys: 1 }),
+      (sent) => {
+        const told = (JSON.parse(payload(sent)) as { properties: Record<string, unknown> })
+          .properties;
+        expect(Object.keys(told).sort()).toEqual(Object.keys(sent).sort());
+        for (const [key, value] of Object.entries(sent)) {
+          if (typeof value === 'string')
+            expect(told[key]).toBe(normaliseProperties({ key: value }).text['key']);
+          else expect(told[key]).toBe(value === 0 ? 0 : value);
+        }
+      },
+    ),
   );
 });
 
 test('holds a key that objects inherit', () => {
-  expect(payload({ constructor: 'x', toString: 1 })).toContain('"properties":{"constructor":"x","toString":1}');
+  expect(payload({ constructor: 'x', toString: 1 })).toContain(
+    '"properties":{"constructor":"x","toString":1}',
+  );
 });

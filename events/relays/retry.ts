@@ -14,22 +14,35 @@ export const MAX_ERROR_BYTES = 500;
 
 const FIRST_DELAY_MS = 10_000;
 const LONGEST_DELAY_MS = 3_600_000;
-/** With this growth ten attempts end a little under two hours after the first one, and the last delay reaches the cap: the three numbers of ingest 6.2 together. */
+/**
+ * With this growth ten attempts end a little under two hours after the first one, and the last
+ * delay reaches the cap: the three numbers of ingest 6.2 together.
+ */
 const GROWTH = 2.1;
-/** Up to a tenth is taken off each delay, so that deliveries that failed together do not come back together. */
+/**
+ * Up to a tenth is taken off each delay, so that deliveries that failed together do not come back
+ * together.
+ */
 const JITTER = 0.1;
 
-/** What becomes of a delivery after an attempt. `status` is the endpoint's, null when it did not answer; `isExhausted`: another attempt would be worth it, but ten were made. */
+/**
+ * What becomes of a delivery after an attempt. `status` is the endpoint's, null when it did not
+ * answer; `isExhausted`: another attempt would be worth it, but ten were made.
+ */
 export type AttemptVerdict =
   | { kind: 'succeeded'; status: number }
   | { kind: 'retry'; status: number | null; error: string; delay: number }
   | { kind: 'dead'; status: number | null; error: string; isExhausted: boolean };
 
 /**
- * Judges an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are tried again while fewer than ten attempts were made; anything else is permanent.
- * `attempts` counts this one; `random` is in [0, 1). The delay is in ms.
+ * Judges an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are tried again
+ * while fewer than ten attempts were made; anything else is permanent. `attempts` counts this one;
+ * `random` is in [0, 1). The delay is in ms.
  */
-export function judgeAttempt(result: AttemptResult, made: { attempts: number; random: number }): AttemptVerdict {
+export function judgeAttempt(
+  result: AttemptResult,
+  made: { attempts: number; random: number },
+): AttemptVerdict {
   switch (result.kind) {
     case 'refused':
       return { kind: 'dead', status: null, error: result.message, isExhausted: false };
@@ -39,12 +52,17 @@ export function judgeAttempt(result: AttemptResult, made: { attempts: number; ra
       const { status, excerpt } = result;
       if (status >= 200 && status < 300) return { kind: 'succeeded', status };
       const error = excerpt === '' ? `answered ${status} without a body` : excerpt;
-      return isWorthRetrying(status) ? again({ status, error }, made) : { kind: 'dead', status, error, isExhausted: false };
+      return isWorthRetrying(status)
+        ? again({ status, error }, made)
+        : { kind: 'dead', status, error, isExhausted: false };
     }
   }
 }
 
-function again(failure: { status: number | null; error: string }, { attempts, random }: { attempts: number; random: number }): AttemptVerdict {
+function again(
+  failure: { status: number | null; error: string },
+  { attempts, random }: { attempts: number; random: number },
+): AttemptVerdict {
   if (attempts >= MAX_ATTEMPTS) return { kind: 'dead', ...failure, isExhausted: true };
   return { kind: 'retry', ...failure, delay: retryDelay({ attempts, random }) };
 }
@@ -53,7 +71,10 @@ export function isWorthRetrying(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status <= 599);
 }
 
-/** Time until the next attempt after `attempts` failed ones, ms: 10 s, each 2.1 times the one before, at most an hour, less up to a tenth. */
+/**
+ * Time until the next attempt after `attempts` failed ones, ms: 10 s, each 2.1 times the one
+ * before, at most an hour, less up to a tenth.
+ */
 export function retryDelay({ attempts, random }: { attempts: number; random: number }): number {
   const whole = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * GROWTH ** (attempts - 1));
   return Math.round(whole * (1 - JITTER * random));

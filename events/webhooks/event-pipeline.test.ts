@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { mapDelivery } from './map-delivery.ts';
 
 const pipeline = (body: unknown) =>
-  mapDelivery({ source: 'event_pipeline', headers: {}, raw: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) });
+  mapDelivery({
+    source: 'event_pipeline',
+    headers: {},
+    raw: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  });
 
 function events(body: unknown) {
   const mapping = pipeline(body);
@@ -12,19 +16,53 @@ function events(body: unknown) {
 describe('event_pipeline', () => {
   it.each([
     [
-      { type: 'track', event: 'Order Done', userId: 'u', messageId: 'm', timestamp: '2026-03-21T10:00:00.500Z', properties: { total: 5 } },
-      { type: 'track', event: 'Order Done', user_id: 'u', message_id: 'm', timestamp: '2026-03-21T10:00:00.500Z', properties: { total: 5 } },
+      {
+        type: 'track',
+        event: 'Order Done',
+        userId: 'u',
+        messageId: 'm',
+        timestamp: '2026-03-21T10:00:00.500Z',
+        properties: { total: 5 },
+      },
+      {
+        type: 'track',
+        event: 'Order Done',
+        user_id: 'u',
+        message_id: 'm',
+        timestamp: '2026-03-21T10:00:00.500Z',
+        properties: { total: 5 },
+      },
     ],
     [
-      { type: 'identify', userId: 'u', anonymousId: 'a', messageId: 'm', traits: { email: 'E@x.ir' }, context: { ip: '1.2.3.4' } },
-      { type: 'identify', user_id: 'u', anonymous_id: 'a', message_id: 'm', traits: { email: 'E@x.ir' }, context: { ip: '1.2.3.4' } },
+      {
+        type: 'identify',
+        userId: 'u',
+        anonymousId: 'a',
+        messageId: 'm',
+        traits: { email: 'E@x.ir' },
+        context: { ip: '1.2.3.4' },
+      },
+      {
+        type: 'identify',
+        user_id: 'u',
+        anonymous_id: 'a',
+        message_id: 'm',
+        traits: { email: 'E@x.ir' },
+        context: { ip: '1.2.3.4' },
+      },
     ],
     [
       { type: 'page', anonymousId: 'a', messageId: 'm' },
       { type: 'page', event: 'page', anonymous_id: 'a', message_id: 'm' },
     ],
     [
-      { type: 'page', name: 'Home', anonymousId: 'a', messageId: 'm', properties: { url: 'https://x.ir/', path: '/' } },
+      {
+        type: 'page',
+        name: 'Home',
+        anonymousId: 'a',
+        messageId: 'm',
+        properties: { url: 'https://x.ir/', path: '/' },
+      },
       {
         type: 'page',
         event: 'Home',
@@ -56,12 +94,20 @@ describe('event_pipeline', () => {
     ];
     const mapped = events({ batch, context: { library: { name: 'node' } } });
     expect(mapped.map(({ message_id }) => message_id)).toEqual(['1', '4']);
-    expect(mapped.map(({ context }) => context)).toEqual([{ library: { name: 'node' } }, { locale: 'fa' }]);
+    expect(mapped.map(({ context }) => context)).toEqual([
+      { library: { name: 'node' } },
+      { locale: 'fa' },
+    ]);
   });
 
-  it.each([[{ batch: [] }], [{ type: 'alias', userId: 'u' }], [{ type: 'track', event: 'x' }], [{ type: 'constructor', userId: 'u' }], [{}]])(
-    'skips %j',
-    (body) => expect(pipeline(body)).toEqual({ outcome: 'skip', reason: 'no event in the body' }),
+  it.each([
+    [{ batch: [] }],
+    [{ type: 'alias', userId: 'u' }],
+    [{ type: 'track', event: 'x' }],
+    [{ type: 'constructor', userId: 'u' }],
+    [{}],
+  ])('skips %j', (body) =>
+    expect(pipeline(body)).toEqual({ outcome: 'skip', reason: 'no event in the body' }),
   );
 
   it('derives an id from what the item holds when it has none', () => {
@@ -75,13 +121,20 @@ describe('event_pipeline', () => {
   });
 
   it('leaves numbers among the properties as they are', () => {
-    expect(events('{"type":"track","event":"x","userId":"u","messageId":"m","properties":{"n":820982911946154508}}')[0]?.properties).toEqual({
+    expect(
+      events(
+        '{"type":"track","event":"x","userId":"u","messageId":"m","properties":{"n":820982911946154508}}',
+      )[0]?.properties,
+    ).toEqual({
       n: Number('820982911946154508'),
     });
   });
 
   it('drops an item that nests too deeply to be written down', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
-    expect(pipeline(`{"batch":[{"type":"track","event":"x","userId":"u","properties":{"a":${deep}}}]}`).outcome).toBe('skip');
+    expect(
+      pipeline(`{"batch":[{"type":"track","event":"x","userId":"u","properties":{"a":${deep}}}]}`)
+        .outcome,
+    ).toBe('skip');
   });
 });

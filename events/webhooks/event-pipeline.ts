@@ -7,17 +7,34 @@ import { deliveryTime } from './times.ts';
 
 const SOURCE = 'event_pipeline';
 
-/** What a call of the pipeline becomes; a type that is not here is dropped (alias and group among them). */
-type Call = (item: JsonObject) => Pick<MappedEvent, 'type' | 'event' | 'properties' | 'traits' | 'context'>;
+/**
+ * What a call of the pipeline becomes; a type that is not here is dropped (alias and group among
+ * them).
+ */
+type Call = (
+  item: JsonObject,
+) => Pick<MappedEvent, 'type' | 'event' | 'properties' | 'traits' | 'context'>;
 
 const CALLS: Readonly<Record<string, Call>> = {
   track: (item) => ({ type: 'track', event: textField(item, 'event'), ...propertiesOf(item) }),
   identify: (item) => ({ type: 'identify', ...traitsOfItem(item) }),
-  page: (item) => ({ type: 'page', event: textField(item, 'name') || 'page', ...propertiesOf(item), ...pageContext(item) }),
-  screen: (item) => ({ type: 'screen', event: textField(item, 'name') || 'screen', ...propertiesOf(item) }),
+  page: (item) => ({
+    type: 'page',
+    event: textField(item, 'name') || 'page',
+    ...propertiesOf(item),
+    ...pageContext(item),
+  }),
+  screen: (item) => ({
+    type: 'screen',
+    event: textField(item, 'name') || 'screen',
+    ...propertiesOf(item),
+  }),
 };
 
-/** Calls of the event pipeline, one or {batch: […]}: an item that is no event, or has neither userId nor anonymousId, is dropped, and the others are taken. */
+/**
+ * Calls of the event pipeline, one or {batch: […]}: an item that is no event, or has neither userId
+ * nor anonymousId, is dropped, and the others are taken.
+ */
 export const mapEventPipeline: SourceMapping = (body) => {
   const { batch } = body;
   const items = Array.isArray(batch) ? batch : [body];
@@ -48,10 +65,17 @@ function mapItem(item: JsonObject, body: JsonObject): MappedEvent | undefined {
 
 const DERIVED_DIGITS = 32;
 
-/** Of an item without messageId: from what it holds, so that a repeated delivery is known again. Undefined for one that nests too deeply to be written down. */
+/**
+ * Of an item without messageId: from what it holds, so that a repeated delivery is known again.
+ * Undefined for one that nests too deeply to be written down.
+ */
 function derivedId(type: string, item: JsonObject): string | undefined {
   try {
-    return messageId(SOURCE, type, hash('sha256', JSON.stringify(item), 'hex').slice(0, DERIVED_DIGITS));
+    return messageId(
+      SOURCE,
+      type,
+      hash('sha256', JSON.stringify(item), 'hex').slice(0, DERIVED_DIGITS),
+    );
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -73,7 +97,9 @@ function pageContext(item: JsonObject): { context?: JsonObject } {
   const context = jsonObject(item['context']);
   const properties = jsonObject(item['properties']);
   if (!properties || jsonObject(context?.['page'])) return {};
-  const fields = ['url', 'path', 'title', 'referrer'].map((field) => [field, textField(properties, field)] as const);
+  const fields = ['url', 'path', 'title', 'referrer'].map(
+    (field) => [field, textField(properties, field)] as const,
+  );
   const page = present(Object.fromEntries(fields));
   return Object.keys(page).length === 0 ? {} : { context: { ...context, page } };
 }

@@ -15,7 +15,10 @@ const EVENTS: Readonly<Record<string, string>> = {
   'order.canceled': 'order_cancelled',
 };
 
-/** Orders of the handmade marketplace: {id, status, created_at, amount, customer {id, mobile, username, name}, product {id, title}}. Rials. */
+/**
+ * Orders of the handmade marketplace: {id, status, created_at, amount, customer {id, mobile,
+ * username, name}, product {id, title}}. Rials.
+ */
 export const mapHandmadeMarketplace: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   const event = Object.hasOwn(EVENTS, topic) ? EVENTS[topic] : undefined;
@@ -27,7 +30,11 @@ export const mapHandmadeMarketplace: SourceMapping = (body, headers) => {
   if (userId === '') return NO_IDENTITY;
   const orderId = textField(body, 'id');
   const timestamp = deliveryTime(textField(body, 'created_at'));
-  const traits = traitsOf({ first_name: textField(customer, 'name'), username: textField(customer, 'username'), phone: e164(phone) });
+  const traits = traitsOf({
+    first_name: textField(customer, 'name'),
+    username: textField(customer, 'username'),
+    phone: e164(phone),
+  });
   return single({
     type: 'track',
     event,

@@ -2,13 +2,23 @@ import type { JsonObject } from '../json.ts';
 import { firstText, flagField, objectField, textField } from './fields.ts';
 import { traitsOf, type Contact } from './people.ts';
 
-/** Whose order it is: what stands at the order itself, then at its customer, then at its addresses. */
+/**
+ * Whose order it is: what stands at the order itself, then at its customer, then at its addresses.
+ */
 export function orderContact(order: JsonObject): Contact {
   const customer = objectField(order, 'customer');
   const addresses = [objectField(order, 'billing_address'), objectField(order, 'shipping_address')];
   return {
-    email: firstText(textField(order, 'email'), textField(order, 'contact_email'), textField(customer, 'email')),
-    phone: firstText(textField(order, 'phone'), textField(customer, 'phone'), ...addresses.map((address) => textField(address, 'phone'))),
+    email: firstText(
+      textField(order, 'email'),
+      textField(order, 'contact_email'),
+      textField(customer, 'email'),
+    ),
+    phone: firstText(
+      textField(order, 'phone'),
+      textField(customer, 'phone'),
+      ...addresses.map((address) => textField(address, 'phone')),
+    ),
     platformId: textField(customer, 'id'),
   };
 }
@@ -22,11 +32,18 @@ export function customerContact(customer: JsonObject): Contact {
   };
 }
 
-/** Profile traits of a customer, with the address and contact of the order around it (which is the customer itself where there is none); undefined when there are none. */
-export function customerTraits(customer: JsonObject | undefined, around: JsonObject): JsonObject | undefined {
+/**
+ * Profile traits of a customer, with the address and contact of the order around it (which is the
+ * customer itself where there is none); undefined when there are none.
+ */
+export function customerTraits(
+  customer: JsonObject | undefined,
+  around: JsonObject,
+): JsonObject | undefined {
   const isOrder = around !== customer;
   const billing = objectField(around, 'billing_address');
-  const address = objectField(customer, 'default_address') ?? billing ?? objectField(around, 'shipping_address');
+  const address =
+    objectField(customer, 'default_address') ?? billing ?? objectField(around, 'shipping_address');
   const contact = isOrder ? orderContact(around) : customerContact(around);
   return traitsOf({
     email: contact.email?.toLowerCase(),
@@ -36,7 +53,8 @@ export function customerTraits(customer: JsonObject | undefined, around: JsonObj
     city: textField(address, 'city'),
     region: textField(address, 'province'),
     country: textField(address, 'country'),
-    email_opt_in: consent(customer, 'email_marketing_consent') ?? flagField(customer, 'accepts_marketing'),
+    email_opt_in:
+      consent(customer, 'email_marketing_consent') ?? flagField(customer, 'accepts_marketing'),
     sms_opt_in: consent(customer, 'sms_marketing_consent'),
   });
 }

@@ -2,7 +2,15 @@ import { idField, objectField, objectsField, textField, firstText } from './fiel
 import type { JsonObject } from '../json.ts';
 import { orderAmount } from './hosted-amount.ts';
 import { customerContact, customerTraits, orderContact } from './hosted-customer.ts';
-import { NO_IDENTITY, present, single, unhandledTopic, type MappedEvent, type Mapping, type SourceMapping } from './mapping.ts';
+import {
+  NO_IDENTITY,
+  present,
+  single,
+  unhandledTopic,
+  type MappedEvent,
+  type Mapping,
+  type SourceMapping,
+} from './mapping.ts';
 import { messageId } from './message-id.ts';
 import { storefrontIdentity } from './people.ts';
 import { deliveryTime } from './times.ts';
@@ -19,7 +27,10 @@ interface OrderTopic {
 const ORDERS: Readonly<Record<string, OrderTopic>> = {
   'orders/create': { event: 'order_completed', times: ['created_at'] },
   'orders/paid': { event: 'order_completed', times: ['created_at'] },
-  'orders/cancelled': { event: 'order_cancelled', times: ['cancelled_at', 'updated_at', 'created_at'] },
+  'orders/cancelled': {
+    event: 'order_cancelled',
+    times: ['cancelled_at', 'updated_at', 'created_at'],
+  },
   'refunds/create': { event: 'order_refunded', times: ['processed_at', 'created_at'] },
   'checkouts/create': { event: 'checkout_started', times: ['created_at'] },
   'checkouts/update': { event: 'checkout_started', times: ['updated_at', 'created_at'] },
@@ -43,7 +54,8 @@ function mapOrder(body: JsonObject, { event, times }: OrderTopic): Mapping {
   const userId = storefrontIdentity(orderContact(body));
   if (userId === '') return NO_IDENTITY;
   // A refund has an id of its own beside that of its order.
-  const orderId = (event === 'order_refunded' ? idField(body, 'order_id') : undefined) ?? textField(body, 'id');
+  const orderId =
+    (event === 'order_refunded' ? idField(body, 'order_id') : undefined) ?? textField(body, 'id');
   const traits = customerTraits(objectField(body, 'customer'), body);
   return single({
     type: 'track',
@@ -65,7 +77,10 @@ function mapOrder(body: JsonObject, { event, times }: OrderTopic): Mapping {
 
 function lineProperties(body: JsonObject): JsonObject {
   const own = objectsField(body, 'line_items');
-  const lines = own.length > 0 ? own : objectsField(body, 'refund_line_items').map((line) => objectField(line, 'line_item') ?? {});
+  const lines =
+    own.length > 0
+      ? own
+      : objectsField(body, 'refund_line_items').map((line) => objectField(line, 'line_item') ?? {});
   const [first] = lines;
   if (!first) return {};
   const skus = lines.map((line) => textField(line, 'sku')).filter((sku) => sku !== '');

@@ -54,14 +54,18 @@ const leaf = fc.oneof(
 );
 const { body } = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 4 }, leaf, tie('body'), fc.array(tie('value'), { maxLength: 3 })),
-  body: fc.dictionary(fc.oneof(fc.constantFrom(...FIELDS), fc.string()), tie('value'), { maxKeys: 12 }),
+  body: fc.dictionary(fc.oneof(fc.constantFrom(...FIELDS), fc.string()), tie('value'), {
+    maxKeys: 12,
+  }),
 }));
 
 describe('mapDelivery', () => {
   it('never throws, whatever the bytes are', () => {
     fc.assert(
       fc.property(source, headers, fc.uint8Array({ maxLength: 200 }), (from, sent, raw) => {
-        expect(mapDelivery({ source: from, headers: sent, raw }).outcome).toMatch(/^(events|skip)$/);
+        expect(mapDelivery({ source: from, headers: sent, raw }).outcome).toMatch(
+          /^(events|skip)$/,
+        );
       }),
       { numRuns: 500 },
     );
@@ -70,15 +74,22 @@ describe('mapDelivery', () => {
   it('never throws, whatever the fields hold, and what it gives is never malformed to the ingest', () => {
     fc.assert(
       fc.property(source, headers, body, (from, sent, value) => {
-        const mapping = mapDelivery({ source: from, headers: sent, raw: Buffer.from(JSON.stringify(value)) });
+        const mapping = mapDelivery({
+          source: from,
+          headers: sent,
+          raw: Buffer.from(JSON.stringify(value)),
+        });
         if (mapping.outcome === 'skip') {
           expect(mapping.reason).not.toBe('');
           return;
         }
         expect(mapping.events.length).toBeGreaterThan(0);
         const items = JSON.parse(JSON.stringify(mapping.events)) as unknown[];
-        expect(decideImport({ items, now: NOW, windowMs: 3650 * 86_400_000 }).outcome).toBe('decided');
-        for (const one of mapping.events) expect((one.user_id ?? '') + (one.anonymous_id ?? '')).not.toBe('');
+        expect(decideImport({ items, now: NOW, windowMs: 3650 * 86_400_000 }).outcome).toBe(
+          'decided',
+        );
+        for (const one of mapping.events)
+          expect((one.user_id ?? '') + (one.anonymous_id ?? '')).not.toBe('');
       }),
       { numRuns: 3000 },
     );

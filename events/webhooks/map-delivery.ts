@@ -20,10 +20,18 @@ const MAPPINGS: Record<WebhookSource, SourceMapping> = {
   event_pipeline: mapEventPipeline,
 };
 
-/** What a delivery of a source becomes (ingest 4.6). Never throws, whatever the bytes are: what cannot be used is skipped with a reason. */
-export function mapDelivery(delivery: { source: WebhookSource; headers: DeliveryHeaders; raw: Uint8Array }): Mapping {
+/**
+ * What a delivery of a source becomes (ingest 4.6). Never throws, whatever the bytes are: what
+ * cannot be used is skipped with a reason.
+ */
+export function mapDelivery(delivery: {
+  source: WebhookSource;
+  headers: DeliveryHeaders;
+  raw: Uint8Array;
+}): Mapping {
   const { source, headers, raw } = delivery;
-  // Numbers among the properties of the pipeline mean what they mean everywhere else; the ids of the others are ids.
+  // Numbers among the properties of the pipeline mean what they mean everywhere else; the ids of
+  // the others are ids.
   const body = readDelivery(raw, { keepIds: source !== 'event_pipeline' });
   return body ? MAPPINGS[source](body, headers) : skip('the body is not a JSON object');
 }

@@ -3,8 +3,9 @@ import type { JsonObject } from '../json.ts';
 import type { DeliveryHeaders } from './headers.ts';
 
 /**
- * An event that a delivery becomes, in the shape of a batch item (ingest 2.1). An empty `message_id` says that nothing about it can be de-duplicated; without `timestamp`
- * it happened when it was received.
+ * An event that a delivery becomes, in the shape of a batch item (ingest 2.1). An empty
+ * `message_id` says that nothing about it can be de-duplicated; without `timestamp` it happened
+ * when it was received.
  */
 export interface MappedEvent {
   type: Exclude<EventType, 'alias'>;
@@ -20,7 +21,8 @@ export interface MappedEvent {
 }
 
 /** What a delivery becomes: at least one event, or the reason why there is none. */
-export type Mapping = { readonly outcome: 'events'; readonly events: readonly MappedEvent[] } | Skipped;
+export type Mapping =
+  { readonly outcome: 'events'; readonly events: readonly MappedEvent[] } | Skipped;
 
 export interface Skipped {
   readonly outcome: 'skip';
@@ -46,7 +48,11 @@ export function unhandledTopic(topic: string): Skipped {
 
 export const NO_IDENTITY: Skipped = skip('no identity');
 
-/** Without the entries whose value is undefined or an empty text: a property is there or it is not. */
+/**
+ * Without the entries whose value is undefined or an empty text: a property is there or it is not.
+ */
 export function present(entries: Readonly<Record<string, unknown>>): JsonObject {
-  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined && value !== ''));
+  return Object.fromEntries(
+    Object.entries(entries).filter(([, value]) => value !== undefined && value !== ''),
+  );
 }

@@ -5,7 +5,11 @@ import type { WebhookSource } from './sources.ts';
 
 function map(source: WebhookSource, body: unknown, topic?: string): Mapping {
   const headers = topic === undefined ? {} : { 'x-webhook-topic': topic };
-  return mapDelivery({ source, headers, raw: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) });
+  return mapDelivery({
+    source,
+    headers,
+    raw: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  });
 }
 
 function event(mapping: Mapping) {
@@ -58,7 +62,9 @@ describe('retail_marketplace', () => {
     ['order.canceled', 'order_cancelled'],
     ['order.returned', 'order_refunded'],
     ['order.refunded', 'order_refunded'],
-  ])('topic %j is %s', (topic, name) => expect(event(map('retail_marketplace', RETAIL, topic)).event).toBe(name));
+  ])('topic %j is %s', (topic, name) =>
+    expect(event(map('retail_marketplace', RETAIL, topic)).event).toBe(name),
+  );
 
   it.each([
     ['another topic', RETAIL, 'order.shipped', 'topic not handled: order.shipped'],
@@ -66,14 +72,20 @@ describe('retail_marketplace', () => {
     ['no customer', { ...RETAIL, customer: null }, '', 'no identity'],
     ['a body that is no object', [RETAIL], '', 'the body is not a JSON object'],
     ['no JSON', 'order_id=1', '', 'the body is not a JSON object'],
-  ])('skips %s', (_, body, topic, reason) => expect(map('retail_marketplace', body, topic)).toEqual({ outcome: 'skip', reason }));
+  ])('skips %s', (_, body, topic, reason) =>
+    expect(map('retail_marketplace', body, topic)).toEqual({ outcome: 'skip', reason }),
+  );
 
   it('falls back from a phone that is none to the platform id', () => {
-    expect(event(map('retail_marketplace', { ...RETAIL, customer: { id: 77, mobile: '123' } })).user_id).toBe('77');
+    expect(
+      event(map('retail_marketplace', { ...RETAIL, customer: { id: 77, mobile: '123' } })).user_id,
+    ).toBe('77');
   });
 
   it('without an order id is known by its person, with order id 0 by nothing', () => {
-    expect(event(map('retail_marketplace', { ...RETAIL, order_id: undefined })).message_id).toBe('retail_marketplace:order_completed:+989121234567');
+    expect(event(map('retail_marketplace', { ...RETAIL, order_id: undefined })).message_id).toBe(
+      'retail_marketplace:order_completed:+989121234567',
+    );
     expect(event(map('retail_marketplace', { ...RETAIL, order_id: 0 })).message_id).toBe('');
   });
 
@@ -130,14 +142,26 @@ describe('handmade_marketplace', () => {
     ['order.created', 'order_completed'],
     ['order.cancelled', 'order_cancelled'],
     ['order.canceled', 'order_cancelled'],
-  ])('topic %j is %s', (topic, name) => expect(event(map('handmade_marketplace', BODY, topic)).event).toBe(name));
+  ])('topic %j is %s', (topic, name) =>
+    expect(event(map('handmade_marketplace', BODY, topic)).event).toBe(name),
+  );
 
   it('skips other topics', () =>
-    expect(map('handmade_marketplace', BODY, 'order.returned')).toMatchObject({ reason: 'topic not handled: order.returned' }));
+    expect(map('handmade_marketplace', BODY, 'order.returned')).toMatchObject({
+      reason: 'topic not handled: order.returned',
+    }));
 });
 
 describe('price_comparison', () => {
-  const BODY = { click_id: 'c-1', product_id: 5, title: 'گوشی', price: 120, user_id: 'u-9', mobile: '', created_at: '2026-03-21' };
+  const BODY = {
+    click_id: 'c-1',
+    product_id: 5,
+    title: 'گوشی',
+    price: 120,
+    user_id: 'u-9',
+    mobile: '',
+    created_at: '2026-03-21',
+  };
 
   it.each(['', 'click', 'referral'])('topic %j is a view of the product', (topic) => {
     expect(event(map('price_comparison', BODY, topic))).toEqual({
@@ -146,18 +170,27 @@ describe('price_comparison', () => {
       user_id: 'u-9',
       message_id: 'price_comparison:product_viewed:c-1',
       timestamp: '2026-03-20T20:30:00.000Z',
-      properties: { source: 'price_comparison', click_id: 'c-1', product_id: '5', product_name: 'گوشی', price: 120 },
+      properties: {
+        source: 'price_comparison',
+        click_id: 'c-1',
+        product_id: '5',
+        product_name: 'گوشی',
+        price: 120,
+      },
     });
   });
 
   it('leaves out what is absent', () => {
-    expect(event(map('price_comparison', { click_id: 'c', mobile: '+98 912 123 4567' })).properties).toEqual({
+    expect(
+      event(map('price_comparison', { click_id: 'c', mobile: '+98 912 123 4567' })).properties,
+    ).toEqual({
       source: 'price_comparison',
       click_id: 'c',
     });
   });
 
-  it('skips an order', () => expect(map('price_comparison', BODY, 'order.created')).toMatchObject({ outcome: 'skip' }));
+  it('skips an order', () =>
+    expect(map('price_comparison', BODY, 'order.created')).toMatchObject({ outcome: 'skip' }));
 });
 
 describe('payment_gateway', () => {
@@ -201,17 +234,28 @@ describe('payment_gateway', () => {
     [' failed ', 'payment not settled: failed'],
     [-21, 'payment not settled: -21'],
     ['1000', 'payment not settled: 1000'],
-  ])('status %j is not', (status, reason) => expect(map('payment_gateway', { ...BODY, status })).toEqual({ outcome: 'skip', reason }));
+  ])('status %j is not', (status, reason) =>
+    expect(map('payment_gateway', { ...BODY, status })).toEqual({ outcome: 'skip', reason }),
+  );
 
-  it.each([[0], ['0'], [''], [undefined]])('order id %j is none: the payment is known by its ref_id', (order_id) => {
-    const mapped = event(map('payment_gateway', { ...BODY, order_id }));
-    expect(mapped.message_id).toBe('payment_gateway:payment_completed:42');
-    expect(mapped.properties).not.toHaveProperty('order_id');
-  });
+  it.each([[0], ['0'], [''], [undefined]])(
+    'order id %j is none: the payment is known by its ref_id',
+    (order_id) => {
+      const mapped = event(map('payment_gateway', { ...BODY, order_id }));
+      expect(mapped.message_id).toBe('payment_gateway:payment_completed:42');
+      expect(mapped.properties).not.toHaveProperty('order_id');
+    },
+  );
 
   it('takes the phone before the e-mail', () => {
-    expect(event(map('payment_gateway', { ...BODY, mobile: '00989121234567' })).user_id).toBe('+989121234567');
+    expect(event(map('payment_gateway', { ...BODY, mobile: '00989121234567' })).user_id).toBe(
+      '+989121234567',
+    );
   });
 
-  it('skips who cannot be named', () => expect(map('payment_gateway', { ...BODY, email: '' })).toEqual({ outcome: 'skip', reason: 'no identity' }));
+  it('skips who cannot be named', () =>
+    expect(map('payment_gateway', { ...BODY, email: '' })).toEqual({
+      outcome: 'skip',
+      reason: 'no identity',
+    }));
 });

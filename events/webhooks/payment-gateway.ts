@@ -1,5 +1,12 @@
 import { amountField, idField, textField } from './fields.ts';
-import { NO_IDENTITY, present, single, skip, unhandledTopic, type SourceMapping } from './mapping.ts';
+import {
+  NO_IDENTITY,
+  present,
+  single,
+  skip,
+  unhandledTopic,
+  type SourceMapping,
+} from './mapping.ts';
 import { marketKey, messageId } from './message-id.ts';
 import { e164, marketIdentity, traitsOf } from './people.ts';
 import { deliveryTime } from './times.ts';
@@ -12,7 +19,10 @@ const TOPICS: readonly string[] = ['', 'payment', 'verify'];
 const SETTLED: readonly string[] = ['', 'OK', '100', 'SUCCESS'];
 const RIALS_PER_TOMAN = 10;
 
-/** Payments: {authority, ref_id, amount (toman), status, email, mobile, order_id, created_at}. Only a settled one is an event. */
+/**
+ * Payments: {authority, ref_id, amount (toman), status, email, mobile, order_id, created_at}. Only
+ * a settled one is an event.
+ */
 export const mapPaymentGateway: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);
@@ -26,7 +36,11 @@ export const mapPaymentGateway: SourceMapping = (body, headers) => {
   const refId = textField(body, 'ref_id');
   const toman = amountField(body, 'amount');
   const timestamp = deliveryTime(textField(body, 'created_at'));
-  const traits = traitsOf({ first_name: textField(body, 'name'), phone: e164(phone), email: email.toLowerCase() });
+  const traits = traitsOf({
+    first_name: textField(body, 'name'),
+    phone: e164(phone),
+    email: email.toLowerCase(),
+  });
   return single({
     type: 'track',
     event: EVENT,

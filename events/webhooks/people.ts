@@ -12,7 +12,10 @@ export interface Contact {
 
 const INTERNATIONAL = /^\+[1-9]\d{7,14}$/;
 
-/** A phone number in E.164; empty when it is none: Iranian mobiles however they are written, others with their country code behind + or 00. */
+/**
+ * A phone number in E.164; empty when it is none: Iranian mobiles however they are written, others
+ * with their country code behind + or 00.
+ */
 export function e164(phone: string): string {
   const iranian = parseIranianMobile(phone);
   if (iranian) return iranian.e164;
@@ -22,12 +25,18 @@ export function e164(phone: string): string {
   return INTERNATIONAL.test(compact) ? compact : '';
 }
 
-/** user_id of the four marketplaces, price comparison and payment (ingest 4.6): phone in E.164, else e-mail in lower case, else the platform's own id. Empty: no identity. */
+/**
+ * user_id of the four marketplaces, price comparison and payment (ingest 4.6): phone in E.164, else
+ * e-mail in lower case, else the platform's own id. Empty: no identity.
+ */
 export function marketIdentity({ phone = '', email = '', platformId = '' }: Contact): string {
   return e164(phone) || email.trim().toLowerCase() || realId(platformId);
 }
 
-/** user_id of the storefronts: e-mail in lower case, else the phone number as it was given with its digits in ASCII, else the platform's own id. Empty: no identity. */
+/**
+ * user_id of the storefronts: e-mail in lower case, else the phone number as it was given with its
+ * digits in ASCII, else the platform's own id. Empty: no identity.
+ */
 export function storefrontIdentity({ phone = '', email = '', platformId = '' }: Contact): string {
   return email.trim().toLowerCase() || asciiDigits(phone).trim() || realId(platformId);
 }

@@ -1,5 +1,12 @@
 import { amountField, objectField, objectsField, textField } from './fields.ts';
-import { NO_IDENTITY, present, single, skip, unhandledTopic, type SourceMapping } from './mapping.ts';
+import {
+  NO_IDENTITY,
+  present,
+  single,
+  skip,
+  unhandledTopic,
+  type SourceMapping,
+} from './mapping.ts';
 import { messageId } from './message-id.ts';
 import { storefrontIdentity, traitsOf } from './people.ts';
 import { deliveryTime } from './times.ts';
@@ -19,7 +26,10 @@ const EVENTS: Readonly<Record<string, string>> = {
   'on-hold': 'checkout_started',
 };
 
-/** Orders of a shop that runs the storefront plugin: amounts are texts, people are known by their billing address. */
+/**
+ * Orders of a shop that runs the storefront plugin: amounts are texts, people are known by their
+ * billing address.
+ */
 export const mapPluginStorefront: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);

@@ -9,12 +9,19 @@ const SOURCE = 'price_comparison';
 const EVENT = 'product_viewed';
 const TOPICS: readonly string[] = ['', 'click', 'referral'];
 
-/** Clicks from the price comparison: {click_id, product_id, title, price, user_id, mobile, created_at}. Never an order. */
+/**
+ * Clicks from the price comparison: {click_id, product_id, title, price, user_id, mobile,
+ * created_at}. Never an order.
+ */
 export const mapPriceComparison: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);
   const phone = textField(body, 'mobile');
-  const userId = marketIdentity({ phone, email: textField(body, 'email'), platformId: textField(body, 'user_id') });
+  const userId = marketIdentity({
+    phone,
+    email: textField(body, 'email'),
+    platformId: textField(body, 'user_id'),
+  });
   if (userId === '') return NO_IDENTITY;
   const clickId = textField(body, 'click_id');
   const timestamp = deliveryTime(textField(body, 'created_at'));

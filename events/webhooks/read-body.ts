@@ -1,10 +1,14 @@
 import { isJsonObject, type JsonObject } from '../json.ts';
 
 /**
- * The JSON object of a delivery; undefined when there is none. Platforms number orders with 64 bits: with `keepIds` an integer that a float64 would change comes as its
- * digits, a text. A byte-order mark in front is ignored.
+ * The JSON object of a delivery; undefined when there is none. Platforms number orders with 64
+ * bits: with `keepIds` an integer that a float64 would change comes as its digits, a text. A
+ * byte-order mark in front is ignored.
  */
-export function readDelivery(raw: Uint8Array, { keepIds }: { keepIds: boolean }): JsonObject | undefined {
+export function readDelivery(
+  raw: Uint8Array,
+  { keepIds }: { keepIds: boolean },
+): JsonObject | undefined {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
     .toString('utf8')
     .replace(/^\uFEFF/, '');
@@ -19,19 +23,31 @@ export function readDelivery(raw: Uint8Array, { keepIds }: { keepIds: boolean })
 
 const LONG_INTEGERS = /-?[1-9]\d{15,}/g;
 
-/** The text with its integers that a float64 would change between quotation marks. Where the text is JSON it stays JSON; digits inside strings are left alone. */
+/**
+ * The text with its integers that a float64 would change between quotation marks. Where the text is
+ * JSON it stays JSON; digits inside strings are left alone.
+ */
 export function quoteLongIntegers(text: string): string {
   let out = '';
   let copied = 0;
   let scanned = 0;
   let isInString = false;
   for (const { 0: digits, index } of text.matchAll(LONG_INTEGERS)) {
-    for (let quote = text.indexOf('"', scanned); quote !== -1 && quote < index; quote = text.indexOf('"', scanned)) {
+    for (
+      let quote = text.indexOf('"', scanned);
+      quote !== -1 && quote < index;
+      quote = text.indexOf('"', scanned)
+    ) {
       if (!isEscaped(text, quote)) isInString = !isInString;
       scanned = quote + 1;
     }
     const end = index + digits.length;
-    if (isInString || !BEFORE_NUMBER.test(text.charAt(index - 1)) || !BEHIND_INTEGER.test(text.charAt(end))) continue;
+    if (
+      isInString ||
+      !BEFORE_NUMBER.test(text.charAt(index - 1)) ||
+      !BEHIND_INTEGER.test(text.charAt(end))
+    )
+      continue;
     if (Number.isSafeInteger(Number(digits))) continue;
     out += `${text.slice(copied, index)}"${digits}"`;
     copied = end;

@@ -17,7 +17,10 @@ const EVENTS: Readonly<Record<string, string>> = {
   'order.refunded': 'order_refunded',
 };
 
-/** Orders of the retail marketplace: {order_id, status, created_at, total_price, customer {id, mobile, name}, items [{product_id, title, quantity, price}]}. Rials. */
+/**
+ * Orders of the retail marketplace: {order_id, status, created_at, total_price, customer {id,
+ * mobile, name}, items [{product_id, title, quantity, price}]}. Rials.
+ */
 export const mapRetailMarketplace: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   const event = Object.hasOwn(EVENTS, topic) ? EVENTS[topic] : undefined;

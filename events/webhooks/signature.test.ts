@@ -8,7 +8,10 @@ const secret = 's3cret';
 describe('signatureOf', () => {
   it('is base64(HMAC-SHA256(secret, body)): the vector of RFC 4231, case 2', () => {
     expect(signatureOf(Buffer.from('what do ya want for nothing?'), 'Jefe')).toBe(
-      Buffer.from('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843', 'hex').toString('base64'),
+      Buffer.from(
+        '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+        'hex',
+      ).toString('base64'),
     );
   });
 });
@@ -27,10 +30,19 @@ describe.each([
     ['that of another body', signatureOf(Buffer.from('{"a":1}'), secret), 'signature mismatch'],
     ['hexadecimal digits', Buffer.from(right, 'base64').toString('hex'), 'signature mismatch'],
     ['the beginning', right.slice(0, -1), 'signature mismatch'],
-  ])('%s', (_, sent, verdict) => expect(verifySignature({ source, headers: { [header]: sent }, raw, secret })).toBe(verdict));
+  ])('%s', (_, sent, verdict) =>
+    expect(verifySignature({ source, headers: { [header]: sent }, raw, secret })).toBe(verdict),
+  );
 
   it('is refused while no secret is stored', () => {
-    expect(verifySignature({ source, headers: { [header]: signatureOf(raw, '') }, raw, secret: undefined })).toBe('signature mismatch');
+    expect(
+      verifySignature({
+        source,
+        headers: { [header]: signatureOf(raw, '') },
+        raw,
+        secret: undefined,
+      }),
+    ).toBe('signature mismatch');
   });
 });
 
@@ -44,29 +56,60 @@ describe('event_pipeline', () => {
     ['', 'unauthorized'],
     [undefined, 'unauthorized'],
   ])('Authorization %j', (authorization, verdict) =>
-    expect(verifySignature({ source: 'event_pipeline', headers: { authorization }, raw, secret })).toBe(verdict),
+    expect(
+      verifySignature({ source: 'event_pipeline', headers: { authorization }, raw, secret }),
+    ).toBe(verdict),
   );
 
   it('compares the whole value: what a client of the pipeline sends as Basic can be the secret', () => {
     const authorization = `Basic ${Buffer.from('key:').toString('base64')}`;
-    expect(verifySignature({ source: 'event_pipeline', headers: { authorization }, raw, secret: authorization })).toBe('genuine');
-    expect(verifySignature({ source: 'event_pipeline', headers: { authorization: 'Bearer Bearer x' }, raw, secret: 'Bearer x' })).toBe('genuine');
+    expect(
+      verifySignature({
+        source: 'event_pipeline',
+        headers: { authorization },
+        raw,
+        secret: authorization,
+      }),
+    ).toBe('genuine');
+    expect(
+      verifySignature({
+        source: 'event_pipeline',
+        headers: { authorization: 'Bearer Bearer x' },
+        raw,
+        secret: 'Bearer x',
+      }),
+    ).toBe('genuine');
   });
 
   it('is open while no secret is stored', () => {
-    expect(verifySignature({ source: 'event_pipeline', headers: { authorization: 'anything' }, raw, secret: undefined })).toBe('genuine');
+    expect(
+      verifySignature({
+        source: 'event_pipeline',
+        headers: { authorization: 'anything' },
+        raw,
+        secret: undefined,
+      }),
+    ).toBe('genuine');
   });
 });
 
-it.each(['retail_marketplace', 'handmade_marketplace', 'price_comparison', 'payment_gateway'] as const)(
-  '%s is refused, whatever it carries (known defect)',
-  (source) => {
-    const right = signatureOf(raw, secret);
-    const headers = { authorization: secret, 'x-storefront-hmac-sha256': right, 'x-plugin-webhook-signature': right };
-    for (const stored of [secret, undefined]) expect(verifySignature({ source, headers, raw, secret: stored })).toBe('signature mismatch');
-  },
-);
+it.each([
+  'retail_marketplace',
+  'handmade_marketplace',
+  'price_comparison',
+  'payment_gateway',
+] as const)('%s is refused, whatever it carries (known defect)', (source) => {
+  const right = signatureOf(raw, secret);
+  const headers = {
+    authorization: secret,
+    'x-storefront-hmac-sha256': right,
+    'x-plugin-webhook-signature': right,
+  };
+  for (const stored of [secret, undefined])
+    expect(verifySignature({ source, headers, raw, secret: stored })).toBe('signature mismatch');
+});
 
 it('answers for every source', () => {
-  for (const source of WEBHOOK_SOURCES) expect(verifySignature({ source, headers: {}, raw, secret })).not.toBe('genuine');
+  for (const source of WEBHOOK_SOURCES)
+    expect(verifySignature({ source, headers: {}, raw, secret })).not.toBe('genuine');
 });

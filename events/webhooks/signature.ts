@@ -2,7 +2,10 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { headerOf, type DeliveryHeaders } from './headers.ts';
 import type { WebhookSource } from './sources.ts';
 
-/** What a delivery carries to prove where it comes from (ingest 4.6). `none`: no header of this source is read, so every delivery is refused (known defect). */
+/**
+ * What a delivery carries to prove where it comes from (ingest 4.6). `none`: no header of this
+ * source is read, so every delivery is refused (known defect).
+ */
 type Scheme = { kind: 'hmac'; header: string } | { kind: 'credential' } | { kind: 'none' };
 
 const SCHEMES: Record<WebhookSource, Scheme> = {
@@ -26,12 +29,23 @@ export interface SignedDelivery {
 
 export type SignatureVerdict = 'genuine' | 'signature mismatch' | 'unauthorized';
 
-/** Whether a delivery is the platform's. Without a stored secret nothing is, except for event_pipeline, which is then open to whoever knows the token. */
-export function verifySignature({ source, headers, raw, secret }: SignedDelivery): SignatureVerdict {
+/**
+ * Whether a delivery is the platform's. Without a stored secret nothing is, except for
+ * event_pipeline, which is then open to whoever knows the token.
+ */
+export function verifySignature({
+  source,
+  headers,
+  raw,
+  secret,
+}: SignedDelivery): SignatureVerdict {
   const scheme = SCHEMES[source];
   switch (scheme.kind) {
     case 'hmac':
-      return secret !== undefined && sameText(signatureOf(raw, secret), headerOf(headers, scheme.header)) ? 'genuine' : 'signature mismatch';
+      return secret !== undefined &&
+        sameText(signatureOf(raw, secret), headerOf(headers, scheme.header))
+        ? 'genuine'
+        : 'signature mismatch';
     case 'credential': {
       if (secret === undefined) return 'genuine';
       const sent = headerOf(headers, 'authorization');

@@ -19,6 +19,9 @@ export function isWebhookSource(text: string): text is WebhookSource {
 }
 
 /** What the secret of a connection is sealed for (platform/sealing.ts). */
-export function connectionPurpose(connection: { accountId: number; source: WebhookSource }): string {
+export function connectionPurpose(connection: {
+  accountId: number;
+  source: WebhookSource;
+}): string {
   return `integration:${connection.accountId}:${connection.source}`;
 }

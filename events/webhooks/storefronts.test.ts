@@ -13,8 +13,10 @@ function event(mapping: Mapping) {
 const text = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
 describe('plugin_storefront', () => {
-  const plugin = (body: unknown, headers: Record<string, string> = { 'x-plugin-webhook-topic': 'order.updated' }) =>
-    mapDelivery({ source: 'plugin_storefront', headers, raw: text(body) });
+  const plugin = (
+    body: unknown,
+    headers: Record<string, string> = { 'x-plugin-webhook-topic': 'order.updated' },
+  ) => mapDelivery({ source: 'plugin_storefront', headers, raw: text(body) });
   const ORDER = {
     id: 727,
     number: '727-A',
@@ -22,7 +24,13 @@ describe('plugin_storefront', () => {
     currency: 'USD',
     date_created_gmt: '2026-03-21T10:00:00',
     total: '29.35',
-    billing: { first_name: 'John', last_name: 'Doe', city: 'San Francisco', email: ' John.Doe@example.com ', phone: '(555) 555-5555' },
+    billing: {
+      first_name: 'John',
+      last_name: 'Doe',
+      city: 'San Francisco',
+      email: ' John.Doe@example.com ',
+      phone: '(555) 555-5555',
+    },
     line_items: [
       { product_id: 93, name: 'Woo Single #1', quantity: 2, sku: '' },
       { product_id: 22, name: 'Ship Your Idea', quantity: 1 },
@@ -47,7 +55,13 @@ describe('plugin_storefront', () => {
         revenue: 29.35,
         currency: 'USD',
       },
-      traits: { email: 'john.doe@example.com', phone: '(555) 555-5555', first_name: 'John', last_name: 'Doe', city: 'San Francisco' },
+      traits: {
+        email: 'john.doe@example.com',
+        phone: '(555) 555-5555',
+        first_name: 'John',
+        last_name: 'Doe',
+        city: 'San Francisco',
+      },
     });
   });
 
@@ -60,7 +74,10 @@ describe('plugin_storefront', () => {
     ['pending', 'checkout_started'],
     ['on-hold', 'checkout_started'],
   ])('status %s is %s', (status, name) => {
-    expect(event(plugin({ ...ORDER, status }))).toMatchObject({ event: name, message_id: `plugin_storefront:${name}:727:${status}` });
+    expect(event(plugin({ ...ORDER, status }))).toMatchObject({
+      event: name,
+      message_id: `plugin_storefront:${name}:727:${status}`,
+    });
   });
 
   it.each([
@@ -73,13 +90,24 @@ describe('plugin_storefront', () => {
   it.each([
     [{ 'x-plugin-webhook-resource': 'order', 'x-plugin-webhook-event': 'created' }, 'events'],
     [{ 'x-plugin-webhook-resource': 'order' }, 'events'],
-    [{ 'x-plugin-webhook-topic': ' ', 'x-plugin-webhook-resource': 'order', 'x-plugin-webhook-event': 'deleted' }, 'skip'],
+    [
+      {
+        'x-plugin-webhook-topic': ' ',
+        'x-plugin-webhook-resource': 'order',
+        'x-plugin-webhook-event': 'deleted',
+      },
+      'skip',
+    ],
     [{ 'x-plugin-webhook-topic': 'customer.created' }, 'skip'],
     [{}, 'skip'],
-  ])('topic from %j', (headers, outcome) => expect(plugin(ORDER, headers as Record<string, string>).outcome).toBe(outcome));
+  ])('topic from %j', (headers, outcome) =>
+    expect(plugin(ORDER, headers as Record<string, string>).outcome).toBe(outcome),
+  );
 
   it('knows a guest by the phone, its digits in ASCII', () => {
-    expect(event(plugin({ ...ORDER, billing: { phone: '۰۹۱۲۱۲۳۴۵۶۷' } })).user_id).toBe('09121234567');
+    expect(event(plugin({ ...ORDER, billing: { phone: '۰۹۱۲۱۲۳۴۵۶۷' } })).user_id).toBe(
+      '09121234567',
+    );
   });
 
   it.each([['0.00'], ['-3'], ['free'], [null]])('has no revenue with a total of %j', (total) => {
@@ -100,12 +128,18 @@ describe('plugin_storefront', () => {
     });
   });
 
-  it.each([[0], ['0'], [''], [null]])('order id %j cannot be de-duplicated', (id) => expect(event(plugin({ ...ORDER, id })).message_id).toBe(''));
+  it.each([[0], ['0'], [''], [null]])('order id %j cannot be de-duplicated', (id) =>
+    expect(event(plugin({ ...ORDER, id })).message_id).toBe(''),
+  );
 });
 
 describe('hosted_storefront', () => {
   const hosted = (topic: string, body: unknown) =>
-    mapDelivery({ source: 'hosted_storefront', headers: { 'x-storefront-topic': topic }, raw: text(body) });
+    mapDelivery({
+      source: 'hosted_storefront',
+      headers: { 'x-storefront-topic': topic },
+      raw: text(body),
+    });
   const ORDER = {
     id: 450789469,
     order_number: 1001,
@@ -115,7 +149,12 @@ describe('hosted_storefront', () => {
     cancelled_at: '2026-03-22T10:00:00Z',
     currency: 'CAD',
     total_price: '598.94',
-    customer: { id: 207119551, first_name: 'Bob', last_name: 'Norman', email_marketing_consent: { state: 'not_subscribed' } },
+    customer: {
+      id: 207119551,
+      first_name: 'Bob',
+      last_name: 'Norman',
+      email_marketing_consent: { state: 'not_subscribed' },
+    },
     billing_address: { city: 'Ottawa', province: 'Ontario', country: 'Canada' },
     line_items: [
       { product_id: 632910392, sku: 'IPOD-GREEN', title: 'IPod Nano', quantity: 1 },
@@ -165,17 +204,29 @@ describe('hosted_storefront', () => {
   ])('topic %s is %s', (topic, name) => expect(event(hosted(topic, ORDER)).event).toBe(name));
 
   it.each(['', 'orders/updated', 'products/create', 'app/uninstalled'])('skips topic %j', (topic) =>
-    expect(hosted(topic, ORDER)).toEqual({ outcome: 'skip', reason: `topic not handled: ${topic}` }),
+    expect(hosted(topic, ORDER)).toEqual({
+      outcome: 'skip',
+      reason: `topic not handled: ${topic}`,
+    }),
   );
 
   it('knows a person by e-mail, then phone, then the platform', () => {
     expect(event(hosted('orders/create', { ...ORDER, email: '' })).user_id).toBe('+15125550100');
-    expect(event(hosted('orders/create', { ...ORDER, email: null, phone: null })).user_id).toBe('207119551');
-    expect(event(hosted('orders/create', { ...ORDER, email: '', phone: '', customer: { email: 'C@x.ir' } })).user_id).toBe('c@x.ir');
+    expect(event(hosted('orders/create', { ...ORDER, email: null, phone: null })).user_id).toBe(
+      '207119551',
+    );
+    expect(
+      event(
+        hosted('orders/create', { ...ORDER, email: '', phone: '', customer: { email: 'C@x.ir' } }),
+      ).user_id,
+    ).toBe('c@x.ir');
   });
 
   it('a guest checkout of nobody is no event', () => {
-    expect(hosted('checkouts/create', { id: 1, token: 't', email: null, phone: null })).toEqual({ outcome: 'skip', reason: 'no identity' });
+    expect(hosted('checkouts/create', { id: 1, token: 't', email: null, phone: null })).toEqual({
+      outcome: 'skip',
+      reason: 'no identity',
+    });
   });
 
   it('a refund is of its order, with what was paid back, and is not of the member of staff who made it', () => {
@@ -184,7 +235,14 @@ describe('hosted_storefront', () => {
       order_id: 450789469,
       user_id: 548380009,
       created_at: '2026-03-25T10:00:00Z',
-      refund_line_items: [{ quantity: 1, subtotal: 199, total_tax: 3.98, line_item: { product_id: 5, sku: 'S', title: 'T' } }],
+      refund_line_items: [
+        {
+          quantity: 1,
+          subtotal: 199,
+          total_tax: 3.98,
+          line_item: { product_id: 5, sku: 'S', title: 'T' },
+        },
+      ],
       transactions: [
         { kind: 'refund', status: 'success', amount: '100.10', currency: 'USD' },
         { kind: 'refund', status: 'success', amount: '0.20', currency: 'USD' },
@@ -197,9 +255,17 @@ describe('hosted_storefront', () => {
     expect(mapped).toMatchObject({
       message_id: 'hosted_storefront:order_refunded:450789469',
       timestamp: '2026-03-25T10:00:00.000Z',
-      properties: { order_id: '450789469', product_id: 'S', item_count: '1', revenue: 100.3, currency: 'USD' },
+      properties: {
+        order_id: '450789469',
+        product_id: 'S',
+        item_count: '1',
+        revenue: 100.3,
+        currency: 'USD',
+      },
     });
-    expect(event(hosted('refunds/create', { ...refund, email: 'a@b.c', transactions: [] })).properties).toMatchObject({
+    expect(
+      event(hosted('refunds/create', { ...refund, email: 'a@b.c', transactions: [] })).properties,
+    ).toMatchObject({
       revenue: 202.98,
       currency: 'IRR',
     });
@@ -207,11 +273,21 @@ describe('hosted_storefront', () => {
 
   it('keeps all digits of a 64-bit id', () => {
     const raw = JSON.stringify(ORDER).replace('"id":450789469', '"id":820982911946154508');
-    expect(event(hosted('orders/create', raw)).message_id).toBe('hosted_storefront:order_completed:820982911946154508');
+    expect(event(hosted('orders/create', raw)).message_id).toBe(
+      'hosted_storefront:order_completed:820982911946154508',
+    );
   });
 
   it('tells where a checkout can be taken up again', () => {
-    expect(event(hosted('checkouts/update', { id: 4, email: 'a@b.c', abandoned_checkout_url: 'https://x.ir/c' })).properties).toEqual({
+    expect(
+      event(
+        hosted('checkouts/update', {
+          id: 4,
+          email: 'a@b.c',
+          abandoned_checkout_url: 'https://x.ir/c',
+        }),
+      ).properties,
+    ).toEqual({
       order_id: '4',
       order_number: '4',
       source: 'hosted_storefront',
@@ -235,7 +311,14 @@ describe('hosted_storefront', () => {
       user_id: 'sara@example.ir',
       message_id: 'hosted_storefront:identify:706405506930370084',
       timestamp: '2026-03-21T10:00:00.000Z',
-      traits: { email: 'sara@example.ir', phone: '09121234567', first_name: 'سارا', city: 'تهران', country: 'Iran', email_opt_in: true },
+      traits: {
+        email: 'sara@example.ir',
+        phone: '09121234567',
+        first_name: 'سارا',
+        city: 'تهران',
+        country: 'Iran',
+        email_opt_in: true,
+      },
     });
   });
 });

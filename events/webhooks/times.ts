@@ -7,8 +7,9 @@ const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * A time of a delivery as RFC 3339 in UTC; undefined when it cannot be read, which stands for now (ingest 4.6). RFC 3339 as it is; YYYY-MM-DDTHH:MM:SS,
- * YYYY-MM-DD HH:MM:SS and YYYY-MM-DD in Tehran's local time.
+ * A time of a delivery as RFC 3339 in UTC; undefined when it cannot be read, which stands for now
+ * (ingest 4.6). RFC 3339 as it is; YYYY-MM-DDTHH:MM:SS, YYYY-MM-DD HH:MM:SS and YYYY-MM-DD in
+ * Tehran's local time.
  */
 export function deliveryTime(...texts: readonly string[]): string | undefined {
   for (const text of texts) {
@@ -25,7 +26,11 @@ function readTime(text: string): number {
   return Number.isNaN(local) ? NaN : tehranInstant(local);
 }
 
-/** The instant whose local time in Tehran is `local` (as if it were UTC). In the hour that was repeated when daylight time ended, the later instant; one that was skipped is read as standard time. */
+/**
+ * The instant whose local time in Tehran is `local` (as if it were UTC). In the hour that was
+ * repeated when daylight time ended, the later instant; one that was skipped is read as standard
+ * time.
+ */
 function tehranInstant(local: number): number {
   const standard = local - STANDARD;
   const offset = tehranOffset(standard);

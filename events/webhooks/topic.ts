@@ -1,7 +1,10 @@
 import { headerOf, type DeliveryHeaders } from './headers.ts';
 import type { WebhookSource } from './sources.ts';
 
-/** For the sources whose platform names no header: what `./ravand admin webhook try --header` gives. Their deliveries are refused before a topic is asked for. */
+/**
+ * For the sources whose platform names no header: what `./ravand admin webhook try --header` gives.
+ * Their deliveries are refused before a topic is asked for.
+ */
 const ANY_TOPIC = /(?:^|-)topic$/;
 
 function anyTopic(headers: DeliveryHeaders): string {
@@ -15,7 +18,10 @@ function pluginTopic(headers: DeliveryHeaders): string {
   return `${headerOf(headers, 'x-plugin-webhook-resource')}.${headerOf(headers, 'x-plugin-webhook-event') || 'updated'}`;
 }
 
-/** What the delivery is about (ingest 4.6, column "Topic header"), lower-case; empty when nothing says. */
+/**
+ * What the delivery is about (ingest 4.6, column "Topic header"), lower-case; empty when nothing
+ * says.
+ */
 export function topicOf(source: WebhookSource, headers: DeliveryHeaders): string {
   switch (source) {
     case 'hosted_storefront':

@@ -55,10 +55,22 @@ export function connectAccountStore(database: Database): AccountStore {
         [hashes.map((hash) => Buffer.from(hash, 'hex'))],
       );
       const { rows } = await withDeadline(STORE_DEADLINE, query);
-      return new Map(rows.map((row) => [row.hash, { writeKeyId: Number(row.write_key_id), appId: Number(row.app_id), account: accountOf(row) }]));
+      return new Map(
+        rows.map((row) => [
+          row.hash,
+          {
+            writeKeyId: Number(row.write_key_id),
+            appId: Number(row.app_id),
+            account: accountOf(row),
+          },
+        ]),
+      );
     },
     async accounts(ids) {
-      const query = database.query<AccountColumns>(`SELECT ${ACCOUNT_COLUMNS} FROM accounts a WHERE a.id = ANY($1::bigint[])`, [[...ids]]);
+      const query = database.query<AccountColumns>(
+        `SELECT ${ACCOUNT_COLUMNS} FROM accounts a WHERE a.id = ANY($1::bigint[])`,
+        [[...ids]],
+      );
       const { rows } = await withDeadline(STORE_DEADLINE, query);
       return new Map(rows.map((row) => [Number(row.account_id), accountOf(row)]));
     },
@@ -66,5 +78,10 @@ export function connectAccountStore(database: Database): AccountStore {
 }
 
 function accountOf(row: AccountColumns): AccountRow {
-  return { id: Number(row.account_id), retentionDays: row.retention_days, subscription: row.subscription, maxEvents: Number(row.max_events) };
+  return {
+    id: Number(row.account_id),
+    retentionDays: row.retention_days,
+    subscription: row.subscription,
+    maxEvents: Number(row.max_events),
+  };
 }

@@ -25,7 +25,8 @@ beforeEach(() => {
   reads = 0;
   isDown = false;
   events = 0;
-  const eventsThisMonth = () => (events === undefined ? Promise.reject(new Error('no count')) : Promise.resolve(events));
+  const eventsThisMonth = () =>
+    events === undefined ? Promise.reject(new Error('no count')) : Promise.resolve(events);
   accounts = new Accounts({ store, eventsThisMonth, now: () => now });
 });
 

@@ -24,14 +24,20 @@ interface Known {
 
 interface AccountsOptions {
   store: AccountStore;
-  /** Events that the account has had accepted in this Jalali month; may reject, which leaves the account open. */
+  /**
+   * Events that the account has had accepted in this Jalali month; may reject, which leaves the
+   * account open.
+   */
   eventsThisMonth: (accountId: number) => Promise<number>;
   now: () => number;
   capacity?: number;
   onUnreachable?: (error: unknown) => void;
 }
 
-/** The facts of accounts, remembered; when they cannot be read, the account stays open and its retention falls back to the shortest window. */
+/**
+ * The facts of accounts, remembered; when they cannot be read, the account stays open and its
+ * retention falls back to the shortest window.
+ */
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #known: TwoGenerations<number, Known>;
@@ -70,14 +76,28 @@ export class Accounts {
     const eventsThisMonth = row && row.maxEvents > 0 ? await this.#count(accountId) : undefined;
     const now = this.#options.now();
     if (row) {
-      const facts: AccountFacts = { retentionDays: row.retentionDays, quota: decideQuota({ ...row, eventsThisMonth }) };
-      this.#known.set(accountId, { facts, until: asked + VERDICT_MS, retentionUntil: asked + RETENTION_MS });
+      const facts: AccountFacts = {
+        retentionDays: row.retentionDays,
+        quota: decideQuota({ ...row, eventsThisMonth }),
+      };
+      this.#known.set(accountId, {
+        facts,
+        until: asked + VERDICT_MS,
+        retentionUntil: asked + RETENTION_MS,
+      });
       return facts;
     }
     const isStillKnown = before !== undefined && now < before.retentionUntil;
-    const facts: AccountFacts = { retentionDays: isStillKnown ? before.facts.retentionDays : undefined, quota: 'open' };
+    const facts: AccountFacts = {
+      retentionDays: isStillKnown ? before.facts.retentionDays : undefined,
+      quota: 'open',
+    };
     const retentionUntil = isStillKnown ? before.retentionUntil : 0;
-    this.#known.set(accountId, { facts, until: isStillKnown ? Math.min(now + VERDICT_MS, retentionUntil) : now + VERDICT_MS, retentionUntil });
+    this.#known.set(accountId, {
+      facts,
+      until: isStillKnown ? Math.min(now + VERDICT_MS, retentionUntil) : now + VERDICT_MS,
+      retentionUntil,
+    });
     return facts;
   }
 

@@ -7,12 +7,20 @@ const MOST_AT_ONCE = 500;
 const MOST_WAITING = 10_000;
 
 /**
- * Gathers look-ups: one query is under way at a time and asks for everything that came in meanwhile, so that a flood of unknown keys costs the store no more than a
- * trickle. Look-ups of one key share an answer.
+ * Gathers look-ups: one query is under way at a time and asks for everything that came in
+ * meanwhile, so that a flood of unknown keys costs the store no more than a trickle. Look-ups of
+ * one key share an answer.
  */
 export class BatchedLookup<Key, Value> {
   readonly #ask: (keys: Key[]) => Promise<Map<Key, Value>>;
-  #waiting = new Map<Key, { promise: Promise<Value | undefined>; resolve: (value: Value | undefined) => void; reject: (error: unknown) => void }>();
+  #waiting = new Map<
+    Key,
+    {
+      promise: Promise<Value | undefined>;
+      resolve: (value: Value | undefined) => void;
+      reject: (error: unknown) => void;
+    }
+  >();
   #asking = new Map<Key, Promise<Value | undefined>>();
   #isRunning = false;
 
@@ -21,11 +29,15 @@ export class BatchedLookup<Key, Value> {
     this.#ask = ask;
   }
 
-  /** The value of a key, undefined when the store has none. Rejects with the store's error, or LookupOverloaded. */
+  /**
+   * The value of a key, undefined when the store has none. Rejects with the store's error, or
+   * LookupOverloaded.
+   */
   find(key: Key): Promise<Value | undefined> {
     const known = this.#asking.get(key) ?? this.#waiting.get(key)?.promise;
     if (known) return known;
-    if (this.#waiting.size >= MOST_WAITING) return Promise.reject(new LookupOverloaded(`${MOST_WAITING} look-ups wait already`));
+    if (this.#waiting.size >= MOST_WAITING)
+      return Promise.reject(new LookupOverloaded(`${MOST_WAITING} look-ups wait already`));
     const waiting = Promise.withResolvers<Value | undefined>();
     this.#waiting.set(key, waiting);
     if (!this.#isRunning) void this.#run();

@@ -4,12 +4,22 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { STORE_DEADLINE } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 
-const READ = "SELECT account_id, value FROM meters WHERE meter = 'events' AND month = $1 AND account_id = ANY($2::bigint[])";
+const READ =
+  "SELECT account_id, value FROM meters WHERE meter = 'events' AND month = $1 AND account_id = ANY($2::bigint[])";
 
-/** Events that an account has had accepted in this Jalali month (ingest 8), from the meters; 0 when nothing was counted yet. Rejects when they cannot be read. */
-export function monthMeter(database: Pick<Database, 'query'>, now: () => number): (accountId: number) => Promise<number> {
+/**
+ * Events that an account has had accepted in this Jalali month (ingest 8), from the meters; 0 when
+ * nothing was counted yet. Rejects when they cannot be read.
+ */
+export function monthMeter(
+  database: Pick<Database, 'query'>,
+  now: () => number,
+): (accountId: number) => Promise<number> {
   const lookup = new BatchedLookup<number, number>(async (accountIds) => {
-    const query = database.query<{ account_id: string; value: string }>(READ, [quotaMonth(now()).key, accountIds]);
+    const query = database.query<{ account_id: string; value: string }>(READ, [
+      quotaMonth(now()).key,
+      accountIds,
+    ]);
     const { rows } = await withDeadline(STORE_DEADLINE, query);
     return new Map(rows.map((row) => [Number(row.account_id), Number(row.value)]));
   });

@@ -5,18 +5,22 @@ import { TwoGenerations } from './two-generations.ts';
 describe('the bounded map', () => {
   it('never holds more than its capacity, nor a wrong value, and always the entry just set', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 8 }), fc.array(fc.record({ key: fc.nat(20), isSet: fc.boolean() })), (capacity, steps) => {
-        const map = new TwoGenerations<number, string>(capacity);
-        const set = new Map<number, string>();
-        for (const [at, { key, isSet }] of steps.entries()) {
-          if (isSet) {
-            map.set(key, `${key}-${at}`);
-            set.set(key, `${key}-${at}`);
-            expect(map.get(key)).toBe(`${key}-${at}`);
-          } else expect([undefined, set.get(key)]).toContain(map.get(key));
-          expect(map.size).toBeLessThanOrEqual(2 * Math.max(1, Math.floor(capacity / 2)));
-        }
-      }),
+      fc.property(
+        fc.integer({ min: 2, max: 8 }),
+        fc.array(fc.record({ key: fc.nat(20), isSet: fc.boolean() })),
+        (capacity, steps) => {
+          const map = new TwoGenerations<number, string>(capacity);
+          const set = new Map<number, string>();
+          for (const [at, { key, isSet }] of steps.entries()) {
+            if (isSet) {
+              map.set(key, `${key}-${at}`);
+              set.set(key, `${key}-${at}`);
+              expect(map.get(key)).toBe(`${key}-${at}`);
+            } else expect([undefined, set.get(key)]).toContain(map.get(key));
+            expect(map.size).toBeLessThanOrEqual(2 * Math.max(1, Math.floor(capacity / 2)));
+          }
+        },
+      ),
     );
   });
 

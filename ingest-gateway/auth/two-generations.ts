@@ -1,4 +1,7 @@
-/** A bounded map that forgets what was not used for longest, in two generations: a hit costs one look-up, and an entry used since the last change of generation stays. */
+/**
+ * A bounded map that forgets what was not used for longest, in two generations: a hit costs one
+ * look-up, and an entry used since the last change of generation stays.
+ */
 export class TwoGenerations<Key, Value> {
   readonly #half: number;
   #young = new Map<Key, Value>();

@@ -22,7 +22,11 @@ const store: AccountStore = {
     asked.push([...hashes]);
     await Promise.resolve();
     if (isDown) throw new Error('down');
-    return new Map(hashes.flatMap((hash) => (stored.has(hash) ? [[hash, stored.get(hash)] as [string, KeyRow]] : [])));
+    return new Map(
+      hashes.flatMap((hash) =>
+        stored.has(hash) ? [[hash, stored.get(hash)] as [string, KeyRow]] : [],
+      ),
+    );
   },
   accounts: async () => Promise.reject(new Error('not asked here')),
 };
@@ -34,7 +38,11 @@ beforeEach(() => {
   asked = [];
   stored = new Map([[hashOf('good'), row]]);
   isDown = false;
-  const accounts = new Accounts({ store, eventsThisMonth: () => Promise.resolve(0), now: () => now });
+  const accounts = new Accounts({
+    store,
+    eventsThisMonth: () => Promise.resolve(0),
+    now: () => now,
+  });
   keys = new WriteKeys({ store, accounts, cacheFor: 60_000, now: () => now });
 });
 
@@ -53,14 +61,19 @@ describe('write keys', () => {
   });
 
   it('are asked for once, however many requests carry them, and together', async () => {
-    const answers: Verification[] = await Promise.all(['good', 'a', 'good', 'b', 'a', 'c'].map(async (key) => keys.verify(key)));
+    const answers: Verification[] = await Promise.all(
+      ['good', 'a', 'good', 'b', 'a', 'c'].map(async (key) => keys.verify(key)),
+    );
     expect(answers).toEqual([principal, 'invalid', principal, 'invalid', 'invalid', 'invalid']);
     expect(asked).toEqual([[hashOf('good')], ['a', 'b', 'c'].map(hashOf)]);
   });
 
   it('of a store that cannot be reached: not verified, and asked again after 5 s, not before', async () => {
     isDown = true;
-    expect(await Promise.all(['good', 'a'].map(async (key) => keys.verify(key)))).toEqual(['unverified', 'unverified']);
+    expect(await Promise.all(['good', 'a'].map(async (key) => keys.verify(key)))).toEqual([
+      'unverified',
+      'unverified',
+    ]);
     expect(asked.length).toBe(1);
     isDown = false;
     now += 4999;

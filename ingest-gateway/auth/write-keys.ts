@@ -11,7 +11,10 @@ export interface Principal {
   writeKeyId: number;
 }
 
-/** How a key was verified (ingest 5.1). `unverified`: the store could not be asked, which is no fault of the client. */
+/**
+ * How a key was verified (ingest 5.1). `unverified`: the store could not be asked, which is no
+ * fault of the client.
+ */
 export type Verification = Principal | 'invalid' | 'unverified';
 
 /** The pause after a store that could not be reached; clients are told the same in Retry-After. */
@@ -35,7 +38,10 @@ interface WriteKeysOptions {
 /** Longer ones are remembered by their hash, so that the size of the cache is bounded. */
 const MAX_CACHED_TEXT = 64;
 
-/** Verifies write keys: remembers known and unknown ones for the same time, asks the store once for a key however many requests carry it. */
+/**
+ * Verifies write keys: remembers known and unknown ones for the same time, asks the store once for
+ * a key however many requests carry it.
+ */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;
   readonly #known: TwoGenerations<string, Known>;
@@ -66,7 +72,10 @@ export class WriteKeys {
     try {
       const row = await this.#lookup.find(keyHash);
       const verification = row ? this.#principal(row) : 'invalid';
-      this.#known.set(remembered, { verification, until: this.#options.now() + this.#options.cacheFor });
+      this.#known.set(remembered, {
+        verification,
+        until: this.#options.now() + this.#options.cacheFor,
+      });
       return verification;
     } catch {
       return 'unverified';

@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A body that nobody wants is read up to this, so that the client gets its answer instead of a broken connection. */
+/**
+ * A body that nobody wants is read up to this, so that the client gets its answer instead of a
+ * broken connection.
+ */
 const MOST_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads what is left of a body and throws it away; resolves when it is over, or there is too much of it, or the client has gone. Answers true when the connection can go
- * on. How long it may take is bounded by the server's requestTimeout.
+ * Reads what is left of a body and throws it away; resolves when it is over, or there is too much
+ * of it, or the client has gone. Answers true when the connection can go on. How long it may take
+ * is bounded by the server's requestTimeout.
  */
 export function discard(request: IncomingMessage): Promise<boolean> {
   if (request.complete || request.destroyed) return Promise.resolve(true);

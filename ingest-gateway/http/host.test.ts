@@ -20,11 +20,19 @@ interface Options {
 
 const OK = { status: 200, body: '{"status":"ok"}' };
 
-async function listening(options: Options = {}): Promise<{ events: EventServer; budget: BodyBudget; port: number }> {
+async function listening(
+  options: Options = {},
+): Promise<{ events: EventServer; budget: BodyBudget; port: number }> {
   const budget = options.budget ?? new BodyBudget(1 << 20);
   const events = new EventServer({
     keys: { verify: options.verify ?? (() => ({ accountId: 1, appId: 1, writeKeyId: 1 })) },
-    ...{ maxBodyBytes: 1000, budget, maxRequests: options.maxRequests ?? 100, trusted: undefined, log: createLog({ part: 'test', level: 'silent' }) },
+    ...{
+      maxBodyBytes: 1000,
+      budget,
+      maxRequests: options.maxRequests ?? 100,
+      trusted: undefined,
+      log: createLog({ part: 'test', level: 'silent' }),
+    },
     now: Date.now,
     onAnswered: () => undefined,
   });
@@ -43,14 +51,19 @@ async function listening(options: Options = {}): Promise<{ events: EventServer; 
 }
 
 /** A connection, and all that came on it. */
-function open(port: number): { socket: Socket; received: () => string; until: (text: string) => Promise<void> } {
+function open(port: number): {
+  socket: Socket;
+  received: () => string;
+  until: (text: string) => Promise<void>;
+} {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
   let received = '';
   socket.on('data', (chunk) => (received += chunk.toString()));
   socket.on('error', () => undefined);
   const until = async (text: string) => {
-    for (let waited = 0; !received.includes(text) && waited < 3000; waited += 5) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let waited = 0; !received.includes(text) && waited < 3000; waited += 5)
+      await new Promise((resolve) => setTimeout(resolve, 5));
     expect(received).toContain(text);
   };
   return { socket, received: () => received, until };
@@ -61,7 +74,8 @@ function head(length: number): string {
 }
 
 async function settled(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition() && waited < 3000; waited += 5) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let waited = 0; !condition() && waited < 3000; waited += 5)
+    await new Promise((resolve) => setTimeout(resolve, 5));
   expect(condition()).toBe(true);
 }
 
@@ -92,7 +106,9 @@ describe('the host', () => {
   });
 
   it('answers 503, never 500, when a handler fails unexpectedly', async () => {
-    const { budget, port } = await listening({ handler: () => Promise.reject(new Error('a defect')) });
+    const { budget, port } = await listening({
+      handler: () => Promise.reject(new Error('a defect')),
+    });
     const { socket, until } = open(port);
     socket.write(`${head(1)}x`);
     await until('HTTP/1.1 503');
@@ -122,7 +138,10 @@ describe('the host', () => {
 
   it('waits for a key that has to be looked up, and loses no byte of the body meanwhile', async () => {
     const { port } = await listening({
-      verify: async () => new Promise((resolve) => setTimeout(() => resolve({ accountId: 1, appId: 1, writeKeyId: 1 }), 50)),
+      verify: async () =>
+        new Promise((resolve) =>
+          setTimeout(() => resolve({ accountId: 1, appId: 1, writeKeyId: 1 }), 50),
+        ),
     });
     const { socket, until } = open(port);
     socket.write(`${head(10)}0123456789`);

@@ -8,7 +8,7 @@ import type { EventRoute, Route } from './routes.ts';
 import { CORS_HEADERS, JSON_TYPE, send } from './send.ts';
 import type { EventServer } from './serve-events.ts';
 import { traceOf } from './trace.ts';
-import { Lane } from '../wire/lane.ts';
+import { Lane } from '../fast-path/lane.ts';
 
 export interface HostOptions {
   routes: readonly Route[];
@@ -24,7 +24,10 @@ export interface FreeRoute {
   /** As fastify writes it: `/s/:code`. */
   path: string;
   /** Never rejects. */
-  serve: (params: Readonly<Record<string, string | undefined>>, exchange: { request: IncomingMessage; response: ServerResponse }) => Promise<void>;
+  serve: (
+    params: Readonly<Record<string, string | undefined>>,
+    exchange: { request: IncomingMessage; response: ServerResponse },
+  ) => Promise<void>;
 }
 
 /** How long a request may take to arrive, an answer to go out, and a connection to lie idle, ms. */
@@ -37,12 +40,22 @@ const MAX_PARAM_LENGTH = 16 * 1024;
 const LAST_WORDS = 1000;
 
 /**
- * The ingest host. Common requests of write-key routes are served straight from their sockets (ingest-gateway/wire), others of these routes by node:http, and everything
- * else by fastify; all of them run the same code behind that.
+ * The ingest host. Common requests of write-key routes are served straight from their sockets
+ * (ingest-gateway/fast-path), others of these routes by node:http, and everything else by fastify;
+ * all of them run the same code behind that.
  */
 export function createHost(options: HostOptions): FastifyInstance {
-  const hot = new Map(options.routes.flatMap((route) => (route.auth === 'write_key' ? [[route.path, route] as const] : [])));
-  const limits = { read: READ_TIMEOUT, write: WRITE_TIMEOUT, idle: IDLE_TIMEOUT, lastWords: LAST_WORDS };
+  const hot = new Map(
+    options.routes.flatMap((route) =>
+      route.auth === 'write_key' ? [[route.path, route] as const] : [],
+    ),
+  );
+  const limits = {
+    read: READ_TIMEOUT,
+    write: WRITE_TIMEOUT,
+    idle: IDLE_TIMEOUT,
+    lastWords: LAST_WORDS,
+  };
   const lane = new Lane({ routes: hot, limits, ...options.events.forLane() });
   const app = Fastify({
     logger: false,
@@ -69,13 +82,20 @@ export function createHost(options: HostOptions): FastifyInstance {
     if (route.auth === 'write_key') {
       app.post(route.path, (request, reply) => {
         reply.hijack();
-        return options.events.serve(route, queryOf(request.raw), { request: request.raw, response: reply.raw });
+        return options.events.serve(route, queryOf(request.raw), {
+          request: request.raw,
+          response: reply.raw,
+        });
       });
     } else {
       app.get(route.path, (request, reply) => {
         reply.hijack();
         const answer = route.handler();
-        send(reply.raw, answer, { trace: traceOf(request.headers['x-service-trace']), hasCors: route.cors, isLast: options.events.isClosing });
+        send(reply.raw, answer, {
+          trace: traceOf(request.headers['x-service-trace']),
+          hasCors: route.cors,
+          isLast: options.events.isClosing,
+        });
         options.onAnswered(route.path, answer.status);
       });
     }
@@ -86,7 +106,10 @@ export function createHost(options: HostOptions): FastifyInstance {
       url: path,
       handler: (request, reply) => {
         reply.hijack();
-        return serve(request.params as Record<string, string | undefined>, { request: request.raw, response: reply.raw });
+        return serve(request.params as Record<string, string | undefined>, {
+          request: request.raw,
+          response: reply.raw,
+        });
       },
     });
   }
@@ -105,12 +128,18 @@ function createIngestServer(
     if (request.method === 'POST') {
       const mark = url.indexOf('?');
       const route = hot.get(mark === -1 ? url : url.slice(0, mark));
-      if (route) return void events.serve(route, mark === -1 ? '' : url.slice(mark + 1), { request, response });
+      if (route)
+        return void events.serve(route, mark === -1 ? '' : url.slice(mark + 1), {
+          request,
+          response,
+        });
     }
     // Proxies may send the absolute form (RFC 9112, 3.2.2).
-    if (!url.startsWith('/') && URL.canParse(url)) request.url = `${new URL(url).pathname}${new URL(url).search}`;
+    if (!url.startsWith('/') && URL.canParse(url))
+      request.url = `${new URL(url).pathname}${new URL(url).search}`;
     // Content-Type is not looked at (ingest 2.1); fastify would refuse one that it cannot read.
-    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/json';
+    if (request.headers['content-type'] !== undefined)
+      request.headers['content-type'] = 'application/json';
     rest(request, response);
   };
   const server = createServer(
@@ -126,8 +155,12 @@ function createIngestServer(
   );
   server.timeout = WRITE_TIMEOUT;
   server.on('checkExpectation', listener);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(error, socket));
-  server.on('connect', (_request: IncomingMessage, socket) => socket.end(rawAnswer('method_not_allowed')));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    answerBrokenRequest(error, socket),
+  );
+  server.on('connect', (_request: IncomingMessage, socket) =>
+    socket.end(rawAnswer('method_not_allowed')),
+  );
   return server;
 }
 
@@ -137,8 +170,15 @@ function queryOf(request: IncomingMessage): string {
   return mark === -1 ? '' : url.slice(mark + 1);
 }
 
-/** OPTIONS under /v1/ is a preflight, anything else there is 405, and elsewhere there is nothing (ingest 4.1). */
-async function answerUnrouted(options: HostOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/**
+ * OPTIONS under /v1/ is a preflight, anything else there is 405, and elsewhere there is nothing
+ * (ingest 4.1).
+ */
+async function answerUnrouted(
+  options: HostOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   reply.hijack();
   const { raw } = reply;
   await discard(request.raw);
@@ -146,33 +186,63 @@ async function answerUnrouted(options: HostOptions, request: FastifyRequest, rep
   const path = (request.raw.url ?? '').split('?')[0] ?? '';
   const isLast = options.events.isClosing;
   if (!path.startsWith('/v1/')) {
-    raw.writeHead(404, ['Content-Type', 'text/plain; charset=utf-8', 'Content-Length', '10', 'X-Service-Trace', trace]).end('not found\n');
+    raw
+      .writeHead(404, [
+        'Content-Type',
+        'text/plain; charset=utf-8',
+        'Content-Length',
+        '10',
+        'X-Service-Trace',
+        trace,
+      ])
+      .end('not found\n');
     options.onAnswered('other', 404);
   } else if (request.raw.method === 'OPTIONS') {
     raw.writeHead(204, [...CORS_HEADERS, 'X-Service-Trace', trace]).end();
     options.onAnswered('preflight', 204);
   } else {
-    const allowed = options.routes.filter((route) => route.path === path).map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
-    const answer = { ...renderFailure({ code: 'method_not_allowed' }), headers: ['Allow', [...allowed, 'OPTIONS'].join(', ')] };
-    send(raw, answer, { trace, hasCors: options.routes.some((route) => route.path === path && route.cors), isLast });
+    const allowed = options.routes
+      .filter((route) => route.path === path)
+      .map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
+    const answer = {
+      ...renderFailure({ code: 'method_not_allowed' }),
+      headers: ['Allow', [...allowed, 'OPTIONS'].join(', ')],
+    };
+    send(raw, answer, {
+      trace,
+      hasCors: options.routes.some((route) => route.path === path && route.cors),
+      isLast,
+    });
     options.onAnswered('other', answer.status);
   }
 }
 
-const BROKEN: Record<string, FailureCode> = { HPE_HEADER_OVERFLOW: 'headers_too_large', ERR_HTTP_REQUEST_TIMEOUT: 'request_timed_out' };
+const BROKEN: Record<string, FailureCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timed_out',
+};
 
 /** Connections that were told already; the bytes that still come on them are broken too. */
 const told = new WeakSet<Duplex>();
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }): void {
+function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Duplex & { _httpMessage?: ServerResponse | null },
+): void {
   if (told.has(socket)) return;
   told.add(socket);
-  // node:http keeps the answer that is being written here; nothing may be written into the middle of it.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
+  // node:http keeps the answer that is being written here; nothing may be written into the middle
+  // of it.
+  if (
+    error.code === 'ECONNRESET' ||
+    !socket.writable ||
+    socket._httpMessage?.headersSent === true
+  ) {
     socket.destroy();
     return;
   }
   socket.end(rawAnswer(BROKEN[error.code ?? ''] ?? 'malformed_request'));
-  // Closing at once, with bytes unread, would reset the connection before the client has the answer.
+  // Closing at once, with bytes unread, would reset the connection before the client has the
+  // answer.
   setTimeout(() => socket.destroy(), LAST_WORDS).unref();
 }
 

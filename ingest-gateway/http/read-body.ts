@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/** Why there is no body: too large, not decodable, the client left, or more is in memory than may. */
+/**
+ * Why there is no body: too large, not decodable, the client left, or more is in memory than may.
+ */
 export type NoBody = 'too_large' | 'undecodable' | 'gone' | 'overloaded';
 
 /** Bytes of request bodies that are in memory, over all requests. */
@@ -35,18 +37,27 @@ export interface BodyOptions {
 const unzip = promisify(gunzip);
 
 /**
- * Reads a body, whatever its Content-Type says, and decodes gzip. What a body takes of the budget is given back by whoever holds the body, when it is done with it;
- * without a body nothing is taken. A body over the limit is read no further into memory, but to its end, so that the client sees the answer.
+ * Reads a body, whatever its Content-Type says, and decodes gzip. What a body takes of the budget
+ * is given back by whoever holds the body, when it is done with it; without a body nothing is
+ * taken. A body over the limit is read no further into memory, but to its end, so that the client
+ * sees the answer.
  */
-export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer | NoBody> {
+export async function readBody(
+  request: IncomingMessage,
+  options: BodyOptions,
+): Promise<Buffer | NoBody> {
   const encoding = request.headers['content-encoding'];
-  const isPlain = encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
+  const isPlain =
+    encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
   if (!isPlain && !/^(x-)?gzip$/i.test(encoding)) return 'undecodable';
   const sent = await readSent(request, options);
   return isPlain || typeof sent === 'string' ? sent : decode(sent, options);
 }
 
-function readSent(request: IncomingMessage, { limit, budget }: BodyOptions): Promise<Buffer | NoBody> {
+function readSent(
+  request: IncomingMessage,
+  { limit, budget }: BodyOptions,
+): Promise<Buffer | NoBody> {
   const announced = request.headers['content-length'];
   if (announced !== undefined && Number(announced) > limit) return Promise.resolve('too_large');
   return new Promise((resolve) => {
@@ -71,7 +82,9 @@ function readSent(request: IncomingMessage, { limit, budget }: BodyOptions): Pro
       if (!first) first = chunk;
       else (chunks ??= [first]).push(chunk);
     });
-    request.on('end', () => end(chunks ? Buffer.concat(chunks, length) : (first ?? Buffer.alloc(0))));
+    request.on('end', () =>
+      end(chunks ? Buffer.concat(chunks, length) : (first ?? Buffer.alloc(0))),
+    );
     // Without a listener for errors a client that leaves only closes.
     request.on('close', () => end('gone'));
   });
@@ -84,6 +97,8 @@ async function decode(sent: Buffer, { limit, budget }: BodyOptions): Promise<Buf
     return budget.take(decoded.length) ? decoded : 'overloaded';
   } catch (error) {
     budget.give(sent.length);
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'undecodable';
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+      ? 'too_large'
+      : 'undecodable';
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Acceptance } from '../accept/acceptance.ts';
+import type { Acceptance } from '../../ingest/acceptance.ts';
 import { renderAcceptance, renderFailure } from './render.ts';
 
 const nothing: Acceptance = { accepted: 0, duplicates: 0, rejected: 0, warnings: [], errors: [] };
@@ -7,7 +7,12 @@ const nothing: Acceptance = { accepted: 0, duplicates: 0, rejected: 0, warnings:
 describe('the answer to a request that was taken', () => {
   it.each<[string, 'single' | 'batch', Partial<Acceptance>, string]>([
     ['an event', 'single', { accepted: 1 }, '{"status":"ok","accepted":1}'],
-    ['an event held already reads the same', 'single', { accepted: 1, duplicates: 1 }, '{"status":"ok","accepted":1}'],
+    [
+      'an event held already reads the same',
+      'single',
+      { accepted: 1, duplicates: 1 },
+      '{"status":"ok","accepted":1}',
+    ],
     [
       'an event with a warning',
       'single',
@@ -18,7 +23,12 @@ describe('the answer to a request that was taken', () => {
     [
       'a batch with everything',
       'batch',
-      { accepted: 2, duplicates: 1, rejected: 1, errors: [{ index: 2, reason: 'missing_identity' }] },
+      {
+        accepted: 2,
+        duplicates: 1,
+        rejected: 1,
+        errors: [{ index: 2, reason: 'missing_identity' }],
+      },
       '{"status":"ok","accepted":2,"duplicates":1,"rejected":1,"errors":[{"index":2,"reason":"missing_identity"}]}',
     ],
     [
@@ -27,13 +37,21 @@ describe('the answer to a request that was taken', () => {
       { rejected: 1, errors: [{ index: 0, reason: 'id_too_long' }] },
       '{"status":"ok","rejected":1,"errors":[{"index":0,"reason":"id_too_long"}]}',
     ],
-  ])('%s', (_, shape, acceptance, body) => expect(renderAcceptance(shape, { ...nothing, ...acceptance })).toEqual({ status: 200, body }));
+  ])('%s', (_, shape, acceptance, body) =>
+    expect(renderAcceptance(shape, { ...nothing, ...acceptance })).toEqual({ status: 200, body }),
+  );
 });
 
 describe('the envelope of a failure', () => {
   it('carries the sentence of the code, or the reason of a rejection', () => {
-    expect(renderFailure({ code: 'malformed_json' })).toEqual({ status: 400, body: '{"status":"error","message":"malformed JSON"}' });
-    expect(renderFailure({ code: 'rejected', message: 'batch_empty' })).toEqual({ status: 400, body: '{"status":"error","message":"batch_empty"}' });
+    expect(renderFailure({ code: 'malformed_json' })).toEqual({
+      status: 400,
+      body: '{"status":"error","message":"malformed JSON"}',
+    });
+    expect(renderFailure({ code: 'rejected', message: 'batch_empty' })).toEqual({
+      status: 400,
+      body: '{"status":"error","message":"batch_empty"}',
+    });
   });
 
   it('tells when to come back where the specification says so, and nowhere else', () => {

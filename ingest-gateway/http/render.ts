@@ -1,5 +1,5 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
-import type { Acceptance } from '../accept/acceptance.ts';
+import type { Acceptance } from '../../ingest/acceptance.ts';
 import type { Failure, FailureCode } from '../failures.ts';
 
 /** What goes over the wire, apart from the headers that every answer has. */
@@ -16,13 +16,20 @@ interface Sentence {
   headers?: readonly string[];
 }
 
-/** Statuses and sentences of the ingest host (ingest 7.2, and HTTP's own where it is silent). Quota sentences are Persian always. */
+/**
+ * Statuses and sentences of the ingest host (ingest 7.2, and HTTP's own where it is silent). Quota
+ * sentences are Persian always.
+ */
 const SENTENCES: Record<FailureCode, Sentence> = {
   malformed_json: { status: 400, message: 'malformed JSON' },
   rejected: { status: 400, message: 'rejected' },
   missing_write_key: { status: 401, message: 'missing write key' },
   invalid_write_key: { status: 401, message: 'invalid write key' },
-  key_unverified: { status: 503, message: 'cannot verify the write key right now; retry', headers: ['Retry-After', '5'] },
+  key_unverified: {
+    status: 503,
+    message: 'cannot verify the write key right now; retry',
+    headers: ['Retry-After', '5'],
+  },
   quota_cancelled: { status: 402, message: QUOTA_SENTENCES.quota_cancelled },
   quota_trial_over: { status: 402, message: QUOTA_SENTENCES.quota_trial_over },
   quota_event_cap: { status: 402, message: QUOTA_SENTENCES.quota_event_cap },
@@ -36,8 +43,14 @@ const SENTENCES: Record<FailureCode, Sentence> = {
 
 const ONE_ACCEPTED: Answer = { status: 200, body: '{"status":"ok","accepted":1}' };
 
-/** The answer to a request that was taken: absent counts are zero, and a single event that was held already reads like a first delivery (ingest 2.5, 2.6). */
-export function renderAcceptance(shape: 'single' | 'batch', { accepted, duplicates, rejected, warnings, errors }: Acceptance): Answer {
+/**
+ * The answer to a request that was taken: absent counts are zero, and a single event that was held
+ * already reads like a first delivery (ingest 2.5, 2.6).
+ */
+export function renderAcceptance(
+  shape: 'single' | 'batch',
+  { accepted, duplicates, rejected, warnings, errors }: Acceptance,
+): Answer {
   if (shape === 'single' && warnings.length === 0) return ONE_ACCEPTED;
   let body = accepted > 0 ? `{"status":"ok","accepted":${accepted}` : '{"status":"ok"';
   if (shape === 'batch' && duplicates > 0) body += `,"duplicates":${duplicates}`;
@@ -51,5 +64,9 @@ export function renderAcceptance(shape: 'single' | 'batch', { accepted, duplicat
 export function renderFailure({ code, message }: Failure): Answer {
   const sentence = SENTENCES[code];
   const body = JSON.stringify({ status: 'error', message: message ?? sentence.message });
-  return { status: sentence.status, body, ...(sentence.headers ? { headers: sentence.headers } : {}) };
+  return {
+    status: sentence.status,
+    body,
+    ...(sentence.headers ? { headers: sentence.headers } : {}),
+  };
 }

@@ -1,6 +1,6 @@
 import type { EventType } from '../../schemas/records.ts';
-import type { Acceptor } from '../accept/accept.ts';
-import type { Submission } from '../accept/submission.ts';
+import type { Acceptor } from '../../ingest/accept.ts';
+import type { Submission } from '../../ingest/submission.ts';
 import { renderAcceptance, renderFailure, type Answer } from './render.ts';
 
 export interface EventRoute extends Pick<Submission, 'shape' | 'type'> {
@@ -24,20 +24,37 @@ export type Route = EventRoute | OpenRoute;
 
 const SINGLE_TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen', 'alias'];
 
-/** The routes of the ingest host (ingest 4.2). What is not here is 405 under /v1/, and 404 elsewhere. */
-export function ingestRoutes(options: { acceptor: Pick<Acceptor, 'accept'>; version: string; now: () => Date }): Route[] {
+/**
+ * The routes of the ingest host (ingest 4.2). What is not here is 405 under /v1/, and 404
+ * elsewhere.
+ */
+export function ingestRoutes(options: {
+  acceptor: Pick<Acceptor, 'accept'>;
+  version: string;
+  now: () => Date;
+}): Route[] {
   const { acceptor } = options;
   const handler = (submission: Submission): Promise<Answer> =>
     acceptor
       .accept(submission)
-      .then((result) => (result.outcome === 'taken' ? renderAcceptance(submission.shape, result.acceptance) : renderFailure(result.failure)));
+      .then((result) =>
+        result.outcome === 'taken'
+          ? renderAcceptance(submission.shape, result.acceptance)
+          : renderFailure(result.failure),
+      );
   const eventRoute = (path: string, kind: Pick<Submission, 'shape' | 'type'>): EventRoute => ({
     ...{ method: 'POST', path, auth: 'write_key', cors: true },
     ...kind,
     handler,
   });
   return [
-    { method: 'GET', path: '/v1/status', auth: 'none', cors: false, handler: () => statusAnswer(options.version, options.now()) },
+    {
+      method: 'GET',
+      path: '/v1/status',
+      auth: 'none',
+      cors: false,
+      handler: () => statusAnswer(options.version, options.now()),
+    },
     ...SINGLE_TYPES.map((type) => eventRoute(`/v1/${type}`, { shape: 'single', type })),
     // The type of a batch's items stands in each of them; this one is not looked at.
     eventRoute('/v1/batch', { shape: 'batch', type: 'track' }),
@@ -49,6 +66,11 @@ function statusAnswer(version: string, now: Date): Answer {
   return {
     status: 200,
     body: JSON.stringify({ status: 'ok', service: 'collector', version }),
-    headers: ['X-Server-Time', now.toISOString(), 'Cache-Control', 'no-store, no-cache, must-revalidate'],
+    headers: [
+      'X-Server-Time',
+      now.toISOString(),
+      'Cache-Control',
+      'no-store, no-cache, must-revalidate',
+    ],
   };
 }

@@ -14,8 +14,15 @@ export const CORS_HEADERS: readonly string[] = [
 ];
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/** Head of the commonest answers, with the places of what changes; filled in and written in one go, so that one array serves all of them. */
-function headTemplate(headers: readonly string[]): { head: string[]; length: number; trace: number } {
+/**
+ * Head of the commonest answers, with the places of what changes; filled in and written in one go,
+ * so that one array serves all of them.
+ */
+function headTemplate(headers: readonly string[]): {
+  head: string[];
+  length: number;
+  trace: number;
+} {
   const head = ['Content-Type', JSON_TYPE, ...headers, 'Content-Length', '', 'X-Service-Trace', ''];
   return { head, length: head.length - 3, trace: head.length - 1 };
 }
@@ -23,7 +30,9 @@ function headTemplate(headers: readonly string[]): { head: string[]; length: num
 const PLAIN = headTemplate([]);
 const WITH_CORS = headTemplate(CORS_HEADERS);
 
-/** Writes an answer with the headers that every answer has. Without effect when the client has gone. */
+/**
+ * Writes an answer with the headers that every answer has. Without effect when the client has gone.
+ */
 export function send(
   response: ServerResponse,
   answer: Answer,
@@ -34,6 +43,9 @@ export function send(
   template.head[template.length] = String(Buffer.byteLength(answer.body));
   template.head[template.trace] = trace;
   const more = [...(answer.headers ?? []), ...(isLast ? ['Connection', 'close'] : [])];
-  response.writeHead(answer.status, more.length === 0 ? template.head : [...template.head, ...more]);
+  response.writeHead(
+    answer.status,
+    more.length === 0 ? template.head : [...template.head, ...more],
+  );
   response.end(answer.body);
 }

@@ -2,8 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../platform/log.ts';
 import { presentedKey } from '../auth/presented-key.ts';
 import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
-import type { LaneOptions, WholeRequest } from '../wire/lane.ts';
-import { clientAddress, type ToldAddresses, type TrustedProxies } from '../../platform/network/client-address.ts';
+import type { LaneOptions, WholeRequest } from '../fast-path/lane.ts';
+import {
+  clientAddress,
+  type ToldAddresses,
+  type TrustedProxies,
+} from '../../platform/network/client-address.ts';
 import { discard } from './discard.ts';
 import { readBody, type BodyBudget, type NoBody } from './read-body.ts';
 import { renderFailure, type Answer } from './render.ts';
@@ -42,7 +46,10 @@ const WITHOUT_BODY: Record<Exclude<NoBody, 'gone'>, Answer> = {
   overloaded: UNAVAILABLE,
 };
 
-/** Serves the write-key routes: verifies the key, reads the body, calls the handler, answers. What fails on our side is a 503, never a 4xx or a 500. */
+/**
+ * Serves the write-key routes: verifies the key, reads the body, calls the handler, answers. What
+ * fails on our side is a 503, never a 4xx or a 500.
+ */
 export class EventServer {
   readonly #options: ServeOptions;
   /** Requests under way. */
@@ -65,13 +72,20 @@ export class EventServer {
   }
 
   /** Never rejects. @param query what follows the question mark; empty when nothing does */
-  async serve(route: EventRoute, query: string, exchange: { request: IncomingMessage; response: ServerResponse }): Promise<void> {
+  async serve(
+    route: EventRoute,
+    query: string,
+    exchange: { request: IncomingMessage; response: ServerResponse },
+  ): Promise<void> {
     const { request, response } = exchange;
     const trace = traceOf(request.headers['x-service-trace']);
     this.active++;
     let answer: Answer | undefined;
     try {
-      answer = this.active > this.#options.maxRequests ? UNAVAILABLE : await this.#answer(route, query, { request, trace });
+      answer =
+        this.active > this.#options.maxRequests
+          ? UNAVAILABLE
+          : await this.#answer(route, query, { request, trace });
     } catch (error) {
       this.#reportUnexpected(error, route, trace);
       answer = UNAVAILABLE;
@@ -84,7 +98,11 @@ export class EventServer {
   }
 
   /** Undefined when the client has gone. */
-  async #answer(route: EventRoute, query: string, { request, trace }: { request: IncomingMessage; trace: string }): Promise<Answer | undefined> {
+  async #answer(
+    route: EventRoute,
+    query: string,
+    { request, trace }: { request: IncomingMessage; trace: string },
+  ): Promise<Answer | undefined> {
     const key = presentedKey(request.headers, query);
     if (key === undefined) return MISSING;
     const known = this.#options.keys.verify(key);
@@ -119,7 +137,13 @@ export class EventServer {
       return answer;
     };
     if (this.active > this.#options.maxRequests) return Promise.resolve(end(UNAVAILABLE));
-    return this.#handle({ route, principal, facts: { userAgent, origin, forwardedFor, remote }, body, trace }).then(end, (error: unknown) => {
+    return this.#handle({
+      route,
+      principal,
+      facts: { userAgent, origin, forwardedFor, remote },
+      body,
+      trace,
+    }).then(end, (error: unknown) => {
       this.#reportUnexpected(error, route, trace);
       return end(UNAVAILABLE);
     });

@@ -2,9 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { traceOf } from './trace.ts';
 
 describe('the trace', () => {
-  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('%s is honoured', (sent) => expect(traceOf(sent)).toBe(sent));
+  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('%s is honoured', (sent) =>
+    expect(traceOf(sent)).toBe(sent),
+  );
 
-  it.each([undefined, '', 'abcdef0', 'DEADBEEF', 'a'.repeat(65), 'deadbeeg', 'deadbeef\n', 'deadbeef, deadbeef'])('%j is replaced', (sent) => {
+  it.each([
+    undefined,
+    '',
+    'abcdef0',
+    'DEADBEEF',
+    'a'.repeat(65),
+    'deadbeeg',
+    'deadbeef\n',
+    'deadbeef, deadbeef',
+  ])('%j is replaced', (sent) => {
     expect(traceOf(sent)).toMatch(/^[0-9a-f]{16}$/);
     expect(traceOf(sent)).not.toBe(sent);
   });

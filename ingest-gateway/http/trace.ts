@@ -7,7 +7,10 @@ const TRACE_BYTES = 8;
 const pool = Buffer.alloc(TRACE_BYTES * 512);
 let used = pool.length;
 
-/** The trace of a request: the client's when it is 8 to 64 lower-case hexadecimal characters, otherwise a new one of 16 (ingest 7.5). */
+/**
+ * The trace of a request: the client's when it is 8 to 64 lower-case hexadecimal characters,
+ * otherwise a new one of 16 (ingest 7.5).
+ */
 export function traceOf(sent: string | string[] | undefined): string {
   if (typeof sent === 'string' && HONOURED.test(sent)) return sent;
   if (used === pool.length) {

@@ -13,19 +13,36 @@ interface LinkRoutesOptions {
 }
 
 /** The route of short links, and what is to be done before the process ends. */
-export function linkRoutes(options: LinkRoutesOptions): { routes: FreeRoute[]; close: (ms: number) => Promise<void> } {
+export function linkRoutes(options: LinkRoutesOptions): {
+  routes: FreeRoute[];
+  close: (ms: number) => Promise<void>;
+} {
   const { store, log } = options;
   const clicks = clickCounter({
     store,
-    onFailed: (error) => log.warn({ err: error, code: 'clicks_unwritten' }, 'clicks of short links cannot be written yet; they wait'),
+    onFailed: (error) =>
+      log.warn(
+        { err: error, code: 'clicks_unwritten' },
+        'clicks of short links cannot be written yet; they wait',
+      ),
   });
   const server = new LinkServer({
     ...options,
     clicks,
-    onUnreachable: (error) => log.warn({ err: error, code: 'links_unreachable' }, 'short links cannot be read from PostgreSQL; visitors get 404'),
+    onUnreachable: (error) =>
+      log.warn(
+        { err: error, code: 'links_unreachable' },
+        'short links cannot be read from PostgreSQL; visitors get 404',
+      ),
   });
   return {
-    routes: [{ method: 'GET', path: LINKS_PATH, serve: ({ code = '' }, exchange) => server.serve(code, exchange) }],
+    routes: [
+      {
+        method: 'GET',
+        path: LINKS_PATH,
+        serve: ({ code = '' }, exchange) => server.serve(code, exchange),
+      },
+    ],
     close: (ms) => clicks.close(ms),
   };
 }

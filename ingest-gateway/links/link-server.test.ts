@@ -18,7 +18,9 @@ beforeEach(async () => {
     store: {
       targets: () => {
         asked++;
-        return isDown ? Promise.reject(new Error('down')) : Promise.resolve(new Map([['AAAAAAA', 'https://x.ir/']]));
+        return isDown
+          ? Promise.reject(new Error('down'))
+          : Promise.resolve(new Map([['AAAAAAA', 'https://x.ir/']]));
       },
     },
     clicks: { add: (code) => clicks.push(code) },
@@ -26,7 +28,9 @@ beforeEach(async () => {
     isClosing: () => false,
     onAnswered: () => undefined,
   });
-  server = createServer((request, response) => void links.serve(request.url?.slice(3) ?? '', { request, response }));
+  server = createServer(
+    (request, response) => void links.serve(request.url?.slice(3) ?? '', { request, response }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(() => {
@@ -35,13 +39,17 @@ afterEach(() => {
 });
 
 async function visit(code: string): Promise<[number, string | null]> {
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/s/${code}`, { redirect: 'manual' });
+  const answer = await fetch(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/s/${code}`,
+    { redirect: 'manual' },
+  );
   return [answer.status, answer.headers.get('location')];
 }
 
 describe('a short link', () => {
   it('is looked up once a minute', async () => {
-    for (let time = 0; time < 3; time++) expect(await visit('AAAAAAA')).toEqual([302, 'https://x.ir/']);
+    for (let time = 0; time < 3; time++)
+      expect(await visit('AAAAAAA')).toEqual([302, 'https://x.ir/']);
     expect(asked).toBe(1);
     now = 60_000;
     await visit('AAAAAAA');

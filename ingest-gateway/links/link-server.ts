@@ -20,11 +20,16 @@ export interface LinkServerOptions {
   capacity?: number;
 }
 
-/** A mapping never changes, so it is remembered; one that was deleted by hand goes on this long, ms. */
+/**
+ * A mapping never changes, so it is remembered; one that was deleted by hand goes on this long, ms.
+ */
 const REMEMBERED_MS = 60_000;
 const NOT_FOUND = 'not found\n';
 
-/** Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. The click is counted once the answer is written. */
+/**
+ * Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. The click is
+ * counted once the answer is written.
+ */
 export class LinkServer {
   readonly #options: LinkServerOptions;
   readonly #lookup: BatchedLookup<string, string>;
@@ -37,7 +42,10 @@ export class LinkServer {
   }
 
   /** Never rejects. */
-  async serve(asked: string, { request, response }: { request: IncomingMessage; response: ServerResponse }): Promise<void> {
+  async serve(
+    asked: string,
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
+  ): Promise<void> {
     const code = readCode(asked);
     const target = code === undefined ? undefined : await this.#targetOf(code);
     const canGoOn = request.complete || (await discard(request));
@@ -45,14 +53,31 @@ export class LinkServer {
     const head = ['X-Service-Trace', traceOf(request.headers['x-service-trace'])];
     if (this.#options.isClosing() || !canGoOn) head.push('Connection', 'close');
     if (code === undefined || target === undefined) {
-      response.writeHead(404, ['Content-Type', 'text/plain; charset=utf-8', 'Content-Length', String(NOT_FOUND.length), ...head]).end(NOT_FOUND);
+      response
+        .writeHead(404, [
+          'Content-Type',
+          'text/plain; charset=utf-8',
+          'Content-Length',
+          String(NOT_FOUND.length),
+          ...head,
+        ])
+        .end(NOT_FOUND);
       this.#options.onAnswered(LINKS_PATH, 404);
       return;
     }
-    response.writeHead(302, ['Location', locationOf(target), 'Cache-Control', 'no-store', 'Content-Length', '0', ...head]);
+    response.writeHead(302, [
+      'Location',
+      locationOf(target),
+      'Cache-Control',
+      'no-store',
+      'Content-Length',
+      '0',
+      ...head,
+    ]);
     response.end(() => {
       // A HEAD comes from a program that looks where the link leads.
-      if (request.method === 'GET') this.#options.clicks.add(code, { count: 1, lastAt: this.#options.now() });
+      if (request.method === 'GET')
+        this.#options.clicks.add(code, { count: 1, lastAt: this.#options.now() });
     });
     this.#options.onAnswered(LINKS_PATH, 302);
   }

@@ -21,9 +21,10 @@ const LOOKUP_DEADLINE = { ms: 2000, waitingFor: 'short links in PostgreSQL' };
 export function connectLinkStore(database: Pick<Database, 'query'>): LinkStore {
   return {
     async targets(codes) {
-      const query = database.query<{ code: string; target: string }>('SELECT code, target FROM short_links WHERE code = ANY($1::text[])', [
-        [...codes],
-      ]);
+      const query = database.query<{ code: string; target: string }>(
+        'SELECT code, target FROM short_links WHERE code = ANY($1::text[])',
+        [[...codes]],
+      );
       const { rows } = await withDeadline(LOOKUP_DEADLINE, query);
       return new Map(rows.map(({ code, target }) => [code, target]));
     },
@@ -34,7 +35,11 @@ export function connectLinkStore(database: Pick<Database, 'query'>): LinkStore {
          SET clicks = l.clicks + c.count, last_click_at = greatest(l.last_click_at, to_timestamp(c.last_at / 1000.0))
          FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS c (code, count, last_at)
          WHERE l.code = c.code`,
-        [all.map(([code]) => code), all.map(([, { count }]) => count), all.map(([, { lastAt }]) => lastAt)],
+        [
+          all.map(([code]) => code),
+          all.map(([, { count }]) => count),
+          all.map(([, { lastAt }]) => lastAt),
+        ],
       );
     },
   };

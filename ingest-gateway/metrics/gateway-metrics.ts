@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { OutcomeFacts } from '../accept/outcome-record.ts';
+import type { OutcomeFacts } from '../../ingest/outcome-record.ts';
 import { Latency } from './latency.ts';
 
 /** A number that is read when somebody asks. */
@@ -12,7 +12,10 @@ export interface Reading {
   label?: string;
 }
 
-/** What the gateway tells Prometheus. Hot counts are plain numbers and cost no look-up of labels; they are handed over when somebody asks. */
+/**
+ * What the gateway tells Prometheus. Hot counts are plain numbers and cost no look-up of labels;
+ * they are handed over when somebody asks.
+ */
 export class GatewayMetrics {
   readonly registry = new Registry();
   /** Answers by path, at the index of their status. */
@@ -34,7 +37,9 @@ export class GatewayMetrics {
       registers: [this.registry],
       collect() {
         this.reset();
-        for (const [path, counts] of requests) for (const [status, count] of counts.entries()) if (count > 0) this.inc({ path, status }, count);
+        for (const [path, counts] of requests)
+          for (const [status, count] of counts.entries())
+            if (count > 0) this.inc({ path, status }, count);
       },
     });
     this.read({
@@ -55,7 +60,12 @@ export class GatewayMetrics {
         ? [{ labels: {}, value }]
         : value.map(([label, one]) => ({ labels: { [reading.label ?? '']: label }, value: one }));
     };
-    const options = { name: reading.name, help: reading.help, labelNames, registers: [this.registry] };
+    const options = {
+      name: reading.name,
+      help: reading.help,
+      labelNames,
+      registers: [this.registry],
+    };
     if (reading.kind === 'gauge') {
       new Gauge({
         ...options,

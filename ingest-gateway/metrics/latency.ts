@@ -8,7 +8,10 @@ interface Value {
   metricName: string;
 }
 
-/** A histogram without labels for the hot path: prom-client's own costs many times what it counts. The registry asks it like any other metric. */
+/**
+ * A histogram without labels for the hot path: prom-client's own costs many times what it counts.
+ * The registry asks it like any other metric.
+ */
 export class Latency {
   readonly name: string;
   readonly help: string;
@@ -30,13 +33,32 @@ export class Latency {
     this.#sum += seconds;
   }
 
-  get(): Promise<{ name: string; help: string; type: string; aggregator: string; values: Value[] }> {
+  get(): Promise<{
+    name: string;
+    help: string;
+    type: string;
+    aggregator: string;
+    values: Value[];
+  }> {
     let total = 0;
     const values: Value[] = this.#counts.map((count, bucket) => {
       total += count;
-      return { labels: { le: BOUNDS[bucket] ?? '+Inf' }, value: total, metricName: `${this.name}_bucket` };
+      return {
+        labels: { le: BOUNDS[bucket] ?? '+Inf' },
+        value: total,
+        metricName: `${this.name}_bucket`,
+      };
     });
-    values.push({ labels: {}, value: this.#sum, metricName: `${this.name}_sum` }, { labels: {}, value: total, metricName: `${this.name}_count` });
-    return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
+    values.push(
+      { labels: {}, value: this.#sum, metricName: `${this.name}_sum` },
+      { labels: {}, value: total, metricName: `${this.name}_count` },
+    );
+    return Promise.resolve({
+      name: this.name,
+      help: this.help,
+      type: this.type,
+      aggregator: this.aggregator,
+      values,
+    });
   }
 }

@@ -16,7 +16,14 @@ interface Parts {
   budget: BodyBudget;
 }
 
-const PHASES: readonly Phase[] = ['connecting', 'waiting', 'draining', 'handing_over', 'direct', 'closed'];
+const PHASES: readonly Phase[] = [
+  'connecting',
+  'waiting',
+  'draining',
+  'handing_over',
+  'direct',
+  'closed',
+];
 
 /** Every number of the gateway's parts that operators can see. */
 export function readings({ spool, publisher, claims, keys, events, budget }: Parts): Reading[] {
@@ -34,18 +41,57 @@ export function readings({ spool, publisher, claims, keys, events, budget }: Par
   return [
     gauge('spool_bytes', 'Bytes in the spool.', () => spool.bytes),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
-    gauge('spool_records', 'Records in the spool that are not in the log yet.', () => spool.records),
+    gauge(
+      'spool_records',
+      'Records in the spool that are not in the log yet.',
+      () => spool.records,
+    ),
     gauge('spool_events', 'Accepted events in the spool.', () => spool.events.total),
-    gauge('spool_quarantine_bytes', 'Bytes that were damaged, or that the log refuses, kept aside for an operator.', () => spool.quarantine.bytes),
-    counter('spool_quarantined_total', 'Pieces put into quarantine by this process.', () => spool.quarantine.found),
+    gauge(
+      'spool_quarantine_bytes',
+      'Bytes that were damaged, or that the log refuses, kept aside for an operator.',
+      () => spool.quarantine.bytes,
+    ),
+    counter(
+      'spool_quarantined_total',
+      'Pieces put into quarantine by this process.',
+      () => spool.quarantine.found,
+    ),
     counter('spool_torn_total', 'Cut-off ends of segments found at the start.', () => spool.torn),
-    gauge('publisher_phase', '1 for what the publisher is doing.', () => PHASES.map((phase) => [phase, publisher.phase === phase ? 1 : 0]), 'phase'),
-    gauge('in_flight_records', 'Records that wait for an acknowledgement of the log.', () => publisher.inFlight.records),
+    gauge(
+      'publisher_phase',
+      '1 for what the publisher is doing.',
+      () => PHASES.map((phase) => [phase, publisher.phase === phase ? 1 : 0]),
+      'phase',
+    ),
+    gauge(
+      'in_flight_records',
+      'Records that wait for an acknowledgement of the log.',
+      () => publisher.inFlight.records,
+    ),
     gauge('in_flight_bytes', 'Bytes of them.', () => publisher.inFlight.bytes),
-    counter('records_total', 'Records by where they were made durable.', () => Object.entries(publisher.counters), 'outcome'),
-    gauge('claims_available', '1 while Redis answers claims; otherwise events are published unguarded.', () => (claims.available ? 1 : 0)),
-    counter('claims_total', 'Message-id claims by what was done.', () => Object.entries(claims.counters), 'action'),
-    gauge('write_keys_cached', 'Write keys that are remembered, known or unknown.', () => keys.size),
+    counter(
+      'records_total',
+      'Records by where they were made durable.',
+      () => Object.entries(publisher.counters),
+      'outcome',
+    ),
+    gauge(
+      'claims_available',
+      '1 while Redis answers claims; otherwise events are published unguarded.',
+      () => (claims.available ? 1 : 0),
+    ),
+    counter(
+      'claims_total',
+      'Message-id claims by what was done.',
+      () => Object.entries(claims.counters),
+      'action',
+    ),
+    gauge(
+      'write_keys_cached',
+      'Write keys that are remembered, known or unknown.',
+      () => keys.size,
+    ),
     gauge('requests_in_flight', 'Requests under way.', () => events.active),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];

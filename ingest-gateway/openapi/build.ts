@@ -10,12 +10,18 @@ export interface ServedRoute {
 
 const TRACE = { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } };
 
-/** The OpenAPI 3.1 document of the routes that a host serves. Throws for a route that OPERATIONS does not know. */
+/**
+ * The OpenAPI 3.1 document of the routes that a host serves. Throws for a route that OPERATIONS
+ * does not know.
+ */
 export function buildOpenapi(routes: readonly ServedRoute[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const { method, path } of routes) {
     const operation = OPERATIONS[`${method} ${path}`];
-    if (!operation) throw new Error(`${method} ${path} is served and not documented: add a row to ingest-gateway/openapi/operations.ts`);
+    if (!operation)
+      throw new Error(
+        `${method} ${path} is served and not documented: add a row to ingest-gateway/openapi/operations.ts`,
+      );
     const template = path.replaceAll(/:(\w+)/g, '{$1}');
     paths[template] = { ...paths[template], [method.toLowerCase()]: describe(operation) };
   }
@@ -33,14 +39,33 @@ export function buildOpenapi(routes: readonly ServedRoute[], version: string): S
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A write key, wk_svc_…' },
         header: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
-        query: { type: 'apiKey', in: 'query', name: 'write_key', description: 'For beacons, which cannot set headers' },
+        query: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'write_key',
+          description: 'For beacons, which cannot set headers',
+        },
       },
     },
   };
 }
 
-function describe({ summary, description, auth, request, done, refusals, plain = {}, path = {} }: Operation): Schema {
-  const parameters = Object.entries(path).map(([name, schema]) => ({ name, in: 'path', required: true, schema }));
+function describe({
+  summary,
+  description,
+  auth,
+  request,
+  done,
+  refusals,
+  plain = {},
+  path = {},
+}: Operation): Schema {
+  const parameters = Object.entries(path).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema,
+  }));
   return {
     summary,
     ...(description === undefined ? {} : { description }),
@@ -50,12 +75,20 @@ function describe({ summary, description, auth, request, done, refusals, plain =
     responses: {
       [done.status]: {
         description: done.description,
-        headers: { ...TRACE, ...Object.fromEntries(Object.entries(done.headers ?? {}).map(([name, schema]) => [name, { schema }])) },
+        headers: {
+          ...TRACE,
+          ...Object.fromEntries(
+            Object.entries(done.headers ?? {}).map(([name, schema]) => [name, { schema }]),
+          ),
+        },
         ...(done.schema === undefined ? {} : { content: json(done.schema) }),
       },
       ...refused(refusals),
       ...Object.fromEntries(
-        Object.entries(plain).map(([status, text]) => [status, { description: text, headers: TRACE, content: { 'text/plain': {} } }]),
+        Object.entries(plain).map(([status, text]) => [
+          status,
+          { description: text, headers: TRACE, content: { 'text/plain': {} } },
+        ]),
       ),
     },
   };
@@ -66,9 +99,20 @@ function refused(refusals: readonly Answer[]): Record<string, Schema> {
   const byStatus = Map.groupBy(refusals, ({ status }) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, answers]) => {
-      const sentences = answers.map(({ body }) => (JSON.parse(body) as { message: string }).message);
-      const retry = answers.some(({ headers }) => headers?.includes('Retry-After')) ? { 'Retry-After': { schema: { type: 'string' } } } : {};
-      return [status, { description: sentences.map(reason).join(' · '), headers: { ...TRACE, ...retry }, content: json('Failure') }];
+      const sentences = answers.map(
+        ({ body }) => (JSON.parse(body) as { message: string }).message,
+      );
+      const retry = answers.some(({ headers }) => headers?.includes('Retry-After'))
+        ? { 'Retry-After': { schema: { type: 'string' } } }
+        : {};
+      return [
+        status,
+        {
+          description: sentences.map(reason).join(' · '),
+          headers: { ...TRACE, ...retry },
+          content: json('Failure'),
+        },
+      ];
     }),
   );
 }

@@ -21,13 +21,20 @@ it('every documented operation is a route', () => {
 
 it('every schema that an operation names is there', () => {
   for (const { request, done } of Object.values(OPERATIONS))
-    for (const name of [request, done.schema]) if (name !== undefined) expect(schemas[name], name).toBeDefined();
+    for (const name of [request, done.schema])
+      if (name !== undefined) expect(schemas[name], name).toBeDefined();
 });
 
 it('names every code of a warning', () => {
   // The compiler holds this list against the type.
   const codes: Record<WarningCode, true> = {
-    ...{ generated_message_id: true, timestamp_in_future: true, timestamp_too_old: true, too_many_properties: true, too_many_traits: true },
+    ...{
+      generated_message_id: true,
+      timestamp_in_future: true,
+      timestamp_too_old: true,
+      too_many_properties: true,
+      too_many_traits: true,
+    },
     ...{ unserialisable_property: true, invalid_phone: true, invalid_national_id: true },
   };
   const { properties } = schemas['Warning'] as { properties: { code: { enum: string[] } } };

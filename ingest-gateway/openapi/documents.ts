@@ -1,5 +1,5 @@
 import { format } from 'prettier';
-import { HOOKS_PATH } from '../hooks/hook-server.ts';
+import { HOOKS_PATH } from '../webhooks/hook-server.ts';
 import { ingestRoutes } from '../http/routes.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import { buildOpenapi, type ServedRoute } from './build.ts';
@@ -11,8 +11,13 @@ export function allRoutes(): ServedRoute[] {
   return [...events, { method: 'POST', path: HOOKS_PATH }, { method: 'GET', path: LINKS_PATH }];
 }
 
-/** The document that is checked in, as it must stand there: its path is relative to the checkout. */
+/**
+ * The document that is checked in, as it must stand there: its path is relative to the checkout.
+ */
 export async function openapiDocument(): Promise<{ path: string; text: string }> {
-  const text = await format(JSON.stringify(buildOpenapi(allRoutes(), 'v1')), { parser: 'json', printWidth: 150 });
+  const text = await format(JSON.stringify(buildOpenapi(allRoutes(), 'v1')), {
+    parser: 'json',
+    printWidth: 150,
+  });
   return { path: 'docs/openapi/ingest.json', text };
 }

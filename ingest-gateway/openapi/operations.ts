@@ -1,6 +1,6 @@
 import type { FailureCode } from '../failures.ts';
-import * as hook from '../hooks/answers.ts';
-import { HOOKS_PATH } from '../hooks/hook-server.ts';
+import * as hook from '../webhooks/answers.ts';
+import { HOOKS_PATH } from '../webhooks/hook-server.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import type { Schema, schemas } from './schemas.ts';
@@ -11,11 +11,19 @@ type SchemaName = keyof typeof schemas;
 export interface Operation {
   summary: string;
   description?: string;
-  /** The write key in one of its three places; nothing; something of the route's own, which the description tells. */
+  /**
+   * The write key in one of its three places; nothing; something of the route's own, which the
+   * description tells.
+   */
   auth: 'write_key' | 'none' | 'own';
   request?: SchemaName;
   /** The answer to what was taken; no schema: it has no JSON body. */
-  done: { status: number; description: string; schema?: SchemaName; headers?: Record<string, Schema> };
+  done: {
+    status: number;
+    description: string;
+    schema?: SchemaName;
+    headers?: Record<string, Schema>;
+  };
   /** The refusals that the route can answer with, each with the envelope of ingest 7.1. */
   refusals: readonly Answer[];
   /** Refusals without that envelope, by status. */
@@ -29,7 +37,14 @@ const refusal = (...codes: FailureCode[]) => codes.map((code) => renderFailure({
 
 const EVENT_REFUSALS = refusal(
   ...(['malformed_json', 'rejected', 'missing_write_key', 'invalid_write_key'] as const),
-  ...(['quota_cancelled', 'quota_trial_over', 'quota_event_cap', 'body_too_large', 'key_unverified', 'unavailable'] as const),
+  ...([
+    'quota_cancelled',
+    'quota_trial_over',
+    'quota_event_cap',
+    'body_too_large',
+    'key_unverified',
+    'unavailable',
+  ] as const),
 );
 
 function single(summary: string): Operation {
@@ -51,7 +66,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       status: 200,
       description: 'it does',
       schema: 'Status',
-      headers: { 'X-Server-Time': { type: 'string', format: 'date-time' }, 'Cache-Control': { const: 'no-store, no-cache, must-revalidate' } },
+      headers: {
+        'X-Server-Time': { type: 'string', format: 'date-time' },
+        'Cache-Control': { const: 'no-store, no-cache, must-revalidate' },
+      },
     },
     refusals: [],
   },
@@ -63,22 +81,46 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/batch': {
     ...single('Takes up to 500 typed events; a bad one does not lose the good ones'),
     request: 'Batch',
-    done: { status: 200, description: 'durable, or held already; what was not taken stands under errors', schema: 'BatchTaken' },
+    done: {
+      status: 200,
+      description: 'durable, or held already; what was not taken stands under errors',
+      schema: 'BatchTaken',
+    },
   },
   [`POST ${HOOKS_PATH}`]: {
     summary: 'Takes a webhook of another platform',
-    description: 'The signature or the shared secret of the connection is checked on the bytes of the body. Served when SEALING_KEY is set.',
+    description:
+      'The signature or the shared secret of the connection is checked on the bytes of the body. Served when SEALING_KEY is set.',
     auth: 'own',
     done: { status: 200, description: 'taken, or nothing in it to take', schema: 'DeliveryTaken' },
-    refusals: [hook.UNREADABLE_BODY, hook.SIGNATURE_MISMATCH, hook.UNAUTHORIZED, hook.UNKNOWN_WEBHOOK, hook.UNVERIFIED, hook.UNAVAILABLE],
-    path: { source: { ...text, description: 'The platform' }, token: { ...text, description: 'The token of the connection' } },
+    refusals: [
+      hook.UNREADABLE_BODY,
+      hook.SIGNATURE_MISMATCH,
+      hook.UNAUTHORIZED,
+      hook.UNKNOWN_WEBHOOK,
+      hook.UNVERIFIED,
+      hook.UNAVAILABLE,
+    ],
+    path: {
+      source: { ...text, description: 'The platform' },
+      token: { ...text, description: 'The token of the connection' },
+    },
   },
   [`GET ${LINKS_PATH}`]: {
     summary: 'Leads a short link to its target',
     auth: 'none',
-    done: { status: 302, description: 'the target', headers: { Location: { type: 'string', format: 'uri' } } },
+    done: {
+      status: 302,
+      description: 'the target',
+      headers: { Location: { type: 'string', format: 'uri' } },
+    },
     refusals: [],
     plain: { 404: 'no such link' },
-    path: { code: { type: 'string', description: 'Seven characters of 0-9 and A-Z without I, L, O and U' } },
+    path: {
+      code: {
+        type: 'string',
+        description: 'Seven characters of 0-9 and A-Z without I, L, O and U',
+      },
+    },
   },
 };

@@ -4,14 +4,24 @@ export type Schema = Record<string, unknown>;
 
 const text: Schema = { type: 'string' };
 const time: Schema = { type: 'string', format: 'date-time' };
-const map = (description: string): Schema => ({ type: 'object', description, additionalProperties: true });
+const map = (description: string): Schema => ({
+  type: 'object',
+  description,
+  additionalProperties: true,
+});
 const count = (description: string): Schema => ({ type: 'integer', minimum: 1, description });
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'alias'];
 
 /** ingest 2.6: in the order in which the answers carry them. */
 const WARNING_CODES = [
-  ...['generated_message_id', 'timestamp_in_future', 'timestamp_too_old', 'too_many_properties', 'too_many_traits'],
+  ...[
+    'generated_message_id',
+    'timestamp_in_future',
+    'timestamp_too_old',
+    'too_many_properties',
+    'too_many_traits',
+  ],
   ...['unserialisable_property', 'invalid_phone', 'invalid_national_id'],
 ];
 
@@ -20,7 +30,10 @@ const envelope = {
   user_id: { ...text, description: 'At most 256 bytes; this or anonymous_id is required' },
   anonymous_id: { ...text, description: 'At most 256 bytes' },
   previous_id: { ...text, description: 'Required on alias' },
-  message_id: { ...text, description: 'At most 256 bytes; a resend with the same one is stored once within 48 hours' },
+  message_id: {
+    ...text,
+    description: 'At most 256 bytes; a resend with the same one is stored once within 48 hours',
+  },
   timestamp: time,
   sent_at: time,
   properties: map('At most 256 keys'),
@@ -46,13 +59,21 @@ export const schemas: Readonly<Record<string, Schema>> = {
         type: 'array',
         minItems: 1,
         maxItems: MAX_BATCH_ITEMS,
-        items: { type: 'object', required: ['type'], properties: { type: { enum: TYPES }, ...envelope } },
+        items: {
+          type: 'object',
+          required: ['type'],
+          properties: { type: { enum: TYPES }, ...envelope },
+        },
       },
       context: { ...envelope.context, description: 'Of every item that has none' },
       sent_at: { ...time, description: 'Of every item that has none' },
     },
   },
-  EventTaken: { type: 'object', required: ['status', 'accepted'], properties: { status: { const: 'ok' }, accepted: { const: 1 }, warnings } },
+  EventTaken: {
+    type: 'object',
+    required: ['status', 'accepted'],
+    properties: { status: { const: 'ok' }, accepted: { const: 1 }, warnings },
+  },
   BatchTaken: {
     type: 'object',
     required: ['status'],
@@ -64,15 +85,30 @@ export const schemas: Readonly<Record<string, Schema>> = {
       warnings: { ...warnings, description: 'About fifty at most; the others are counted' },
       errors: {
         type: 'array',
-        items: { type: 'object', required: ['index', 'reason'], properties: { index: { type: 'integer', minimum: 0 }, reason: text } },
+        items: {
+          type: 'object',
+          required: ['index', 'reason'],
+          properties: { index: { type: 'integer', minimum: 0 }, reason: text },
+        },
       },
     },
   },
   DeliveryTaken: {
     type: 'object',
     required: ['status'],
-    properties: { status: { const: 'ok' }, accepted: count('Events that the delivery added; absent when none') },
+    properties: {
+      status: { const: 'ok' },
+      accepted: count('Events that the delivery added; absent when none'),
+    },
   },
-  Warning: { type: 'object', required: ['code'], properties: { code: { enum: WARNING_CODES }, field: text, note: text } },
-  Failure: { type: 'object', required: ['status', 'message'], properties: { status: { const: 'error' }, message: text } },
+  Warning: {
+    type: 'object',
+    required: ['code'],
+    properties: { code: { enum: WARNING_CODES }, field: text, note: text },
+  },
+  Failure: {
+    type: 'object',
+    required: ['status', 'message'],
+    properties: { status: { const: 'error' }, message: text },
+  },
 };

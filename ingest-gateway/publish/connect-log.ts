@@ -15,11 +15,19 @@ interface ConnectOptions {
 
 /** Delivery reports are collected this often, ms. */
 const POLL_INTERVAL = 1;
-/** The publisher gives up on a record after PUBLISH_TIMEOUT; the client only must not do so earlier while the spool is drained, where nobody waits. */
+/**
+ * The publisher gives up on a record after PUBLISH_TIMEOUT; the client only must not do so earlier
+ * while the spool is drained, where nobody waits.
+ */
 const DELIVERY_TIMEOUT = 60_000;
 
-/** A producer for the gateway and the partitions of its topics. Rejects when Kafka cannot be reached or a topic is missing. */
-export async function connectLog(options: ConnectOptions): Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }> {
+/**
+ * A producer for the gateway and the partitions of its topics. Rejects when Kafka cannot be reached
+ * or a topic is missing.
+ */
+export async function connectLog(
+  options: ConnectOptions,
+): Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }> {
   const { settings, log, topics, timeout, linger, maxInFlightBytes } = options;
   const producer = await connectProducer({
     settings,

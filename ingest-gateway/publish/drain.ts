@@ -11,7 +11,10 @@ export interface DrainOptions {
   partitionsOf: (topic: string) => number | undefined;
   /** A group that is not acknowledged within this many ms has failed. */
   timeout: number;
-  /** One frame at a time: the last attempt met a record that the log refuses, and it has to be found. */
+  /**
+   * One frame at a time: the last attempt met a record that the log refuses, and it has to be
+   * found.
+   */
   isCautious: boolean;
   /** False once another producer has taken over. */
   isCurrent: () => boolean;
@@ -20,7 +23,10 @@ export interface DrainOptions {
 }
 
 const GROUP_BYTES = 4 * 1024 * 1024;
-/** Below this what is new waits in memory for the moment until the spool is empty; otherwise a busy gateway would never leave it. */
+/**
+ * Below this what is new waits in memory for the moment until the spool is empty; otherwise a busy
+ * gateway would never leave it.
+ */
 const CAUGHT_UP_BYTES = 1024 * 1024;
 /** Kafka's MESSAGE_TOO_LARGE: no later attempt can succeed. */
 const TOO_LARGE = 10;
@@ -31,9 +37,10 @@ export class RecordRefused extends Error {
 }
 
 /**
- * Publishes the spool in order until it is empty or this producer is no longer the current one. Frames are acknowledged group by group, and a group is sent when the
- * last one is acknowledged: whatever attempt a record arrives in, everything before it has arrived.
- * Rejects with what went wrong; the caller drops the producer and begins again with `spool.rewind()`.
+ * Publishes the spool in order until it is empty or this producer is no longer the current one.
+ * Frames are acknowledged group by group, and a group is sent when the last one is acknowledged:
+ * whatever attempt a record arrives in, everything before it has arrived. Rejects with what went
+ * wrong; the caller drops the producer and begins again with `spool.rewind()`.
  */
 export async function drainSpool(options: DrainOptions): Promise<void> {
   const { spool } = options;
@@ -60,7 +67,10 @@ export async function drainSpool(options: DrainOptions): Promise<void> {
   }
 }
 
-/** Rejects with the first failure. Nothing is sent behind a record that the client did not take: it would overtake it. */
+/**
+ * Rejects with the first failure. Nothing is sent behind a record that the client did not take: it
+ * would overtake it.
+ */
 async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptions): Promise<void> {
   const acknowledged = new Promise<readonly SpooledFrame[]>((resolve, reject) => {
     const unusable: SpooledFrame[] = [];
@@ -82,8 +92,12 @@ async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptio
     }
   });
   try {
-    const unusable = await withDeadline({ ms: options.timeout, waitingFor: 'the acknowledgement of spooled records' }, acknowledged);
-    for (const frame of unusable) await setAside(frame, 'it was written by another version', options);
+    const unusable = await withDeadline(
+      { ms: options.timeout, waitingFor: 'the acknowledgement of spooled records' },
+      acknowledged,
+    );
+    for (const frame of unusable)
+      await setAside(frame, 'it was written by another version', options);
   } catch (error) {
     if (!(error instanceof PublishFailed && error.kafkaCode === TOO_LARGE)) throw error;
     const [frame] = frames;

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evolve, initialState, routeOf, type Action, type Fact, type PublisherState } from './evolve.ts';
+import {
+  evolve,
+  initialState,
+  routeOf,
+  type Action,
+  type Fact,
+  type PublisherState,
+} from './evolve.ts';
 
 function after(...facts: Fact[]): { state: PublisherState; actions: Action[] } {
   let state = initialState;
@@ -17,7 +24,10 @@ describe('the publisher', () => {
   it('begins behind its spool', () => expect(routeOf(initialState)).toBe('spool'));
 
   it('goes straight to the log once the spool is empty', () => {
-    expect(after('connected', 'drained')).toEqual({ state: { phase: 'direct' }, actions: ['drain', 'send_held'] });
+    expect(after('connected', 'drained')).toEqual({
+      state: { phase: 'direct' },
+      actions: ['drain', 'send_held'],
+    });
   });
 
   it('keeps what is new in memory while the last spooled records are under way', () => {
@@ -26,8 +36,16 @@ describe('the publisher', () => {
   });
 
   it('spools what is held when the last spooled records fail, or too much is held', () => {
-    expect(after('connected', 'caught_up', 'failed').actions).toEqual(['drain', 'drop_producer', 'spool_held', 'retry_later']);
-    expect(after('connected', 'caught_up', 'overflowed')).toEqual({ state: { phase: 'draining', failures: 0 }, actions: ['drain', 'spool_held'] });
+    expect(after('connected', 'caught_up', 'failed').actions).toEqual([
+      'drain',
+      'drop_producer',
+      'spool_held',
+      'retry_later',
+    ]);
+    expect(after('connected', 'caught_up', 'overflowed')).toEqual({
+      state: { phase: 'draining', failures: 0 },
+      actions: ['drain', 'spool_held'],
+    });
   });
 
   it('stops publishing at the first failure, spools what is in flight, and drains with another producer', () => {
@@ -40,9 +58,17 @@ describe('the publisher', () => {
   });
 
   it('counts failures until a spooled record arrives', () => {
-    expect(after('connect_failed', 'retry_due', 'connect_failed').state).toEqual({ phase: 'waiting', failures: 2 });
-    expect(after('connect_failed', 'retry_due', 'connected', 'failed').state).toEqual({ phase: 'waiting', failures: 2 });
-    expect(after('connect_failed', 'retry_due', 'connected', 'progressed', 'failed').state).toEqual({ phase: 'waiting', failures: 1 });
+    expect(after('connect_failed', 'retry_due', 'connect_failed').state).toEqual({
+      phase: 'waiting',
+      failures: 2,
+    });
+    expect(after('connect_failed', 'retry_due', 'connected', 'failed').state).toEqual({
+      phase: 'waiting',
+      failures: 2,
+    });
+    expect(after('connect_failed', 'retry_due', 'connected', 'progressed', 'failed').state).toEqual(
+      { phase: 'waiting', failures: 1 },
+    );
   });
 
   it('after any facts: the log is used in direct only, failing always ends in another attempt, closed is the end', () => {
@@ -65,12 +91,17 @@ describe('the publisher', () => {
         if (facts.includes('closing')) expect(state).toEqual({ phase: 'closed' });
         // Leaving a state that keeps records in memory moves them, one way or the other.
         const held = ['hold', 'log'].includes(routeOf(state));
-        if (held && !['hold', 'log'].includes(routeOf(step.state))) expect(step.actions).toContain('spool_held');
-        if (routeOf(state) === 'hold' && routeOf(step.state) === 'log') expect(step.actions).toEqual(['send_held']);
+        if (held && !['hold', 'log'].includes(routeOf(step.state)))
+          expect(step.actions).toContain('spool_held');
+        if (routeOf(state) === 'hold' && routeOf(step.state) === 'log')
+          expect(step.actions).toEqual(['send_held']);
         // Every pause has an end, and every attempt to connect one too.
-        if (step.state.phase === 'waiting' && state.phase !== 'waiting') expect(step.actions).toContain('retry_later');
-        if (step.state.phase === 'connecting' && state.phase !== 'connecting') expect(step.actions).toContain('connect');
-        if (step.state.phase === 'draining' && state.phase === 'connecting') expect(step.actions).toContain('drain');
+        if (step.state.phase === 'waiting' && state.phase !== 'waiting')
+          expect(step.actions).toContain('retry_later');
+        if (step.state.phase === 'connecting' && state.phase !== 'connecting')
+          expect(step.actions).toContain('connect');
+        if (step.state.phase === 'draining' && state.phase === 'connecting')
+          expect(step.actions).toContain('drain');
       }),
     );
   });

@@ -1,6 +1,8 @@
 /**
- * What the publisher is doing. `failures` counts what went wrong since a record last reached the log: it sets the pause before the next attempt.
- * connecting, waiting and draining put everything new behind the spool; handing_over keeps it in memory for the moment that the last spooled records need.
+ * What the publisher is doing. `failures` counts what went wrong since a record last reached the
+ * log: it sets the pause before the next attempt. connecting, waiting and draining put everything
+ * new behind the spool; handing_over keeps it in memory for the moment that the last spooled
+ * records need.
  */
 export type PublisherState =
   | { phase: 'connecting'; failures: number }
@@ -13,14 +15,29 @@ export type PublisherState =
 export type Phase = PublisherState['phase'];
 
 /**
- * connected, connect_failed: how the attempt to reach the log ended. failed: a publish failed or is ambiguous (error report, refused by the client, nothing
- * acknowledged in time, too much in flight). progressed: spooled records reached the log. caught_up: hardly anything unread is left in the spool.
- * drained: the spool is empty. overflowed: more waits in memory than may. closing: the process ends.
+ * connected, connect_failed: how the attempt to reach the log ended. failed: a publish failed or is
+ * ambiguous (error report, refused by the client, nothing acknowledged in time, too much in
+ * flight). progressed: spooled records reached the log. caught_up: hardly anything unread is left
+ * in the spool. drained: the spool is empty. overflowed: more waits in memory than may. closing:
+ * the process ends.
  */
-export type Fact = 'connected' | 'connect_failed' | 'retry_due' | 'failed' | 'progressed' | 'caught_up' | 'drained' | 'overflowed' | 'closing';
+export type Fact =
+  | 'connected'
+  | 'connect_failed'
+  | 'retry_due'
+  | 'failed'
+  | 'progressed'
+  | 'caught_up'
+  | 'drained'
+  | 'overflowed'
+  | 'closing';
 
-/** spool_held: what is in flight or held goes into the spool, in order. send_held: it goes to the log, in order. */
-export type Action = 'connect' | 'retry_later' | 'drain' | 'drop_producer' | 'spool_held' | 'send_held';
+/**
+ * spool_held: what is in flight or held goes into the spool, in order. send_held: it goes to the
+ * log, in order.
+ */
+export type Action =
+  'connect' | 'retry_later' | 'drain' | 'drop_producer' | 'spool_held' | 'send_held';
 
 /** Where an accepted record goes. */
 export type Route = 'log' | 'hold' | 'spool' | 'refuse';
@@ -46,26 +63,46 @@ export function routeOf(state: PublisherState): Route {
   return ROUTES[state.phase];
 }
 
-/** The next state and what is to be done for it. A fact that means nothing in a state (a late report) changes nothing. */
+/**
+ * The next state and what is to be done for it. A fact that means nothing in a state (a late
+ * report) changes nothing.
+ */
 export function evolve(state: PublisherState, fact: Fact): Step {
-  if (fact === 'closing') return state.phase === 'closed' ? stay(state) : { state: { phase: 'closed' }, actions: ['spool_held', 'drop_producer'] };
+  if (fact === 'closing')
+    return state.phase === 'closed'
+      ? stay(state)
+      : { state: { phase: 'closed' }, actions: ['spool_held', 'drop_producer'] };
   switch (state.phase) {
     case 'connecting':
-      if (fact === 'connected') return { state: { phase: 'draining', failures: state.failures }, actions: ['drain'] };
-      if (fact === 'connect_failed') return { state: { phase: 'waiting', failures: state.failures + 1 }, actions: ['retry_later'] };
+      if (fact === 'connected')
+        return { state: { phase: 'draining', failures: state.failures }, actions: ['drain'] };
+      if (fact === 'connect_failed')
+        return {
+          state: { phase: 'waiting', failures: state.failures + 1 },
+          actions: ['retry_later'],
+        };
       return stay(state);
     case 'waiting':
-      return fact === 'retry_due' ? { state: { phase: 'connecting', failures: state.failures }, actions: ['connect'] } : stay(state);
+      return fact === 'retry_due'
+        ? { state: { phase: 'connecting', failures: state.failures }, actions: ['connect'] }
+        : stay(state);
     case 'draining':
       if (fact === 'failed') return giveUp(state.failures, []);
       if (fact === 'progressed') return { state: { phase: 'draining', failures: 0 }, actions: [] };
-      if (fact === 'caught_up') return { state: { phase: 'handing_over', failures: state.failures }, actions: [] };
-      return fact === 'drained' ? { state: { phase: 'direct' }, actions: ['send_held'] } : stay(state);
+      if (fact === 'caught_up')
+        return { state: { phase: 'handing_over', failures: state.failures }, actions: [] };
+      return fact === 'drained'
+        ? { state: { phase: 'direct' }, actions: ['send_held'] }
+        : stay(state);
     case 'handing_over':
       if (fact === 'failed') return giveUp(state.failures, ['spool_held']);
-      if (fact === 'overflowed') return { state: { phase: 'draining', failures: state.failures }, actions: ['spool_held'] };
-      if (fact === 'progressed') return { state: { phase: 'handing_over', failures: 0 }, actions: [] };
-      return fact === 'drained' ? { state: { phase: 'direct' }, actions: ['send_held'] } : stay(state);
+      if (fact === 'overflowed')
+        return { state: { phase: 'draining', failures: state.failures }, actions: ['spool_held'] };
+      if (fact === 'progressed')
+        return { state: { phase: 'handing_over', failures: 0 }, actions: [] };
+      return fact === 'drained'
+        ? { state: { phase: 'direct' }, actions: ['send_held'] }
+        : stay(state);
     case 'direct':
       return fact === 'failed' ? giveUp(0, ['spool_held']) : stay(state);
     case 'closed':
@@ -74,7 +111,10 @@ export function evolve(state: PublisherState, fact: Fact): Step {
 }
 
 function giveUp(failures: number, first: readonly Action[]): Step {
-  return { state: { phase: 'waiting', failures: failures + 1 }, actions: ['drop_producer', ...first, 'retry_later'] };
+  return {
+    state: { phase: 'waiting', failures: failures + 1 },
+    actions: ['drop_producer', ...first, 'retry_later'],
+  };
 }
 
 function stay(state: PublisherState): Step {

@@ -40,7 +40,8 @@ export class InFlight {
     entry.isHeld = false;
     this.bytes -= entry.record.value.length;
     this.records--;
-    while (this.#head < this.#entries.length && this.#entries[this.#head]?.settled === true) this.#head++;
+    while (this.#head < this.#entries.length && this.#entries[this.#head]?.settled === true)
+      this.#head++;
     if (this.#head === this.#entries.length) {
       this.#entries = [];
       this.#head = 0;

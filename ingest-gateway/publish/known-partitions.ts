@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * How many partitions the topics have. They are learnt from Kafka and remembered in the spool's folder: a gateway that starts while Kafka is away puts events where
- * their people's earlier ones are. Before Kafka was ever reached, EVENTS_PARTITIONS is taken.
+ * How many partitions the topics have. They are learnt from Kafka and remembered in the spool's
+ * folder: a gateway that starts while Kafka is away puts events where their people's earlier ones
+ * are. Before Kafka was ever reached, EVENTS_PARTITIONS is taken.
  */
 export class KnownPartitions {
   readonly #path: string;
@@ -22,9 +23,17 @@ export class KnownPartitions {
     const text = await readFile(this.#path, 'utf8').catch(() => '{}');
     try {
       const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
-      this.#known = new Map(entries.filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) > 0));
+      this.#known = new Map(
+        entries.filter(
+          (entry): entry is [string, number] =>
+            Number.isSafeInteger(entry[1]) && Number(entry[1]) > 0,
+        ),
+      );
     } catch {
-      this.#log.warn({ path: this.#path }, 'the remembered partition counts cannot be read; taking EVENTS_PARTITIONS until Kafka is reached');
+      this.#log.warn(
+        { path: this.#path },
+        'the remembered partition counts cannot be read; taking EVENTS_PARTITIONS until Kafka is reached',
+      );
     }
   }
 
@@ -37,6 +46,11 @@ export class KnownPartitions {
     const draft = `${this.#path}.new`;
     writeFile(draft, JSON.stringify(Object.fromEntries(partitions)), { flush: true })
       .then(() => rename(draft, this.#path))
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'the partition counts of the topics could not be remembered'));
+      .catch((error: unknown) =>
+        this.#log.warn(
+          { err: error },
+          'the partition counts of the topics could not be remembered',
+        ),
+      );
   };
 }

@@ -9,10 +9,16 @@ import { openSpool, type Spool } from '../spool/spool.ts';
 import { decodePayload, type LogRecord } from '../spool/spooled-record.ts';
 import { Publisher } from './publisher.ts';
 
-/** What the log does with the next record: take and acknowledge it, take it but report an error, lose it, stay silent, or refuse it at once. */
+/**
+ * What the log does with the next record: take and acknowledge it, take it but report an error,
+ * lose it, stay silent, or refuse it at once.
+ */
 type Behaviour = 'ack' | 'ambiguous' | 'lost' | 'silent' | 'throw' | 'slow';
 
-/** A log that fails on demand; the real one cannot. Like the idempotent client it never takes a record behind one that it gave up. */
+/**
+ * A log that fails on demand; the real one cannot. Like the idempotent client it never takes a
+ * record behind one that it gave up.
+ */
 class FakeLog {
   readonly taken: Outgoing[] = [];
   readonly #script: Behaviour[];
@@ -40,18 +46,22 @@ class FakeLog {
       if (queue.length === 1) setImmediate(run);
     };
     const send: LogProducer['send'] = (record, done) => {
-      if (record.value.length > this.largest) return inTurn(false, () => done(new PublishFailed('too large', 10), -1));
+      if (record.value.length > this.largest)
+        return inTurn(false, () => done(new PublishFailed('too large', 10), -1));
       const behaviour = script.shift() ?? 'ack';
       if (behaviour === 'throw') throw new PublishFailed('queue full', -184);
       inTurn(behaviour === 'slow', () => {
         const isTaken = !isBroken && ['ack', 'slow', 'ambiguous'].includes(behaviour);
         if (isTaken) this.taken.push(record);
         isBroken ||= behaviour !== 'ack' && behaviour !== 'slow';
-        if (behaviour !== 'silent') done(isBroken ? new PublishFailed('timed out', -192) : undefined, 0);
+        if (behaviour !== 'silent')
+          done(isBroken ? new PublishFailed('timed out', -192) : undefined, 0);
       });
     };
     const publish: LogProducer['publish'] = (record) =>
-      new Promise((resolve, reject) => send(record, (error, offset) => (error ? reject(error) : resolve(offset))));
+      new Promise((resolve, reject) =>
+        send(record, (error, offset) => (error ? reject(error) : resolve(offset))),
+      );
     return Promise.resolve({
       producer: { send, publish, close: () => Promise.resolve() } as unknown as LogProducer,
       partitions: new Map([['events.raw', 4]]),
@@ -61,10 +71,21 @@ class FakeLog {
 
 const log = createLog({ part: 'test', level: 'silent' });
 
-async function withPublisher(fake: FakeLog, work: (publisher: Publisher, spool: Spool) => Promise<void>, maxInFlightBytes = 1 << 20): Promise<void> {
+async function withPublisher(
+  fake: FakeLog,
+  work: (publisher: Publisher, spool: Spool) => Promise<void>,
+  maxInFlightBytes = 1 << 20,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ravand-publisher-'));
   const spool = await openSpool({ folder, maxBytes: 1 << 20 });
-  const publisher = new Publisher({ spool, connect: fake.connect, log, timeout: 40, maxInFlightBytes, retry: { base: 2, cap: 10 } });
+  const publisher = new Publisher({
+    spool,
+    connect: fake.connect,
+    log,
+    timeout: 40,
+    maxInFlightBytes,
+    retry: { base: 2, cap: 10 },
+  });
   try {
     await work(publisher, spool);
   } finally {
@@ -75,17 +96,27 @@ async function withPublisher(fake: FakeLog, work: (publisher: Publisher, spool: 
 }
 
 function record(number: number, partition = number % 2): LogRecord {
-  return { topic: 'events.raw', partition, key: null, value: Buffer.from(String(number)), accountId: 1, events: 1 };
+  return {
+    topic: 'events.raw',
+    partition,
+    key: null,
+    value: Buffer.from(String(number)),
+    accountId: 1,
+    events: 1,
+  };
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition() && waited < 3000; waited += 5) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let waited = 0; !condition() && waited < 3000; waited += 5)
+    await new Promise((resolve) => setTimeout(resolve, 5));
   expect(condition()).toBe(true);
 }
 
 /** First occurrences of each partition. */
 function firstOccurrences(taken: readonly Outgoing[], partition: number): number[] {
-  return [...new Set(taken.filter((one) => one.partition === partition).map((one) => Number(one.value)))];
+  return [
+    ...new Set(taken.filter((one) => one.partition === partition).map((one) => Number(one.value))),
+  ];
 }
 
 describe('the publisher', () => {
@@ -93,7 +124,10 @@ describe('the publisher', () => {
     const behaviours = fc.array(
       fc.oneof(
         { weight: 6, arbitrary: fc.constant<Behaviour>('ack') },
-        { weight: 1, arbitrary: fc.constantFrom<Behaviour>('ambiguous', 'lost', 'silent', 'throw', 'slow') },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom<Behaviour>('ambiguous', 'lost', 'silent', 'throw', 'slow'),
+        },
       ),
       { maxLength: 60 },
     );
@@ -112,9 +146,14 @@ describe('the publisher', () => {
               if (at % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
             }
             for (const refused of await Promise.all(answers)) expect(refused).toEqual([]);
-            await until(() => publisher.phase === 'direct' && spool.isEmpty && publisher.inFlight.records === 0);
+            await until(
+              () =>
+                publisher.phase === 'direct' && spool.isEmpty && publisher.inFlight.records === 0,
+            );
             for (const partition of [0, 1]) {
-              const expected = Array.from({ length: next }, (_, number) => number).filter((number) => number % 2 === partition);
+              const expected = Array.from({ length: next }, (_, number) => number).filter(
+                (number) => number % 2 === partition,
+              );
               expect(firstOccurrences(fake.taken, partition)).toEqual(expected);
             }
           });
@@ -148,7 +187,9 @@ describe('the publisher', () => {
     const check = async (publisher: Publisher) => {
       await until(() => publisher.phase === 'direct');
       const answers = Array.from({ length: 10 }, (_, number) =>
-        publisher.publish([{ ...record(number, 0), value: Buffer.from(String(number).padStart(8)) }]),
+        publisher.publish([
+          { ...record(number, 0), value: Buffer.from(String(number).padStart(8)) },
+        ]),
       );
       expect((await Promise.all(answers)).flat()).toEqual([]);
       expect(publisher.counters.spooled).toBeGreaterThan(0);
@@ -184,7 +225,15 @@ describe('the publisher', () => {
     fake.largest = 10;
     await withPublisher(fake, async (publisher, spool) => {
       const large = { ...record(1), value: Buffer.from('larger than ten') };
-      expect((await Promise.all([publisher.publish([record(0)]), publisher.publish([large]), publisher.publish([record(2)])])).flat()).toEqual([]);
+      expect(
+        (
+          await Promise.all([
+            publisher.publish([record(0)]),
+            publisher.publish([large]),
+            publisher.publish([record(2)]),
+          ])
+        ).flat(),
+      ).toEqual([]);
       await until(() => publisher.phase === 'direct');
       expect(new Set(fake.taken.map((one) => one.value.toString()))).toEqual(new Set(['0', '2']));
       expect([publisher.counters.setAside, spool.quarantine.found]).toEqual([1, 1]);
@@ -195,14 +244,22 @@ describe('the publisher', () => {
     const fake = new FakeLog(['silent']);
     const folder = await mkdtemp(join(tmpdir(), 'ravand-publisher-'));
     const spool = await openSpool({ folder, maxBytes: 1 << 20 });
-    const publisher = new Publisher({ spool, connect: fake.connect, log, timeout: 60_000, maxInFlightBytes: 1 << 20 });
+    const publisher = new Publisher({
+      spool,
+      connect: fake.connect,
+      log,
+      timeout: 60_000,
+      maxInFlightBytes: 1 << 20,
+    });
     await until(() => publisher.phase === 'direct');
     const answer = publisher.publish([record(0)]);
     await publisher.close(20);
     expect(await answer).toEqual([]);
     await spool.close();
     const again = await openSpool({ folder, maxBytes: 1 << 20 });
-    expect((await again.read(1000)).map((frame) => decodePayload(frame.payload)?.value.toString())).toEqual(['0']);
+    expect(
+      (await again.read(1000)).map((frame) => decodePayload(frame.payload)?.value.toString()),
+    ).toEqual(['0']);
     await again.close();
     await rm(folder, { recursive: true });
   });

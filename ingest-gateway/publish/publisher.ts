@@ -4,12 +4,23 @@ import type { Log } from '../../platform/log.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { LogRecord } from '../spool/spooled-record.ts';
 import { drainSpool, RecordRefused } from './drain.ts';
-import { evolve, initialState, routeOf, type Action, type Fact, type Phase, type PublisherState } from './evolve.ts';
+import {
+  evolve,
+  initialState,
+  routeOf,
+  type Action,
+  type Fact,
+  type Phase,
+  type PublisherState,
+} from './evolve.ts';
 import { InFlight, type Entry, type Waiter } from './in-flight.ts';
 
 export interface PublisherOptions {
   spool: Spool;
-  /** Makes a new producer; rejects when the log cannot be reached. `partitions` are those of the topics that it publishes to. */
+  /**
+   * Makes a new producer; rejects when the log cannot be reached. `partitions` are those of the
+   * topics that it publishes to.
+   */
   connect: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
   log: Log;
   /** A record without an acknowledgement for this long is taken as failed, ms. */
@@ -22,16 +33,21 @@ export interface PublisherOptions {
   onAcknowledged?: (milliseconds: number) => void;
 }
 
-/** Nobody waits for a drained group: a slow log gets this many times the patience that a request has, or it would be sent the same group for ever. */
+/**
+ * Nobody waits for a drained group: a slow log gets this many times the patience that a request
+ * has, or it would be sent the same group for ever.
+ */
 const DRAIN_PATIENCE = 10;
 const RETRY = { base: 100, cap: 5000 };
 const NOTHING_REFUSED: readonly LogRecord[] = [];
 const now = () => performance.now();
 
 /**
- * Makes records durable, in the order in which they come: acknowledged by the log with acks=all, or fsynced in the spool (DESIGN.md, promises 1 and 3).
- * Whatever producer carries a record, everything accepted before it was acknowledged earlier or is sent before it by the same producer: the first
- * occurrences in a partition are in order, and repeats behind them name the same acceptance.
+ * Makes records durable, in the order in which they come: acknowledged by the log with acks=all, or
+ * fsynced in the spool (DESIGN.md, promises 1 and 3). Whatever producer carries a record,
+ * everything accepted before it was acknowledged earlier or is sent before it by the same producer:
+ * the first occurrences in a partition are in order, and repeats behind them name the same
+ * acceptance.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -44,7 +60,14 @@ export class Publisher {
   #generation = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #isCautious = false;
-  readonly counters = { acknowledged: 0, spooled: 0, refused: 0, drained: 0, failures: 0, setAside: 0 };
+  readonly counters = {
+    acknowledged: 0,
+    spooled: 0,
+    refused: 0,
+    drained: 0,
+    failures: 0,
+    setAside: 0,
+  };
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -61,20 +84,28 @@ export class Publisher {
     return this.#inFlight;
   }
 
-  /** Resolves when every record is durable or refused, with the refused ones: they may be in the log or not, and can only be answered 503. Never rejects. */
+  /**
+   * Resolves when every record is durable or refused, with the refused ones: they may be in the log
+   * or not, and can only be answered 503. Never rejects.
+   */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     return new Promise((resolve) => {
       const waiter: Waiter = { left: records.length, refused: [], resolve };
       if (records.length === 0) resolve(NOTHING_REFUSED);
       const since = now();
-      for (const record of records) this.#accept({ record, waiter, since, settled: false, isHeld: false });
+      for (const record of records)
+        this.#accept({ record, waiter, since, settled: false, isHeld: false });
     });
   }
 
-  /** Waits for what is in flight, at most `ms`; what has no acknowledgement then goes into the spool. The spool stays open. */
+  /**
+   * Waits for what is in flight, at most `ms`; what has no acknowledgement then goes into the
+   * spool. The spool stays open.
+   */
   async close(ms: number): Promise<void> {
     const until = now() + ms;
-    while (this.#inFlight.records > 0 && now() < until && this.#state.phase === 'direct') await new Promise((resolve) => setTimeout(resolve, 10));
+    while (this.#inFlight.records > 0 && now() < until && this.#state.phase === 'direct')
+      await new Promise((resolve) => setTimeout(resolve, 10));
     clearInterval(this.#watch);
     clearTimeout(this.#retryTimer);
     this.#tell('closing');
@@ -84,7 +115,8 @@ export class Publisher {
     switch (routeOf(this.#state)) {
       case 'log':
         this.#inFlight.push(entry);
-        if (this.#inFlight.bytes > this.#options.maxInFlightBytes) this.#fail('more is in flight than PUBLISH_MAX_IN_FLIGHT_BYTES');
+        if (this.#inFlight.bytes > this.#options.maxInFlightBytes)
+          this.#fail('more is in flight than PUBLISH_MAX_IN_FLIGHT_BYTES');
         else this.#send(entry);
         return;
       case 'hold':
@@ -121,7 +153,10 @@ export class Publisher {
     });
   }
 
-  /** Takes the first answer for an entry: a late acknowledgement of an earlier producer is as good as the spool's. */
+  /**
+   * Takes the first answer for an entry: a late acknowledgement of an earlier producer is as good
+   * as the spool's.
+   */
   #settle(entry: Entry, isDurable: boolean): void {
     if (entry.settled) return;
     entry.settled = true;
@@ -147,7 +182,8 @@ export class Publisher {
     const { state, actions } = evolve(this.#state, fact);
     this.#state = state;
     for (const action of actions) this.#do[action]();
-    if (before !== 'direct' && this.phase === 'direct') this.#options.log.info('publishing goes straight to the log');
+    if (before !== 'direct' && this.phase === 'direct')
+      this.#options.log.info('publishing goes straight to the log');
   }
 
   readonly #do: Record<Action, () => void> = {
@@ -157,17 +193,26 @@ export class Publisher {
       this.#generation++;
       const old = this.#producer;
       this.#producer = undefined;
-      old?.close(200).catch((error: unknown) => this.#options.log.warn({ err: error }, 'a failed producer did not close'));
+      old
+        ?.close(200)
+        .catch((error: unknown) =>
+          this.#options.log.warn({ err: error }, 'a failed producer did not close'),
+        );
     },
     spool_held: () => {
       for (const entry of this.#inFlight.takeAll()) this.#toSpool(entry);
     },
     send_held: () => {
-      for (const entry of this.#inFlight.unsettled()) if (this.#state.phase === 'direct') this.#send(entry);
+      for (const entry of this.#inFlight.unsettled())
+        if (this.#state.phase === 'direct') this.#send(entry);
     },
     retry_later: () => {
       const failures = 'failures' in this.#state ? this.#state.failures : 1;
-      const ms = backoffDelay({ ...(this.#options.retry ?? RETRY), attempt: failures - 1, random: 0.5 + Math.random() / 2 });
+      const ms = backoffDelay({
+        ...(this.#options.retry ?? RETRY),
+        attempt: failures - 1,
+        random: 0.5 + Math.random() / 2,
+      });
       this.#retryTimer = setTimeout(() => this.#tell('retry_due'), ms);
     },
   };
@@ -231,7 +276,8 @@ export class Publisher {
 
   #watchOldest(): void {
     const oldest = this.#inFlight.oldest;
-    if (oldest && now() - oldest.since > this.#options.timeout) this.#fail(`nothing was acknowledged for ${this.#options.timeout} ms`);
+    if (oldest && now() - oldest.since > this.#options.timeout)
+      this.#fail(`nothing was acknowledged for ${this.#options.timeout} ms`);
   }
 }
 

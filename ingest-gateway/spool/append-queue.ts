@@ -1,7 +1,10 @@
 import type { SegmentWriter } from './segment-writer.ts';
 import { frameHeadBytes, type LogRecord } from './spooled-record.ts';
 
-/** The spool does not take a record: it has no room, or the disk fails. The record may only be answered 503. */
+/**
+ * The spool does not take a record: it has no room, or the disk fails. The record may only be
+ * answered 503.
+ */
 export class SpoolRefused extends Error {
   readonly code: 'spool_full' | 'spool_disk' | 'spool_closed';
   constructor(code: SpoolRefused['code'], message: string, options?: ErrorOptions) {
@@ -33,7 +36,10 @@ interface QueueOptions {
   diskDeadline?: number;
 }
 
-/** Group commit: while one group is being synced the next one gathers, and one fdatasync answers all of it. */
+/**
+ * Group commit: while one group is being synced the next one gathers, and one fdatasync answers all
+ * of it.
+ */
 export class AppendQueue {
   readonly #options: QueueOptions;
   #waiting: Waiting[] = [];
@@ -52,7 +58,13 @@ export class AppendQueue {
   push(record: LogRecord, done: Appended): void {
     const bytes = frameHeadBytes(record) + record.value.length;
     if (this.#closed) return done(new SpoolRefused('spool_closed', 'the gateway is stopping'));
-    if (!this.#options.hasRoom(bytes)) return done(new SpoolRefused('spool_full', 'the spool is full: bring Kafka back, or raise SPOOL_MAX_BYTES'));
+    if (!this.#options.hasRoom(bytes))
+      return done(
+        new SpoolRefused(
+          'spool_full',
+          'the spool is full: bring Kafka back, or raise SPOOL_MAX_BYTES',
+        ),
+      );
     this.bytes += bytes;
     this.records++;
     this.#waiting.push({ record, done });
@@ -75,7 +87,9 @@ export class AppendQueue {
 
   #takeGroup(): Waiting[] {
     let bytes = 0;
-    const end = this.#waiting.findIndex(({ record }, index) => (bytes += record.value.length) > GROUP_BYTES && index > 0);
+    const end = this.#waiting.findIndex(
+      ({ record }, index) => (bytes += record.value.length) > GROUP_BYTES && index > 0,
+    );
     return end === -1 ? this.#waiting.splice(0) : this.#waiting.splice(0, end);
   }
 
@@ -102,7 +116,9 @@ export class AppendQueue {
     } catch (cause) {
       this.problem = cause instanceof Error ? cause.message : String(cause);
       this.#leave(group);
-      settle(new SpoolRefused('spool_disk', `the spool cannot be written: ${this.problem}`, { cause }));
+      settle(
+        new SpoolRefused('spool_disk', `the spool cannot be written: ${this.problem}`, { cause }),
+      );
     } finally {
       clearTimeout(timer);
     }

@@ -19,7 +19,9 @@ const records = fc.array(
 );
 
 function written(all: readonly LogRecord[]): { bytes: Buffer; ends: number[] } {
-  const frames = all.map((record) => Buffer.concat([encodeFrameHead(record, MARKER), record.value]));
+  const frames = all.map((record) =>
+    Buffer.concat([encodeFrameHead(record, MARKER), record.value]),
+  );
   let end = 0;
   return { bytes: Buffer.concat(frames), ends: frames.map((frame) => (end += frame.length)) };
 }
@@ -32,9 +34,21 @@ function decodeInChunks(bytes: Buffer, chunk: number): Pick<DecodedFrames, 'fram
   let offset = 0;
   for (let at = 0; at < bytes.length; at += chunk) {
     carried = Buffer.concat([carried, bytes.subarray(at, at + chunk)]);
-    const decoded = decodeFrames({ bytes: carried, marker: MARKER, isEnd: at + chunk >= bytes.length });
-    frames.push(...decoded.frames.map((frame) => ({ ...frame, start: frame.start + offset, end: frame.end + offset })));
-    damage.push(...decoded.damage.map(({ start, end }) => ({ start: start + offset, end: end + offset })));
+    const decoded = decodeFrames({
+      bytes: carried,
+      marker: MARKER,
+      isEnd: at + chunk >= bytes.length,
+    });
+    frames.push(
+      ...decoded.frames.map((frame) => ({
+        ...frame,
+        start: frame.start + offset,
+        end: frame.end + offset,
+      })),
+    );
+    damage.push(
+      ...decoded.damage.map(({ start, end }) => ({ start: start + offset, end: end + offset })),
+    );
     carried = carried.subarray(decoded.consumed);
     offset += decoded.consumed;
   }
@@ -42,7 +56,16 @@ function decodeInChunks(bytes: Buffer, chunk: number): Pick<DecodedFrames, 'fram
 }
 
 function plain(record: LogRecord | undefined): unknown {
-  return record && [record.topic, record.partition, record.key, record.accountId, record.events, record.value.toString('hex')];
+  return (
+    record && [
+      record.topic,
+      record.partition,
+      record.key,
+      record.accountId,
+      record.events,
+      record.value.toString('hex'),
+    ]
+  );
 }
 
 describe('frames', () => {
@@ -61,9 +84,15 @@ describe('frames', () => {
       fc.property(records, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
         const { bytes, ends } = written(all);
         const cut = Math.floor(share * bytes.length);
-        const { frames, damage } = decodeFrames({ bytes: bytes.subarray(0, cut), marker: MARKER, isEnd: true });
+        const { frames, damage } = decodeFrames({
+          bytes: bytes.subarray(0, cut),
+          marker: MARKER,
+          isEnd: true,
+        });
         const whole = ends.filter((end) => end <= cut).length;
-        expect(frames.map((frame) => plain(decodePayload(frame.payload)))).toEqual(all.slice(0, whole).map(plain));
+        expect(frames.map((frame) => plain(decodePayload(frame.payload)))).toEqual(
+          all.slice(0, whole).map(plain),
+        );
         const tail = bytes.subarray(ends[whole - 1] ?? 0, cut);
         expect(damage.length).toBe(tail.length > 0 ? 1 : 0);
         expect(isTornTail(tail, MARKER)).toBe(true);
@@ -73,7 +102,10 @@ describe('frames', () => {
 
   it('with bytes flipped anywhere: exactly the undamaged ones, and the damage covers the others', () => {
     const flips = fc.array(
-      fc.record({ share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), by: fc.integer({ min: 1, max: 255 }) }),
+      fc.record({
+        share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        by: fc.integer({ min: 1, max: 255 }),
+      }),
       {
         minLength: 1,
         maxLength: 4,
@@ -83,12 +115,20 @@ describe('frames', () => {
       fc.property(records, flips, fc.integer({ min: 1, max: 400 }), (all, changes, chunk) => {
         const { bytes, ends } = written(all);
         const original = Buffer.from(bytes);
-        for (const { share, by } of changes) bytes[Math.floor(share * bytes.length)] = (bytes[Math.floor(share * bytes.length)] ?? 0) ^ by;
-        const isUndamaged = ends.map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end).equals(original.subarray(ends[at - 1] ?? 0, end)));
+        for (const { share, by } of changes)
+          bytes[Math.floor(share * bytes.length)] =
+            (bytes[Math.floor(share * bytes.length)] ?? 0) ^ by;
+        const isUndamaged = ends.map((end, at) =>
+          bytes.subarray(ends[at - 1] ?? 0, end).equals(original.subarray(ends[at - 1] ?? 0, end)),
+        );
         const { frames, damage } = decodeInChunks(bytes, chunk);
-        expect(frames.map((frame) => plain(decodePayload(frame.payload)))).toEqual(all.filter((_, at) => isUndamaged[at]).map(plain));
+        expect(frames.map((frame) => plain(decodePayload(frame.payload)))).toEqual(
+          all.filter((_, at) => isUndamaged[at]).map(plain),
+        );
         const covered = [...frames, ...damage].sort((a, b) => a.start - b.start);
-        expect(covered.reduce((end, range) => (range.start === end ? range.end : -1), 0)).toBe(bytes.length);
+        expect(covered.reduce((end, range) => (range.start === end ? range.end : -1), 0)).toBe(
+          bytes.length,
+        );
       }),
       { numRuns: 500 },
     );
@@ -106,7 +146,8 @@ describe('frames', () => {
         const found = frames.map((frame) => JSON.stringify(plain(decodePayload(frame.payload))));
         const expected = kept.map((record) => JSON.stringify(plain(record)));
         const again = all.map((record) => JSON.stringify(plain(record)));
-        // Cutting whole or equal bytes out can leave a frame that is byte for byte one of those written; nothing else may appear.
+        // Cutting whole or equal bytes out can leave a frame that is byte for byte one of those
+        // written; nothing else may appear.
         expect(found.filter((one) => !again.includes(one))).toEqual([]);
         expect(found.length).toBeGreaterThanOrEqual(expected.length);
       }),
@@ -114,7 +155,10 @@ describe('frames', () => {
   });
 
   it('inside the body of a damaged one are not taken when the marker is another', () => {
-    const inner = encodeFrameHead({ ...plainRecord, value: Buffer.from('forged') }, Buffer.from('0000000000000001', 'hex'));
+    const inner = encodeFrameHead(
+      { ...plainRecord, value: Buffer.from('forged') },
+      Buffer.from('0000000000000001', 'hex'),
+    );
     const value = Buffer.concat([inner, Buffer.from('forged')]);
     const outer = Buffer.concat([encodeFrameHead({ ...plainRecord, value }, MARKER), value]);
     outer[8] = 255;
@@ -123,25 +167,41 @@ describe('frames', () => {
 
   it('of any bytes at all: never throws', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constant(MARKER), fc.uint8Array({ maxLength: 30 }))), fc.boolean(), (parts, isEnd) => {
-        const decoded = decodeFrames({ bytes: Buffer.concat(parts), marker: MARKER, isEnd });
-        for (const frame of decoded.frames) decodePayload(frame.payload);
-      }),
+      fc.property(
+        fc.array(fc.oneof(fc.constant(MARKER), fc.uint8Array({ maxLength: 30 }))),
+        fc.boolean(),
+        (parts, isEnd) => {
+          const decoded = decodeFrames({ bytes: Buffer.concat(parts), marker: MARKER, isEnd });
+          for (const frame of decoded.frames) decodePayload(frame.payload);
+        },
+      ),
     );
   });
 
   it('a payload of any bytes is a record or undefined', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void decodePayload(Buffer.concat([Buffer.of(1), bytes]))));
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 40 }),
+        (bytes) => void decodePayload(Buffer.concat([Buffer.of(1), bytes])),
+      ),
+    );
   });
 });
 
 describe('a damaged end', () => {
-  const whole = Buffer.concat([encodeFrameHead({ ...plainRecord, value: Buffer.from('abc') }, MARKER), Buffer.from('abc')]);
+  const whole = Buffer.concat([
+    encodeFrameHead({ ...plainRecord, value: Buffer.from('abc') }, MARKER),
+    Buffer.from('abc'),
+  ]);
   it.each([
     ['space never written', Buffer.alloc(50), true],
     ['the beginning of a frame', whole.subarray(0, whole.length - 1), true],
     ['half a marker', MARKER.subarray(0, 3), true],
-    ['a whole frame with a wrong check', Buffer.concat([whole.subarray(0, -1), Buffer.from('x')]), false],
+    [
+      'a whole frame with a wrong check',
+      Buffer.concat([whole.subarray(0, -1), Buffer.from('x')]),
+      false,
+    ],
     ['foreign bytes', Buffer.from('hello, world, this is text'), false],
   ])('%s: torn is %s', (_, tail, expected) => expect(isTornTail(tail, MARKER)).toBe(expected));
 });

@@ -1,9 +1,10 @@
 import { crc32c } from '../../platform/crc32c.ts';
 
 /**
- * A frame is: marker (8 bytes), length of the payload (u32), CRC-32C over length and payload (u32), payload; numbers are little endian.
- * The marker is random for each segment and stands in its file name. It lets a reader find the next frame behind damaged bytes, and a client cannot know it:
- * no body that it sends can pass for a frame.
+ * A frame is: marker (8 bytes), length of the payload (u32), CRC-32C over length and payload (u32),
+ * payload; numbers are little endian. The marker is random for each segment and stands in its file
+ * name. It lets a reader find the next frame behind damaged bytes, and a client cannot know it: no
+ * body that it sends can pass for a frame.
  */
 export const MARKER_BYTES = 8;
 export const FRAME_HEADER_BYTES = 16;
@@ -28,8 +29,14 @@ export interface DecodedFrames {
   consumed: number;
 }
 
-/** Writes the header of a frame into `target`, whose bytes from FRAME_HEADER_BYTES on are the beginning of the payload; `rest` is the remainder of it. */
-export function sealFrame(target: Buffer, { marker, rest }: { marker: Buffer; rest: Uint8Array }): void {
+/**
+ * Writes the header of a frame into `target`, whose bytes from FRAME_HEADER_BYTES on are the
+ * beginning of the payload; `rest` is the remainder of it.
+ */
+export function sealFrame(
+  target: Buffer,
+  { marker, rest }: { marker: Buffer; rest: Uint8Array },
+): void {
   marker.copy(target, 0, 0, MARKER_BYTES);
   target.writeUInt32LE(target.length - FRAME_HEADER_BYTES + rest.length, MARKER_BYTES);
   target.writeUInt32LE(checkOf(target, { start: 0, end: target.length }, rest), MARKER_BYTES + 4);
@@ -42,8 +49,19 @@ function checkOf(bytes: Buffer, { start, end }: Range, rest: Uint8Array = NOTHIN
   return crc32c(rest, crc32c(bytes.subarray(start + FRAME_HEADER_BYTES, end), length));
 }
 
-/** Decodes whole frames. With `isEnd` nothing follows these bytes: what remains is damage. Never throws, whatever the bytes are. */
-export function decodeFrames({ bytes, marker, isEnd }: { bytes: Buffer; marker: Buffer; isEnd: boolean }): DecodedFrames {
+/**
+ * Decodes whole frames. With `isEnd` nothing follows these bytes: what remains is damage. Never
+ * throws, whatever the bytes are.
+ */
+export function decodeFrames({
+  bytes,
+  marker,
+  isEnd,
+}: {
+  bytes: Buffer;
+  marker: Buffer;
+  isEnd: boolean;
+}): DecodedFrames {
   const frames: Frame[] = [];
   const damage: Range[] = [];
   let good = 0;
@@ -54,10 +72,12 @@ export function decodeFrames({ bytes, marker, isEnd }: { bytes: Buffer; marker: 
   };
   for (;;) {
     const start = bytes.indexOf(marker, search);
-    if (start === -1) return stop(isEnd ? bytes.length : Math.max(good, bytes.length - MARKER_BYTES + 1));
+    if (start === -1)
+      return stop(isEnd ? bytes.length : Math.max(good, bytes.length - MARKER_BYTES + 1));
     const end = frameEnd(bytes, start);
     if (end === undefined || end > bytes.length) {
-      if (!isEnd && (end === undefined || end - start <= FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES)) return stop(start);
+      if (!isEnd && (end === undefined || end - start <= FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES))
+        return stop(start);
       search = start + 1;
       continue;
     }
@@ -71,15 +91,17 @@ export function decodeFrames({ bytes, marker, isEnd }: { bytes: Buffer; marker: 
   }
 }
 
-/** Where the frame that begins at `start` says it ends; undefined when its header is not all there. */
+/**
+ * Where the frame that begins at `start` says it ends; undefined when its header is not all there.
+ */
 function frameEnd(bytes: Buffer, start: number): number | undefined {
   if (start + FRAME_HEADER_BYTES > bytes.length) return undefined;
   return start + FRAME_HEADER_BYTES + bytes.readUInt32LE(start + MARKER_BYTES);
 }
 
 /**
- * True when the damaged end of a segment is what a cut-off write leaves: the beginning of a frame, or space that was never written.
- * Anything else was written whole once and is damaged now.
+ * True when the damaged end of a segment is what a cut-off write leaves: the beginning of a frame,
+ * or space that was never written. Anything else was written whole once and is damaged now.
  */
 export function isTornTail(tail: Buffer, marker: Buffer): boolean {
   if (tail.every((byte) => byte === 0)) return true;

@@ -1,10 +1,15 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Damaged bytes are kept for an operator up to this size in all; beyond it they are only counted. */
+/**
+ * Damaged bytes are kept for an operator up to this size in all; beyond it they are only counted.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The folder of bytes that could not be taken on: damaged frames, and records that the log refuses for good. */
+/**
+ * The folder of bytes that could not be taken on: damaged frames, and records that the log refuses
+ * for good.
+ */
 export class Quarantine {
   readonly #folder: string;
   readonly #names = new Set<string>();
@@ -17,7 +22,8 @@ export class Quarantine {
   /** Creates the folder and measures what lies there. */
   async open(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
-    for (const name of await readdir(this.#folder)) this.#bytes += (await stat(join(this.#folder, name))).size;
+    for (const name of await readdir(this.#folder))
+      this.#bytes += (await stat(join(this.#folder, name))).size;
   }
 
   /** Pieces found by this process. */

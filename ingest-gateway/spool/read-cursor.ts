@@ -45,7 +45,10 @@ export class ReadCursor {
     return this.readings.reduce((sum, { segment, offset }) => sum + segment.size - offset, 0);
   }
 
-  /** The next frames of one segment, about `maxBytes` of them; damage on the way is handed over. Empty at the end. Rejects on a disk error. */
+  /**
+   * The next frames of one segment, about `maxBytes` of them; damage on the way is handed over.
+   * Empty at the end. Rejects on a disk error.
+   */
   async read(maxBytes: number): Promise<{ frames: SpooledFrame[]; damage: Damage[] }> {
     const reading = this.readings.find(({ segment, offset }) => offset < segment.size);
     if (!reading) return { frames: [], damage: [] };
@@ -53,13 +56,20 @@ export class ReadCursor {
     const file = await this.#open(segment);
     const decoded = await readFrames(file, { segment, offset: reading.offset });
     let bytes = 0;
-    const over = decoded.frames.findIndex((frame, index) => (bytes += frame.end - frame.start) > maxBytes && index > 0);
+    const over = decoded.frames.findIndex(
+      (frame, index) => (bytes += frame.end - frame.start) > maxBytes && index > 0,
+    );
     const frames = over === -1 ? decoded.frames : decoded.frames.slice(0, over);
     reading.offset = over === -1 ? decoded.consumed : (frames.at(-1)?.end ?? reading.offset);
     reading.outstanding += frames.length;
     const damage: Damage[] = [];
     for (const { start, end } of decoded.damage)
-      if (end <= reading.offset) damage.push({ segment, start, bytes: await readExactly(file, { offset: start, length: end - start }) });
+      if (end <= reading.offset)
+        damage.push({
+          segment,
+          start,
+          bytes: await readExactly(file, { offset: start, length: end - start }),
+        });
     return { frames: frames.map((frame) => ({ ...frame, segment })), damage };
   }
 
@@ -84,7 +94,11 @@ export class ReadCursor {
   /** Forgets the first segments that were read and acknowledged to their end, and answers them. */
   takeFinished(active: Segment | undefined): Segment[] {
     const finished: Segment[] = [];
-    for (let first = this.readings[0]; first && first.segment !== active && isFinished(first); first = this.readings[0]) {
+    for (
+      let first = this.readings[0];
+      first && first.segment !== active && isFinished(first);
+      first = this.readings[0]
+    ) {
       finished.push(first.segment);
       this.readings.shift();
     }

@@ -14,8 +14,15 @@ export interface Recovered {
   torn: number;
 }
 
-/** Reads every segment that an earlier process left: counts its frames, cuts a torn end off, puts damaged bytes into quarantine, removes empty files. */
-export async function recoverSegments(options: { folder: string; quarantine: Quarantine; tally: EventTally }): Promise<Recovered> {
+/**
+ * Reads every segment that an earlier process left: counts its frames, cuts a torn end off, puts
+ * damaged bytes into quarantine, removes empty files.
+ */
+export async function recoverSegments(options: {
+  folder: string;
+  quarantine: Quarantine;
+  tally: EventTally;
+}): Promise<Recovered> {
   const recovered: Recovered = { segments: [], nextNumber: 1, torn: 0 };
   for (const segment of await listSegments(options.folder)) {
     recovered.nextNumber = segment.number + 1;
@@ -28,7 +35,10 @@ export async function recoverSegments(options: { folder: string; quarantine: Qua
 }
 
 /** True when the segment had a torn end. */
-async function recoverSegment(segment: Segment, { quarantine, tally }: { quarantine: Quarantine; tally: EventTally }): Promise<boolean> {
+async function recoverSegment(
+  segment: Segment,
+  { quarantine, tally }: { quarantine: Quarantine; tally: EventTally },
+): Promise<boolean> {
   const file = await open(segment.path, 'r+');
   try {
     let damage: Range | undefined;
@@ -47,16 +57,25 @@ async function recoverSegment(segment: Segment, { quarantine, tally }: { quarant
     if (!isTorn) await keep(damage, undefined);
     return isTorn;
 
-    async function keep<T extends Range | undefined>(range: Range | undefined, next: T): Promise<T> {
+    async function keep<T extends Range | undefined>(
+      range: Range | undefined,
+      next: T,
+    ): Promise<T> {
       if (range) {
-        const bytes = await readExactly(file, { offset: range.start, length: range.end - range.start });
+        const bytes = await readExactly(file, {
+          offset: range.start,
+          length: range.end - range.start,
+        });
         await quarantine.keep({ name: `${basename(segment.path)}-${range.start}.damaged`, bytes });
       }
       return next;
     }
 
     async function cutTornTail({ start, end }: Range): Promise<boolean> {
-      if (!isTornTail(await readExactly(file, { offset: start, length: end - start }), segment.marker)) return false;
+      if (
+        !isTornTail(await readExactly(file, { offset: start, length: end - start }), segment.marker)
+      )
+        return false;
       await file.truncate(start);
       await file.datasync();
       segment.size = start;

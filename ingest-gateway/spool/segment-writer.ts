@@ -15,7 +15,9 @@ interface WriterOptions {
   onSegment: (segment: Segment) => void;
 }
 
-/** Appends groups of frames to segments; each call is durable when it resolves. One call at a time. */
+/**
+ * Appends groups of frames to segments; each call is durable when it resolves. One call at a time.
+ */
 export class SegmentWriter {
   readonly #options: WriterOptions;
   #number: number;
@@ -31,7 +33,10 @@ export class SegmentWriter {
     return this.#open?.segment;
   }
 
-  /** Writes all frames and one fdatasync. Rejects when the disk does; then none of them count as written. */
+  /**
+   * Writes all frames and one fdatasync. Rejects when the disk does; then none of them count as
+   * written.
+   */
   async write(records: readonly LogRecord[]): Promise<void> {
     const { segment, file } = (this.#open ??= await this.#begin());
     const buffers: Buffer[] = [];
@@ -76,7 +81,10 @@ export class SegmentWriter {
     return { segment, file };
   }
 
-  /** What a failed write left behind the durable bytes is cut off; the next write begins a new segment, because a file whose sync failed cannot be trusted. */
+  /**
+   * What a failed write left behind the durable bytes is cut off; the next write begins a new
+   * segment, because a file whose sync failed cannot be trusted.
+   */
   async #cutBack(): Promise<void> {
     const broken = this.#open;
     if (broken) await broken.file.truncate(broken.segment.size).catch(() => undefined);
@@ -84,7 +92,10 @@ export class SegmentWriter {
   }
 }
 
-async function writeAll(file: FileHandle, { buffers, offset }: { buffers: Buffer[]; offset: number }): Promise<void> {
+async function writeAll(
+  file: FileHandle,
+  { buffers, offset }: { buffers: Buffer[]; offset: number },
+): Promise<void> {
   let rest = buffers.filter((buffer) => buffer.length > 0);
   let at = offset;
   while (rest.length > 0) {

@@ -13,19 +13,35 @@ export interface Segment {
   records: number;
 }
 
-/** `<number>-<marker>.spool`: names sort by number, and the marker survives damage to the file's bytes. */
-export function segmentPath(folder: string, { number, marker }: Pick<Segment, 'number' | 'marker'>): string {
+/**
+ * `<number>-<marker>.spool`: names sort by number, and the marker survives damage to the file's
+ * bytes.
+ */
+export function segmentPath(
+  folder: string,
+  { number, marker }: Pick<Segment, 'number' | 'marker'>,
+): string {
   return join(folder, `${String(number).padStart(12, '0')}-${marker.toString('hex')}.spool`);
 }
 
-/** The segments of a folder in their order; sizes are those of the files, records are not counted yet. */
+/**
+ * The segments of a folder in their order; sizes are those of the files, records are not counted
+ * yet.
+ */
 export async function listSegments(folder: string): Promise<Segment[]> {
   const segments: Segment[] = [];
   for (const name of (await readdir(folder)).sort()) {
     const parts = /^(\d{12})-([0-9a-f]{16})\.spool$/.exec(name);
     if (!parts?.[1] || !parts[2]) continue;
     const marker = Buffer.from(parts[2], 'hex');
-    if (marker.length === MARKER_BYTES) segments.push({ number: Number(parts[1]), marker, path: join(folder, name), size: 0, records: 0 });
+    if (marker.length === MARKER_BYTES)
+      segments.push({
+        number: Number(parts[1]),
+        marker,
+        path: join(folder, name),
+        size: 0,
+        records: 0,
+      });
   }
   return segments;
 }
@@ -33,27 +49,46 @@ export async function listSegments(folder: string): Promise<Segment[]> {
 /** Bytes read at once; a larger frame is read whole. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Decodes frames from `offset` on, at least one unless there is none; positions are those of the file. Rejects on a disk error. */
-export async function readFrames(file: FileHandle, { segment, offset }: { segment: Segment; offset: number }): Promise<DecodedFrames> {
+/**
+ * Decodes frames from `offset` on, at least one unless there is none; positions are those of the
+ * file. Rejects on a disk error.
+ */
+export async function readFrames(
+  file: FileHandle,
+  { segment, offset }: { segment: Segment; offset: number },
+): Promise<DecodedFrames> {
   for (let length = CHUNK_BYTES; ; length *= 2) {
     const end = Math.min(segment.size, offset + length);
     const bytes = await readExactly(file, { offset, length: end - offset });
     const decoded = decodeFrames({ bytes, marker: segment.marker, isEnd: end === segment.size });
     if (decoded.consumed === 0 && end < segment.size) continue;
     return {
-      frames: decoded.frames.map((frame) => ({ ...frame, start: frame.start + offset, end: frame.end + offset })),
-      damage: decoded.damage.map((range) => ({ start: range.start + offset, end: range.end + offset })),
+      frames: decoded.frames.map((frame) => ({
+        ...frame,
+        start: frame.start + offset,
+        end: frame.end + offset,
+      })),
+      damage: decoded.damage.map((range) => ({
+        start: range.start + offset,
+        end: range.end + offset,
+      })),
       consumed: decoded.consumed + offset,
     };
   }
 }
 
-export async function readExactly(file: FileHandle, { offset, length }: { offset: number; length: number }): Promise<Buffer> {
+export async function readExactly(
+  file: FileHandle,
+  { offset, length }: { offset: number; length: number },
+): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(length);
   let filled = 0;
   while (filled < length) {
     const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
-    if (bytesRead === 0) throw new Error(`the segment is ${length - filled} bytes shorter than it was: something else truncated it`);
+    if (bytesRead === 0)
+      throw new Error(
+        `the segment is ${length - filled} bytes shorter than it was: something else truncated it`,
+      );
     filled += bytesRead;
   }
   return bytes;

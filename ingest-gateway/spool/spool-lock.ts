@@ -13,15 +13,19 @@ export class SpoolLocked extends Error {
 interface Owner {
   pid: number;
   host: string;
-  /** When the process began, in ticks since the machine did: tells a process from a later one with the same id. */
+  /**
+   * When the process began, in ticks since the machine did: tells a process from a later one with
+   * the same id.
+   */
   started: string;
   /** Changes with every start of the machine. */
   boot: string;
 }
 
 /**
- * Takes the folder for this process; a lock that a dead process left is taken over. Answers the function that gives it back.
- * Throws SpoolLocked when a living process, or one on a machine that cannot be asked, holds it.
+ * Takes the folder for this process; a lock that a dead process left is taken over. Answers the
+ * function that gives it back. Throws SpoolLocked when a living process, or one on a machine that
+ * cannot be asked, holds it.
  */
 export async function lockSpool(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, 'lock');
@@ -39,14 +43,27 @@ export async function lockSpool(folder: string): Promise<() => Promise<void>> {
         );
       await setStaleAside({ path, draft, text });
     }
-    throw new SpoolLocked(`SPOOL_DIR ${folder}: several processes are taking the lock at once; start one gateway per folder`);
+    throw new SpoolLocked(
+      `SPOOL_DIR ${folder}: several processes are taking the lock at once; start one gateway per folder`,
+    );
   } finally {
     await unlink(draft);
   }
 }
 
-/** Moves a stale lock away; when another process was faster and the moved one is its fresh lock, it is put back. */
-async function setStaleAside({ path, draft, text }: { path: string; draft: string; text: string }): Promise<void> {
+/**
+ * Moves a stale lock away; when another process was faster and the moved one is its fresh lock, it
+ * is put back.
+ */
+async function setStaleAside({
+  path,
+  draft,
+  text,
+}: {
+  path: string;
+  draft: string;
+  text: string;
+}): Promise<void> {
   const aside = `${draft}.stale`;
   await rename(path, aside).catch(() => undefined);
   const moved = await readFile(aside, 'utf8').catch(() => undefined);
@@ -65,7 +82,12 @@ async function linked(from: string, to: string): Promise<boolean> {
 }
 
 function ownOwner(): Owner {
-  return { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? '', boot: bootId() };
+  return {
+    pid: process.pid,
+    host: hostname(),
+    started: startOf(process.pid) ?? '',
+    boot: bootId(),
+  };
 }
 
 function parseOwner(text: string): Owner | undefined {

@@ -29,17 +29,38 @@ async function opened(options: Partial<SpoolOptions> = {}): Promise<Spool> {
 }
 
 function record(value: string, partition = 0): LogRecord {
-  return { topic: 'events.raw', partition, key: value.startsWith('k') ? value : null, value: Buffer.from(value), accountId: 7, events: 2 };
+  return {
+    topic: 'events.raw',
+    partition,
+    key: value.startsWith('k') ? value : null,
+    value: Buffer.from(value),
+    accountId: 7,
+    events: 2,
+  };
 }
 
-async function append(spool: Spool, values: readonly string[]): Promise<(SpoolRefused | undefined)[]> {
-  return Promise.all(values.map((value) => new Promise<SpoolRefused | undefined>((resolve) => spool.append(record(value), resolve))));
+async function append(
+  spool: Spool,
+  values: readonly string[],
+): Promise<(SpoolRefused | undefined)[]> {
+  return Promise.all(
+    values.map(
+      (value) =>
+        new Promise<SpoolRefused | undefined>((resolve) => spool.append(record(value), resolve)),
+    ),
+  );
 }
 
 async function drain(spool: Spool): Promise<string[]> {
   const values: string[] = [];
-  for (let frames = await spool.read(1 << 20); frames.length > 0; frames = await spool.read(1 << 20)) {
-    values.push(...frames.map((frame) => decodePayload(frame.payload)?.value.toString() ?? 'unreadable'));
+  for (
+    let frames = await spool.read(1 << 20);
+    frames.length > 0;
+    frames = await spool.read(1 << 20)
+  ) {
+    values.push(
+      ...frames.map((frame) => decodePayload(frame.payload)?.value.toString() ?? 'unreadable'),
+    );
     await spool.acknowledge(frames);
   }
   return values;
@@ -63,8 +84,11 @@ describe('the spool', () => {
   it('gives records back in order, across segments, and removes their files', async () => {
     const spool = await opened({ segmentBytes: 200 });
     const values = Array.from({ length: 40 }, (_, at) => `${at % 3 === 0 ? 'k' : ''}value-${at}`);
-    for (let at = 0; at < values.length; at += 4) expect(await append(spool, values.slice(at, at + 4))).toEqual(Array(4).fill(undefined));
-    expect([spool.records, spool.events.total, spool.events.of(7), spool.events.of(8)]).toEqual([40, 80, 80, 0]);
+    for (let at = 0; at < values.length; at += 4)
+      expect(await append(spool, values.slice(at, at + 4))).toEqual(Array(4).fill(undefined));
+    expect([spool.records, spool.events.total, spool.events.of(7), spool.events.of(8)]).toEqual([
+      40, 80, 80, 0,
+    ]);
     expect((await segmentFiles()).length).toBeGreaterThan(3);
     expect(await drain(spool)).toEqual(values);
     expect(spool.isEmpty).toBe(true);
@@ -126,7 +150,10 @@ describe('the spool', () => {
   it('refuses when the disk fails, and takes again when it is back', async () => {
     const spool = await opened();
     await rm(folder, { recursive: true });
-    expect((await append(spool, ['a', 'b'])).map((answer) => answer?.code)).toEqual(['spool_disk', 'spool_disk']);
+    expect((await append(spool, ['a', 'b'])).map((answer) => answer?.code)).toEqual([
+      'spool_disk',
+      'spool_disk',
+    ]);
     expect(spool.problem).toContain('cannot be written');
     await mkdir(folder);
     expect(await append(spool, ['c'])).toEqual([undefined]);
@@ -170,7 +197,9 @@ describe('recovery', () => {
     expect(second.quarantine.found).toBe(1);
     expect(second.isEmpty).toBe(true);
     const kept = await readdir(join(folder, 'quarantine'));
-    expect((await readFile(join(folder, 'quarantine', kept[0] ?? ''))).includes('b\0bb')).toBe(true);
+    expect((await readFile(join(folder, 'quarantine', kept[0] ?? ''))).includes('b\0bb')).toBe(
+      true,
+    );
   });
 
   it('removes segments without a frame', async () => {

@@ -22,8 +22,9 @@ export interface SpoolOptions {
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
 /**
- * The gateway's disk buffer (DESIGN.md, "Spool"): an append-only queue of records for the log, in segment files. A record is durable when `append` calls back without error.
- * One process per folder. What an earlier process left is there when `openSpool` resolves.
+ * The gateway's disk buffer (DESIGN.md, "Spool"): an append-only queue of records for the log, in
+ * segment files. A record is durable when `append` calls back without error. One process per
+ * folder. What an earlier process left is there when `openSpool` resolves.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -41,7 +42,14 @@ export class Spool {
 
   constructor(
     options: SpoolOptions,
-    parts: { quarantine: Quarantine; tally: EventTally; segments: Segment[]; nextNumber: number; torn: number; unlock: () => Promise<void> },
+    parts: {
+      quarantine: Quarantine;
+      tally: EventTally;
+      segments: Segment[];
+      nextNumber: number;
+      torn: number;
+      unlock: () => Promise<void>;
+    },
   ) {
     this.#options = options;
     this.#quarantine = parts.quarantine;
@@ -50,11 +58,19 @@ export class Spool {
     this.events = parts.tally;
     for (const segment of parts.segments) this.#cursor.add(segment);
     const { folder, maxBytes } = options;
-    const segmentBytes = options.segmentBytes ?? Math.max(64 * 1024, Math.min(8 * 1024 * 1024, Math.floor(maxBytes / 8)));
-    this.#writer = new SegmentWriter({ folder, nextNumber: parts.nextNumber, segmentBytes, onSegment: (segment) => this.#cursor.add(segment) });
+    const segmentBytes =
+      options.segmentBytes ??
+      Math.max(64 * 1024, Math.min(8 * 1024 * 1024, Math.floor(maxBytes / 8)));
+    this.#writer = new SegmentWriter({
+      folder,
+      nextNumber: parts.nextNumber,
+      segmentBytes,
+      onSegment: (segment) => this.#cursor.add(segment),
+    });
     this.#queue = new AppendQueue({
       writer: this.#writer,
-      hasRoom: (bytes) => this.#queue.bytes + bytes <= MAX_QUEUED_BYTES && this.bytes + bytes <= maxBytes,
+      hasRoom: (bytes) =>
+        this.#queue.bytes + bytes <= MAX_QUEUED_BYTES && this.bytes + bytes <= maxBytes,
       onDurable: (records) => this.events.add(records),
       onWritten: () => this.onReadable(),
       ...(options.diskDeadline === undefined ? {} : { diskDeadline: options.diskDeadline }),
@@ -63,7 +79,9 @@ export class Spool {
 
   /** Bytes of segments on disk and of what waits to be written. */
   get bytes(): number {
-    return this.#cursor.readings.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes;
+    return (
+      this.#cursor.readings.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes
+    );
   }
 
   get maxBytes(): number {
@@ -72,7 +90,10 @@ export class Spool {
 
   /** Records that are not in the log yet. */
   get records(): number {
-    return this.#cursor.readings.reduce((sum, { segment, taken }) => sum + segment.records - taken, 0) + this.#queue.records;
+    return (
+      this.#cursor.readings.reduce((sum, { segment, taken }) => sum + segment.records - taken, 0) +
+      this.#queue.records
+    );
   }
 
   get segments(): number {
@@ -85,13 +106,20 @@ export class Spool {
 
   /** Why records cannot be kept at the moment; undefined when they can. */
   get problem(): string | undefined {
-    if (this.#queue.problem !== undefined) return `the spool cannot be written: ${this.#queue.problem}`;
-    return this.bytes >= this.maxBytes ? `the spool is full (${this.bytes} of ${this.maxBytes} bytes)` : undefined;
+    if (this.#queue.problem !== undefined)
+      return `the spool cannot be written: ${this.#queue.problem}`;
+    return this.bytes >= this.maxBytes
+      ? `the spool is full (${this.bytes} of ${this.maxBytes} bytes)`
+      : undefined;
   }
 
   /** True when every record is in the log and none is on its way here. */
   get isEmpty(): boolean {
-    return this.#queue.records === 0 && this.#cursor.isAtEnd && this.#cursor.readings.every(({ outstanding }) => outstanding === 0);
+    return (
+      this.#queue.records === 0 &&
+      this.#cursor.isAtEnd &&
+      this.#cursor.readings.every(({ outstanding }) => outstanding === 0)
+    );
   }
 
   /** Durable bytes that were not read yet. */
@@ -99,19 +127,29 @@ export class Spool {
     return this.#cursor.unreadBytes;
   }
 
-  /** Queues a record behind all others; `done` is called once: when it is on disk, or with the reason why it is not. */
+  /**
+   * Queues a record behind all others; `done` is called once: when it is on disk, or with the
+   * reason why it is not.
+   */
   append(record: LogRecord, done: Appended): void {
     this.#queue.push(record, done);
   }
 
-  /** The next frames that were not read yet, about `maxBytes`; empty when everything durable was read. Damaged bytes on the way go into quarantine. Rejects on a disk error. */
+  /**
+   * The next frames that were not read yet, about `maxBytes`; empty when everything durable was
+   * read. Damaged bytes on the way go into quarantine. Rejects on a disk error.
+   */
   async read(maxBytes: number): Promise<SpooledFrame[]> {
     const { frames, damage } = await this.#cursor.read(maxBytes);
-    for (const { segment, start, bytes } of damage) await this.#quarantine.keep({ name: `${basename(segment.path)}-${start}.damaged`, bytes });
+    for (const { segment, start, bytes } of damage)
+      await this.#quarantine.keep({ name: `${basename(segment.path)}-${start}.damaged`, bytes });
     return frames;
   }
 
-  /** These frames, all of one `read`, are in the log: their segment goes once nothing else in it is needed. */
+  /**
+   * These frames, all of one `read`, are in the log: their segment goes once nothing else in it is
+   * needed.
+   */
   async acknowledge(frames: readonly SpooledFrame[]): Promise<void> {
     this.#cursor.acknowledge(frames);
     this.events.removeFrames(frames);
@@ -125,7 +163,10 @@ export class Spool {
 
   /** Keeps a frame aside that can never go to the log; it counts as gone from the queue. */
   async setAside(frame: SpooledFrame): Promise<void> {
-    await this.#quarantine.keep({ name: `${basename(frame.segment.path)}-${frame.start}.refused`, bytes: frame.payload });
+    await this.#quarantine.keep({
+      name: `${basename(frame.segment.path)}-${frame.start}.refused`,
+      bytes: frame.payload,
+    });
   }
 
   /** Everything is in the log: the files go. Resolves at once when something came in between. */
@@ -135,7 +176,9 @@ export class Spool {
     await this.#removeFinished();
   }
 
-  /** Writes what is queued, then gives the folder back. What lies in it is found at the next start. */
+  /**
+   * Writes what is queued, then gives the folder back. What lies in it is found at the next start.
+   */
   async close(): Promise<void> {
     await this.#queue.close();
     await this.#writer.seal();
@@ -145,11 +188,15 @@ export class Spool {
   }
 
   async #removeFinished(): Promise<void> {
-    for (const segment of this.#cursor.takeFinished(this.#writer.active)) await removeFile(segment.path);
+    for (const segment of this.#cursor.takeFinished(this.#writer.active))
+      await removeFile(segment.path);
   }
 }
 
-/** Opens the spool of a folder, which is created when missing: takes its lock and recovers what lies there. Rejects with SpoolLocked, or when the disk fails. */
+/**
+ * Opens the spool of a folder, which is created when missing: takes its lock and recovers what lies
+ * there. Rejects with SpoolLocked, or when the disk fails.
+ */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   await mkdir(options.folder, { recursive: true });
   const unlock = await lockSpool(options.folder);

@@ -1,8 +1,9 @@
 import { FRAME_HEADER_BYTES, sealFrame } from './frame.ts';
 
 /**
- * A record for the log. Raising its claims after a restart needs nothing beside it: claims are raised when the record is durable here, and a claim that a crash left
- * pending only lets a resend through to the normaliser, which decides.
+ * A record for the log. Raising its claims after a restart needs nothing beside it: claims are
+ * raised when the record is durable here, and a claim that a crash left pending only lets a resend
+ * through to the normaliser, which decides.
  */
 export interface LogRecord {
   topic: string;
@@ -10,7 +11,9 @@ export interface LogRecord {
   key: string | null;
   value: Buffer;
   accountId: number;
-  /** Accepted events in it; what stands in the spool is part of the books (DESIGN.md, promise 6). */
+  /**
+   * Accepted events in it; what stands in the spool is part of the books (DESIGN.md, promise 6).
+   */
   events: number;
 }
 
@@ -21,10 +24,18 @@ const NO_KEY = 0xffff_ffff;
 
 /** Bytes of the frame of a record, apart from its value. */
 export function frameHeadBytes(record: LogRecord): number {
-  return FRAME_HEADER_BYTES + FIXED_BYTES + Buffer.byteLength(record.topic) + (record.key === null ? 0 : Buffer.byteLength(record.key));
+  return (
+    FRAME_HEADER_BYTES +
+    FIXED_BYTES +
+    Buffer.byteLength(record.topic) +
+    (record.key === null ? 0 : Buffer.byteLength(record.key))
+  );
 }
 
-/** Everything of the record's frame that stands before its value, sealed over both: written as `[head, value]`, so that the value is not copied. */
+/**
+ * Everything of the record's frame that stands before its value, sealed over both: written as
+ * `[head, value]`, so that the value is not copied.
+ */
 export function encodeFrameHead(record: LogRecord, marker: Buffer): Buffer {
   const head = Buffer.allocUnsafe(frameHeadBytes(record));
   let at = head.writeUInt8(VERSION, FRAME_HEADER_BYTES);
@@ -39,7 +50,10 @@ export function encodeFrameHead(record: LogRecord, marker: Buffer): Buffer {
   return head;
 }
 
-/** Reads the payload of a frame. Answers undefined when it has another version or other fields than this process knows. */
+/**
+ * Reads the payload of a frame. Answers undefined when it has another version or other fields than
+ * this process knows.
+ */
 export function decodePayload(payload: Buffer): LogRecord | undefined {
   if (payload.length < FIXED_BYTES || payload[0] !== VERSION) return undefined;
   const accountId = payload.readDoubleLE(1);

@@ -1,13 +1,35 @@
 import type { ProfileColumn } from '../../events/traits.ts';
 
-export type Operator = 'eq' | 'neq' | 'in' | 'not_in' | 'contains' | 'prefix' | 'gt' | 'gte' | 'lt' | 'lte' | 'between' | 'is_set' | 'is_not_set';
+export type Operator =
+  | 'eq'
+  | 'neq'
+  | 'in'
+  | 'not_in'
+  | 'contains'
+  | 'prefix'
+  | 'gt'
+  | 'gte'
+  | 'lt'
+  | 'lte'
+  | 'between'
+  | 'is_set'
+  | 'is_not_set';
 
 export const OPERATORS: readonly Operator[] = [
   ...(['eq', 'neq', 'in', 'not_in', 'contains', 'prefix'] as const),
   ...(['gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'] as const),
 ];
 
-const TEXT: readonly Operator[] = ['eq', 'neq', 'in', 'not_in', 'contains', 'prefix', 'is_set', 'is_not_set'];
+const TEXT: readonly Operator[] = [
+  'eq',
+  'neq',
+  'in',
+  'not_in',
+  'contains',
+  'prefix',
+  'is_set',
+  'is_not_set',
+];
 const FLAG: readonly Operator[] = ['eq', 'neq', 'is_set', 'is_not_set'];
 /** Management 2.4: numeric attributes have no in and not_in. */
 const NUMBER: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between'];
@@ -15,7 +37,10 @@ const DATE: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between', 'is_set'
 
 export type AttributeKind = 'string' | 'boolean' | 'number' | 'date';
 
-/** A built-in as GET /v1/schema/traits shows it (management 2.4); label and description are Persian on this host. */
+/**
+ * A built-in as GET /v1/schema/traits shows it (management 2.4); label and description are Persian
+ * on this host.
+ */
 export interface BuiltIn {
   kind: AttributeKind;
   operators: readonly Operator[];
@@ -27,12 +52,37 @@ export interface BuiltIn {
   use?: string;
 }
 
-type OwnAttribute = 'first_seen' | 'total_revenue' | 'order_count' | 'last_order_at' | 'has_push' | 'days_until_birthday' | 'days_since_last_seen';
+type OwnAttribute =
+  | 'first_seen'
+  | 'total_revenue'
+  | 'order_count'
+  | 'last_order_at'
+  | 'has_push'
+  | 'days_until_birthday'
+  | 'days_since_last_seen';
 export type AttributeName = ProfileColumn | OwnAttribute;
 
-const text = (label: string, description: string): BuiltIn => ({ kind: 'string', operators: TEXT, label, computed: false, description });
-const flag = (label: string, description: string): BuiltIn => ({ kind: 'boolean', operators: FLAG, label, computed: false, description });
-const number = (label: string, description: string): BuiltIn => ({ kind: 'number', operators: NUMBER, label, computed: false, description });
+const text = (label: string, description: string): BuiltIn => ({
+  kind: 'string',
+  operators: TEXT,
+  label,
+  computed: false,
+  description,
+});
+const flag = (label: string, description: string): BuiltIn => ({
+  kind: 'boolean',
+  operators: FLAG,
+  label,
+  computed: false,
+  description,
+});
+const number = (label: string, description: string): BuiltIn => ({
+  kind: 'number',
+  operators: NUMBER,
+  label,
+  computed: false,
+  description,
+});
 
 export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
   email: text('ایمیل', 'نشانی ایمیل کاربر، با حروف کوچک.'),
@@ -57,10 +107,22 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
   push_opt_in: flag('رضایت به پوش', 'آیا کاربر به دریافت پوش رضایت داده است.'),
   email_opt_in: flag('رضایت به ایمیل', 'آیا کاربر به دریافت ایمیل رضایت داده است.'),
   sms_opt_in: flag('رضایت به پیامک', 'آیا کاربر به دریافت پیامک رضایت داده است.'),
-  first_seen: { kind: 'date', operators: DATE, label: 'نخستین بازدید', computed: false, description: 'زمان نخستین رویداد کاربر.' },
+  first_seen: {
+    kind: 'date',
+    operators: DATE,
+    label: 'نخستین بازدید',
+    computed: false,
+    description: 'زمان نخستین رویداد کاربر.',
+  },
   total_revenue: number('مجموع خرید', 'مجموع مبلغ خریدهای کاربر، پس از کسر مرجوعی‌ها و لغوها.'),
   order_count: number('تعداد سفارش', 'تعداد سفارش‌های کاربر، پس از کسر مرجوعی‌ها و لغوها.'),
-  last_order_at: { kind: 'date', operators: DATE, label: 'آخرین سفارش', computed: false, description: 'زمان آخرین سفارش کاربر.' },
+  last_order_at: {
+    kind: 'date',
+    operators: DATE,
+    label: 'آخرین سفارش',
+    computed: false,
+    description: 'زمان آخرین سفارش کاربر.',
+  },
   has_push: {
     kind: 'boolean',
     operators: ['eq', 'neq'],
@@ -69,11 +131,17 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
     description: 'آیا دستگاهی از کاربر دیده شده است که سرویس پوش دارد.',
   },
   days_until_birthday: {
-    ...number('روز تا تولد', 'تعداد روزهای مانده تا تولد بعدی کاربر به وقت تهران؛ روز تولد صفر است.'),
+    ...number(
+      'روز تا تولد',
+      'تعداد روزهای مانده تا تولد بعدی کاربر به وقت تهران؛ روز تولد صفر است.',
+    ),
     computed: true,
   },
   days_since_last_seen: {
-    ...number('روز از آخرین بازدید', 'تعداد روزهای گذشته از آخرین رویداد کاربر به وقت تهران؛ امروز صفر است.'),
+    ...number(
+      'روز از آخرین بازدید',
+      'تعداد روزهای گذشته از آخرین رویداد کاربر به وقت تهران؛ امروز صفر است.',
+    ),
     computed: true,
   },
 };
@@ -82,7 +150,8 @@ export function isAttribute(name: string): name is AttributeName {
   return Object.hasOwn(ATTRIBUTES, name);
 }
 
-export type MetricName = 'events_7d' | 'events_30d' | 'sessions_30d' | 'active_days_30d' | 'orders_90d' | 'revenue_90d';
+export type MetricName =
+  'events_7d' | 'events_30d' | 'sessions_30d' | 'active_days_30d' | 'orders_90d' | 'revenue_90d';
 
 export interface Metric {
   kind: 'number';
@@ -91,7 +160,12 @@ export interface Metric {
   computed: boolean;
 }
 
-const metric = (label: string): Metric => ({ kind: 'number', operators: NUMBER, label, computed: true });
+const metric = (label: string): Metric => ({
+  kind: 'number',
+  operators: NUMBER,
+  label,
+  computed: true,
+});
 
 export const METRICS: Readonly<Record<MetricName, Metric>> = {
   events_7d: metric('رویدادهای ۷ روز اخیر'),

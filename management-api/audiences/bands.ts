@@ -10,7 +10,15 @@ export const ACTIVE_MS = 14 * DAY;
 export const SLIPPING_MS = 60 * DAY;
 
 /** The band of a person; times in ms since the epoch. */
-export function bandOf({ firstSeen, lastSeen, now }: { firstSeen: number; lastSeen: number; now: number }): BandName {
+export function bandOf({
+  firstSeen,
+  lastSeen,
+  now,
+}: {
+  firstSeen: number;
+  lastSeen: number;
+  now: number;
+}): BandName {
   if (firstSeen > now - NEW_MS) return 'new';
   if (lastSeen > now - ACTIVE_MS) return 'active';
   return lastSeen > now - SLIPPING_MS ? 'slipping' : 'dormant';

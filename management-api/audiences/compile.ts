@@ -21,13 +21,18 @@ export interface CompileContext {
   params: SqlParams;
 }
 
-/** The people of an account who are in the audience: a condition on rows of the view `people`, with every value bound. Never NULL. */
+/**
+ * The people of an account who are in the audience: a condition on rows of the view `people`, with
+ * every value bound. Never NULL.
+ */
 export function compileAudience(audience: Audience, context: CompileContext): string {
   const { params } = context;
   switch (audience.kind) {
     case 'all':
     case 'any':
-      return audience.of.map((one) => `(${compileAudience(one, context)})`).join(audience.kind === 'all' ? ' AND ' : ' OR ');
+      return audience.of
+        .map((one) => `(${compileAudience(one, context)})`)
+        .join(audience.kind === 'all' ? ' AND ' : ' OR ');
     case 'not':
       return `NOT (${compileAudience(audience.of, context)})`;
     case 'trait':
@@ -38,7 +43,14 @@ export function compileAudience(audience: Audience, context: CompileContext): st
         : testSql(audience.test, attributeTargetSql(audience.name, context), params);
     case 'metric': {
       const { days, of, value } = METRIC_SQL[audience.name];
-      return countedSql({ rows: `timestamp >= ${params.instant(context.now - days * DAY)} AND ${of}`, value, test: audience.test }, context);
+      return countedSql(
+        {
+          rows: `timestamp >= ${params.instant(context.now - days * DAY)} AND ${of}`,
+          value,
+          test: audience.test,
+        },
+        context,
+      );
     }
     case 'band':
       return `${audience.is ? '' : 'NOT '}(${bandSql(audience.name, context)})`;
@@ -52,12 +64,19 @@ export function compileCount(audience: Audience, context: CompileContext): strin
   return `SELECT count() AS count FROM people WHERE account_id = ${context.params.whole(context.accountId)} AND (${compileAudience(audience, context)})`;
 }
 
-function eventSql({ event, times, withinDays, where }: EventCondition, context: CompileContext): string {
+function eventSql(
+  { event, times, withinDays, where }: EventCondition,
+  context: CompileContext,
+): string {
   const { params, accountId, now } = context;
   const rows = [`event = ${params.text(event)}`];
   if (withinDays !== undefined) rows.push(`timestamp >= ${params.instant(now - withinDays * DAY)}`);
-  if (where.length > 0) rows.push(filtersSql(where, { params, accountId, person: personOf(context) }));
-  return countedSql({ rows: rows.join(' AND '), value: 'toFloat64(count())', test: times }, context);
+  if (where.length > 0)
+    rows.push(filtersSql(where, { params, accountId, person: personOf(context) }));
+  return countedSql(
+    { rows: rows.join(' AND '), value: 'toFloat64(count())', test: times },
+    context,
+  );
 }
 
 interface Counted {
@@ -68,7 +87,10 @@ interface Counted {
   test: Test;
 }
 
-/** Whether a figure over the events of a person passes a test. People without such events have zero: where zero passes, those who fail are taken out. */
+/**
+ * Whether a figure over the events of a person passes a test. People without such events have zero:
+ * where zero passes, those who fail are taken out.
+ */
 function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
   const { accountId, merges, params } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
@@ -84,10 +106,19 @@ function personOf({ merges, accountId, params }: CompileContext): string {
   return peopleSql({ merges, accountId, params }).person;
 }
 
-/** Somebody can get a push when some event told of a push provider on the device (context.device.push_provider). */
+/**
+ * Somebody can get a push when some event told of a push provider on the device
+ * (context.device.push_provider).
+ */
 function pushSql(test: Test, context: CompileContext): string {
-  const seen = countedSql({ rows: "push_provider != ''", value: 'toFloat64(count())', test: { op: 'gte', number: 1 } }, context);
-  const flag: TargetSql = { has: 'true', text: { has: 'true', value: `if(${seen}, 'true', 'false')` } };
+  const seen = countedSql(
+    { rows: "push_provider != ''", value: 'toFloat64(count())', test: { op: 'gte', number: 1 } },
+    context,
+  );
+  const flag: TargetSql = {
+    has: 'true',
+    text: { has: 'true', value: `if(${seen}, 'true', 'false')` },
+  };
   return testSql(test, flag, context.params);
 }
 

@@ -17,12 +17,29 @@ export interface CountRun {
 /** Counts an audience; rejects when the warehouse cannot. */
 export type CountAudience = (run: CountRun) => Promise<number>;
 
-export function audienceCounter({ client, mergesOf }: { client: ClickHouseClient; mergesOf: MergesOf }): CountAudience {
+export function audienceCounter({
+  client,
+  mergesOf,
+}: {
+  client: ClickHouseClient;
+  mergesOf: MergesOf;
+}): CountAudience {
   return async ({ accountId, audience, now, signal }) => {
     const merges = await mergesOf(accountId, signal);
     const params = new SqlParams();
-    const sql = compileCount(audience, { accountId, now, today: dayOf(now, 'Asia/Tehran'), merges, params });
-    const [row] = await readRows<{ count: number }>({ client, sql, params: params.values(), signal });
+    const sql = compileCount(audience, {
+      accountId,
+      now,
+      today: dayOf(now, 'Asia/Tehran'),
+      merges,
+      params,
+    });
+    const [row] = await readRows<{ count: number }>({
+      client,
+      sql,
+      params: params.values(),
+      signal,
+    });
     if (!row) throw new Error('a count came back without a row');
     return row.count;
   };

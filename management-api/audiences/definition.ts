@@ -1,7 +1,10 @@
 import type { Filter, Test } from '../reports/filter.ts';
 import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
-/** An audience definition that was read: names and values are normalised, dates are epoch milliseconds. */
+/**
+ * An audience definition that was read: names and values are normalised, dates are epoch
+ * milliseconds.
+ */
 export type Audience =
   | { kind: 'all' | 'any'; of: readonly Audience[] }
   | { kind: 'not'; of: Audience }

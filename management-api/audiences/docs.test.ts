@@ -9,13 +9,18 @@ const examples = [...page.matchAll(/```json\n([^`]+)```/g)].map((match) => match
 
 it('every example of docs/audiences.md compiles', () => {
   expect(examples.length).toBeGreaterThan(4);
-  for (const example of examples) expect(readAudience(JSON.parse(example)), example).toMatchObject({ ok: true });
+  for (const example of examples)
+    expect(readAudience(JSON.parse(example)), example).toMatchObject({ ok: true });
 });
 
 it('docs/audiences.md names every attribute with its operators, every metric and every band', () => {
   for (const [name, { operators }] of Object.entries(ATTRIBUTES)) {
-    const row = page.split('\n').find((line) => line.startsWith('|') && new RegExp(`\\b${name}\\b`).test(line)) ?? '';
+    const row =
+      page
+        .split('\n')
+        .find((line) => line.startsWith('|') && new RegExp(`\\b${name}\\b`).test(line)) ?? '';
     for (const operator of operators) expect(row, name).toMatch(new RegExp(`\\b${operator}\\b`));
   }
-  for (const name of [...Object.keys(METRICS), ...BANDS]) expect(page).toMatch(new RegExp(`^\\|.*\\b${name}\\b.*\\|.*\\|$`, 'm'));
+  for (const name of [...Object.keys(METRICS), ...BANDS])
+    expect(page).toMatch(new RegExp(`^\\|.*\\b${name}\\b.*\\|.*\\|$`, 'm'));
 });

@@ -19,11 +19,22 @@ export async function countAudience(request: ApiRequest, services: Services): Pr
   const startedAt = performance.now();
   try {
     const freshUntil = await services.freshness.freshUntil(['events', 'identities', 'profiles']);
-    const count = await services.countAudience({ accountId, audience: outcome.audience.root, now: request.now, signal: request.signal });
-    const meta = { fresh_until: new Date(freshUntil).toISOString(), elapsed_ms: Math.round(performance.now() - startedAt) };
+    const count = await services.countAudience({
+      accountId,
+      audience: outcome.audience.root,
+      now: request.now,
+      signal: request.signal,
+    });
+    const meta = {
+      fresh_until: new Date(freshUntil).toISOString(),
+      elapsed_ms: Math.round(performance.now() - startedAt),
+    };
     return answer({ count, meta });
   } catch (error) {
-    services.log.warn({ err: error, code: 'count_failed', account_id: accountId, trace: request.trace }, 'an audience could not be counted');
+    services.log.warn(
+      { err: error, code: 'count_failed', account_id: accountId, trace: request.trace },
+      'an audience could not be counted',
+    );
     return refuse('count_unavailable');
   }
 }

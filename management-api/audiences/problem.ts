@@ -7,7 +7,10 @@ export const MAX_KEY_BYTES = 128;
 /** Carries the sentence out of the reader; readAudience turns it into a value. */
 export class InvalidAudience extends Error {}
 
-/** Gives up: `segment: why at $.path`. The sentences that the specification quotes stand without a path. */
+/**
+ * Gives up: `segment: why at $.path`. The sentences that the specification quotes stand without a
+ * path.
+ */
 export function fail(why: string, path?: string): never {
   throw new InvalidAudience(path === undefined ? `segment: ${why}` : `segment: ${why} at ${path}`);
 }

@@ -22,10 +22,18 @@ export interface TestContext {
 }
 
 /** Reads `op` and `value` of a condition. */
-export function readTest({ op, value }: { op: unknown; value: unknown }, context: TestContext): Test {
-  const operator = OPERATORS.find((known) => known === op) ?? fail(`unknown operator ${shown(op)}`, `${context.path}.op`);
+export function readTest(
+  { op, value }: { op: unknown; value: unknown },
+  context: TestContext,
+): Test {
+  const operator =
+    OPERATORS.find((known) => known === op) ??
+    fail(`unknown operator ${shown(op)}`, `${context.path}.op`);
   if (!context.operators.includes(operator))
-    fail(`operator ${operator} is not offered here; use ${context.operators.join(', ')}`, `${context.path}.op`);
+    fail(
+      `operator ${operator} is not offered here; use ${context.operators.join(', ')}`,
+      `${context.path}.op`,
+    );
   const at = `${context.path}.value`;
   switch (operator) {
     case 'is_set':
@@ -36,21 +44,32 @@ export function readTest({ op, value }: { op: unknown; value: unknown }, context
       return { op: operator, value: readScalar(value, context, at) };
     case 'in':
     case 'not_in': {
-      if (!Array.isArray(value) || value.length === 0) return fail(`${operator} takes a list of values`, at);
+      if (!Array.isArray(value) || value.length === 0)
+        return fail(`${operator} takes a list of values`, at);
       if (value.length > MAX_LIST_VALUES) return fail('list has too many values');
-      return { op: operator, values: value.map((one: unknown, index) => readScalar(one, context, `${at}[${index}]`)) };
+      return {
+        op: operator,
+        values: value.map((one: unknown, index) => readScalar(one, context, `${at}[${index}]`)),
+      };
     }
     case 'contains':
     case 'prefix':
-      return typeof value === 'string' ? { op: operator, text: stored(value, context) } : fail(`${operator} takes a text`, at);
+      return typeof value === 'string'
+        ? { op: operator, text: stored(value, context) }
+        : fail(`${operator} takes a text`, at);
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
       return { op: operator, number: readNumber(value, context, at) };
     case 'between': {
-      if (!Array.isArray(value) || value.length !== 2) return fail('between takes a list of two values', at);
-      return { op: operator, low: readNumber(value[0], context, `${at}[0]`), high: readNumber(value[1], context, `${at}[1]`) };
+      if (!Array.isArray(value) || value.length !== 2)
+        return fail('between takes a list of two values', at);
+      return {
+        op: operator,
+        low: readNumber(value[0], context, `${at}[0]`),
+        high: readNumber(value[1], context, `${at}[1]`),
+      };
     }
   }
 }
@@ -58,7 +77,8 @@ export function readTest({ op, value }: { op: unknown; value: unknown }, context
 function readScalar(value: unknown, context: TestContext, at: string): Scalar {
   switch (context.kind) {
     case 'boolean':
-      if (value === true || value === false || value === 'true' || value === 'false') return { text: String(value) };
+      if (value === true || value === false || value === 'true' || value === 'false')
+        return { text: String(value) };
       return fail('expected true or false', at);
     case 'string':
       if (typeof value === 'string') return { text: stored(value, context) };
@@ -68,15 +88,21 @@ function readScalar(value: unknown, context: TestContext, at: string): Scalar {
       return { number: readNumber(value, context, at) };
     case 'any':
       if (typeof value === 'string') return { text: stored(value, context) };
-      return typeof value === 'boolean' ? { text: String(value) } : { number: readNumber(value, context, at) };
+      return typeof value === 'boolean'
+        ? { text: String(value) }
+        : { number: readNumber(value, context, at) };
   }
 }
 
 /** A number, or for dates RFC 3339 or a day (its start in Tehran) as epoch milliseconds. */
 function readNumber(value: unknown, { kind }: TestContext, at: string): number {
-  if (kind !== 'date') return typeof value === 'number' && Number.isFinite(value) ? value : fail('expected a number', at);
+  if (kind !== 'date')
+    return typeof value === 'number' && Number.isFinite(value)
+      ? value
+      : fail('expected a number', at);
   const isDay = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
-  const instant = typeof value === 'string' ? parseRfc3339(isDay ? `${value}T00:00:00Z` : value) : NaN;
+  const instant =
+    typeof value === 'string' ? parseRfc3339(isDay ? `${value}T00:00:00Z` : value) : NaN;
   if (Number.isNaN(instant)) return fail('expected a date, RFC 3339 or YYYY-MM-DD', at);
   return isDay ? startOfDay(instant / DAY, TEHRAN) : instant;
 }

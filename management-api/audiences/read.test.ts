@@ -7,9 +7,12 @@ import { readAudience } from './read.ts';
 const CITY = { attribute: 'city', op: 'eq', value: 'تهران' };
 const message = (definition: unknown) => {
   const outcome = readAudience(definition);
-  return outcome.ok ? `valid: ${outcome.audience.conditions} conditions, depth ${outcome.audience.depth}` : outcome.message;
+  return outcome.ok
+    ? `valid: ${outcome.audience.conditions} conditions, depth ${outcome.audience.depth}`
+    : outcome.message;
 };
-const wrapped = (levels: number) => Array.from({ length: levels }).reduce<unknown>((inside) => ({ all: [inside] }), CITY);
+const wrapped = (levels: number) =>
+  Array.from({ length: levels }).reduce<unknown>((inside) => ({ all: [inside] }), CITY);
 
 describe('bounds of management 8.3', () => {
   it('takes eight groups around each other and no ninth', () => {
@@ -20,47 +23,86 @@ describe('bounds of management 8.3', () => {
   });
 
   it('counts property predicates as conditions: 200 and no more', () => {
-    const where = (count: number) => Array.from({ length: count }, () => ({ property: 'p', op: 'is_set' }));
+    const where = (count: number) =>
+      Array.from({ length: count }, () => ({ property: 'p', op: 'is_set' }));
     expect(message({ event: 'e', where: where(199) })).toBe('valid: 200 conditions, depth 0');
     expect(message({ event: 'e', where: where(200) })).toBe('segment: too many conditions');
-    expect(message({ any: Array.from({ length: 201 }, () => CITY) })).toBe('segment: too many conditions');
+    expect(message({ any: Array.from({ length: 201 }, () => CITY) })).toBe(
+      'segment: too many conditions',
+    );
   });
 
   it('takes lists of 1000 values and keys of 128 bytes', () => {
-    const list = (length: number) => ({ trait: 't', op: 'in', value: Array.from({ length }, (_, at) => at) });
+    const list = (length: number) => ({
+      trait: 't',
+      op: 'in',
+      value: Array.from({ length }, (_, at) => at),
+    });
     expect(message(list(1000))).toContain('valid');
     expect(message(list(1001))).toBe('segment: list has too many values');
     expect(message({ trait: 'é'.repeat(64), op: 'is_set' })).toContain('valid');
-    expect(message({ trait: 'é'.repeat(65), op: 'is_set' })).toBe('segment: key is longer than 128 bytes at $.trait');
+    expect(message({ trait: 'é'.repeat(65), op: 'is_set' })).toBe(
+      'segment: key is longer than 128 bytes at $.trait',
+    );
   });
 });
 
 describe('what cannot compile says where and why', () => {
   it.each([
     [null, 'segment: expected an object at $'],
-    [{}, 'segment: expected exactly one of all, any, not, trait, attribute, engagement, event at $'],
-    [{ trait: 't', event: 'e' }, 'segment: expected exactly one of all, any, not, trait, attribute, engagement, event at $'],
+    [
+      {},
+      'segment: expected exactly one of all, any, not, trait, attribute, engagement, event at $',
+    ],
+    [
+      { trait: 't', event: 'e' },
+      'segment: expected exactly one of all, any, not, trait, attribute, engagement, event at $',
+    ],
     [{ all: [] }, 'segment: all takes a list of at least one condition at $.all'],
     [{ any: [CITY, { not: 7 }] }, 'segment: expected an object at $.any[1].not'],
-    [{ attribute: 'shoe_size', op: 'eq', value: 1 }, "segment: unknown attribute 'shoe_size' at $.attribute"],
-    [{ attribute: 'order_count', op: 'in', value: [1] }, 'segment: operator in is not offered here; use gt, gte, lt, lte, between at $.op'],
-    [{ attribute: 'birthday', op: 'gt', value: '2000-01-01' }, 'segment: operator gt is not offered here; use is_set, is_not_set at $.op'],
+    [
+      { attribute: 'shoe_size', op: 'eq', value: 1 },
+      "segment: unknown attribute 'shoe_size' at $.attribute",
+    ],
+    [
+      { attribute: 'order_count', op: 'in', value: [1] },
+      'segment: operator in is not offered here; use gt, gte, lt, lte, between at $.op',
+    ],
+    [
+      { attribute: 'birthday', op: 'gt', value: '2000-01-01' },
+      'segment: operator gt is not offered here; use is_set, is_not_set at $.op',
+    ],
     [{ attribute: 'has_push', op: 'eq', value: 1 }, 'segment: expected true or false at $.value'],
-    [{ attribute: 'first_seen', op: 'gt', value: '2026-02-30' }, 'segment: expected a date, RFC 3339 or YYYY-MM-DD at $.value'],
+    [
+      { attribute: 'first_seen', op: 'gt', value: '2026-02-30' },
+      'segment: expected a date, RFC 3339 or YYYY-MM-DD at $.value',
+    ],
     [{ trait: 'tier', op: 'like', value: 'x' }, "segment: unknown operator 'like' at $.op"],
     [{ trait: 'tier' }, 'segment: unknown operator nothing at $.op'],
     [{ trait: ' .', op: 'is_set' }, 'segment: the name is empty at $.trait'],
     [{ trait: 'age', op: 'gt', value: '5' }, 'segment: expected a number at $.value'],
-    [{ trait: 'age', op: 'between', value: [1] }, 'segment: between takes a list of two values at $.value'],
-    [{ engagement: 'asleep' }, "segment: unknown engagement 'asleep'; use a metric or one of new, active, slipping, dormant at $.engagement"],
+    [
+      { trait: 'age', op: 'between', value: [1] },
+      'segment: between takes a list of two values at $.value',
+    ],
+    [
+      { engagement: 'asleep' },
+      "segment: unknown engagement 'asleep'; use a metric or one of new, active, slipping, dormant at $.engagement",
+    ],
     [{ event: ' ' }, 'segment: expected the name of an event at $.event'],
     [{ event: 'e', did: 'yes' }, 'segment: did is true or false at $.did'],
-    [{ event: 'e', within_days: 0 }, 'segment: expected a whole number of days from 1 to 3650 at $.within_days'],
+    [
+      { event: 'e', within_days: 0 },
+      'segment: expected a whole number of days from 1 to 3650 at $.within_days',
+    ],
     [
       { event: 'e', times: { op: 'in', value: [1] } },
       'segment: operator in is not offered here; use eq, neq, gt, gte, lt, lte, between at $.times.op',
     ],
-    [{ all: [{ event: 'e', where: [{ property: 'p', op: 'in', value: ['a', {}] }] }] }, 'segment: expected a number at $.all[0].where[0].value[1]'],
+    [
+      { all: [{ event: 'e', where: [{ property: 'p', op: 'in', value: ['a', {}] }] }] },
+      'segment: expected a number at $.all[0].where[0].value[1]',
+    ],
   ])('%j', (definition, expected) => {
     expect(message(definition)).toBe(expected);
   });
@@ -85,7 +127,13 @@ describe('compileCount', () => {
     });
     if (!outcome.ok) throw new Error(outcome.message);
     const params = new SqlParams();
-    const sql = compileCount(outcome.audience.root, { accountId: 7, now: 0, today: 0, merges: 'table', params });
+    const sql = compileCount(outcome.audience.root, {
+      accountId: 7,
+      now: 0,
+      today: 0,
+      merges: 'table',
+      params,
+    });
     expect(sql).not.toContain('DROP');
     expect(Object.values(params.values())).toContain(odd);
   });

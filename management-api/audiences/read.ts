@@ -4,7 +4,15 @@ import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
 import { isProfileColumn } from '../../events/traits.ts';
 import type { Filter } from '../reports/filter.ts';
-import { ATTRIBUTES, BANDS, isAttribute, isBand, isMetric, METRICS, OPERATORS } from './attributes.ts';
+import {
+  ATTRIBUTES,
+  BANDS,
+  isAttribute,
+  isBand,
+  isMetric,
+  METRICS,
+  OPERATORS,
+} from './attributes.ts';
 import type { Audience, EventCondition, ReadAudience } from './definition.ts';
 import { fail, InvalidAudience, MAX_CONDITIONS, MAX_DEPTH, MAX_KEY_BYTES } from './problem.ts';
 import { readTest, shown } from './read-test.ts';
@@ -18,8 +26,9 @@ const MAX_DAYS = 3650;
 export type AudienceOutcome = { ok: true; audience: ReadAudience } | { ok: false; message: string };
 
 /**
- * Reads and checks an audience definition (reports.md, "Audiences"; bounds and sentences: management 8.3). Pure, touches no database, never throws:
- * what cannot compile says what is wrong and where. Unknown keys are ignored, as everywhere on this host (management 9.5).
+ * Reads and checks an audience definition (reports.md, "Audiences"; bounds and sentences:
+ * management 8.3). Pure, touches no database, never throws: what cannot compile says what is wrong
+ * and where. Unknown keys are ignored, as everywhere on this host (management 9.5).
  */
 export function readAudience(definition: unknown): AudienceOutcome {
   const reader = new AudienceReader();
@@ -46,21 +55,32 @@ class AudienceReader {
     if (!isJsonObject(value)) return fail('expected an object', path);
     const kinds = KINDS.filter((kind) => value[kind] !== undefined && value[kind] !== null);
     const kind = kinds[0];
-    if (kind === undefined || kinds.length > 1) return fail(`expected exactly one of ${KINDS.join(', ')}`, path);
-    if (kind === 'all' || kind === 'any' || kind === 'not') return this.#group(value, { kind, path, depth: depth + 1 });
+    if (kind === undefined || kinds.length > 1)
+      return fail(`expected exactly one of ${KINDS.join(', ')}`, path);
+    if (kind === 'all' || kind === 'any' || kind === 'not')
+      return this.#group(value, { kind, path, depth: depth + 1 });
     this.#count();
     if (kind === 'trait') return this.#trait(value, path);
     if (kind === 'attribute') return this.#attribute(value, path);
     return kind === 'engagement' ? this.#engagement(value, path) : this.#event(value, path);
   }
 
-  #group(value: JsonObject, { kind, path, depth }: Position & { kind: 'all' | 'any' | 'not' }): Audience {
+  #group(
+    value: JsonObject,
+    { kind, path, depth }: Position & { kind: 'all' | 'any' | 'not' },
+  ): Audience {
     if (depth > MAX_DEPTH) return fail('nesting too deep');
     this.depth = Math.max(this.depth, depth);
     const inside = value[kind];
     if (kind === 'not') return { kind, of: this.node(inside, { path: `${path}.not`, depth }) };
-    if (!Array.isArray(inside) || inside.length === 0) return fail(`${kind} takes a list of at least one condition`, `${path}.${kind}`);
-    return { kind, of: inside.map((one: unknown, index) => this.node(one, { path: `${path}.${kind}[${index}]`, depth })) };
+    if (!Array.isArray(inside) || inside.length === 0)
+      return fail(`${kind} takes a list of at least one condition`, `${path}.${kind}`);
+    return {
+      kind,
+      of: inside.map((one: unknown, index) =>
+        this.node(one, { path: `${path}.${kind}[${index}]`, depth }),
+      ),
+    };
   }
 
   #trait(value: JsonObject, path: string): Audience {
@@ -69,15 +89,22 @@ class AudienceReader {
     return {
       kind: 'trait',
       name,
-      test: readTest({ op: value['op'], value: value['value'] }, { path, operators: OPERATORS, kind: 'any', isPersian }),
+      test: readTest(
+        { op: value['op'], value: value['value'] },
+        { path, operators: OPERATORS, kind: 'any', isPersian },
+      ),
     };
   }
 
   #attribute(value: JsonObject, path: string): Audience {
     const name = value['attribute'];
-    if (typeof name !== 'string' || !isAttribute(name)) return fail(`unknown attribute ${shown(name)}`, `${path}.attribute`);
+    if (typeof name !== 'string' || !isAttribute(name))
+      return fail(`unknown attribute ${shown(name)}`, `${path}.attribute`);
     const { kind, operators } = ATTRIBUTES[name];
-    const test = readTest({ op: value['op'], value: value['value'] }, { path, operators, kind, isPersian: PERSIAN_COLUMNS.has(name) });
+    const test = readTest(
+      { op: value['op'], value: value['value'] },
+      { path, operators, kind, isPersian: PERSIAN_COLUMNS.has(name) },
+    );
     return { kind: 'attribute', name, test };
   }
 
@@ -91,7 +118,10 @@ class AudienceReader {
       return { kind: 'metric', name, test };
     }
     if (typeof name !== 'string' || !isBand(name))
-      return fail(`unknown engagement ${shown(name)}; use a metric or one of ${BANDS.join(', ')}`, `${path}.engagement`);
+      return fail(
+        `unknown engagement ${shown(name)}; use a metric or one of ${BANDS.join(', ')}`,
+        `${path}.engagement`,
+      );
     // A band alone means: is in it.
     const test = readTest(
       { op: value['op'] ?? 'eq', value: value['value'] ?? true },
@@ -124,7 +154,10 @@ class AudienceReader {
       const at = `${path}[${index}]`;
       if (!isJsonObject(one)) return fail('expected an object', at);
       const name = readKey(one['property'], `${at}.property`);
-      const test = readTest({ op: one['op'], value: one['value'] }, { path: at, operators: OPERATORS, kind: 'any', isPersian: true });
+      const test = readTest(
+        { op: one['op'], value: one['value'] },
+        { path: at, operators: OPERATORS, kind: 'any', isPersian: true },
+      );
       return { target: { kind: 'property', name }, test };
     });
   }
@@ -134,12 +167,16 @@ class AudienceReader {
   }
 }
 
-/** Room for a name longer than any that is stored: it then matches nothing instead of matching its beginning. */
+/**
+ * Room for a name longer than any that is stored: it then matches nothing instead of matching its
+ * beginning.
+ */
 const MAX_NAME_BYTES = 512;
 
 function readKey(value: unknown, path: string): string {
   if (typeof value !== 'string') return fail('expected a name', path);
-  if (!fitsBytes(value, MAX_KEY_BYTES)) return fail(`key is longer than ${MAX_KEY_BYTES} bytes`, path);
+  if (!fitsBytes(value, MAX_KEY_BYTES))
+    return fail(`key is longer than ${MAX_KEY_BYTES} bytes`, path);
   const key = normaliseKey(value);
   return key === '' ? fail('the name is empty', path) : key;
 }
@@ -148,7 +185,12 @@ function readTimes(value: unknown, path: string): EventCondition['times'] {
   if (!isJsonObject(value)) return fail('expected {op, value}', path);
   return readTest(
     { op: value['op'], value: value['value'] },
-    { path, operators: ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'], kind: 'number', isPersian: false },
+    {
+      path,
+      operators: ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'],
+      kind: 'number',
+      isPersian: false,
+    },
   );
 }
 

@@ -1,7 +1,13 @@
 import { isPlatformEvent } from '../../events/names.ts';
 import { isProfileColumn } from '../../events/traits.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { fromMaps, holds, passes, type PersonTraits, type StoredValue } from '../reports/filter-predicate.ts';
+import {
+  fromMaps,
+  holds,
+  passes,
+  type PersonTraits,
+  type StoredValue,
+} from '../reports/filter-predicate.ts';
 import { dayOf } from '../reports/time-zone.ts';
 import type { AttributeName, MetricName } from './attributes.ts';
 import { bandOf } from './bands.ts';
@@ -26,7 +32,9 @@ export interface Candidate {
   now: number;
 }
 
-/** Whether a person is in an audience: the reference that the SQL is held against. Plain, and slow. */
+/**
+ * Whether a person is in an audience: the reference that the SQL is held against. Plain, and slow.
+ */
 export function isInAudience(audience: Audience, candidate: Candidate): boolean {
   switch (audience.kind) {
     case 'all':
@@ -43,7 +51,9 @@ export function isInAudience(audience: Audience, candidate: Candidate): boolean 
       return holds(audience.test, { text: undefined, number: metricOf(audience.name, candidate) });
     case 'band': {
       const { first_seen: firstSeen, last_seen: lastSeen } = candidate.person;
-      return (bandOf({ firstSeen, lastSeen, now: candidate.now }) === audience.name) === audience.is;
+      return (
+        (bandOf({ firstSeen, lastSeen, now: candidate.now }) === audience.name) === audience.is
+      );
     }
     case 'event':
       return did(audience, candidate) === audience.did;
@@ -56,7 +66,10 @@ function traitOf(name: string, person: PersonRow): StoredValue | undefined {
   return text === '' ? undefined : { text, number: undefined };
 }
 
-function attributeOf(name: AttributeName, { person, events, now }: Candidate): StoredValue | undefined {
+function attributeOf(
+  name: AttributeName,
+  { person, events, now }: Candidate,
+): StoredValue | undefined {
   if (isProfileColumn(name)) return traitOf(name, person);
   switch (name) {
     case 'total_revenue':
@@ -70,18 +83,26 @@ function attributeOf(name: AttributeName, { person, events, now }: Candidate): S
     case 'days_until_birthday':
       return daysUntilBirthday(person.columns['birthday'] ?? '', dayOf(now, TEHRAN));
     case 'has_push':
-      return { text: String(events.some((event) => !event.is_bot && event.push_provider !== '')), number: undefined };
+      return {
+        text: String(events.some((event) => !event.is_bot && event.push_provider !== '')),
+        number: undefined,
+      };
   }
 }
 
 /** `today` in days since 1970-01-01. */
 function daysUntilBirthday(text: string, today: number): StoredValue | undefined {
   const [, date, year = 0, month = 0, day = 0] =
-    /^((\d{4})-(\d{2})-(\d{2}))(?:$|[T ])/.exec(text)?.map((part, at) => (at < 2 ? part : Number(part))) ?? [];
+    /^((\d{4})-(\d{2})-(\d{2}))(?:$|[T ])/
+      .exec(text)
+      ?.map((part, at) => (at < 2 ? part : Number(part))) ?? [];
   const born = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  if (date === undefined || Number(year) < 1900 || born.toISOString().slice(0, 10) !== date) return undefined;
+  if (date === undefined || Number(year) < 1900 || born.toISOString().slice(0, 10) !== date)
+    return undefined;
   const thisYear = new Date(today * DAY).getUTCFullYear();
-  const days = [thisYear, thisYear + 1].map((one) => birthdayIn(one, { month: Number(month), day: Number(day) }) - today);
+  const days = [thisYear, thisYear + 1].map(
+    (one) => birthdayIn(one, { month: Number(month), day: Number(day) }) - today,
+  );
   return number(days.find((one) => one >= 0) ?? 0);
 }
 
@@ -93,9 +114,11 @@ function birthdayIn(year: number, { month, day }: { month: number; day: number }
 }
 
 function metricOf(name: MetricName, { events, now }: Candidate): number {
-  const last = (days: number) => events.filter((event) => !event.is_bot && event.timestamp >= now - days * DAY);
+  const last = (days: number) =>
+    events.filter((event) => !event.is_bot && event.timestamp >= now - days * DAY);
   const active = (days: number) => last(days).filter((event) => !isPlatformEvent(event.event));
-  const isTakenBack = (event: EventRow) => event.event === 'order_refunded' || event.event === 'order_cancelled';
+  const isTakenBack = (event: EventRow) =>
+    event.event === 'order_refunded' || event.event === 'order_cancelled';
   switch (name) {
     case 'events_7d':
       return active(7).length;
@@ -112,12 +135,18 @@ function metricOf(name: MetricName, { events, now }: Candidate): number {
     case 'revenue_90d':
       return Math.max(
         0,
-        last(90).reduce((sum, event) => sum + (isTakenBack(event) ? -Math.abs(event.revenue) : event.revenue), 0),
+        last(90).reduce(
+          (sum, event) => sum + (isTakenBack(event) ? -Math.abs(event.revenue) : event.revenue),
+          0,
+        ),
       );
   }
 }
 
-function did({ event, times, withinDays, where }: EventCondition, { events, now }: Candidate): boolean {
+function did(
+  { event, times, withinDays, where }: EventCondition,
+  { events, now }: Candidate,
+): boolean {
   const matching = events.filter(
     (one) =>
       one.event === event &&

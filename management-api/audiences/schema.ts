@@ -1,4 +1,11 @@
-import { ATTRIBUTES, BANDS, METRICS, OPERATORS, type AttributeKind, type Operator } from './attributes.ts';
+import {
+  ATTRIBUTES,
+  BANDS,
+  METRICS,
+  OPERATORS,
+  type AttributeKind,
+  type Operator,
+} from './attributes.ts';
 import { MAX_CONDITIONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LIST_VALUES } from './problem.ts';
 
 type Schema = Record<string, unknown>;
@@ -18,7 +25,10 @@ function tests(operators: readonly Operator[], kind: AttributeKind | 'any'): Sch
   const offered = (...names: Operator[]) => names.filter((name) => operators.includes(name));
   const rows: [Operator[], Schema | undefined][] = [
     [offered('eq', 'neq'), scalar],
-    [offered('in', 'not_in'), { type: 'array', items: scalar, minItems: 1, maxItems: MAX_LIST_VALUES }],
+    [
+      offered('in', 'not_in'),
+      { type: 'array', items: scalar, minItems: 1, maxItems: MAX_LIST_VALUES },
+    ],
     [offered('contains', 'prefix'), { type: 'string' }],
     [offered('gt', 'gte', 'lt', 'lte'), ordered],
     [offered('between'), { type: 'array', items: ordered, minItems: 2, maxItems: 2 }],
@@ -26,7 +36,12 @@ function tests(operators: readonly Operator[], kind: AttributeKind | 'any'): Sch
   ];
   return rows.flatMap(([names, value]) => {
     if (names.length === 0) return [];
-    return [{ properties: { op: { enum: names }, ...(value ? { value } : {}) }, required: value ? ['op', 'value'] : ['op'] }];
+    return [
+      {
+        properties: { op: { enum: names }, ...(value ? { value } : {}) },
+        required: value ? ['op', 'value'] : ['op'],
+      },
+    ];
   });
 }
 
@@ -42,8 +57,14 @@ const group = (key: 'all' | 'any'): Schema => ({
   required: [key],
 });
 
-const attributes = Object.entries(ATTRIBUTES).map(([name, { operators, kind }]) => condition('attribute', { const: name }, tests(operators, kind)));
-const metric = condition('engagement', { enum: Object.keys(METRICS) }, tests(['gt', 'gte', 'lt', 'lte', 'between'], 'number'));
+const attributes = Object.entries(ATTRIBUTES).map(([name, { operators, kind }]) =>
+  condition('attribute', { const: name }, tests(operators, kind)),
+);
+const metric = condition(
+  'engagement',
+  { enum: Object.keys(METRICS) },
+  tests(['gt', 'gte', 'lt', 'lte', 'between'], 'number'),
+);
 const band: Schema = {
   type: 'object',
   properties: { engagement: { enum: BANDS }, op: { enum: ['eq', 'neq'] }, value: SCALAR.boolean },
@@ -54,14 +75,20 @@ const event: Schema = {
   properties: {
     event: { type: 'string', minLength: 1 },
     did: { type: 'boolean', default: true },
-    times: { type: 'object', anyOf: tests(['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'], 'number') },
+    times: {
+      type: 'object',
+      anyOf: tests(['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'], 'number'),
+    },
     within_days: { type: 'integer', minimum: 1, maximum: 3650 },
     where: { type: 'array', items: condition('property', KEY, tests(OPERATORS, 'any')) },
   },
   required: ['event'],
 };
 
-/** The language of audience definitions as JSON Schema 2020-12; docs/audience.schema.json is made from it. What it cannot say: nesting and the number of conditions. */
+/**
+ * The language of audience definitions as JSON Schema 2020-12; docs/audience.schema.json is made
+ * from it. What it cannot say: nesting and the number of conditions.
+ */
 export const audienceSchema: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Audience',

@@ -7,16 +7,38 @@ import { admit, refuseLacking, refuseUnseen, type StoredKey } from './decide.ts'
 import { effectivePermissions, permissions, roles } from './roles.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
-const key: StoredKey = { keyId: 7, accountId: 3, role: 'viewer', expiresAt: NOW + 1, revoked: false, accountActive: true, ipAllow: [] };
-const codeOf = (admission: ReturnType<typeof admit>) => (admission.ok ? 'admitted' : admission.error.code);
+const key: StoredKey = {
+  keyId: 7,
+  accountId: 3,
+  role: 'viewer',
+  expiresAt: NOW + 1,
+  revoked: false,
+  accountActive: true,
+  ipAllow: [],
+};
+const codeOf = (admission: ReturnType<typeof admit>) =>
+  admission.ok ? 'admitted' : admission.error.code;
 
 describe('where the credential is read from (management 5.2)', () => {
   it('takes the first of Authorization, X-Service-Key and the two cookies', () => {
-    const headers = { authorization: 'bEaReR  a ', 'x-service-key': 'b', cookie: 'service_session=d; __Host-service_session="c"' };
+    const headers = {
+      authorization: 'bEaReR  a ',
+      'x-service-key': 'b',
+      cookie: 'service_session=d; __Host-service_session="c"',
+    };
     expect(findCredential(headers)).toEqual({ place: 'authorization', token: 'a' });
-    expect(findCredential({ ...headers, authorization: 'Basic a' })).toEqual({ place: 'header', token: 'b' });
-    expect(findCredential({ ...headers, authorization: 'Bearer ', 'x-service-key': ' ' })).toEqual({ place: 'cookie', token: 'c' });
-    expect(findCredential({ cookie: 'other=1; service_session=d' })).toEqual({ place: 'cookie', token: 'd' });
+    expect(findCredential({ ...headers, authorization: 'Basic a' })).toEqual({
+      place: 'header',
+      token: 'b',
+    });
+    expect(findCredential({ ...headers, authorization: 'Bearer ', 'x-service-key': ' ' })).toEqual({
+      place: 'cookie',
+      token: 'c',
+    });
+    expect(findCredential({ cookie: 'other=1; service_session=d' })).toEqual({
+      place: 'cookie',
+      token: 'd',
+    });
     expect(findCredential({})).toBeUndefined();
   });
 });
@@ -32,18 +54,28 @@ describe('the five 401 codes', () => {
   it('answers the same for unknown, revoked and suspended, whether expired or not', () => {
     expect(codeOf(admit({ kind: 'unknown' }, NOW))).toBe('unauthenticated');
     for (const expiresAt of [NOW - 1, NOW + 1]) {
-      expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt, revoked: true } }, NOW))).toBe('unauthenticated');
-      expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt, accountActive: false } }, NOW))).toBe('unauthenticated');
+      expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt, revoked: true } }, NOW))).toBe(
+        'unauthenticated',
+      );
+      expect(
+        codeOf(admit({ kind: 'key', key: { ...key, expiresAt, accountActive: false } }, NOW)),
+      ).toBe('unauthenticated');
     }
   });
 
   it('tells an expired key, a session, a staff credential and impersonation apart', () => {
-    expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt: NOW } }, NOW))).toBe('key_expired');
+    expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt: NOW } }, NOW))).toBe(
+      'key_expired',
+    );
     expect(codeOf(admit({ kind: 'key', key }, NOW))).toBe('admitted');
     expect(codeOf(admit({ kind: 'session' }, NOW))).toBe('api_key_required');
     expect(codeOf(admit({ kind: 'staff' }, NOW))).toBe('wrong_surface');
-    expect(codeOf(admit({ kind: 'impersonation', readOnly: true }, NOW))).toBe('impersonation_read_only');
-    expect(codeOf(admit({ kind: 'impersonation', readOnly: false }, NOW))).toBe('impersonation_forbidden');
+    expect(codeOf(admit({ kind: 'impersonation', readOnly: true }, NOW))).toBe(
+      'impersonation_read_only',
+    );
+    expect(codeOf(admit({ kind: 'impersonation', readOnly: false }, NOW))).toBe(
+      'impersonation_forbidden',
+    );
   });
 });
 
@@ -72,15 +104,23 @@ describe('permissions and roles (management 2.7)', () => {
       'analytics.read',
       'data.export',
     ] as const;
-    const opened = (role: (typeof roles)[number]) => routePermissions.filter((permission) => may(role).includes(permission));
+    const opened = (role: (typeof roles)[number]) =>
+      routePermissions.filter((permission) => may(role).includes(permission));
     const reading = ['segment.read', 'event.read', 'campaign.read', 'analytics.read'];
-    for (const role of ['owner', 'admin', 'marketer'] as const) expect(opened(role)).toEqual(routePermissions);
+    for (const role of ['owner', 'admin', 'marketer'] as const)
+      expect(opened(role)).toEqual(routePermissions);
     expect(opened('analyst')).toEqual([...reading, 'data.export']);
     expect(opened('viewer')).toEqual(reading);
     expect(opened('approver')).toEqual(reading);
     expect(may('finance')).toEqual(['billing.read', 'billing.write']);
-    expect(may('analyst').filter((permission) => !may('viewer').includes(permission))).toEqual(['audit.read', 'data.export', 'profile.read']);
-    expect(may('approver').filter((permission) => !may('viewer').includes(permission))).toEqual(['campaign.approve']);
+    expect(may('analyst').filter((permission) => !may('viewer').includes(permission))).toEqual([
+      'audit.read',
+      'data.export',
+      'profile.read',
+    ]);
+    expect(may('approver').filter((permission) => !may('viewer').includes(permission))).toEqual([
+      'campaign.approve',
+    ]);
   });
 
   it('names the missing permission', () => {
@@ -97,16 +137,26 @@ describe('permissions and roles (management 2.7)', () => {
 
 describe('addresses', () => {
   it('matches addresses and ranges of both versions, mapped ones too, and nothing by what cannot be read', () => {
-    const ranges = addressRanges(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', 'nonsense', '10.0.0.0/33', '1.2.3.4/']);
-    for (const inside of ['10.255.0.1', '::ffff:10.1.2.3', '192.0.2.7', '2001:db8:1::9']) expect(ranges.contains(inside)).toBe(true);
-    for (const outside of ['11.0.0.1', '192.0.2.8', '2001:db9::', '', 'nonsense', '1.2.3.4']) expect(ranges.contains(outside)).toBe(false);
+    const ranges = addressRanges([
+      '10.0.0.0/8',
+      '192.0.2.7',
+      '2001:db8::/32',
+      'nonsense',
+      '10.0.0.0/33',
+      '1.2.3.4/',
+    ]);
+    for (const inside of ['10.255.0.1', '::ffff:10.1.2.3', '192.0.2.7', '2001:db8:1::9'])
+      expect(ranges.contains(inside)).toBe(true);
+    for (const outside of ['11.0.0.1', '192.0.2.8', '2001:db9::', '', 'nonsense', '1.2.3.4'])
+      expect(ranges.contains(outside)).toBe(false);
     expect(['0.0.0.0/0', '::/0', '::1'].every(isAddressRange)).toBe(true);
     expect(['10.0.0.0/33', '10.0.0/8', 'a', '', '1.1.1.1/8/8'].some(isAddressRange)).toBe(false);
   });
 
   it('believes forwarded addresses only as far as trusted proxies wrote them', () => {
     const trusted = addressRanges(['127.0.0.1', '10.0.0.0/8']);
-    const of = (remote: string, forwardedFor?: string) => clientAddress({ remote, forwardedFor }, trusted);
+    const of = (remote: string, forwardedFor?: string) =>
+      clientAddress({ remote, forwardedFor }, trusted);
     expect(of('203.0.113.9', '198.51.100.1')).toBe('203.0.113.9');
     expect(of('127.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(of('127.0.0.1', '1.1.1.1, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
@@ -122,7 +172,12 @@ describe('addresses', () => {
         fc.ipV4().filter((ip) => !ip.startsWith('10.')),
         (made, real) => {
           const trusted = addressRanges(['10.0.0.0/8']);
-          expect(clientAddress({ remote: '10.0.0.1', forwardedFor: [...made, real].join(', ') }, trusted)).toBe(real);
+          expect(
+            clientAddress(
+              { remote: '10.0.0.1', forwardedFor: [...made, real].join(', ') },
+              trusted,
+            ),
+          ).toBe(real);
         },
       ),
     );

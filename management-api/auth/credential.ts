@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request shows, before anything was looked up. `place` matters because keys come in headers and sessions in cookies. */
+/**
+ * What a request shows, before anything was looked up. `place` matters because keys come in headers
+ * and sessions in cookies.
+ */
 export interface Credential {
   place: 'authorization' | 'header' | 'cookie';
   token: string;
@@ -9,8 +12,9 @@ export interface Credential {
 const COOKIES = ['__Host-service_session', 'service_session'];
 
 /**
- * The first credential of the three places in their order (management 5.2): `Authorization: Bearer`, scheme in any case; X-Service-Key; the two session cookies.
- * Another scheme or an empty value is as good as nothing there. Undefined: the request shows none.
+ * The first credential of the three places in their order (management 5.2): `Authorization:
+ * Bearer`, scheme in any case; X-Service-Key; the two session cookies. Another scheme or an empty
+ * value is as good as nothing there. Undefined: the request shows none.
  */
 export function findCredential(headers: IncomingHttpHeaders): Credential | undefined {
   const bearer = /^bearer +(\S.*)$/i.exec(headers.authorization?.trim() ?? '')?.[1]?.trim();

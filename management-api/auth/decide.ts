@@ -15,9 +15,16 @@ export interface StoredKey {
   ipAllow: readonly string[];
 }
 
-/** What a credential turned out to be. Staff credentials and impersonation have no source yet; the decision knows them already. */
+/**
+ * What a credential turned out to be. Staff credentials and impersonation have no source yet; the
+ * decision knows them already.
+ */
 export type Resolved =
-  { kind: 'unknown' } | { kind: 'key'; key: StoredKey } | { kind: 'session' } | { kind: 'staff' } | { kind: 'impersonation'; readOnly: boolean };
+  | { kind: 'unknown' }
+  | { kind: 'key'; key: StoredKey }
+  | { kind: 'session' }
+  | { kind: 'staff' }
+  | { kind: 'impersonation'; readOnly: boolean };
 
 /** Who asks. */
 export interface Caller {
@@ -27,15 +34,22 @@ export interface Caller {
   permissions: readonly Permission[];
 }
 
-export type Admission = { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
+export type Admission =
+  { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
 
-/** Refusals that need no lookup: nothing shown, or a write key, which is told by its prefix alone (management 5.3). */
+/**
+ * Refusals that need no lookup: nothing shown, or a write key, which is told by its prefix alone
+ * (management 5.3).
+ */
 export function refuseUnseen(credential: Credential | undefined): DomainError | undefined {
   if (!credential) return { code: 'unauthenticated' };
   return credential.token.startsWith('wk_') ? { code: 'write_key_rejected' } : undefined;
 }
 
-/** Who a resolved credential lets in (management 5.3). A revoked key and a suspended account answer as an unknown key does; expiry shows only on a key that would work otherwise. */
+/**
+ * Who a resolved credential lets in (management 5.3). A revoked key and a suspended account answer
+ * as an unknown key does; expiry shows only on a key that would work otherwise.
+ */
 export function admit(resolved: Resolved, now: number): Admission {
   switch (resolved.kind) {
     case 'unknown':
@@ -50,16 +64,28 @@ export function admit(resolved: Resolved, now: number): Admission {
       const { key } = resolved;
       if (key.revoked || !key.accountActive) return refused('unauthenticated');
       if (key.expiresAt <= now) return refused('key_expired');
-      const caller = { keyId: key.keyId, accountId: key.accountId, role: key.role, permissions: effectivePermissions(key.role) };
+      const caller = {
+        keyId: key.keyId,
+        accountId: key.accountId,
+        role: key.role,
+        permissions: effectivePermissions(key.role),
+      };
       return { ok: true, caller, ipAllow: key.ipAllow };
     }
   }
 }
 
 /** 403 with `need` when the caller lacks a permission (management 5.4). */
-export function refuseLacking(caller: Caller, permission: Permission | undefined): DomainError | undefined {
+export function refuseLacking(
+  caller: Caller,
+  permission: Permission | undefined,
+): DomainError | undefined {
   if (permission === undefined || caller.permissions.includes(permission)) return undefined;
-  return { code: 'forbidden', message: `this key's role lacks the permission ${permission}; see GET /v1/whoami`, need: permission };
+  return {
+    code: 'forbidden',
+    message: `this key's role lacks the permission ${permission}; see GET /v1/whoami`,
+    need: permission,
+  };
 }
 
 function refused(code: DomainError['code']): Admission {

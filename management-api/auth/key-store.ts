@@ -20,13 +20,20 @@ const FIND = `SELECT k.id AS key_id, k.account_id, k.role, k.expires_at, k.revok
 FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = $1`;
 
 /**
- * Looks management keys up by their SHA-256; nothing is cached, so that a revocation holds at once. Only a token of a key's form is looked up.
- * `resolveSession` is asked about all others: sessions belong to the control plane.
+ * Looks management keys up by their SHA-256; nothing is cached, so that a revocation holds at once.
+ * Only a token of a key's form is looked up. `resolveSession` is asked about all others: sessions
+ * belong to the control plane.
  */
-export function keyStore(options: { database: Database; resolveSession?: ResolveToken }): ResolveToken {
+export function keyStore(options: {
+  database: Database;
+  resolveSession?: ResolveToken;
+}): ResolveToken {
   return async (token) => {
-    if (!/^sk_svc_[A-Za-z0-9_-]{43}$/.test(token)) return (await options.resolveSession?.(token)) ?? { kind: 'unknown' };
-    const { rows } = await options.database.query<KeyRow>(FIND, [createHash('sha256').update(token).digest()]);
+    if (!/^sk_svc_[A-Za-z0-9_-]{43}$/.test(token))
+      return (await options.resolveSession?.(token)) ?? { kind: 'unknown' };
+    const { rows } = await options.database.query<KeyRow>(FIND, [
+      createHash('sha256').update(token).digest(),
+    ]);
     const row = rows[0];
     if (!row) return { kind: 'unknown' };
     return {

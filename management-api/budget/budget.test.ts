@@ -4,13 +4,20 @@ import { counterKey, refuseOverspent } from './decide.ts';
 describe('the request budget (management 8.1)', () => {
   it('counts per key and calendar minute', () => {
     const minute = Date.UTC(2026, 10, 21, 10, 30);
-    expect(counterKey({ keyId: 7, now: minute + 59_999 })).toBe(counterKey({ keyId: 7, now: minute }));
-    expect(counterKey({ keyId: 7, now: minute + 60_000 })).not.toBe(counterKey({ keyId: 7, now: minute }));
+    expect(counterKey({ keyId: 7, now: minute + 59_999 })).toBe(
+      counterKey({ keyId: 7, now: minute }),
+    );
+    expect(counterKey({ keyId: 7, now: minute + 60_000 })).not.toBe(
+      counterKey({ keyId: 7, now: minute }),
+    );
     expect(counterKey({ keyId: 8, now: minute })).not.toBe(counterKey({ keyId: 7, now: minute }));
   });
 
   it('lets 24 heavy calls through and refuses the 25th', () => {
-    const codes = Array.from({ length: 25 }, (_, call) => refuseOverspent({ used: (call + 1) * 25, allowance: 600 })?.code);
+    const codes = Array.from(
+      { length: 25 },
+      (_, call) => refuseOverspent({ used: (call + 1) * 25, allowance: 600 })?.code,
+    );
     expect(codes.filter((code) => code === undefined)).toHaveLength(24);
     expect(codes.at(-1)).toBe('budget_exhausted');
   });

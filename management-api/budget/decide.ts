@@ -2,7 +2,9 @@ import type { DomainError } from '../errors/domain-error.ts';
 
 const MINUTE = 60_000;
 
-/** Lifetime of a counter: its minute, and a margin for clocks that differ (management 8.1). Seconds. */
+/**
+ * Lifetime of a counter: its minute, and a margin for clocks that differ (management 8.1). Seconds.
+ */
 export const COUNTER_SECONDS = 70;
 
 /** Redis key of the counter of one key in the calendar minute of `now` (ms since the epoch). */
@@ -11,6 +13,12 @@ export function counterKey({ keyId, now }: { keyId: number; now: number }): stri
 }
 
 /** Refuses when what was used in this minute, this request included, is more than the allowance. */
-export function refuseOverspent({ used, allowance }: { used: number; allowance: number }): DomainError | undefined {
+export function refuseOverspent({
+  used,
+  allowance,
+}: {
+  used: number;
+  allowance: number;
+}): DomainError | undefined {
   return used > allowance ? { code: 'budget_exhausted' } : undefined;
 }

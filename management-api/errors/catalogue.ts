@@ -25,20 +25,33 @@ function guard(status: number, message: string): CatalogueEntry {
 }
 
 /**
- * Every way in which the management host refuses, by code (management 5, 7). Codes of form `flat` are names inside this service only: clients see the text.
- * The two ellipses in write_key_rejected are U+2026. Sentences that people read are Persian where the specification says so.
+ * Every way in which the management host refuses, by code (management 5, 7). Codes of form `flat`
+ * are names inside this service only: clients see the text. The two ellipses in write_key_rejected
+ * are U+2026. Sentences that people read are Persian where the specification says so.
  */
 export const catalogue = {
   unauthenticated: coded(401, 'a valid API key is required'),
   api_key_required: coded(401, 'this API accepts sk_svc_ keys only'),
-  write_key_rejected: coded(401, 'write keys (wk_svc_…) are not accepted here; use a management key (sk_svc_…)'),
+  write_key_rejected: coded(
+    401,
+    'write keys (wk_svc_…) are not accepted here; use a management key (sk_svc_…)',
+  ),
   key_expired: coded(401, 'this API key has expired; create a new one in the panel'),
-  wrong_surface: guard(401, 'این اعتبارنامه برای این سرویس نیست؛ با کلید مدیریت حساب درخواست بفرستید.'),
+  wrong_surface: guard(
+    401,
+    'این اعتبارنامه برای این سرویس نیست؛ با کلید مدیریت حساب درخواست بفرستید.',
+  ),
   forbidden: coded(403, "this key's role does not allow this; see GET /v1/whoami"),
-  ip_not_allowed: guard(403, 'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.'),
+  ip_not_allowed: guard(
+    403,
+    'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.',
+  ),
   impersonation_read_only: guard(403, 'هنگام ورود به‌جای کاربر فقط مشاهده مجاز است.'),
   impersonation_forbidden: guard(403, 'این کار هنگام ورود به‌جای کاربر مجاز نیست.'),
-  account_locked: coded(403, 'این بخش از حساب موقتاً بسته است؛ برای باز شدن آن به صفحهٔ صورت‌حساب در پنل بروید.'),
+  account_locked: coded(
+    403,
+    'این بخش از حساب موقتاً بسته است؛ برای باز شدن آن به صفحهٔ صورت‌حساب در پنل بروید.',
+  ),
 
   malformed_json: coded(400, 'malformed JSON'),
   malformed_request: coded(400, 'malformed HTTP request'),
@@ -57,7 +70,9 @@ export const catalogue = {
   export_spec_invalid: coded(422, 'the export specification is not valid'),
   all_events_rejected: coded(422, 'every event was rejected; see details'),
 
-  budget_exhausted: coded(429, 'the request budget of this key is used up for this minute', { 'retry-after': '60' }),
+  budget_exhausted: coded(429, 'the request budget of this key is used up for this minute', {
+    'retry-after': '60',
+  }),
 
   internal: coded(500, 'the request failed unexpectedly; try again'),
   key_lookup_unavailable: coded(503, 'cannot verify the API key right now; try again'),

@@ -12,10 +12,20 @@ export interface DomainError {
 }
 
 /** What a handler hands back: an answer, or a refusal. */
-export type Answer = { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string>> } | { ok: false; error: DomainError };
+export type Answer =
+  | { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string>> }
+  | { ok: false; error: DomainError };
 
-export function answer(body: unknown, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Answer {
-  return { ok: true, status: options.status ?? 200, body, ...(options.headers ? { headers: options.headers } : {}) };
+export function answer(
+  body: unknown,
+  options: { status?: number; headers?: Readonly<Record<string, string>> } = {},
+): Answer {
+  return {
+    ok: true,
+    status: options.status ?? 200,
+    body,
+    ...(options.headers ? { headers: options.headers } : {}),
+  };
 }
 
 export function refuse(code: ErrorCode, more: Omit<DomainError, 'code'> = {}): Answer {

@@ -9,18 +9,38 @@ describe('the three envelopes of management 7.1', () => {
       headers: {},
       body: { error: { code: 'forbidden', message: 'no', need: 'segment.write' } },
     });
-    expect(renderError({ code: 'batch_too_large', details: { limit: 500, sent: 501 } }).body).toEqual({
-      error: { code: 'batch_too_large', message: catalogue.batch_too_large.message, details: { limit: 500, sent: 501 } },
+    expect(
+      renderError({ code: 'batch_too_large', details: { limit: 500, sent: 501 } }).body,
+    ).toEqual({
+      error: {
+        code: 'batch_too_large',
+        message: catalogue.batch_too_large.message,
+        details: { limit: 500, sent: 501 },
+      },
     });
   });
 
   it('flat: error is a string, on the routes that say so', () => {
-    expect(renderError({ code: 'malformed_json' }, ['malformed_json']).body).toEqual({ error: 'malformed JSON' });
-    expect(renderError({ code: 'malformed_json' }).body).toEqual({ error: { code: 'malformed_json', message: 'malformed JSON' } });
-    expect(renderError({ code: 'count_unavailable' })).toEqual({ status: 503, headers: {}, body: { error: 'count unavailable' } });
+    expect(renderError({ code: 'malformed_json' }, ['malformed_json']).body).toEqual({
+      error: 'malformed JSON',
+    });
+    expect(renderError({ code: 'malformed_json' }).body).toEqual({
+      error: { code: 'malformed_json', message: 'malformed JSON' },
+    });
+    expect(renderError({ code: 'count_unavailable' })).toEqual({
+      status: 503,
+      headers: {},
+      body: { error: 'count unavailable' },
+    });
   });
 
-  it.each(['wrong_surface', 'impersonation_read_only', 'impersonation_forbidden', 'ip_not_allowed', 'invalid_report'] as const)(
+  it.each([
+    'wrong_surface',
+    'impersonation_read_only',
+    'impersonation_forbidden',
+    'ip_not_allowed',
+    'invalid_report',
+  ] as const)(
     'flat with a code and a Persian sentence: %s, also where a route lists it as flat',
     (code) => {
       const { status, body } = renderError({ code }, [code]);
@@ -40,7 +60,8 @@ describe('the three envelopes of management 7.1', () => {
 
   it('tells to wait a minute for the budget, and nothing of the kind with a 503', () => {
     expect(renderError({ code: 'budget_exhausted' }).headers).toEqual({ 'retry-after': '60' });
-    for (const code of Object.keys(catalogue) as ErrorCode[]) if (catalogue[code].status === 503) expect(renderError({ code }).headers).toEqual({});
+    for (const code of Object.keys(catalogue) as ErrorCode[])
+      if (catalogue[code].status === 503) expect(renderError({ code }).headers).toEqual({});
   });
 
   it('holds the sentences that the specification quotes', () => {

@@ -15,7 +15,14 @@ interface Speaking {
 /** Management 7.1 (1): `{error: {code, message, details?, need?}}`. */
 export function renderCoded({ error, message }: Speaking): unknown {
   const { code, details, need } = error;
-  return { error: { code, message, ...(details === undefined ? {} : { details }), ...(need === undefined ? {} : { need }) } };
+  return {
+    error: {
+      code,
+      message,
+      ...(details === undefined ? {} : { details }),
+      ...(need === undefined ? {} : { need }),
+    },
+  };
 }
 
 /** Management 7.1 (2): `{error: "…"}`. */
@@ -34,9 +41,16 @@ const renderers: Record<ErrorForm, (speaking: Speaking) => unknown> = {
   flat_with_code: renderFlatWithCode,
 };
 
-/** Status, headers and body of a refusal. `flat` holds the codes that the route writes as a flat string (its row in the route table). */
+/**
+ * Status, headers and body of a refusal. `flat` holds the codes that the route writes as a flat
+ * string (its row in the route table).
+ */
 export function renderError(error: DomainError, flat: readonly ErrorCode[] = []): Rendered {
   const entry: CatalogueEntry = catalogue[error.code];
   const form = flat.includes(error.code) && entry.form === 'coded' ? 'flat' : entry.form;
-  return { status: entry.status, headers: entry.headers ?? {}, body: renderers[form]({ error, message: error.message ?? entry.message }) };
+  return {
+    status: entry.status,
+    headers: entry.headers ?? {},
+    body: renderers[form]({ error, message: error.message ?? entry.message }),
+  };
 }

@@ -4,11 +4,27 @@ import type { Audience } from '../audiences/definition.ts';
 import { EVENT_FIELDS } from '../reports/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
 
-/** What the platform writes about its messages, and the click that the web SDK reports (ingest 6.1). */
-const MESSAGE_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened', 'message_clicked'];
+/**
+ * What the platform writes about its messages, and the click that the web SDK reports (ingest 6.1).
+ */
+const MESSAGE_EVENTS = [
+  'message_sent',
+  'message_failed',
+  'message_withheld',
+  'message_opened',
+  'message_clicked',
+];
 
 const EVENT_COLUMNS = ['timestamp', 'received_at', ...Object.keys(EVENT_FIELDS)];
-const PERSON_COLUMNS = ['person', 'first_seen', 'last_seen', 'total_revenue', 'order_count', 'last_order_at', ...PROFILE_COLUMNS];
+const PERSON_COLUMNS = [
+  'person',
+  'first_seen',
+  'last_seen',
+  'total_revenue',
+  'order_count',
+  'last_order_at',
+  ...PROFILE_COLUMNS,
+];
 
 const FORMATS: Record<ExportFormat, string> = { ndjson: 'JSONEachRow', csv: 'CSVWithNames' };
 
@@ -20,10 +36,17 @@ export interface ExportPlan {
   audience?: Audience;
 }
 
-/** The statement whose output is the file of an export, with every value bound. Maps are objects in ndjson and JSON text in csv. */
-export function compileExport({ kind, format, spec, audience }: ExportPlan, context: CompileContext): string {
+/**
+ * The statement whose output is the file of an export, with every value bound. Maps are objects in
+ * ndjson and JSON text in csv.
+ */
+export function compileExport(
+  { kind, format, spec, audience }: ExportPlan,
+  context: CompileContext,
+): string {
   const { params, accountId } = context;
-  const maps = (names: readonly string[]) => names.map((name) => (format === 'csv' ? `toJSONString(${name}) AS ${name}` : name));
+  const maps = (names: readonly string[]) =>
+    names.map((name) => (format === 'csv' ? `toJSONString(${name}) AS ${name}` : name));
   const account = `account_id = ${params.whole(accountId)}`;
   if (kind === 'profiles' || kind === 'segment') {
     const where = audience ? `${account} AND (${compileAudience(audience, context)})` : account;

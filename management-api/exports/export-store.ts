@@ -49,12 +49,16 @@ interface Row {
   error: string | null;
 }
 
-const COLUMNS = 'id, account_id, kind, format, spec, status, attempt, created_at, expires_at, rows, bytes, error';
+const COLUMNS =
+  'id, account_id, kind, format, spec, status, attempt, created_at, expires_at, rows, bytes, error';
 /** The worker still holds the job. */
 const HELD = "id = $1 AND attempt = $2 AND status = 'running'";
 const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
-/** Exports in PostgreSQL. Each method is one statement, complete by itself; all reject when the store cannot be asked. */
+/**
+ * Exports in PostgreSQL. Each method is one statement, complete by itself; all reject when the
+ * store cannot be asked.
+ */
 export class ExportStore {
   readonly #database: Database;
 
@@ -63,7 +67,12 @@ export class ExportStore {
   }
 
   async list(accountId: number, limit: number): Promise<ExportItem[]> {
-    return (await this.#rows(`SELECT ${COLUMNS} FROM exports WHERE account_id = $1 ORDER BY id DESC LIMIT $2`, [accountId, limit])).map(itemOf);
+    return (
+      await this.#rows(
+        `SELECT ${COLUMNS} FROM exports WHERE account_id = $1 ORDER BY id DESC LIMIT $2`,
+        [accountId, limit],
+      )
+    ).map(itemOf);
   }
 
   async create(accountId: number, { kind, format, spec }: ExportDraft): Promise<ExportItem> {
@@ -73,20 +82,38 @@ export class ExportStore {
     return itemOf(row);
   }
 
-  /** Takes the oldest job that is due, also one whose worker has gone silent. Undefined: there is none. */
+  /**
+   * Takes the oldest job that is due, also one whose worker has gone silent. Undefined: there is
+   * none.
+   */
   async take(): Promise<ExportJob | undefined> {
     const due = `SELECT id FROM exports WHERE status IN ('queued', 'running') AND due_at <= clock_timestamp() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`;
     const sql = `UPDATE exports SET status = 'running', attempt = attempt + 1, due_at = ${LEASE}, rows = 0, bytes = 0 WHERE id = (${due}) RETURNING ${COLUMNS}`;
     const [row] = await this.#rows(sql, []);
-    return row && { id: row.id, accountId: Number(row.account_id), kind: row.kind, format: row.format, spec: row.spec, attempt: row.attempt };
+    return (
+      row && {
+        id: row.id,
+        accountId: Number(row.account_id),
+        kind: row.kind,
+        format: row.format,
+        spec: row.spec,
+        attempt: row.attempt,
+      }
+    );
   }
 
   /** Tells how far a job is and keeps it. False: it belongs to somebody else now. */
   async progress({ id, attempt }: ExportJob, { rows, bytes }: Progress): Promise<boolean> {
-    return this.#changed(`UPDATE exports SET rows = $3, bytes = $4, due_at = ${LEASE} WHERE ${HELD}`, [id, attempt, rows, bytes]);
+    return this.#changed(
+      `UPDATE exports SET rows = $3, bytes = $4, due_at = ${LEASE} WHERE ${HELD}`,
+      [id, attempt, rows, bytes],
+    );
   }
 
-  async finish({ id, attempt }: ExportJob, { rows, bytes, file }: Progress & { file: string }): Promise<boolean> {
+  async finish(
+    { id, attempt }: ExportJob,
+    { rows, bytes, file }: Progress & { file: string },
+  ): Promise<boolean> {
     const sql = `UPDATE exports SET status = 'ready', rows = $3, bytes = $4, file = $5, finished_at = clock_timestamp(),
       expires_at = clock_timestamp() + interval '${EXPIRES_AFTER_HOURS} hours' WHERE ${HELD}`;
     return this.#changed(sql, [id, attempt, rows, bytes, file]);
@@ -99,7 +126,10 @@ export class ExportStore {
   }
 
   async fail({ id, attempt }: ExportJob, error: string): Promise<boolean> {
-    return this.#changed(`UPDATE exports SET status = 'failed', error = $3, finished_at = clock_timestamp() WHERE ${HELD}`, [id, attempt, error]);
+    return this.#changed(
+      `UPDATE exports SET status = 'failed', error = $3, finished_at = clock_timestamp() WHERE ${HELD}`,
+      [id, attempt, error],
+    );
   }
 
   /** Marks what is past its time and answers the files that may go. */
@@ -117,7 +147,17 @@ export class ExportStore {
   }
 }
 
-function itemOf({ id, kind, format, status, created_at, expires_at, rows, bytes, error }: Row): ExportItem {
+function itemOf({
+  id,
+  kind,
+  format,
+  status,
+  created_at,
+  expires_at,
+  rows,
+  bytes,
+  error,
+}: Row): ExportItem {
   return {
     id: Number(id),
     kind,

@@ -14,24 +14,45 @@ describe('readExport (management 4.2)', () => {
   it('takes four kinds and two formats, ndjson by default', () => {
     for (const kind of ['events', 'messages', 'profiles']) expect(code({ kind })).toBe('ndjson');
     expect(code({ kind: 'segment', spec: { segment_id: 5 }, format: 'csv' })).toBe('csv');
-    for (const kind of [undefined, 'people', 7, 'toString']) expect(code({ kind, format: 'xml' })).toBe('export_kind_invalid');
-    for (const format of ['xml', 7]) expect(code({ kind: 'events', format })).toBe('export_spec_invalid');
+    for (const kind of [undefined, 'people', 7, 'toString'])
+      expect(code({ kind, format: 'xml' })).toBe('export_kind_invalid');
+    for (const format of ['xml', 7])
+      expect(code({ kind: 'events', format })).toBe('export_spec_invalid');
     expect(code([])).toBe('malformed_json');
   });
 
   it('reads spans, names and segments', () => {
-    const read = readExport({ kind: 'events', spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] } });
-    expect(read.ok && read.spec).toEqual({ from: Date.UTC(2026, 2, 20, 20, 30), to: Date.UTC(2026, 2, 22), events: ['a b'] });
-    for (const spec of [7, { from: 'x' }, { from: '2026-02-30' }, { to: 5 }, { events: 'a' }, { events: [''] }, { events: [1] }])
+    const read = readExport({
+      kind: 'events',
+      spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] },
+    });
+    expect(read.ok && read.spec).toEqual({
+      from: Date.UTC(2026, 2, 20, 20, 30),
+      to: Date.UTC(2026, 2, 22),
+      events: ['a b'],
+    });
+    for (const spec of [
+      7,
+      { from: 'x' },
+      { from: '2026-02-30' },
+      { to: 5 },
+      { events: 'a' },
+      { events: [''] },
+      { events: [1] },
+    ])
       expect(code({ kind: 'events', spec })).toBe('export_spec_invalid');
-    for (const segment_id of [undefined, 0, -1, 'x', [5], 1.5]) expect(code({ kind: 'segment', spec: { segment_id } })).toBe('export_spec_invalid');
+    for (const segment_id of [undefined, 0, -1, 'x', [5], 1.5])
+      expect(code({ kind: 'segment', spec: { segment_id } })).toBe('export_spec_invalid');
   });
 });
 
 it('compileExport binds what the client sent', () => {
   const params = new SqlParams();
   const spec = { from: 1, to: 2, events: ["'x"] };
-  const sql = compileExport({ kind: 'messages', format: 'csv', spec }, { accountId: 7, now: 0, today: 0, merges: 'none', params });
+  const sql = compileExport(
+    { kind: 'messages', format: 'csv', spec },
+    { accountId: 7, now: 0, today: 0, merges: 'none', params },
+  );
   expect(sql).toMatch(/ FORMAT CSVWithNames$/);
   expect(sql).not.toContain("'x");
   expect(Object.values(params.values())).toEqual(expect.arrayContaining([7, 1, 2, ["'x"]]));
@@ -48,7 +69,9 @@ describe('RowCounter', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', '"', '\n', ',', 'ی') });
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { maxLength: 8 }), fc.nat(7), (rows, size) => {
-        const text = [['h1', 'h2'], ...rows].map((cells) => `${cells.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')}\n`).join('');
+        const text = [['h1', 'h2'], ...rows]
+          .map((cells) => `${cells.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')}\n`)
+          .join('');
         const bytes = Buffer.from(text);
         const chunks = Array.from({ length: Math.ceil(bytes.length / (size + 1)) }, (_, at) =>
           bytes.subarray(at * (size + 1), (at + 1) * (size + 1)),

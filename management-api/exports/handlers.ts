@@ -7,7 +7,10 @@ import { readExport } from './request.ts';
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
 
-/** GET /v1/exports (management 2.6, 4.2): the newest ones; the first answer is the whole list, whatever the cursor. */
+/**
+ * GET /v1/exports (management 2.6, 4.2): the newest ones; the first answer is the whole list,
+ * whatever the cursor.
+ */
 export function listExports(request: ApiRequest, services: Services): Promise<Answer> {
   return stored({ request, services }, async (accountId) => {
     const data = await services.exports.list(accountId, readLimit(request.query.get('limit')));
@@ -22,7 +25,9 @@ export function createExport(request: ApiRequest, services: Services): Promise<A
     if (!read.ok) return { ok: false, error: read.error };
     const { segmentId } = read.spec;
     if (segmentId !== undefined && !(await services.segments.find(accountId, segmentId)))
-      return refuse('export_spec_invalid', { message: 'spec.segment_id must be the id of a segment' });
+      return refuse('export_spec_invalid', {
+        message: 'spec.segment_id must be the id of a segment',
+      });
     const job = await services.exports.create(accountId, read.draft);
     return answer({ ...job, expires_after_hours: EXPIRES_AFTER_HOURS }, { status: 202 });
   });
@@ -41,7 +46,10 @@ async function stored(
   try {
     return await work(accountId);
   } catch (error) {
-    services.log.warn({ err: error, code: 'export_store', account_id: accountId, trace: request.trace }, 'the export store failed');
+    services.log.warn(
+      { err: error, code: 'export_store', account_id: accountId, trace: request.trace },
+      'the export store failed',
+    );
     return refuse('export_unavailable');
   }
 }

@@ -13,7 +13,10 @@ export type ExportKind = (typeof EXPORT_KINDS)[number];
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** What an export holds, as it was read: times in ms since the epoch, event names as they are stored. */
+/**
+ * What an export holds, as it was read: times in ms since the epoch, event names as they are
+ * stored.
+ */
 export interface ExportSpec {
   from?: number;
   to?: number;
@@ -28,7 +31,8 @@ export interface ExportDraft {
   spec: JsonObject;
 }
 
-export type ReadDraft = { ok: true; draft: ExportDraft; spec: ExportSpec } | { ok: false; error: DomainError };
+export type ReadDraft =
+  { ok: true; draft: ExportDraft; spec: ExportSpec } | { ok: false; error: DomainError };
 
 /** Reads the body of POST /v1/exports (management 4.2): `{kind, format?, spec?}`. */
 export function readExport(body: unknown): ReadDraft {
@@ -40,7 +44,9 @@ export function readExport(body: unknown): ReadDraft {
   const sent = body['spec'] ?? {};
   if (!isJsonObject(sent)) return invalid('spec must be an object');
   const spec = readSpec(kind, sent);
-  return typeof spec === 'string' ? invalid(spec) : { ok: true, draft: { kind, format, spec: sent }, spec };
+  return typeof spec === 'string'
+    ? invalid(spec)
+    : { ok: true, draft: { kind, format, spec: sent }, spec };
 }
 
 /** The spec of a kind, or the sentence that says what is wrong. Other keys are ignored. */
@@ -51,10 +57,15 @@ export function readSpec(kind: ExportKind, sent: JsonObject): ExportSpec | strin
     return segmentId === undefined ? 'spec.segment_id must be the id of a segment' : { segmentId };
   }
   const [from, to] = [readInstant(sent['from']), readInstant(sent['to'])];
-  if (Number.isNaN(from) || Number.isNaN(to)) return 'spec.from and spec.to must be RFC 3339 or YYYY-MM-DD';
+  if (Number.isNaN(from) || Number.isNaN(to))
+    return 'spec.from and spec.to must be RFC 3339 or YYYY-MM-DD';
   const events = readNames(sent['events']);
   if (events === null) return `spec.events must be a list of at most ${MAX_NAMES} event names`;
-  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), ...(events === undefined ? {} : { events }) };
+  return {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(events === undefined ? {} : { events }),
+  };
 }
 
 function idText(value: unknown): string | undefined {
@@ -74,7 +85,9 @@ function readInstant(value: unknown): number | undefined {
 function readNames(value: unknown): string[] | undefined | null {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value) || value.length > MAX_NAMES) return null;
-  const names = value.filter((name): name is string => typeof name === 'string').map(normaliseEventName);
+  const names = value
+    .filter((name): name is string => typeof name === 'string')
+    .map(normaliseEventName);
   return names.length === value.length && !names.includes('') ? names : null;
 }
 

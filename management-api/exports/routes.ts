@@ -2,7 +2,14 @@ import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import { createExport, listExports } from './handlers.ts';
 
-const exporting = { auth: 'key', permission: 'data.export', lock: true, features: ['async_exports'], flat: [], timeout: TIMEOUT.most } as const;
+const exporting = {
+  auth: 'key',
+  permission: 'data.export',
+  lock: true,
+  features: ['async_exports'],
+  flat: [],
+  timeout: TIMEOUT.most,
+} as const;
 
 export const exportRoutes: readonly Route[] = [
   {

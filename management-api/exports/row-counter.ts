@@ -3,7 +3,10 @@ import type { ExportFormat } from './request.ts';
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 
-/** Counts rows and bytes of a file as it flows by. A line of ndjson is a row; a csv has a heading, and line breaks inside quotes are none. */
+/**
+ * Counts rows and bytes of a file as it flows by. A line of ndjson is a row; a csv has a heading,
+ * and line breaks inside quotes are none.
+ */
 export class RowCounter {
   bytes = 0;
   readonly #isCsv: boolean;
@@ -21,7 +24,8 @@ export class RowCounter {
   take(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (!this.#isCsv) {
-      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) this.#lines++;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1))
+        this.#lines++;
       return;
     }
     for (const byte of chunk) {

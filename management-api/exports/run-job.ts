@@ -22,7 +22,11 @@ export interface JobTools {
   mergesOf: MergesOf;
 }
 
-export function fileName({ id, attempt, format }: Pick<ExportJob, 'id' | 'attempt' | 'format'>): string {
+export function fileName({
+  id,
+  attempt,
+  format,
+}: Pick<ExportJob, 'id' | 'attempt' | 'format'>): string {
   return `export-${id}-${attempt}.${format}`;
 }
 
@@ -34,15 +38,32 @@ export interface JobRun {
   signal: AbortSignal;
 }
 
-/** Streams the file of a job from ClickHouse to its place; only a chunk at a time is in memory. The counter tells how far it is. */
-export async function runJob({ job, counter, now, signal }: JobRun, { client, files, segments, mergesOf }: JobTools): Promise<void> {
+/**
+ * Streams the file of a job from ClickHouse to its place; only a chunk at a time is in memory. The
+ * counter tells how far it is.
+ */
+export async function runJob(
+  { job, counter, now, signal }: JobRun,
+  { client, files, segments, mergesOf }: JobTools,
+): Promise<void> {
   const params = new SqlParams();
   const plan = await planOf(job, segments);
   const merges = await mergesOf(job.accountId, signal);
-  const query = compileExport(plan, { accountId: job.accountId, now, today: dayOf(now, 'Asia/Tehran'), merges, params });
+  const query = compileExport(plan, {
+    accountId: job.accountId,
+    now,
+    today: dayOf(now, 'Asia/Tehran'),
+    merges,
+    params,
+  });
   const queryId = randomUUID();
   const kill = () => {
-    client.command({ query: 'KILL QUERY WHERE query_id = {id:String} ASYNC', query_params: { id: queryId } }).catch(() => undefined);
+    client
+      .command({
+        query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
+        query_params: { id: queryId },
+      })
+      .catch(() => undefined);
   };
   signal.addEventListener('abort', kill, { once: true });
   try {
@@ -65,7 +86,10 @@ export async function runJob({ job, counter, now, signal }: JobRun, { client, fi
   }
 }
 
-async function planOf({ kind, format, spec: sent, accountId }: ExportJob, segments: SegmentStore): Promise<ExportPlan> {
+async function planOf(
+  { kind, format, spec: sent, accountId }: ExportJob,
+  segments: SegmentStore,
+): Promise<ExportPlan> {
   const spec = readSpec(kind, sent);
   if (typeof spec === 'string') throw new ExportImpossible(spec);
   if (spec.segmentId === undefined) return { kind, format, spec };
@@ -76,7 +100,10 @@ async function planOf({ kind, format, spec: sent, accountId }: ExportJob, segmen
   return { kind, format, spec, audience: outcome.audience.root };
 }
 
-/** An error of the source (ClickHouse breaks the connection when a query fails midway) reaches the writer, so that no cut file becomes ready. */
+/**
+ * An error of the source (ClickHouse breaks the connection when a query fails midway) reaches the
+ * writer, so that no cut file becomes ready.
+ */
 function counted(source: Readable, counter: RowCounter): Readable {
   const through = new Transform({
     transform(chunk: Buffer, _encoding, done) {

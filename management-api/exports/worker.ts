@@ -22,7 +22,10 @@ export interface WorkerOptions {
   signal: AbortSignal;
 }
 
-/** Takes one job after the other until the signal ends it. Several processes may do so: a job belongs to the one that took it last. */
+/**
+ * Takes one job after the other until the signal ends it. Several processes may do so: a job
+ * belongs to the one that took it last.
+ */
 export async function runExportWorker(options: WorkerOptions): Promise<void> {
   const { store, log, signal } = options;
   let sweptAt = 0;
@@ -38,8 +41,14 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
       else await delay(IDLE_MS, signal);
     } catch (error) {
       if (isEnding()) return;
-      log.warn({ err: error, code: 'export_store' }, 'the export store cannot be asked; trying again');
-      await delay(IDLE_MS + backoffDelay({ ...AGAIN, attempt: 0, random: Math.random() }), signal).catch(() => undefined);
+      log.warn(
+        { err: error, code: 'export_store' },
+        'the export store cannot be asked; trying again',
+      );
+      await delay(
+        IDLE_MS + backoffDelay({ ...AGAIN, attempt: 0, random: Math.random() }),
+        signal,
+      ).catch(() => undefined);
     }
   }
 }
@@ -70,9 +79,13 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
     );
   }, HEARTBEAT_MS);
   try {
-    await runJob({ job, counter, now: Date.now(), signal: AbortSignal.any([signal, lost.signal]) }, tools);
+    await runJob(
+      { job, counter, now: Date.now(), signal: AbortSignal.any([signal, lost.signal]) },
+      tools,
+    );
     const { rows, bytes } = counter;
-    if (await store.finish(job, { rows, bytes, file: fileName(job) })) log.info({ export_id: job.id, rows, bytes }, 'an export is ready');
+    if (await store.finish(job, { rows, bytes, file: fileName(job) }))
+      log.info({ export_id: job.id, rows, bytes }, 'an export is ready');
     else await files.remove(fileName(job));
   } catch (error) {
     await settleFailure(job, { error, options, isLost: lost.signal.aborted });
@@ -81,15 +94,31 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
   }
 }
 
-async function settleFailure(job: ExportJob, { error, options, isLost }: { error: unknown; options: WorkerOptions; isLost: boolean }): Promise<void> {
+async function settleFailure(
+  job: ExportJob,
+  { error, options, isLost }: { error: unknown; options: WorkerOptions; isLost: boolean },
+): Promise<void> {
   const { store, log, signal } = options;
   if (isLost) return;
   if (signal.aborted) {
     await store.putBack(job, 0);
     return;
   }
-  log.warn({ err: error, code: 'export_failed', export_id: job.id, account_id: job.accountId, attempt: job.attempt }, 'an export was not written');
+  log.warn(
+    {
+      err: error,
+      code: 'export_failed',
+      export_id: job.id,
+      account_id: job.accountId,
+      attempt: job.attempt,
+    },
+    'an export was not written',
+  );
   if (error instanceof ExportImpossible) await store.fail(job, error.message);
   else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, GAVE_UP);
-  else await store.putBack(job, AGAIN.base + backoffDelay({ ...AGAIN, attempt: job.attempt, random: Math.random() }));
+  else
+    await store.putBack(
+      job,
+      AGAIN.base + backoffDelay({ ...AGAIN, attempt: job.attempt, random: Math.random() }),
+    );
 }

@@ -1,4 +1,7 @@
-/** One partition on a hop: what has been appended, how far the group has come, and when the next thing that it has not taken was appended to events.raw. */
+/**
+ * One partition on a hop: what has been appended, how far the group has come, and when the next
+ * thing that it has not taken was appended to events.raw.
+ */
 export interface PartitionProgress {
   /** Offset that the next record will get. */
   end: number;
@@ -19,11 +22,16 @@ export interface NextRecord {
   topic: string;
   group: string;
   partition: number;
-  /** Where to look; a record that was deleted or never existed there is replaced by the next one. */
+  /**
+   * Where to look; a record that was deleted or never existed there is replaced by the next one.
+   */
   offset: number;
 }
 
-/** The records that stand next for groups that are behind: when they were appended bounds the freshness. */
+/**
+ * The records that stand next for groups that are behind: when they were appended bounds the
+ * freshness.
+ */
 export function nextRecords(hops: readonly HopProgress[]): NextRecord[] {
   return hops.flatMap(({ topic, group, partitions }) =>
     [...partitions].flatMap(([partition, progress]) => {
@@ -33,7 +41,10 @@ export function nextRecords(hops: readonly HopProgress[]): NextRecord[] {
   );
 }
 
-/** When the next records were appended to events.raw, in the order of nextRecords; ms since the epoch. */
+/**
+ * When the next records were appended to events.raw, in the order of nextRecords; ms since the
+ * epoch.
+ */
 export interface Snapshot {
   /** Clock before anything was read. */
   startedAt: number;
@@ -41,11 +52,14 @@ export interface Snapshot {
 }
 
 /**
- * The latest T such that everything appended to events.raw before T has passed these groups (reports.md, `fresh_until`); ms since the epoch.
- * Holds when ends were read after `startedAt`, and the offsets of each hop after the ends of its topic, hop by hop in the direction of the events:
- * a partition whose group has reached the end was read up to `startedAt`.
+ * The latest T such that everything appended to events.raw before T has passed these groups
+ * (reports.md, `fresh_until`); ms since the epoch. Holds when ends were read after `startedAt`, and
+ * the offsets of each hop after the ends of its topic, hop by hop in the direction of the events: a
+ * partition whose group has reached the end was read up to `startedAt`.
  */
 export function freshUntil(snapshot: Snapshot, groups: readonly string[]): number {
-  const bounds = snapshot.behind.filter(({ group }) => groups.includes(group)).map(({ appendedAt }) => appendedAt);
+  const bounds = snapshot.behind
+    .filter(({ group }) => groups.includes(group))
+    .map(({ appendedAt }) => appendedAt);
   return Math.min(snapshot.startedAt, ...bounds);
 }

@@ -4,10 +4,15 @@ import { createLog } from '../../platform/log.ts';
 import { freshUntil, nextRecords, type HopProgress, type Snapshot } from './decide.ts';
 import { createFreshness } from './freshness.ts';
 
-const hop = (group: string, partitions: [low: number, end: number, committed: number | undefined][]): HopProgress => ({
+const hop = (
+  group: string,
+  partitions: [low: number, end: number, committed: number | undefined][],
+): HopProgress => ({
   topic: `topic of ${group}`,
   group,
-  partitions: new Map(partitions.map(([low, end, committed], partition) => [partition, { low, end, committed }])),
+  partitions: new Map(
+    partitions.map(([low, end, committed], partition) => [partition, { low, end, committed }]),
+  ),
 });
 
 describe('freshUntil', () => {
@@ -54,8 +59,13 @@ describe('freshUntil', () => {
   });
 
   it('never promises a record that has not passed both hops', () => {
-    // Raw records of one partition by append time; the first `normalised` are through hop one, the first `stored` of these through hop two.
-    const world = fc.record({ gaps: fc.array(fc.nat(3), { maxLength: 12 }), normalised: fc.nat(12), stored: fc.nat(12) });
+    // Raw records of one partition by append time; the first `normalised` are through hop one, the
+    // first `stored` of these through hop two.
+    const world = fc.record({
+      gaps: fc.array(fc.nat(3), { maxLength: 12 }),
+      normalised: fc.nat(12),
+      stored: fc.nat(12),
+    });
     fc.assert(
       fc.property(fc.array(world, { minLength: 1, maxLength: 4 }), (partitions) => {
         const logs = partitions.map(({ gaps, normalised, stored }) => {
@@ -74,7 +84,10 @@ describe('freshUntil', () => {
             logs.map(({ taken, stored }) => [0, taken, stored]),
           ),
         ];
-        const behind = nextRecords(hops).map(({ group, partition, offset }) => ({ group, appendedAt: logs[partition]?.times[offset] ?? -1 }));
+        const behind = nextRecords(hops).map(({ group, partition, offset }) => ({
+          group,
+          appendedAt: logs[partition]?.times[offset] ?? -1,
+        }));
         const until = freshUntil({ startedAt, behind }, ['normaliser', 'sink']);
         const waiting = logs.flatMap(({ times, stored }) => times.slice(stored));
         expect(waiting.filter((time) => time < until)).toEqual([]);
@@ -92,7 +105,9 @@ describe('createFreshness', () => {
     let now = 0;
     const look = vi.fn(() => Promise.resolve(at(now)));
     const freshness = createFreshness({ look, now: () => now, log });
-    expect(await Promise.all([freshness.freshUntil(['events']), freshness.freshUntil(['events'])])).toEqual([0, 0]);
+    expect(
+      await Promise.all([freshness.freshUntil(['events']), freshness.freshUntil(['events'])]),
+    ).toEqual([0, 0]);
     now = 999;
     await freshness.freshUntil(['events']);
     expect(look).toHaveBeenCalledTimes(1);
@@ -107,7 +122,11 @@ describe('createFreshness', () => {
       { group: 'identities-sink', appendedAt: 70 },
       { group: 'profiles-sink', appendedAt: 60 },
     ];
-    const freshness = createFreshness({ look: () => Promise.resolve({ startedAt: 100, behind }), now: () => 0, log });
+    const freshness = createFreshness({
+      look: () => Promise.resolve({ startedAt: 100, behind }),
+      now: () => 0,
+      log,
+    });
     expect(await freshness.freshUntil([])).toBe(90);
     expect(await freshness.freshUntil(['events'])).toBe(80);
     expect(await freshness.freshUntil(['events', 'identities'])).toBe(70);

@@ -10,7 +10,8 @@ const WAIT_MS = 3000;
 
 export interface Freshness {
   /**
-   * The latest T such that everything appended to events.raw before T is dead, or in all of these projections; ms since the epoch. Rejects while nothing is known at all.
+   * The latest T such that everything appended to events.raw before T is dead, or in all of these
+   * projections; ms since the epoch. Rejects while nothing is known at all.
    */
   freshUntil(projections: readonly Projection[]): Promise<number>;
 }
@@ -22,7 +23,10 @@ interface FreshnessOptions {
   log: Log;
 }
 
-/** Looks on demand, at most once a second and once at a time; while the log is away the last look stands, for what was stored stays stored. */
+/**
+ * Looks on demand, at most once a second and once at a time; while the log is away the last look
+ * stands, for what was stored stays stored.
+ */
 export function createFreshness({ look, now, log }: FreshnessOptions): Freshness {
   let last: { snapshot: Snapshot; at: number } | undefined;
   let looking: Promise<Snapshot> | undefined;
@@ -41,9 +45,15 @@ export function createFreshness({ look, now, log }: FreshnessOptions): Freshness
         looking = undefined;
       });
       try {
-        return freshUntil(await withDeadline({ ms: WAIT_MS, waitingFor: 'the freshness of the log' }, looking), groups);
+        return freshUntil(
+          await withDeadline({ ms: WAIT_MS, waitingFor: 'the freshness of the log' }, looking),
+          groups,
+        );
       } catch (error) {
-        log.warn({ err: error, code: 'freshness_unknown' }, 'the log cannot be looked at; the last known freshness stands');
+        log.warn(
+          { err: error, code: 'freshness_unknown' },
+          'the log cannot be looked at; the last known freshness stands',
+        );
         if (!last) throw error;
         return freshUntil(last.snapshot, groups);
       }

@@ -21,15 +21,29 @@ export interface LogWatch {
   close(): Promise<void>;
 }
 
-/** Watches how far the normaliser and these groups on events.normalised have come, over connections that stay open and are made anew after a failure. */
-export function watchLog({ settings, groups, name }: { settings: KafkaSettings; groups: readonly string[]; name: string }): LogWatch {
+/**
+ * Watches how far the normaliser and these groups on events.normalised have come, over connections
+ * that stay open and are made anew after a failure.
+ */
+export function watchLog({
+  settings,
+  groups,
+  name,
+}: {
+  settings: KafkaSettings;
+  groups: readonly string[];
+  name: string;
+}): LogWatch {
   const records = connectRecordReader({ settings, name });
   let admin: Admin | undefined;
   let known = new Map<string, number>();
 
   const connectedAdmin = async () => {
     if (admin) return admin;
-    const fresh = new kafkajs.Kafka({ ...kafkajsConnection(settings, name), retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 6 } }).admin();
+    const fresh = new kafkajs.Kafka({
+      ...kafkajsConnection(settings, name),
+      retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 6 },
+    }).admin();
     await fresh.connect();
     admin = fresh;
     return fresh;
@@ -41,7 +55,13 @@ export function watchLog({ settings, groups, name }: { settings: KafkaSettings; 
     const next = nextRecords(hops);
     const appended = await appendedTimes({ next, known, records });
     known = appended;
-    return { startedAt, behind: next.map((record) => ({ group: record.group, appendedAt: appended.get(keyOf(record)) ?? 0 })) };
+    return {
+      startedAt,
+      behind: next.map((record) => ({
+        group: record.group,
+        appendedAt: appended.get(keyOf(record)) ?? 0,
+      })),
+    };
   };
 
   const leave = async () => {
@@ -53,7 +73,10 @@ export function watchLog({ settings, groups, name }: { settings: KafkaSettings; 
   return {
     async look() {
       try {
-        return await withDeadline({ ms: LOOK_MS, waitingFor: 'the ends and offsets of the log' }, look());
+        return await withDeadline(
+          { ms: LOOK_MS, waitingFor: 'the ends and offsets of the log' },
+          look(),
+        );
       } catch (error) {
         void leave();
         throw error;
@@ -65,7 +88,10 @@ export function watchLog({ settings, groups, name }: { settings: KafkaSettings; 
   };
 }
 
-/** The reads in the order on which freshUntil rests: per hop first the ends, then the offsets, and the hops in the direction of the events. */
+/**
+ * The reads in the order on which freshUntil rests: per hop first the ends, then the offsets, and
+ * the hops in the direction of the events.
+ */
 async function readHops(admin: Admin, groups: readonly string[]): Promise<HopProgress[]> {
   const hops: HopProgress[] = [];
   for (const [topic, readers] of [
@@ -73,9 +99,16 @@ async function readHops(admin: Admin, groups: readonly string[]): Promise<HopPro
     [NORMALISED, groups],
   ] as const) {
     const ends = await topicEnds(admin, topic);
-    const offsets = await Promise.all(readers.map((group) => committedOffsets(admin, group, topic)));
+    const offsets = await Promise.all(
+      readers.map((group) => committedOffsets(admin, group, topic)),
+    );
     for (const [at, group] of readers.entries()) {
-      const partitions = new Map(ends.map(({ partition, low, high }) => [partition, { low, end: high, committed: offsets[at]?.get(partition) }]));
+      const partitions = new Map(
+        ends.map(({ partition, low, high }) => [
+          partition,
+          { low, end: high, committed: offsets[at]?.get(partition) },
+        ]),
+      );
       hops.push({ topic, group, partitions });
     }
   }
@@ -101,16 +134,22 @@ async function appendedTimes({ next, known, records }: Wanted): Promise<Map<stri
   for (const group of new Set(missing.map((record) => record.group))) {
     const wanted = missing.filter((record) => record.group === group);
     const found = await records.read(wanted, RECORDS_MS);
-    for (const [index, record] of wanted.entries()) times.set(keyOf(record), appendedToRaw(record.topic, found[index]));
+    for (const [index, record] of wanted.entries())
+      times.set(keyOf(record), appendedToRaw(record.topic, found[index]));
   }
   return times;
 }
 
-/** When the record, or for a run its first row's raw record, was appended to events.raw. Throws when the bytes are no run: nothing can be promised then. */
+/**
+ * When the record, or for a run its first row's raw record, was appended to events.raw. Throws when
+ * the bytes are no run: nothing can be promised then.
+ */
 function appendedToRaw(topic: string, record: FoundRecord | undefined): number {
   if (!record) throw new Error(`a record of ${topic} is missing`);
   if (topic === RAW) return record.appendedAt;
-  return sliceRun(record.value)?.head.appended_at ?? normalisedRunCodec.decode(record.value).appended_at;
+  return (
+    sliceRun(record.value)?.head.appended_at ?? normalisedRunCodec.decode(record.value).appended_at
+  );
 }
 
 function keyOf({ topic, partition, offset }: NextRecord): string {

@@ -1,10 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
-export type ReadBody = { ok: true; value: unknown; bytes: Buffer } | { ok: false; reason: 'too_long' | 'not_json' | 'cut' };
+export type ReadBody =
+  | { ok: true; value: unknown; bytes: Buffer }
+  | { ok: false; reason: 'too_long' | 'not_json' | 'cut' };
 
-/** Reads a body of at most `limit` bytes as JSON, whatever its Content-Type claims. What lies past the limit is not kept. */
+/**
+ * Reads a body of at most `limit` bytes as JSON, whatever its Content-Type claims. What lies past
+ * the limit is not kept.
+ */
 export async function readJson(message: IncomingMessage, limit: number): Promise<ReadBody> {
-  if (Number(message.headers['content-length'] ?? 0) > limit) return { ok: false, reason: 'too_long' };
+  if (Number(message.headers['content-length'] ?? 0) > limit)
+    return { ok: false, reason: 'too_long' };
   const bytes = await readBytes(message, limit);
   if (!Buffer.isBuffer(bytes)) return { ok: false, reason: bytes };
   try {
@@ -14,7 +20,10 @@ export async function readJson(message: IncomingMessage, limit: number): Promise
   }
 }
 
-async function readBytes(message: IncomingMessage, limit: number): Promise<Buffer | 'too_long' | 'cut'> {
+async function readBytes(
+  message: IncomingMessage,
+  limit: number,
+): Promise<Buffer | 'too_long' | 'cut'> {
   const chunks: Buffer[] = [];
   let length = 0;
   return await new Promise((resolve) => {

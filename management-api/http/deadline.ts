@@ -7,15 +7,24 @@ interface Watched {
   response: ServerResponse;
   /** Time of the listener for a whole answer, ms; then the connection is cut (management 8.4). */
   write: number;
-  /** Time of the handler, ms. One that ends with the listener's is ended a little before it, so that its refusal still gets out. */
+  /**
+   * Time of the handler, ms. One that ends with the listener's is ended a little before it, so that
+   * its refusal still gets out.
+   */
   handler: number;
 }
 
-/** Bounds one request. The signal aborts when the handler's time is over or the client goes away before the answer is written. */
+/**
+ * Bounds one request. The signal aborts when the handler's time is over or the client goes away
+ * before the answer is written.
+ */
 export function watchRequest({ response, write, handler }: Watched): { signal: AbortSignal } {
   const controller = new AbortController();
   const allowed = handler === write ? handler - MARGIN : handler;
-  const handlerTimer = setTimeout(() => controller.abort(new Error(`the handler took longer than ${allowed} ms`)), allowed);
+  const handlerTimer = setTimeout(
+    () => controller.abort(new Error(`the handler took longer than ${allowed} ms`)),
+    allowed,
+  );
   const writeTimer = setTimeout(() => response.socket?.destroy(), write);
   response.once('close', () => {
     clearTimeout(handlerTimer);

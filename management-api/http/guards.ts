@@ -24,10 +24,13 @@ export interface Knock {
 export type Entry = { ok: true; caller: Caller } | { ok: false; error: DomainError };
 
 /**
- * The guards in their order: credential (401), address (403), permission (403, free of charge), budget (503, 429), soft lock (403).
- * Management 5, 8.1, 3.1.
+ * The guards in their order: credential (401), address (403), permission (403, free of charge),
+ * budget (503, 429), soft lock (403). Management 5, 8.1, 3.1.
  */
-export async function passGuards({ route, headers, ip, now }: Knock, ports: GuardPorts): Promise<Entry> {
+export async function passGuards(
+  { route, headers, ip, now }: Knock,
+  ports: GuardPorts,
+): Promise<Entry> {
   const entry = await authenticate({ headers, ip, now }, ports);
   if (!entry.ok) return entry;
   const error =
@@ -37,34 +40,56 @@ export async function passGuards({ route, headers, ip, now }: Knock, ports: Guar
   return error ? { ok: false, error } : entry;
 }
 
-async function authenticate({ headers, ip, now }: Omit<Knock, 'route'>, ports: GuardPorts): Promise<Entry> {
+async function authenticate(
+  { headers, ip, now }: Omit<Knock, 'route'>,
+  ports: GuardPorts,
+): Promise<Entry> {
   const credential = findCredential(headers);
   const unseen = refuseUnseen(credential);
   if (unseen || !credential) return refused(unseen?.code ?? 'unauthenticated');
   let resolved: Resolved;
   try {
-    resolved = await withDeadline({ ms: LOOKUP_MS, waitingFor: 'the lookup of a key' }, ports.resolveToken(credential.token));
+    resolved = await withDeadline(
+      { ms: LOOKUP_MS, waitingFor: 'the lookup of a key' },
+      ports.resolveToken(credential.token),
+    );
   } catch (error) {
-    ports.log.warn({ err: error, code: 'key_lookup_failed' }, 'management keys cannot be looked up; requests answer 503');
+    ports.log.warn(
+      { err: error, code: 'key_lookup_failed' },
+      'management keys cannot be looked up; requests answer 503',
+    );
     return refused('key_lookup_unavailable');
   }
   const admission = admit(resolved, now);
   if (!admission.ok) return admission;
-  if (admission.ipAllow.length > 0 && !addressRanges(admission.ipAllow).contains(ip)) return refused('ip_not_allowed');
+  if (admission.ipAllow.length > 0 && !addressRanges(admission.ipAllow).contains(ip))
+    return refused('ip_not_allowed');
   return { ok: true, caller: admission.caller };
 }
 
-async function chargeBudget(charge: { keyId: number; units: number; now: number }, ports: GuardPorts): Promise<DomainError | undefined> {
+async function chargeBudget(
+  charge: { keyId: number; units: number; now: number },
+  ports: GuardPorts,
+): Promise<DomainError | undefined> {
   try {
-    const used = await withDeadline({ ms: BUDGET_MS, waitingFor: 'the budget counter' }, ports.chargeBudget(charge));
+    const used = await withDeadline(
+      { ms: BUDGET_MS, waitingFor: 'the budget counter' },
+      ports.chargeBudget(charge),
+    );
     return refuseOverspent({ used, allowance: ports.budgetPerMinute });
   } catch (error) {
-    ports.log.warn({ err: error, code: 'budget_unreadable' }, 'the budget counters cannot be reached; requests answer 503');
+    ports.log.warn(
+      { err: error, code: 'budget_unreadable' },
+      'the budget counters cannot be reached; requests answer 503',
+    );
     return { code: 'budget_unavailable' };
   }
 }
 
-async function refuseLocked(accountId: number, { now, ports }: { now: number; ports: GuardPorts }): Promise<DomainError | undefined> {
+async function refuseLocked(
+  accountId: number,
+  { now, ports }: { now: number; ports: GuardPorts },
+): Promise<DomainError | undefined> {
   const reason = await ports.checkLock(accountId, now);
   return reason === undefined ? undefined : lockedError(reason);
 }

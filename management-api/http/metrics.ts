@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Histogram, type Registry } from 'prom-client';
 
-/** Counts answers by route of the table (everything else is one), method and status, with the seconds they took. */
+/**
+ * Counts answers by route of the table (everything else is one), method and status, with the
+ * seconds they took.
+ */
 export function observeAnswers(host: FastifyInstance, registry: Registry): void {
   const seconds = new Histogram({
     name: 'management_request_seconds',
@@ -11,7 +14,9 @@ export function observeAnswers(host: FastifyInstance, registry: Registry): void 
     registers: [registry],
   });
   host.addHook('onResponse', (request, reply, done) => {
-    const labels = request.is404 ? { route: 'unknown', method: 'any' } : { route: request.routeOptions.url ?? 'unknown', method: request.method };
+    const labels = request.is404
+      ? { route: 'unknown', method: 'any' }
+      : { route: request.routeOptions.url ?? 'unknown', method: request.method };
     seconds.observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
     done();
   });

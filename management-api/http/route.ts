@@ -19,7 +19,10 @@ interface RouteFacts {
   features: readonly (keyof Features)[];
   /** Bytes that the body may have; undefined: the route reads none. */
   bodyLimit: number | undefined;
-  /** The refusal of a body that is no JSON or too long; malformed_json unless the row says otherwise. */
+  /**
+   * The refusal of a body that is no JSON or too long; malformed_json unless the row says
+   * otherwise.
+   */
   malformed?: DomainError;
   /** Refusals that this route writes as a flat string (management 7.1). */
   flat: readonly ErrorCode[];

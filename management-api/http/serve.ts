@@ -11,16 +11,30 @@ const NO_BYTES = Buffer.alloc(0);
 /** Everything of a request but its body. */
 export type RequestHead = Omit<PublicRequest, 'body' | 'rawBody'>;
 
-/** One request on its way through a route: guards, body, handler. Undefined: the client left before it was read. */
-export async function serve(options: { route: Route; head: RequestHead; message: IncomingMessage; services: Services }): Promise<Answer | undefined> {
+/**
+ * One request on its way through a route: guards, body, handler. Undefined: the client left before
+ * it was read.
+ */
+export async function serve(options: {
+  route: Route;
+  head: RequestHead;
+  message: IncomingMessage;
+  services: Services;
+}): Promise<Answer | undefined> {
   const { route, head, message, services } = options;
-  const entry = route.auth === 'none' ? undefined : await passGuards({ route, headers: message.headers, ip: head.ip, now: head.now }, services);
+  const entry =
+    route.auth === 'none'
+      ? undefined
+      : await passGuards({ route, headers: message.headers, ip: head.ip, now: head.now }, services);
   if (entry && !entry.ok) return entry;
   let body: unknown;
   let rawBody: Buffer = NO_BYTES;
   if (route.bodyLimit !== undefined) {
     const read = await readJson(message, route.bodyLimit);
-    if (!read.ok) return read.reason === 'cut' ? undefined : { ok: false, error: route.malformed ?? { code: 'malformed_json' } };
+    if (!read.ok)
+      return read.reason === 'cut'
+        ? undefined
+        : { ok: false, error: route.malformed ?? { code: 'malformed_json' } };
     body = read.value;
     rawBody = read.bytes;
   }

@@ -5,7 +5,15 @@ import type { StoredKey } from '../auth/decide.ts';
 import { decideFeatures } from '../introspection/features.ts';
 import type { Services } from '../services.ts';
 
-const KEY: StoredKey = { keyId: 7, accountId: 3, role: 'admin', expiresAt: Infinity, revoked: false, accountActive: true, ipAllow: [] };
+const KEY: StoredKey = {
+  keyId: 7,
+  accountId: 3,
+  role: 'admin',
+  expiresAt: Infinity,
+  revoked: false,
+  accountActive: true,
+  ipAllow: [],
+};
 const ON = { segments: true, analytics: true, ingest: true, asyncExports: true };
 const FUNNEL = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-01-02' };
 
@@ -16,15 +24,24 @@ function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<Sto
     log: createLog({ part: 'test', level: 'silent' }),
     version: '9.9',
     features: decideFeatures(ON),
-    resolveToken: () => (asked.push('key'), Promise.resolve({ kind: 'key', key: { ...KEY, ...key } })),
+    resolveToken: () => (
+      asked.push('key'),
+      Promise.resolve({ kind: 'key', key: { ...KEY, ...key } })
+    ),
     chargeBudget: ({ units }) => (asked.push(`budget ${units}`), Promise.resolve(units)),
     budgetPerMinute: 600,
     checkLock: () => (asked.push('lock'), Promise.resolve(undefined)),
     mergesOf: () => Promise.resolve('none'),
     freshness: { freshUntil: () => Promise.resolve(0) },
-    reports: { funnel: () => Promise.resolve({ steps: [] }), retention: () => Promise.resolve({ cohorts: [] }) },
+    reports: {
+      funnel: () => Promise.resolve({ steps: [] }),
+      retention: () => Promise.resolve({ cohorts: [] }),
+    },
     ...Object.fromEntries(
-      ['audiences', 'segments', 'imports', 'exports', 'schema', 'quality'].map((name) => [name, new Proxy({}, { get: () => unused })]),
+      ['audiences', 'segments', 'imports', 'exports', 'schema', 'quality'].map((name) => [
+        name,
+        new Proxy({}, { get: () => unused }),
+      ]),
     ),
     ...changes,
   } as Services;
@@ -48,18 +65,27 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
 
   it('looks nothing up for a write key', async () => {
     const { asked, funnel } = build();
-    expect((await funnel(FUNNEL, { 'x-service-key': 'wk_svc_x' })).json()).toMatchObject({ error: { code: 'write_key_rejected' } });
+    expect((await funnel(FUNNEL, { 'x-service-key': 'wk_svc_x' })).json()).toMatchObject({
+      error: { code: 'write_key_rejected' },
+    });
     expect(asked).toEqual([]);
   });
 
   it('refuses a role and an address free of charge, the address first', async () => {
     const role = build({ key: { role: 'finance' } });
-    expect((await role.funnel()).json()).toMatchObject({ error: { code: 'forbidden', need: 'analytics.read' } });
+    expect((await role.funnel()).json()).toMatchObject({
+      error: { code: 'forbidden', need: 'analytics.read' },
+    });
     expect(role.asked).toEqual(['key']);
     const address = build({ key: { role: 'finance', ipAllow: ['192.0.2.0/24'] } });
     const refusal = await address.funnel();
-    expect([refusal.statusCode, refusal.json<{ code: string }>().code]).toEqual([403, 'ip_not_allowed']);
-    expect((await address.funnel(FUNNEL, { 'x-forwarded-for': '192.0.2.9' })).json()).toMatchObject({ error: { code: 'forbidden' } });
+    expect([refusal.statusCode, refusal.json<{ code: string }>().code]).toEqual([
+      403,
+      'ip_not_allowed',
+    ]);
+    expect((await address.funnel(FUNNEL, { 'x-forwarded-for': '192.0.2.9' })).json()).toMatchObject(
+      { error: { code: 'forbidden' } },
+    );
     expect(address.asked).toEqual(['key', 'key']);
   });
 
@@ -69,7 +95,9 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
     expect([refusal.statusCode, refusal.headers['retry-after']]).toEqual([429, '60']);
     expect(exhausted.asked).toEqual(['key']);
     const locked = build({ checkLock: () => Promise.resolve('usage_300') });
-    expect((await locked.funnel('{')).json()).toMatchObject({ error: { code: 'account_locked', details: { reason: 'usage_300' } } });
+    expect((await locked.funnel('{')).json()).toMatchObject({
+      error: { code: 'account_locked', details: { reason: 'usage_300' } },
+    });
     expect(locked.asked).toEqual(['key', 'budget 25']);
     const malformed = build();
     expect((await malformed.funnel('{')).json()).toMatchObject({ code: 'invalid_report' });
@@ -79,8 +107,15 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
   it('fails closed without the counters, and only status survives', async () => {
     const { app, funnel } = build({ chargeBudget: () => Promise.reject(new Error('away')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'budget_unavailable' } });
-    expect((await app.inject({ url: '/v1/whoami', headers: { 'x-service-key': 'sk_svc_x' } })).statusCode).toBe(503);
-    expect((await app.inject({ url: '/v1/status' })).json()).toEqual({ status: 'ok', service: 'api', version: '9.9' });
+    expect(
+      (await app.inject({ url: '/v1/whoami', headers: { 'x-service-key': 'sk_svc_x' } }))
+        .statusCode,
+    ).toBe(503);
+    expect((await app.inject({ url: '/v1/status' })).json()).toEqual({
+      status: 'ok',
+      service: 'api',
+      version: '9.9',
+    });
   });
 
   it('answers 503 and no 401 when keys cannot be looked up', async () => {
@@ -100,16 +135,27 @@ describe('the catch-all (management 1.4)', () => {
     ['DELETE', '/v1/%ZZ'],
   ] as const)('%s %s', async (method, path) => {
     const { app, asked } = build();
-    const answer = await app.inject({ method, url: `${path}?secret=1`, ...(method === 'GET' ? {} : { payload: '{' }) });
+    const answer = await app.inject({
+      method,
+      url: `${path}?secret=1`,
+      ...(method === 'GET' ? {} : { payload: '{' }),
+    });
     expect(answer.statusCode).toBe(404);
-    expect(answer.json()).toEqual({ error: { code: 'unknown_endpoint', message: `no such endpoint: ${method} ${path}; see GET /v1/capabilities` } });
+    expect(answer.json()).toEqual({
+      error: {
+        code: 'unknown_endpoint',
+        message: `no such endpoint: ${method} ${path}; see GET /v1/capabilities`,
+      },
+    });
     expect(answer.headers['x-service-trace']).toMatch(/^[0-9a-f]{16}$/);
     expect(asked).toEqual([]);
   });
 
   it('takes the routes of a feature that is off', async () => {
     const { app } = build({ features: decideFeatures({ ...ON, analytics: false }) });
-    expect((await app.inject({ method: 'POST', url: '/v1/reports/funnel' })).json()).toMatchObject({ error: { code: 'unknown_endpoint' } });
+    expect((await app.inject({ method: 'POST', url: '/v1/reports/funnel' })).json()).toMatchObject({
+      error: { code: 'unknown_endpoint' },
+    });
   });
 
   it('serves no HEAD', async () => {
@@ -121,16 +167,22 @@ describe('every answer', () => {
   it('echoes a trace of 8 to 64 lowercase hexadecimal characters and replaces anything else', async () => {
     const { app } = build();
     const traceFor = async (sent: string) =>
-      (await app.inject({ url: '/v1/status', headers: { 'x-service-trace': sent } })).headers['x-service-trace'];
+      (await app.inject({ url: '/v1/status', headers: { 'x-service-trace': sent } })).headers[
+        'x-service-trace'
+      ];
     expect(await traceFor('abcdef01')).toBe('abcdef01');
     expect(await traceFor('0'.repeat(64))).toBe('0'.repeat(64));
-    for (const bad of ['abcdef0', '0'.repeat(65), 'ABCDEF01', 'xyz']) expect(await traceFor(bad)).toMatch(/^(?!xyz|abcdef0$)[0-9a-f]{16}$/);
+    for (const bad of ['abcdef0', '0'.repeat(65), 'ABCDEF01', 'xyz'])
+      expect(await traceFor(bad)).toMatch(/^(?!xyz|abcdef0$)[0-9a-f]{16}$/);
   });
 
   it('is an answer also when a handler breaks', async () => {
     const { funnel } = build({ checkLock: () => Promise.reject(new Error('broken')) });
     const answer = await funnel();
-    expect([answer.statusCode, answer.json()]).toMatchObject([500, { error: { code: 'internal' } }]);
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      500,
+      { error: { code: 'internal' } },
+    ]);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 

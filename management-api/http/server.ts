@@ -1,7 +1,11 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import { clientAddress, parseTrustedProxies, type TrustedProxies } from '../../platform/network/client-address.ts';
+import {
+  clientAddress,
+  parseTrustedProxies,
+  type TrustedProxies,
+} from '../../platform/network/client-address.ts';
 import type { Answer, DomainError } from '../errors/domain-error.ts';
 import { renderError } from '../errors/render.ts';
 import type { Services } from '../services.ts';
@@ -27,20 +31,29 @@ export interface HostOptions {
   registry?: Registry;
 }
 
-/** The management host: the served rows of the route table, and 404 for everything else, wrong methods, OPTIONS and HEAD among it (management 1.4). */
+/**
+ * The management host: the served rows of the route table, and 404 for everything else, wrong
+ * methods, OPTIONS and HEAD among it (management 1.4).
+ */
 export function buildHost(options: HostOptions): FastifyInstance {
   const host = fastify({
     logger: false,
     exposeHeadRoutes: false,
     requestTimeout: LISTENER.read,
-    http: { headersTimeout: LISTENER.header, requestTimeout: LISTENER.read, connectionsCheckingInterval: 1000 },
+    http: {
+      headersTimeout: LISTENER.header,
+      requestTimeout: LISTENER.read,
+      connectionsCheckingInterval: 1000,
+    },
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (_error, request, reply) => {
       sendUnknown(request, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, { socket, trace: newTrace(), body: BROKEN }),
   });
-  // The pipeline reads bodies itself, behind the guards, and never looks at the content type (management 4).
+  // The pipeline reads bodies itself, behind the guards, and never looks at the content type
+  // (management 4).
   host.removeAllContentTypeParsers();
   host.addContentTypeParser('*', (_request, _payload, done) => done(null));
   host.addHook('onRequest', (request, reply, done) => {
@@ -60,7 +73,8 @@ export function buildHost(options: HostOptions): FastifyInstance {
   host.setNotFoundHandler((request, reply) => sendUnknown(request, reply));
   if (options.registry) observeAnswers(host, options.registry);
   const proxies = parseTrustedProxies(options.trustedProxies);
-  for (const route of options.routes) addRoute({ host, route, services: options.services, proxies });
+  for (const route of options.routes)
+    addRoute({ host, route, services: options.services, proxies });
   return host;
 }
 
@@ -78,13 +92,23 @@ function addRoute({ host, route, services, proxies }: RouteOptions): void {
     handler: async (request, reply) => {
       const params = request.params as Record<string, string>;
       if (Object.values(params).includes('')) return sendUnknown(request, reply);
-      const watch = watchRequest({ response: reply.raw, write: LISTENER.write, handler: route.timeout });
+      const watch = watchRequest({
+        response: reply.raw,
+        write: LISTENER.write,
+        handler: route.timeout,
+      });
       const head = {
         now: Date.now(),
         trace: traceIn(reply),
         params,
         query: new URLSearchParams(request.url.split('?')[1] ?? ''),
-        ip: clientAddress({ remote: request.socket.remoteAddress, forwardedFor: request.headers['x-forwarded-for']?.toString() }, proxies),
+        ip: clientAddress(
+          {
+            remote: request.socket.remoteAddress,
+            forwardedFor: request.headers['x-forwarded-for']?.toString(),
+          },
+          proxies,
+        ),
         userAgent: request.headers['user-agent'] ?? '',
         signal: watch.signal,
       };
@@ -96,7 +120,9 @@ function addRoute({ host, route, services, proxies }: RouteOptions): void {
 }
 
 function send(reply: FastifyReply, outcome: Answer, route: Route | undefined): FastifyReply {
-  const { status, headers, body } = outcome.ok ? { ...outcome, headers: outcome.headers ?? {} } : renderError(outcome.error, route?.flat);
+  const { status, headers, body } = outcome.ok
+    ? { ...outcome, headers: outcome.headers ?? {} }
+    : renderError(outcome.error, route?.flat);
   if (body === undefined) return reply.code(status).headers(headers).send();
   return reply
     .code(status)
@@ -111,7 +137,8 @@ function sendUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 function markTrace(request: FastifyRequest, reply: FastifyReply): void {
-  if (!reply.hasHeader(TRACE_HEADER)) reply.header(TRACE_HEADER, traceOf(request.headers[TRACE_HEADER], newTrace));
+  if (!reply.hasHeader(TRACE_HEADER))
+    reply.header(TRACE_HEADER, traceOf(request.headers[TRACE_HEADER], newTrace));
 }
 
 function traceIn(reply: FastifyReply): string {

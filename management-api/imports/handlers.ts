@@ -11,8 +11,9 @@ import { importOutcome, planRecords, type AcceptedItem, type ImportFacts } from 
 const MAX_EVENTS = 500;
 
 /**
- * POST /v1/events (management 4.2): 202 when the log has every accepted event. Nothing is de-duplicated; timestamps are clamped to 30 days, silently.
- * The answer: `{accepted, rejected?, errors?: [{index, reason}]}`.
+ * POST /v1/events (management 4.2): 202 when the log has every accepted event. Nothing is
+ * de-duplicated; timestamps are clamped to 30 days, silently. The answer: `{accepted, rejected?,
+ * errors?: [{index, reason}]}`.
  */
 export async function importEvents(request: ApiRequest, services: Services): Promise<Answer> {
   const { body } = request;
@@ -20,23 +21,39 @@ export async function importEvents(request: ApiRequest, services: Services): Pro
   const events = body['events'] ?? [];
   if (!Array.isArray(events)) return refuse('malformed_json');
   if (events.length === 0) return refuse('batch_empty');
-  if (events.length > MAX_EVENTS) return refuse('batch_too_large', { details: { limit: MAX_EVENTS, sent: events.length } });
+  if (events.length > MAX_EVENTS)
+    return refuse('batch_too_large', { details: { limit: MAX_EVENTS, sent: events.length } });
   const quota = await services.imports.checkQuota(request.caller.accountId, request.now);
   if (quota !== undefined) return refuse(quota);
-  const decided = decideImport({ items: events as unknown[], now: request.now, windowMs: MIN_WINDOW_MS });
+  const decided = decideImport({
+    items: events as unknown[],
+    now: request.now,
+    windowMs: MIN_WINDOW_MS,
+  });
   if (decided.outcome === 'malformed') return refuse('malformed_json');
   try {
     await publish({ request, services, decided });
   } catch (error) {
     services.log.warn(
-      { err: error, code: 'import_unpublished', account_id: request.caller.accountId, trace: request.trace },
+      {
+        err: error,
+        code: 'import_unpublished',
+        account_id: request.caller.accountId,
+        trace: request.trace,
+      },
       'events could not be published',
     );
     return refuse('ingest_unavailable');
   }
   const errors = decided.rejected.map(({ index, reason }) => ({ index, reason }));
   if (decided.accepted.length === 0) return refuse('all_events_rejected', { details: errors });
-  return answer({ accepted: decided.accepted.length, ...(errors.length === 0 ? {} : { rejected: errors.length, errors }) }, { status: 202 });
+  return answer(
+    {
+      accepted: decided.accepted.length,
+      ...(errors.length === 0 ? {} : { rejected: errors.length, errors }),
+    },
+    { status: 202 },
+  );
 }
 
 interface Publishing {
@@ -45,7 +62,10 @@ interface Publishing {
   decided: DecidedEvents;
 }
 
-/** The events, and what the request counts as: rejects and warnings are in the log before the answer goes out. */
+/**
+ * The events, and what the request counts as: rejects and warnings are in the log before the answer
+ * goes out.
+ */
 async function publish({ request, services, decided }: Publishing): Promise<void> {
   const { publisher, acceptance, makeId } = services.imports;
   const facts: ImportFacts = {
@@ -60,12 +80,32 @@ async function publish({ request, services, decided }: Publishing): Promise<void
   const slices = itemSlices(request.rawBody, 'events');
   const items = decided.accepted.map((event): AcceptedItem => {
     const bytes = slices[event.index] ?? Buffer.alloc(0);
-    return { event, bytes, messageId: event.generated ? makeId() : event.message_id, dedupeId: makeId() };
+    return {
+      event,
+      bytes,
+      messageId: event.generated ? makeId() : event.message_id,
+      dedupeId: makeId(),
+    };
   });
   const { received, accepted, rejected, counts } = decided;
-  const outcome = importOutcome(facts, { received, accepted: accepted.length, rejected: rejected.length, counts });
+  const outcome = importOutcome(facts, {
+    received,
+    accepted: accepted.length,
+    rejected: rejected.length,
+    counts,
+  });
   await publisher.publish([
-    ...planRecords(items, facts).map(({ partition, key, record }) => ({ topic: 'events.raw', partition, key, value: rawRecordCodec.encode(record) })),
-    { topic: 'ingest.outcomes', partition: facts.accountId % facts.partitions, key: null, value: ingestOutcomeCodec.encode(outcome) },
+    ...planRecords(items, facts).map(({ partition, key, record }) => ({
+      topic: 'events.raw',
+      partition,
+      key,
+      value: rawRecordCodec.encode(record),
+    })),
+    {
+      topic: 'ingest.outcomes',
+      partition: facts.accountId % facts.partitions,
+      key: null,
+      value: ingestOutcomeCodec.encode(outcome),
+    },
   ]);
 }

@@ -5,8 +5,9 @@ const COLON = 0x3a;
 const [BRACE_OPEN, BRACE_CLOSE, BRACKET_OPEN, BRACKET_CLOSE] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * The bytes of each item of the array under a key of the top-level object, as the client wrote them: what is stored raw is what came, not what a parser made of it.
- * `bytes` must be valid JSON with such an array; of a key that stands there twice the last one counts, as JSON.parse has it.
+ * The bytes of each item of the array under a key of the top-level object, as the client wrote
+ * them: what is stored raw is what came, not what a parser made of it. `bytes` must be valid JSON
+ * with such an array; of a key that stands there twice the last one counts, as JSON.parse has it.
  */
 export function itemSlices(bytes: Buffer, key: string): Buffer[] {
   let found: Buffer[] = [];

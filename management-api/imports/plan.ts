@@ -9,7 +9,10 @@ export interface AcceptedItem {
   bytes: Buffer;
   /** The message id: the client's, or one that was made. */
   messageId: string;
-  /** No import is a duplicate of another (management 4.2): each acceptance has a dedupe key of its own. */
+  /**
+   * No import is a duplicate of another (management 4.2): each acceptance has a dedupe key of its
+   * own.
+   */
   dedupeId: string;
 }
 
@@ -34,12 +37,16 @@ export interface PlannedRecord {
 }
 
 /**
- * The raw records of an import: one for each partition that its people fall into, items in the order sent. The caller is a backend: its address and
- * User-Agent say nothing about the person and are not stored.
+ * The raw records of an import: one for each partition that its people fall into, items in the
+ * order sent. The caller is a backend: its address and User-Agent say nothing about the person and
+ * are not stored.
  */
 export function planRecords(items: readonly AcceptedItem[], facts: ImportFacts): PlannedRecord[] {
   const seed = accountSeed(facts.accountId);
-  const byPartition = Map.groupBy(items, ({ event }) => nameHash(seed, event.name) % facts.partitions);
+  const byPartition = Map.groupBy(
+    items,
+    ({ event }) => nameHash(seed, event.name) % facts.partitions,
+  );
   let sequence = facts.sequence;
   return [...byPartition].map(([partition, group]) => {
     const record = recordOf(group, { ...facts, sequence });

@@ -13,7 +13,10 @@ const MAX_QUEUED = { records: 20_000, bytes: 128 * 1024 * 1024 };
 export interface ImportPublisher {
   /** Partitions of events.raw. Rejects while the log is away. */
   partitions(): Promise<number>;
-  /** Resolves when every in-sync replica has all the records; rejects when one was not acknowledged: it may be in the log or not. */
+  /**
+   * Resolves when every in-sync replica has all the records; rejects when one was not acknowledged:
+   * it may be in the log or not.
+   */
   publish(records: readonly Outgoing[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,13 +26,35 @@ interface Connected {
   partitions: number;
 }
 
-/** Connects when it is first needed, and anew after any failure: an idempotent producer that gave a record up takes no more. */
-export function importPublisher({ settings, log, name }: { settings: KafkaSettings; log: Log; name: string }): ImportPublisher {
+/**
+ * Connects when it is first needed, and anew after any failure: an idempotent producer that gave a
+ * record up takes no more.
+ */
+export function importPublisher({
+  settings,
+  log,
+  name,
+}: {
+  settings: KafkaSettings;
+  log: Log;
+  name: string;
+}): ImportPublisher {
   let connected: Promise<Connected> | undefined;
 
   const open = async (): Promise<Connected> => {
-    const partitions = await withKafkaAdmin({ ...settings }, async (admin) => (await topicEnds(admin, RAW)).length);
-    const producer = await connectProducer({ settings, log, clientId: name, timeout: TIMEOUT_MS, linger: 2, pollInterval: 5, maxQueued: MAX_QUEUED });
+    const partitions = await withKafkaAdmin(
+      { ...settings },
+      async (admin) => (await topicEnds(admin, RAW)).length,
+    );
+    const producer = await connectProducer({
+      settings,
+      log,
+      clientId: name,
+      timeout: TIMEOUT_MS,
+      linger: 2,
+      pollInterval: 5,
+      maxQueued: MAX_QUEUED,
+    });
     return { producer, partitions };
   };
 

@@ -20,7 +20,9 @@ const database = {
     if (isDown) return Promise.reject(new Error('away'));
     if (text.includes('FROM accounts')) return Promise.resolve({ rows: [plan] });
     const value = meters.get(String(values[1]));
-    return Promise.resolve({ rows: value === undefined ? [] : [{ meter: 'events', value: String(value) }] });
+    return Promise.resolve({
+      rows: value === undefined ? [] : [{ meter: 'events', value: String(value) }],
+    });
   },
 } as unknown as Database;
 
@@ -30,7 +32,11 @@ beforeEach(() => {
   isDown = false;
   plan = { subscription: 'active', max_events: '10' };
   meters = new Map([['1405-08', 10]]);
-  check = quotaGate({ database, readUsage: usageStore(database, () => now), log: createLog({ part: 'test', level: 'error' }) });
+  check = quotaGate({
+    database,
+    readUsage: usageStore(database, () => now),
+    log: createLog({ part: 'test', level: 'error' }),
+  });
 });
 
 describe('the quota of POST /v1/events (management 7.5)', () => {

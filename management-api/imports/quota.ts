@@ -20,7 +20,10 @@ interface QuotaGateOptions {
 
 /** Verdicts stand for 15 s per account; what cannot be read lets the events in (ingest 8). */
 export function quotaGate({ database, readUsage, log }: QuotaGateOptions): CheckQuota {
-  const verdicts = new BoundedCache<number, QuotaRefusal | undefined>({ ttl: VERDICT_MS, max: MAX_ACCOUNTS });
+  const verdicts = new BoundedCache<number, QuotaRefusal | undefined>({
+    ttl: VERDICT_MS,
+    max: MAX_ACCOUNTS,
+  });
 
   const decide = async (accountId: number): Promise<QuotaRefusal | undefined> => {
     const { rows } = await database.query<{ subscription: Subscription; max_events: string }>(
@@ -49,7 +52,10 @@ export function quotaGate({ database, readUsage, log }: QuotaGateOptions): Check
       verdicts.set(accountId, verdict, now);
       return verdict;
     } catch (error) {
-      log.warn({ err: error, code: 'quota_unreadable', account_id: accountId }, 'the quota cannot be read; events are let in');
+      log.warn(
+        { err: error, code: 'quota_unreadable', account_id: accountId },
+        'the quota cannot be read; events are let in',
+      );
       return undefined;
     }
   };

@@ -15,7 +15,13 @@ export const importRoutes: readonly Route[] = [
     bodyLimit: BODY.most,
     flat: [],
     coded: [
-      ...(['malformed_json', 'batch_empty', 'quota_cancelled', 'quota_trial_over', 'quota_event_cap'] as const),
+      ...([
+        'malformed_json',
+        'batch_empty',
+        'quota_cancelled',
+        'quota_trial_over',
+        'quota_event_cap',
+      ] as const),
       ...(['batch_too_large', 'all_events_rejected', 'ingest_unavailable'] as const),
     ],
     timeout: TIMEOUT.most,

@@ -21,7 +21,10 @@ export interface FeatureChoices {
   asyncExports: boolean;
 }
 
-/** Features as they are announced: what this build does not have is off, whatever the installation wants. */
+/**
+ * Features as they are announced: what this build does not have is off, whatever the installation
+ * wants.
+ */
 export function decideFeatures(choices: FeatureChoices): Features {
   return {
     segments: choices.segments,

@@ -5,7 +5,10 @@ import { LIMITS } from './features.ts';
 
 /** GET /v1/status (management 2.1). Asks nothing of any store. */
 export function getStatus(request: PublicRequest, services: Services): Answer {
-  const headers = { 'x-server-time': new Date(request.now).toISOString(), 'cache-control': 'no-store, no-cache, must-revalidate' };
+  const headers = {
+    'x-server-time': new Date(request.now).toISOString(),
+    'cache-control': 'no-store, no-cache, must-revalidate',
+  };
   return answer({ status: 'ok', service: 'api', version: services.version }, { headers });
 }
 

@@ -2,7 +2,14 @@ import { TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import { getCapabilities, getStatus, getWhoami } from './handlers.ts';
 
-const always = { method: 'GET', features: [], bodyLimit: undefined, flat: [], coded: [], timeout: TIMEOUT.most } as const;
+const always = {
+  method: 'GET',
+  features: [],
+  bodyLimit: undefined,
+  flat: [],
+  coded: [],
+  timeout: TIMEOUT.most,
+} as const;
 const trivial = { ...always, auth: 'key', permission: undefined, cost: 1, lock: false } as const;
 
 export const introspectionRoutes: readonly Route[] = [

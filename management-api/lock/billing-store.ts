@@ -1,7 +1,10 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { ReadBilling } from './soft-lock.ts';
 
-/** What an account has used; undefined while it cannot be told. Profiles may lag by up to an hour (management 3.1). */
+/**
+ * What an account has used; undefined while it cannot be told. Profiles may lag by up to an hour
+ * (management 3.1).
+ */
 export interface Usage {
   /** Events of the present Jalali month. */
   events: number | undefined;
@@ -17,10 +20,20 @@ interface BillingRow {
   included_profiles: string;
 }
 
-const READ = 'SELECT invoice_due_at, payment_declared, included_events, included_profiles FROM accounts WHERE id = $1';
+const READ =
+  'SELECT invoice_due_at, payment_declared, included_events, included_profiles FROM accounts WHERE id = $1';
 
-/** Reads invoice and allowances from PostgreSQL and the usage from the meters. Rejects when the account cannot be read. */
-export function billingStore({ database, readUsage }: { database: Database; readUsage: ReadUsage }): ReadBilling {
+/**
+ * Reads invoice and allowances from PostgreSQL and the usage from the meters. Rejects when the
+ * account cannot be read.
+ */
+export function billingStore({
+  database,
+  readUsage,
+}: {
+  database: Database;
+  readUsage: ReadUsage;
+}): ReadBilling {
   return async (accountId) => {
     const [{ rows }, usage] = await Promise.all([
       database.query<BillingRow>(READ, [accountId]),

@@ -5,7 +5,10 @@ const USAGE_FACTOR = 3;
 
 export type LockReason = 'overdue_75' | 'usage_300';
 
-/** Billing state of an account, as the soft lock sees it (management 3.1). An allowance of 0 is none, and nothing exceeds it. */
+/**
+ * Billing state of an account, as the soft lock sees it (management 3.1). An allowance of 0 is
+ * none, and nothing exceeds it.
+ */
 export interface Billing {
   /** ms since the epoch; undefined when no issued invoice is open */
   invoiceDueAt: number | undefined;
@@ -22,7 +25,9 @@ export interface Billing {
 export function lockReason(billing: Billing, now: number): LockReason | undefined {
   const overdue = billing.invoiceDueAt !== undefined && now - billing.invoiceDueAt >= OVERDUE_MS;
   if (overdue && !billing.paymentDeclared) return 'overdue_75';
-  const usedUp = reached(billing.events, billing.includedEvents) || reached(billing.profiles, billing.includedProfiles);
+  const usedUp =
+    reached(billing.events, billing.includedEvents) ||
+    reached(billing.profiles, billing.includedProfiles);
   return usedUp ? 'usage_300' : undefined;
 }
 
@@ -33,7 +38,8 @@ function reached(used: number | undefined, included: number): boolean {
 const sentences: Record<LockReason, string> = {
   overdue_75:
     'بیش از ۷۵ روز از سررسید صورت‌حساب این حساب گذشته است؛ گزارش‌ها و خروجی‌ها تا پرداخت آن بسته‌اند. دریافت رویدادها و ارسال پیام‌ها ادامه دارد.',
-  usage_300: 'مصرف این حساب به ۳۰۰ درصد سهمیهٔ طرح رسیده است؛ گزارش‌ها و خروجی‌ها تا ارتقای طرح بسته‌اند. دریافت رویدادها و ارسال پیام‌ها ادامه دارد.',
+  usage_300:
+    'مصرف این حساب به ۳۰۰ درصد سهمیهٔ طرح رسیده است؛ گزارش‌ها و خروجی‌ها تا ارتقای طرح بسته‌اند. دریافت رویدادها و ارسال پیام‌ها ادامه دارد.',
 };
 
 export function lockedError(reason: LockReason): DomainError {

@@ -5,13 +5,22 @@ import { softLock } from './soft-lock.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const DAY = 86_400_000;
-const open: Billing = { invoiceDueAt: undefined, paymentDeclared: false, includedEvents: 0, includedProfiles: 0, events: 0, profiles: 0 };
+const open: Billing = {
+  invoiceDueAt: undefined,
+  paymentDeclared: false,
+  includedEvents: 0,
+  includedProfiles: 0,
+  events: 0,
+  profiles: 0,
+};
 
 describe('the soft lock (management 3.1)', () => {
   it('closes 75 days past due, not a millisecond earlier, and a declared payment disarms that', () => {
     expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY }, NOW)).toBe('overdue_75');
     expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY + 1 }, NOW)).toBeUndefined();
-    expect(lockReason({ ...open, invoiceDueAt: NOW - 80 * DAY, paymentDeclared: true }, NOW)).toBeUndefined();
+    expect(
+      lockReason({ ...open, invoiceDueAt: NOW - 80 * DAY, paymentDeclared: true }, NOW),
+    ).toBeUndefined();
   });
 
   it('closes at 300 per cent of either allowance; without an allowance or a figure it stays open', () => {
@@ -29,7 +38,9 @@ describe('the soft lock (management 3.1)', () => {
   });
 
   it('keeps a verdict for a minute per account, open ones too', async () => {
-    const readBilling = vi.fn((accountId: number) => Promise.resolve(accountId === 1 ? { ...open, invoiceDueAt: NOW - 80 * DAY } : open));
+    const readBilling = vi.fn((accountId: number) =>
+      Promise.resolve(accountId === 1 ? { ...open, invoiceDueAt: NOW - 80 * DAY } : open),
+    );
     const check = softLock({ readBilling, log: createLog({ part: 'test', level: 'error' }) });
     expect(await check(1, NOW)).toBe('overdue_75');
     expect(await check(2, NOW)).toBeUndefined();

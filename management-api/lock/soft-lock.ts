@@ -9,22 +9,34 @@ const MAX_ACCOUNTS = 10_000;
 
 export type ReadBilling = (accountId: number) => Promise<Billing>;
 
-/** Why an account is locked; undefined when it is open, or when its state cannot be read: the lock fails open (management 3.1). */
+/**
+ * Why an account is locked; undefined when it is open, or when its state cannot be read: the lock
+ * fails open (management 3.1).
+ */
 export type CheckLock = (accountId: number, now: number) => Promise<LockReason | undefined>;
 
 /** Verdicts stand for a minute per account. A failed reading is not kept. */
 export function softLock({ readBilling, log }: { readBilling: ReadBilling; log: Log }): CheckLock {
-  const verdicts = new BoundedCache<number, LockReason | undefined>({ ttl: VERDICT_MS, max: MAX_ACCOUNTS });
+  const verdicts = new BoundedCache<number, LockReason | undefined>({
+    ttl: VERDICT_MS,
+    max: MAX_ACCOUNTS,
+  });
   return async (accountId, now) => {
     const kept = verdicts.get(accountId, now);
     if (kept) return kept.value;
     try {
-      const billing = await withDeadline({ ms: READ_MS, waitingFor: 'the billing state of an account' }, readBilling(accountId));
+      const billing = await withDeadline(
+        { ms: READ_MS, waitingFor: 'the billing state of an account' },
+        readBilling(accountId),
+      );
       const verdict = lockReason(billing, now);
       verdicts.set(accountId, verdict, now);
       return verdict;
     } catch (error) {
-      log.warn({ err: error, code: 'lock_unreadable', account_id: accountId }, 'the soft lock cannot be read; the account stays open');
+      log.warn(
+        { err: error, code: 'lock_unreadable', account_id: accountId },
+        'the soft lock cannot be read; the account stays open',
+      );
       return undefined;
     }
   };

@@ -4,10 +4,16 @@ import type { ReadUsage } from './billing-store.ts';
 
 const READ = 'SELECT meter, value FROM meters WHERE account_id = $1 AND month = $2';
 
-/** What an account has used in the present Jalali month, from the meters. A meter without a row has counted nothing yet. Rejects when they cannot be read. */
+/**
+ * What an account has used in the present Jalali month, from the meters. A meter without a row has
+ * counted nothing yet. Rejects when they cannot be read.
+ */
 export function usageStore(database: Database, now: () => number): ReadUsage {
   return async (accountId) => {
-    const { rows } = await database.query<{ meter: string; value: string }>(READ, [accountId, quotaMonth(now()).key]);
+    const { rows } = await database.query<{ meter: string; value: string }>(READ, [
+      accountId,
+      quotaMonth(now()).key,
+    ]);
     const value = (meter: string) => Number(rows.find((row) => row.meter === meter)?.value ?? 0);
     return { events: value('events'), profiles: value('profiles') };
   };

@@ -6,14 +6,28 @@ import { schemas, type Schema } from './schemas.ts';
 
 /** Refusals of the guards, in their order. */
 const GUARDS: readonly ErrorCode[] = [
-  ...(['unauthenticated', 'api_key_required', 'write_key_rejected', 'key_expired', 'wrong_surface', 'key_lookup_unavailable'] as const),
-  ...(['ip_not_allowed', 'impersonation_read_only', 'impersonation_forbidden', 'budget_unavailable', 'budget_exhausted'] as const),
+  ...([
+    'unauthenticated',
+    'api_key_required',
+    'write_key_rejected',
+    'key_expired',
+    'wrong_surface',
+    'key_lookup_unavailable',
+  ] as const),
+  ...([
+    'ip_not_allowed',
+    'impersonation_read_only',
+    'impersonation_forbidden',
+    'budget_unavailable',
+    'budget_exhausted',
+  ] as const),
 ];
 
 /** The OpenAPI 3.1 document of a route table. */
 export function buildOpenapi(routes: readonly Route[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
-  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
   return {
     openapi: '3.1.0',
     info: {
@@ -37,20 +51,40 @@ function operationOf(route: Route): Schema {
   const { schemas: named } = route;
   const facts =
     route.auth === 'key'
-      ? [`cost ${route.cost}`, ...(route.permission ? [`permission ${route.permission}`] : []), ...(route.lock ? ['behind the soft lock'] : [])]
+      ? [
+          `cost ${route.cost}`,
+          ...(route.permission ? [`permission ${route.permission}`] : []),
+          ...(route.lock ? ['behind the soft lock'] : []),
+        ]
       : [];
   const parameters = [
-    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'integer', minimum: 1 } })),
-    ...Object.entries(route.query ?? {}).map(([name, description]) => ({ name, in: 'query', description, schema: { type: 'string' } })),
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'integer', minimum: 1 },
+    })),
+    ...Object.entries(route.query ?? {}).map(([name, description]) => ({
+      name,
+      in: 'query',
+      description,
+      schema: { type: 'string' },
+    })),
   ];
   return {
     summary: route.summary,
     ...(facts.length === 0 ? {} : { description: `${facts.join(', ')}.` }),
     ...(route.auth === 'key' ? { security: [{ bearer: [] }, { header: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(named.request === undefined ? {} : { requestBody: { required: true, content: json(named.request) } }),
+    ...(named.request === undefined
+      ? {}
+      : { requestBody: { required: true, content: json(named.request) } }),
     responses: {
-      [named.status]: { description: 'done', ...headers(), ...(named.response === undefined ? {} : { content: json(named.response) }) },
+      [named.status]: {
+        description: 'done',
+        ...headers(),
+        ...(named.response === undefined ? {} : { content: json(named.response) }),
+      },
       ...refusalsOf(route),
     },
   };
@@ -60,15 +94,32 @@ function operationOf(route: Route): Schema {
 function refusalsOf(route: Route): Record<string, Schema> {
   const own = [...route.coded, ...route.flat, ...(route.malformed ? [route.malformed.code] : [])];
   const guards =
-    route.auth === 'key' ? [...GUARDS, ...(route.permission ? ['forbidden' as const] : []), ...(route.lock ? ['account_locked' as const] : [])] : [];
+    route.auth === 'key'
+      ? [
+          ...GUARDS,
+          ...(route.permission ? ['forbidden' as const] : []),
+          ...(route.lock ? ['account_locked' as const] : []),
+        ]
+      : [];
   const codes = [...new Set<ErrorCode>([...own, ...guards, 'internal'])];
   const byStatus = Map.groupBy(codes, (code) => catalogue[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => {
-      const shapes = new Set(group.map((code) => (isCoded(code, route) ? 'CodedError' : 'FlatError')));
-      const [first, ...others] = [...shapes].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+      const shapes = new Set(
+        group.map((code) => (isCoded(code, route) ? 'CodedError' : 'FlatError')),
+      );
+      const [first, ...others] = [...shapes].map((name) => ({
+        $ref: `#/components/schemas/${name}`,
+      }));
       const schema = others.length === 0 ? first : { oneOf: [first, ...others] };
-      return [status, { description: group.join(', '), ...headers(), content: { 'application/json': { schema } } }];
+      return [
+        status,
+        {
+          description: group.join(', '),
+          ...headers(),
+          content: { 'application/json': { schema } },
+        },
+      ];
     }),
   );
 }
@@ -83,12 +134,16 @@ function json(name: string): Schema {
 }
 
 function headers(): Schema {
-  return { headers: { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } } };
+  return {
+    headers: { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } },
+  };
 }
 
 /** The published schema refers to itself by `#`; inside this document it lies deeper. */
 function audienceInside(): Schema {
   const schema = { ...audienceSchema };
   delete schema['$schema'];
-  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#"', '"$ref":"#/components/schemas/Audience"')) as Schema;
+  return JSON.parse(
+    JSON.stringify(schema).replaceAll('"$ref":"#"', '"$ref":"#/components/schemas/Audience"'),
+  ) as Schema;
 }

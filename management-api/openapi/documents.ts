@@ -5,7 +5,8 @@ import { buildOpenapi } from './build.ts';
 
 /** The documents that are checked in, as they must stand there: paths relative to the checkout. */
 export async function documents(): Promise<{ path: string; text: string }[]> {
-  const json = (value: unknown) => format(JSON.stringify(value), { parser: 'json', printWidth: 150 });
+  const json = (value: unknown) =>
+    format(JSON.stringify(value), { parser: 'json', printWidth: 150 });
   return [
     { path: 'docs/openapi/management.json', text: await json(buildOpenapi(routes, 'v1')) },
     { path: 'docs/audience.schema.json', text: await json(audienceSchema) },

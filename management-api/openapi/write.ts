@@ -1,4 +1,7 @@
-/** Writes docs/openapi/management.json and docs/audience.schema.json from the code: `node management-api/openapi/write.ts`. */
+/**
+ * Writes docs/openapi/management.json and docs/audience.schema.json from the code: `node
+ * management-api/openapi/write.ts`.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { documents } from './documents.ts';

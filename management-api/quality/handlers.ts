@@ -16,20 +16,53 @@ export async function getIngestQuality(request: ApiRequest, services: Services):
   const today = dayOf(request.now, 'Asia/Tehran');
   const [from, to] = [dateOf(today - days + 1), dateOf(today)];
   try {
-    const rows = await services.readQuality({ accountId: request.caller.accountId, from, to, signal: request.signal });
+    const rows = await services.readQuality({
+      accountId: request.caller.accountId,
+      from,
+      to,
+      signal: request.signal,
+    });
     const total = (kind: string) => rows.find((row) => row.kind === kind)?.of_kind ?? 0;
-    return answer({ days, from, to, totals: { rejected: total('reject'), warned: total('warn') }, rows: rows.map(shown) });
+    return answer({
+      days,
+      from,
+      to,
+      totals: { rejected: total('reject'), warned: total('warn') },
+      rows: rows.map(shown),
+    });
   } catch (error) {
     services.log.warn(
-      { err: error, code: 'quality_failed', account_id: request.caller.accountId, trace: request.trace },
+      {
+        err: error,
+        code: 'quality_failed',
+        account_id: request.caller.accountId,
+        trace: request.trace,
+      },
       'ingest quality could not be read',
     );
     return refuse('quality_unavailable');
   }
 }
 
-function shown({ day, kind, code, field, sdk, app_id, count }: QualityRow): Record<string, unknown> {
-  return { day, kind, code, ...(kind === 'warn' ? { field } : {}), sdk, app_id, count, label: qualityLabel(kind, code) };
+function shown({
+  day,
+  kind,
+  code,
+  field,
+  sdk,
+  app_id,
+  count,
+}: QualityRow): Record<string, unknown> {
+  return {
+    day,
+    kind,
+    code,
+    ...(kind === 'warn' ? { field } : {}),
+    sdk,
+    app_id,
+    count,
+    label: qualityLabel(kind, code),
+  };
 }
 
 function readDays(text: string | null): number {

@@ -15,7 +15,8 @@ const rejects: Record<RejectionCode, string> = {
 };
 
 const warns: Record<WarningCode, string> = {
-  generated_message_id: 'رویداد message_id نداشت و شناسه‌ای برای آن ساخته شد؛ تکرار آن شناسایی نمی‌شود.',
+  generated_message_id:
+    'رویداد message_id نداشت و شناسه‌ای برای آن ساخته شد؛ تکرار آن شناسایی نمی‌شود.',
   timestamp_in_future: 'زمان رویداد جلوتر از ساعت سرور بود و زمان دریافت جای آن نشست.',
   timestamp_too_old: 'زمان رویداد از بازهٔ پذیرش قدیمی‌تر بود و به لبهٔ بازه آورده شد.',
   too_many_properties: 'رویداد بیش از ۲۵۶ ویژگی داشت و بقیهٔ آن‌ها کنار گذاشته شد.',
@@ -25,7 +26,10 @@ const warns: Record<WarningCode, string> = {
   invalid_national_id: 'کد ملی معتبر نبود و کنار گذاشته شد.',
 };
 
-/** The Persian sentence beside a code of GET /v1/ingest/quality (management 2.5); a code from a newer part of the system stands for itself. */
+/**
+ * The Persian sentence beside a code of GET /v1/ingest/quality (management 2.5); a code from a
+ * newer part of the system stands for itself.
+ */
 export function qualityLabel(kind: string, code: string): string {
   const labels: Record<string, string> = kind === 'reject' ? rejects : warns;
   return Object.hasOwn(labels, code) ? (labels[code] ?? code) : code;

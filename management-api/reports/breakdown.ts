@@ -21,7 +21,8 @@ export function readBreakdown(value: unknown, steps: number): Breakdown | undefi
   const fields = readObject(value, 'breakdown');
   const target = readTarget(fields, { path: 'breakdown', problem: 'option' });
   // a revenue has no text to list it under
-  if (target.kind === 'field' && EVENT_FIELDS[target.name] === 'number') return refuse('option', 'breakdown.field');
+  if (target.kind === 'field' && EVENT_FIELDS[target.name] === 'number')
+    return refuse('option', 'breakdown.field');
   const step = readWhole(fields['step'], 'breakdown.step') ?? 1;
   if (step < 1 || step > steps) return refuse('option', 'breakdown.step');
   const limit = readWhole(fields['limit'], 'breakdown.limit') ?? DEFAULT_VALUES;

@@ -1,9 +1,15 @@
 import type { EventRow } from '../../schemas/records.ts';
 
-/** How a stored column compares: as text (empty is absent), as an id (zero is absent; its digits are its text), as a number (never absent, has no text) or as a flag. */
+/**
+ * How a stored column compares: as text (empty is absent), as an id (zero is absent; its digits are
+ * its text), as a number (never absent, has no text) or as a flag.
+ */
 export type FieldKind = 'text' | 'persian' | 'id' | 'number' | 'flag';
 
-/** The columns of an event that a report may filter and break down by (`field`), as reports.md names them; `persian` text is normalised on the way in (ingest 2.3). */
+/**
+ * The columns of an event that a report may filter and break down by (`field`), as reports.md names
+ * them; `persian` text is normalised on the way in (ingest 2.3).
+ */
 export const EVENT_FIELDS = {
   type: 'text',
   event: 'persian',

@@ -23,7 +23,10 @@ export interface Subject {
   person: PersonTraits | undefined;
 }
 
-/** True when the subject passes the filter (reports.md, "Shared by both reports"). Part of the reference interpreter: plain, and slow. */
+/**
+ * True when the subject passes the filter (reports.md, "Shared by both reports"). Part of the
+ * reference interpreter: plain, and slow.
+ */
 export function passes(filter: Filter, subject: Subject): boolean {
   return holds(filter.test, valueOf(filter.target, subject));
 }
@@ -36,21 +39,29 @@ export function valueOf(target: Target, { event, person }: Subject): StoredValue
       return fieldValue(event, target.name);
     case 'trait': {
       if (person === undefined) return undefined;
-      if (!isProfileColumn(target.name)) return fromMaps(target.name, person.traits, person.trait_numbers);
+      if (!isProfileColumn(target.name))
+        return fromMaps(target.name, person.traits, person.trait_numbers);
       const text = person.columns[target.name] ?? '';
       return text === '' ? undefined : { text, number: undefined };
     }
   }
 }
 
-export function fromMaps(name: string, texts: Readonly<Record<string, string>>, numbers: Readonly<Record<string, number>>): StoredValue | undefined {
+export function fromMaps(
+  name: string,
+  texts: Readonly<Record<string, string>>,
+  numbers: Readonly<Record<string, number>>,
+): StoredValue | undefined {
   const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
-  return text === undefined ? undefined : { text, number: Object.hasOwn(numbers, name) ? numbers[name] : undefined };
+  return text === undefined
+    ? undefined
+    : { text, number: Object.hasOwn(numbers, name) ? numbers[name] : undefined };
 }
 
 function fieldValue(event: EventRow, field: EventField): StoredValue | undefined {
   const stored = event[field];
-  if (typeof stored === 'string') return stored === '' ? undefined : { text: stored, number: undefined };
+  if (typeof stored === 'string')
+    return stored === '' ? undefined : { text: stored, number: undefined };
   if (typeof stored === 'boolean') return { text: String(stored), number: Number(stored) };
   if (EVENT_FIELDS[field] === 'number') return { text: undefined, number: stored };
   return stored === 0 ? undefined : { text: numberText(stored), number: stored };

@@ -5,7 +5,13 @@ import { isProfileColumn } from '../../events/traits.ts';
 import { EVENT_FIELDS, isEventField } from './event-fields.ts';
 import type { EventSelector, Filter, Scalar, Target, Test } from './filter.ts';
 import { refuse } from './report-problem.ts';
-import { readEventName, readList, readObject, type EventName, type JsonFields } from './request-reader.ts';
+import {
+  readEventName,
+  readList,
+  readObject,
+  type EventName,
+  type JsonFields,
+} from './request-reader.ts';
 
 /** Bounds of management 8.3; keys and values in bytes, as sent. */
 const MAX_FILTERS = 10;
@@ -13,7 +19,23 @@ const MAX_KEY_BYTES = 128;
 const MAX_VALUE_BYTES = 512;
 const MAX_LIST = 1000;
 
-const OPERATORS = [...(['eq', 'neq', 'in', 'not_in', 'contains', 'prefix', 'gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'] as const)];
+const OPERATORS = [
+  ...([
+    'eq',
+    'neq',
+    'in',
+    'not_in',
+    'contains',
+    'prefix',
+    'gt',
+    'gte',
+    'lt',
+    'lte',
+    'between',
+    'is_set',
+    'is_not_set',
+  ] as const),
+];
 const PERSIAN_TRAIT_COLUMNS: ReadonlySet<string> = new Set(['city', 'region', 'country']);
 
 /** Reads the filters of one report: all its lists share the bound of ten. */
@@ -40,13 +62,22 @@ export class FilterReader {
 }
 
 /** The one of property, field and trait that is named. */
-export function readTarget(fields: JsonFields, context: { path: string; problem: 'filter' | 'option' }): Target {
-  const named = (['property', 'field', 'trait'] as const).filter((kind) => fields[kind] !== undefined && fields[kind] !== null);
+export function readTarget(
+  fields: JsonFields,
+  context: { path: string; problem: 'filter' | 'option' },
+): Target {
+  const named = (['property', 'field', 'trait'] as const).filter(
+    (kind) => fields[kind] !== undefined && fields[kind] !== null,
+  );
   const kind = named[0];
   const sent = kind === undefined ? undefined : fields[kind];
-  if (kind === undefined || named.length > 1 || typeof sent !== 'string') return refuse(context.problem, context.path);
+  if (kind === undefined || named.length > 1 || typeof sent !== 'string')
+    return refuse(context.problem, context.path);
   if (!fitsBytes(sent, MAX_KEY_BYTES)) return refuse('key_too_long');
-  if (kind === 'field') return isEventField(sent) ? { kind, name: sent } : refuse(context.problem, `${context.path}.field`);
+  if (kind === 'field')
+    return isEventField(sent)
+      ? { kind, name: sent }
+      : refuse(context.problem, `${context.path}.field`);
   const name = normaliseKey(sent);
   return name === '' ? refuse(context.problem, `${context.path}.${kind}`) : { kind, name };
 }
@@ -64,7 +95,8 @@ interface ValueContext {
 }
 
 function readTest(fields: JsonFields, context: ValueContext): Test {
-  const op = OPERATORS.find((known) => known === fields['op']) ?? refuse('filter', `${context.path}.op`);
+  const op =
+    OPERATORS.find((known) => known === fields['op']) ?? refuse('filter', `${context.path}.op`);
   const value = fields['value'];
   switch (op) {
     case 'is_set':
@@ -75,19 +107,23 @@ function readTest(fields: JsonFields, context: ValueContext): Test {
       return { op, value: readScalar(value, context) };
     case 'in':
     case 'not_in': {
-      if (!Array.isArray(value) || value.length === 0 || value.length > MAX_LIST) return refuse('filter', `${context.path}.value`);
+      if (!Array.isArray(value) || value.length === 0 || value.length > MAX_LIST)
+        return refuse('filter', `${context.path}.value`);
       return { op, values: value.map((one: unknown) => readScalar(one, context)) };
     }
     case 'contains':
     case 'prefix':
-      return typeof value === 'string' ? { op, text: readText(value, context) } : refuse('filter', `${context.path}.value`);
+      return typeof value === 'string'
+        ? { op, text: readText(value, context) }
+        : refuse('filter', `${context.path}.value`);
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
       return { op, number: readNumber(value, context) };
     case 'between': {
-      if (!Array.isArray(value) || value.length !== 2) return refuse('filter', `${context.path}.value`);
+      if (!Array.isArray(value) || value.length !== 2)
+        return refuse('filter', `${context.path}.value`);
       return { op, low: readNumber(value[0], context), high: readNumber(value[1], context) };
     }
   }
@@ -105,5 +141,7 @@ function readText(value: string, context: ValueContext): string {
 }
 
 function readNumber(value: unknown, context: ValueContext): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : refuse('filter', `${context.path}.value`);
+  return typeof value === 'number' && Number.isFinite(value)
+    ? value
+    : refuse('filter', `${context.path}.value`);
 }

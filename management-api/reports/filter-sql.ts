@@ -3,7 +3,10 @@ import { EVENT_FIELDS, type EventField } from './event-fields.ts';
 import type { Filter, Scalar, Target, Test } from './filter.ts';
 import type { SqlParams } from './sql-params.ts';
 
-/** The two readings of a target as SQL. `has` says whether there is one; undefined where there never is. */
+/**
+ * The two readings of a target as SQL. `has` says whether there is one; undefined where there never
+ * is.
+ */
 export interface TargetSql {
   has: string;
   text?: { has: string; value: string };
@@ -19,20 +22,30 @@ export interface FilterSqlContext {
 
 /** The conjunction of filters as SQL over a row of `events`; 'true' when there are none. */
 export function filtersSql(filters: readonly Filter[], context: FilterSqlContext): string {
-  return filters.length === 0 ? 'true' : filters.map((filter) => `(${filterSql(filter, context)})`).join(' AND ');
+  return filters.length === 0
+    ? 'true'
+    : filters.map((filter) => `(${filterSql(filter, context)})`).join(' AND ');
 }
 
 function filterSql({ target, test }: Filter, context: FilterSqlContext): string {
   const { params, person } = context;
   if (target.kind !== 'trait') return testSql(test, eventTargetSql(target, params), params);
-  // is_not_set holds for people without a profile too, so it asks who has the trait and takes the others
+  // is_not_set holds for people without a profile too, so it asks who has the trait and takes the
+  // others
   const isNegated = test.op === 'is_not_set';
-  const inside = testSql(isNegated ? { op: 'is_set' } : test, traitTargetSql(target.name, params), params);
+  const inside = testSql(
+    isNegated ? { op: 'is_set' } : test,
+    traitTargetSql(target.name, params),
+    params,
+  );
   return `${person} ${isNegated ? 'NOT IN' : 'IN'} (SELECT sipHash64(person) FROM people WHERE account_id = ${params.whole(context.accountId)} AND (${inside}))`;
 }
 
 /** A property or column of an event row. */
-export function eventTargetSql(target: Exclude<Target, { kind: 'trait' }>, params: SqlParams): TargetSql {
+export function eventTargetSql(
+  target: Exclude<Target, { kind: 'trait' }>,
+  params: SqlParams,
+): TargetSql {
   return target.kind === 'property'
     ? mapTarget({ name: target.name, texts: 'properties', numbers: 'property_numbers' }, params)
     : fieldTarget(target.name);
@@ -40,10 +53,15 @@ export function eventTargetSql(target: Exclude<Target, { kind: 'trait' }>, param
 
 /** A trait of a row of the view `people` (reports.md, "People"). */
 export function traitTargetSql(name: string, params: SqlParams): TargetSql {
-  return isProfileColumn(name) ? columnTarget(name) : mapTarget({ name, texts: 'traits', numbers: 'trait_numbers' }, params);
+  return isProfileColumn(name)
+    ? columnTarget(name)
+    : mapTarget({ name, texts: 'traits', numbers: 'trait_numbers' }, params);
 }
 
-function mapTarget({ name, texts, numbers }: { name: string; texts: string; numbers: string }, params: SqlParams): TargetSql {
+function mapTarget(
+  { name, texts, numbers }: { name: string; texts: string; numbers: string },
+  params: SqlParams,
+): TargetSql {
   const key = params.text(name);
   const has = `mapContains(${texts}, ${key})`;
   return {
@@ -65,12 +83,20 @@ function fieldTarget(field: EventField): TargetSql {
       return columnTarget(field);
     case 'id': {
       const has = `${field} != 0`;
-      return { has, text: { has, value: `toString(${field})` }, number: { has, value: `toFloat64(${field})` } };
+      return {
+        has,
+        text: { has, value: `toString(${field})` },
+        number: { has, value: `toFloat64(${field})` },
+      };
     }
     case 'number':
       return { has: 'true', number: { has: 'true', value: field } };
     case 'flag':
-      return { has: 'true', text: { has: 'true', value: `if(${field}, 'true', 'false')` }, number: { has: 'true', value: `toFloat64(${field})` } };
+      return {
+        has: 'true',
+        text: { has: 'true', value: `if(${field}, 'true', 'false')` },
+        number: { has: 'true', value: `toFloat64(${field})` },
+      };
   }
 }
 
@@ -87,9 +113,13 @@ export function testSql(test: Test, target: TargetSql, params: SqlParams): strin
     case 'not_in':
       return listSql(test.values, { target, params, isIn: test.op === 'in' });
     case 'contains':
-      return target.text ? `${target.text.has} AND position(${target.text.value}, ${params.text(test.text)}) > 0` : 'false';
+      return target.text
+        ? `${target.text.has} AND position(${target.text.value}, ${params.text(test.text)}) > 0`
+        : 'false';
     case 'prefix':
-      return target.text ? `${target.text.has} AND startsWith(${target.text.value}, ${params.text(test.text)})` : 'false';
+      return target.text
+        ? `${target.text.has} AND startsWith(${target.text.value}, ${params.text(test.text)})`
+        : 'false';
     case 'gt':
       return numberSql(target, `> ${params.float(test.number)}`);
     case 'gte':
@@ -107,25 +137,42 @@ function numberSql({ number }: TargetSql, comparison: string): string {
   return number ? `${number.has} AND ${number.value} ${comparison}` : 'false';
 }
 
-function scalarSql(value: Scalar, { target, params, isEqual }: { target: TargetSql; params: SqlParams; isEqual: boolean }): string {
+function scalarSql(
+  value: Scalar,
+  { target, params, isEqual }: { target: TargetSql; params: SqlParams; isEqual: boolean },
+): string {
   const sign = isEqual ? '=' : '!=';
   if ('number' in value) return numberSql(target, `${sign} ${params.float(value.number)}`);
   if (!target.text) return 'false';
   const comparison = `${target.text.value} ${sign} ${params.text(value.text)}`;
-  // a map answers '' for an absent key, and an absent column is '': equality with another text implies presence
+  // a map answers '' for an absent key, and an absent column is '': equality with another text
+  // implies presence
   return isEqual && value.text !== '' ? comparison : `${target.text.has} AND ${comparison}`;
 }
 
 /** `in` is the disjunction of eq, `not_in` the conjunction of neq, over texts and numbers apart. */
-function listSql(values: readonly Scalar[], { target, params, isIn }: { target: TargetSql; params: SqlParams; isIn: boolean }): string {
+function listSql(
+  values: readonly Scalar[],
+  { target, params, isIn }: { target: TargetSql; params: SqlParams; isIn: boolean },
+): string {
   const texts = values.flatMap((value) => ('text' in value ? [value.text] : []));
   const numbers = values.flatMap((value) => ('number' in value ? [value.number] : []));
   const verb = isIn ? 'IN' : 'NOT IN';
   const sides: string[] = [];
   if (texts.length > 0) {
-    sides.push(target.text ? `${target.text.has} AND ${target.text.value} ${verb} ${params.bind('Array(String)', texts)}` : 'false');
+    sides.push(
+      target.text
+        ? `${target.text.has} AND ${target.text.value} ${verb} ${params.bind('Array(String)', texts)}`
+        : 'false',
+    );
   }
   // `+ 0` turns a negative zero into zero: a set compares by bits
-  if (numbers.length > 0) sides.push(numberSql(target, `+ 0 ${verb} (${numbers.map((number) => params.float(number)).join(', ')})`));
+  if (numbers.length > 0)
+    sides.push(
+      numberSql(
+        target,
+        `+ 0 ${verb} (${numbers.map((number) => params.float(number)).join(', ')})`,
+      ),
+    );
   return sides.map((side) => `(${side})`).join(isIn ? ' OR ' : ' AND ');
 }

@@ -1,9 +1,18 @@
 import type { EventField } from './event-fields.ts';
 
-/** What a filter or a breakdown looks at: an event's property, a stored column of the event, or the person's current trait. Names are normalised. */
-export type Target = { kind: 'property'; name: string } | { kind: 'field'; name: EventField } | { kind: 'trait'; name: string };
+/**
+ * What a filter or a breakdown looks at: an event's property, a stored column of the event, or the
+ * person's current trait. Names are normalised.
+ */
+export type Target =
+  | { kind: 'property'; name: string }
+  | { kind: 'field'; name: EventField }
+  | { kind: 'trait'; name: string };
 
-/** A value to compare with: numbers meet the number map, texts (true and false among them) the text map. */
+/**
+ * A value to compare with: numbers meet the number map, texts (true and false among them) the text
+ * map.
+ */
 export type Scalar = { text: string } | { number: number };
 
 export type Test =
@@ -14,7 +23,10 @@ export type Test =
   | { op: 'gt' | 'gte' | 'lt' | 'lte'; number: number }
   | { op: 'between'; low: number; high: number };
 
-/** One condition (reports.md, "Shared by both reports"). A comparison with something absent is false, whatever the operator; only is_not_set is true then. */
+/**
+ * One condition (reports.md, "Shared by both reports"). A comparison with something absent is
+ * false, whatever the operator; only is_not_set is true then.
+ */
 export interface Filter {
   target: Target;
   test: Test;

@@ -15,6 +15,14 @@ export interface Measured {
   elapsedMs: number;
 }
 
-export function reportMeta({ freshUntil, rowsRead, elapsedMs }: Measured, incomplete: boolean): ReportMeta {
-  return { fresh_until: new Date(freshUntil).toISOString(), incomplete, rows_read: rowsRead, elapsed_ms: Math.round(elapsedMs) };
+export function reportMeta(
+  { freshUntil, rowsRead, elapsedMs }: Measured,
+  incomplete: boolean,
+): ReportMeta {
+  return {
+    fresh_until: new Date(freshUntil).toISOString(),
+    incomplete,
+    rows_read: rowsRead,
+    elapsed_ms: Math.round(elapsedMs),
+  };
 }

@@ -1,21 +1,37 @@
 import type { EventSelector, Filter, Scalar } from './filter.ts';
 
-/** True unless it is certain that no event matches both: other names, or equality with other values of the same thing. */
+/**
+ * True unless it is certain that no event matches both: other names, or equality with other values
+ * of the same thing.
+ */
 export function mayShare(one: EventSelector, other: EventSelector): boolean {
   if (one.event !== other.event) return false;
-  return !one.filters.some((filter) => other.filters.some((against) => contradict(filter, against)));
+  return !one.filters.some((filter) =>
+    other.filters.some((against) => contradict(filter, against)),
+  );
 }
 
 function contradict(one: Filter, other: Filter): boolean {
-  if (one.target.kind === 'trait' || one.target.kind !== other.target.kind || one.target.name !== other.target.name) return false;
+  if (
+    one.target.kind === 'trait' ||
+    one.target.kind !== other.target.kind ||
+    one.target.name !== other.target.name
+  )
+    return false;
   const values = accepted(one);
   const others = accepted(other);
-  return values !== undefined && others !== undefined && !values.some((value) => others.includes(value));
+  return (
+    values !== undefined && others !== undefined && !values.some((value) => others.includes(value))
+  );
 }
 
-/** The texts that a filter accepts, when it accepts a list of texts only: a number has a text of its own, so the two kinds are not compared. */
+/**
+ * The texts that a filter accepts, when it accepts a list of texts only: a number has a text of its
+ * own, so the two kinds are not compared.
+ */
 function accepted({ test }: Filter): string[] | undefined {
-  const scalars: readonly Scalar[] | undefined = test.op === 'eq' ? [test.value] : test.op === 'in' ? test.values : undefined;
+  const scalars: readonly Scalar[] | undefined =
+    test.op === 'eq' ? [test.value] : test.op === 'in' ? test.values : undefined;
   const texts = scalars?.flatMap((scalar) => ('text' in scalar ? [scalar.text] : []));
   return texts?.length === scalars?.length ? texts : undefined;
 }
@@ -29,12 +45,17 @@ export function stepsOverlap(steps: readonly EventSelector[]): boolean {
   return pairs(steps).some(([one, other]) => mayShare(one, other));
 }
 
-/** True when some two steps may share an event without being the same condition: then it matters which of two simultaneous events takes which step. */
+/**
+ * True when some two steps may share an event without being the same condition: then it matters
+ * which of two simultaneous events takes which step.
+ */
 export function stepsOverlapInPart(steps: readonly EventSelector[]): boolean {
   return pairs(steps).some(([one, other]) => mayShare(one, other) && !isSame(one, other));
 }
 
-/** Whether steps of one and the same condition exist, and whether another step lies between them. */
+/**
+ * Whether steps of one and the same condition exist, and whether another step lies between them.
+ */
 export function stepsSharedApart(steps: readonly EventSelector[]): 'none' | 'together' | 'apart' {
   let answer: 'none' | 'together' = 'none';
   for (const [at, step] of steps.entries()) {

@@ -23,7 +23,9 @@ export function readRange(body: JsonFields): ReportRange {
   if (from >= to) return refuse('range');
   const onTheWall = wallClock(to, timeZone) - wallClock(from, timeZone);
   // 730 days of a zone can be an hour longer than 730 times 24 hours
-  return Math.min(to - from, onTheWall) > MAX_RANGE ? refuse('range_too_long') : { from, to, timeZone };
+  return Math.min(to - from, onTheWall) > MAX_RANGE
+    ? refuse('range_too_long')
+    : { from, to, timeZone };
 }
 
 function readTimeZone(value: unknown): string {

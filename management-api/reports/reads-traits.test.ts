@@ -17,5 +17,7 @@ it.each<[string, object, boolean]>([
   const parsed = parseFunnel({ ...base, ...more });
   if (!parsed.ok) throw new Error(parsed.problem.message);
   const { request } = parsed;
-  expect(readsTraits({ ...request, selectors: [...request.steps, ...request.exclude] })).toBe(expected);
+  expect(readsTraits({ ...request, selectors: [...request.steps, ...request.exclude] })).toBe(
+    expected,
+  );
 });

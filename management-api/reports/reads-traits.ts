@@ -9,8 +9,15 @@ export interface Conditions {
   selectors: readonly { filters: readonly Filter[] }[];
 }
 
-/** Whether the answer of a report rests on profiles: some condition or the breakdown is about a trait of the person. */
+/**
+ * Whether the answer of a report rests on profiles: some condition or the breakdown is about a
+ * trait of the person.
+ */
 export function readsTraits({ filters, breakdown, selectors }: Conditions): boolean {
-  const targets = [...filters, ...selectors.flatMap((selector) => selector.filters)].map(({ target }) => target);
-  return [...targets, ...(breakdown ? [breakdown.target] : [])].some(({ kind }) => kind === 'trait');
+  const targets = [...filters, ...selectors.flatMap((selector) => selector.filters)].map(
+    ({ target }) => target,
+  );
+  return [...targets, ...(breakdown ? [breakdown.target] : [])].some(
+    ({ kind }) => kind === 'trait',
+  );
 }

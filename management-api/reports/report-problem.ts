@@ -1,13 +1,27 @@
-/** The thirteen things that can be wrong with a report request; all of them go out under the code invalid_report (management 4.2). */
+/**
+ * The thirteen things that can be wrong with a report request; all of them go out under the code
+ * invalid_report (management 4.2).
+ */
 export type ReportProblemKind =
-  | ('body' | 'steps' | 'event_missing' | 'range' | 'range_too_long' | 'time_zone' | 'window' | 'option' | 'filter')
+  | (
+      | 'body'
+      | 'steps'
+      | 'event_missing'
+      | 'range'
+      | 'range_too_long'
+      | 'time_zone'
+      | 'window'
+      | 'option'
+      | 'filter'
+    )
   | ('too_many_filters' | 'event_too_long' | 'key_too_long' | 'value_too_long');
 
 const SENTENCES: Record<ReportProblemKind, string> = {
   body: 'بدنهٔ درخواست باید یک شیء JSON باشد و هر فیلد آن نوع درست خود را داشته باشد.',
   steps: 'قیف باید دست‌کم ۲ و دست‌بالا ۱۲ گام داشته باشد.',
   event_missing: 'نام رویداد خالی است.',
-  range: 'بازهٔ زمانی نادرست است: from و to را به شکل RFC 3339 یا YYYY-MM-DD بفرستید؛ from باید پیش از to باشد.',
+  range:
+    'بازهٔ زمانی نادرست است: from و to را به شکل RFC 3339 یا YYYY-MM-DD بفرستید؛ from باید پیش از to باشد.',
   range_too_long: 'بازهٔ زمانی گزارش نباید از ۷۳۰ روز بیشتر باشد.',
   time_zone: 'منطقهٔ زمانی شناخته‌شده نیست؛ نامی از فهرست IANA بفرستید، مانند Asia/Tehran.',
   window: 'پنجرهٔ زمانی قیف باید عددی صحیح از ۱ تا ۳۱٬۵۳۶٬۰۰۰ ثانیه باشد.',
@@ -21,14 +35,20 @@ const SENTENCES: Record<ReportProblemKind, string> = {
 
 export interface ReportProblem {
   kind: ReportProblemKind;
-  /** The sentence for the client. Persian ones name the field in question, as a path into the request, in parentheses. */
+  /**
+   * The sentence for the client. Persian ones name the field in question, as a path into the
+   * request, in parentheses.
+   */
   message: string;
 }
 
 export function reportProblem(kind: ReportProblemKind, path?: string): ReportProblem {
   const sentence = SENTENCES[kind];
   const isPersian = sentence.endsWith('.');
-  return { kind, message: isPersian && path !== undefined ? `${sentence.slice(0, -1)} (${path}).` : sentence };
+  return {
+    kind,
+    message: isPersian && path !== undefined ? `${sentence.slice(0, -1)} (${path}).` : sentence,
+  };
 }
 
 /** The sentence beside 503 when a report cannot be computed now (management 4.2). */

@@ -4,12 +4,16 @@ import { refuse } from './report-problem.ts';
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** Longest event name of a report in bytes, as sent (management 8.3). Longer than what ingest stores: such a name is valid and matches nothing. */
+/**
+ * Longest event name of a report in bytes, as sent (management 8.3). Longer than what ingest
+ * stores: such a name is valid and matches nothing.
+ */
 const MAX_EVENT_BYTES = 256;
 
 /** A JSON object at `path` of the request (empty for the body itself). */
 export function readObject(value: unknown, path: string): JsonFields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('body', path === '' ? undefined : path);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return refuse('body', path === '' ? undefined : path);
   return value as JsonFields;
 }
 
@@ -25,7 +29,11 @@ export function readFlag(value: unknown, path: string): boolean {
 }
 
 /** One of the named choices, or the first of them when absent. */
-export function readChoice<const T extends readonly [string, ...string[]]>(value: unknown, choices: T, path: string): T[number] {
+export function readChoice<const T extends readonly [string, ...string[]]>(
+  value: unknown,
+  choices: T,
+  path: string,
+): T[number] {
   if (value === undefined || value === null) return choices[0];
   return choices.find((choice) => choice === value) ?? refuse('option', path);
 }
@@ -43,7 +51,10 @@ export interface EventName {
   event: string;
 }
 
-/** An event name, normalised as ingest does it before it is compared. Not cut to the length that ingest stores, so that a longer one matches nothing. */
+/**
+ * An event name, normalised as ingest does it before it is compared. Not cut to the length that
+ * ingest stores, so that a longer one matches nothing.
+ */
 export function readEventName(value: unknown, path: string): EventName {
   if (value === undefined || value === null) return refuse('event_missing', path);
   if (typeof value !== 'string') return refuse('body', path);

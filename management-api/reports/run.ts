@@ -9,7 +9,10 @@ import { compileRetention } from './retention/compile.ts';
 import type { RetentionRequest } from './retention/request.ts';
 import type { CompiledReport } from './sql-params.ts';
 
-/** The handler's own bound (management 8.4); ClickHouse stops the query a little earlier than the client gives up. */
+/**
+ * The handler's own bound (management 8.4); ClickHouse stops the query a little earlier than the
+ * client gives up.
+ */
 const MAX_SECONDS = 45;
 /** Group states beyond this go to disk, so that a report over everybody ends instead of failing. */
 const SPILL_BYTES = 2_000_000_000;
@@ -26,7 +29,10 @@ export interface ReportRun<Request> {
   signal?: AbortSignal;
 }
 
-/** POST /v1/reports/funnel: one query. Throws what the client throws (unreachable, out of time or memory, cancelled). */
+/**
+ * POST /v1/reports/funnel: one query. Throws what the client throws (unreachable, out of time or
+ * memory, cancelled).
+ */
 export async function runFunnel(run: ReportRun<FunnelRequest>): Promise<FunnelAnswer> {
   const { request, accountId, merges = 'none' } = run;
   const { rows, measured } = await readRows(run, compileFunnel({ request, accountId, merges }));
@@ -54,7 +60,14 @@ async function readRows(
     ...(signal ? { abort_signal: signal } : {}),
   });
   const { data, statistics } = await result.json();
-  return { rows: data, measured: { freshUntil, rowsRead: statistics?.rows_read ?? 0, elapsedMs: performance.now() - startedAt } };
+  return {
+    rows: data,
+    measured: {
+      freshUntil,
+      rowsRead: statistics?.rows_read ?? 0,
+      elapsedMs: performance.now() - startedAt,
+    },
+  };
 }
 
 /** POST /v1/reports/retention: one query; as runFunnel. */

@@ -1,5 +1,15 @@
-/** The kinds of value that a report binds; anything a client sent reaches ClickHouse as a bound parameter and never as text of the statement. */
-export type ParamType = 'String' | 'Int64' | 'UInt64' | 'Array(String)' | 'Array(Int64)' | 'Array(UInt64)' | 'Array(Float64)';
+/**
+ * The kinds of value that a report binds; anything a client sent reaches ClickHouse as a bound
+ * parameter and never as text of the statement.
+ */
+export type ParamType =
+  | 'String'
+  | 'Int64'
+  | 'UInt64'
+  | 'Array(String)'
+  | 'Array(Int64)'
+  | 'Array(UInt64)'
+  | 'Array(Float64)';
 export type ParamValue = string | number | readonly string[] | readonly number[];
 
 /** One statement for ClickHouse with its bound parameters. */

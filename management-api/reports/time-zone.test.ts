@@ -4,7 +4,8 @@ import { dayOf, isTimeZone, startOfDay, wallClock } from './time-zone.ts';
 
 const DAY = 86_400_000;
 const dayNumber = (date: string): number => Date.parse(`${date}T00:00:00Z`) / DAY;
-const startOf = (date: string, timeZone: string): string => new Date(startOfDay(dayNumber(date), timeZone)).toISOString();
+const startOf = (date: string, timeZone: string): string =>
+  new Date(startOfDay(dayNumber(date), timeZone)).toISOString();
 
 describe('the first instant of a day', () => {
   test.each([
@@ -28,20 +29,33 @@ describe('the first instant of a day', () => {
   });
 
   test('is of that day, and the millisecond before it is not', () => {
-    const zone = fc.constantFrom('Asia/Tehran', 'Asia/Beirut', 'America/Santiago', 'Australia/Lord_Howe', 'America/St_Johns', 'Africa/Cairo');
+    const zone = fc.constantFrom(
+      'Asia/Tehran',
+      'Asia/Beirut',
+      'America/Santiago',
+      'Australia/Lord_Howe',
+      'America/St_Johns',
+      'Africa/Cairo',
+    );
     fc.assert(
-      fc.property(zone, fc.integer({ min: dayNumber('2015-01-01'), max: dayNumber('2030-01-01') }), (timeZone, day) => {
-        const start = startOfDay(day, timeZone);
-        expect(dayOf(start, timeZone)).toBe(day);
-        expect(dayOf(start - 1, timeZone)).toBe(day - 1);
-      }),
+      fc.property(
+        zone,
+        fc.integer({ min: dayNumber('2015-01-01'), max: dayNumber('2030-01-01') }),
+        (timeZone, day) => {
+          const start = startOfDay(day, timeZone);
+          expect(dayOf(start, timeZone)).toBe(day);
+          expect(dayOf(start - 1, timeZone)).toBe(day - 1);
+        },
+      ),
     );
   });
 });
 
 test('the wall clock keeps milliseconds, before 1970 too', () => {
   expect(wallClock(-1, 'UTC')).toBe(-1);
-  expect(wallClock(Date.parse('2026-11-21T10:00:00.123Z'), 'Asia/Tehran')).toBe(Date.parse('2026-11-21T13:30:00.123Z'));
+  expect(wallClock(Date.parse('2026-11-21T10:00:00.123Z'), 'Asia/Tehran')).toBe(
+    Date.parse('2026-11-21T13:30:00.123Z'),
+  );
 });
 
 test.each([

@@ -11,14 +11,23 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     calendar: 'gregory',
     numberingSystem: 'latn',
     hourCycle: 'h23',
-    ...{ year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' },
+    ...{
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    },
     era: 'short',
   });
   formats.set(timeZone, format);
   return format;
 }
 
-/** True for a name of the IANA database that this runtime knows; offsets such as +03:30 are none. */
+/**
+ * True for a name of the IANA database that this runtime knows; offsets such as +03:30 are none.
+ */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
@@ -30,7 +39,10 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The wall clock of the zone at an instant, as milliseconds that a UTC clock with the same reading would have. */
+/**
+ * The wall clock of the zone at an instant, as milliseconds that a UTC clock with the same reading
+ * would have.
+ */
 export function wallClock(instant: number, timeZone: string): number {
   const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
   let sign = 1;
@@ -51,12 +63,15 @@ export function dayOf(instant: number, timeZone: string): number {
 }
 
 /**
- * The first instant of a calendar day of the zone (days since 1970-01-01), epoch milliseconds. Where the clock jumps over midnight, the day begins at the jump; where
- * midnight comes twice, at the first of them.
+ * The first instant of a calendar day of the zone (days since 1970-01-01), epoch milliseconds.
+ * Where the clock jumps over midnight, the day begins at the jump; where midnight comes twice, at
+ * the first of them.
  */
 export function startOfDay(day: number, timeZone: string): number {
   const midnight = day * DAY;
-  const offsets = [midnight - DAY, midnight + DAY].map((around) => wallClock(around, timeZone) - around);
+  const offsets = [midnight - DAY, midnight + DAY].map(
+    (around) => wallClock(around, timeZone) - around,
+  );
   const candidates = offsets.map((offset) => midnight - offset).sort((a, b) => a - b);
   const exact = candidates.find((candidate) => wallClock(candidate, timeZone) === midnight);
   if (exact !== undefined) return exact;

@@ -14,16 +14,31 @@ export interface World {
 
 /** The order that settles every tie: (timestamp, received_at, _partition, _offset, _index). */
 export function compareEvents(a: EventRow, b: EventRow): number {
-  return a.timestamp - b.timestamp || a.received_at - b.received_at || a._partition - b._partition || a._offset - b._offset || a._index - b._index;
+  return (
+    a.timestamp - b.timestamp ||
+    a.received_at - b.received_at ||
+    a._partition - b._partition ||
+    a._offset - b._offset ||
+    a._index - b._index
+  );
 }
 
-/** The events of each person in total order, those left out that the report's filters or the bot rule exclude. */
-export function eventsByPerson(world: World, rules: { filters: readonly Filter[]; includeBots: boolean }): Map<string, EventRow[]> {
+/**
+ * The events of each person in total order, those left out that the report's filters or the bot
+ * rule exclude.
+ */
+export function eventsByPerson(
+  world: World,
+  rules: { filters: readonly Filter[]; includeBots: boolean },
+): Map<string, EventRow[]> {
   const byPerson = new Map<string, EventRow[]>();
   for (const event of world.events) {
     const person = personOf(world, event);
     if (event.is_bot && !rules.includeBots) continue;
-    if (!rules.filters.every((filter) => passes(filter, { event, person: world.people.get(person) }))) continue;
+    if (
+      !rules.filters.every((filter) => passes(filter, { event, person: world.people.get(person) }))
+    )
+      continue;
     byPerson.set(person, [...(byPerson.get(person) ?? []), event]);
   }
   for (const events of byPerson.values()) events.sort(compareEvents);
@@ -37,7 +52,10 @@ function personOf(world: World, event: EventRow): string {
 
 export function matches(world: World, selector: EventSelector, event: EventRow): boolean {
   const person = world.people.get(personOf(world, event));
-  return event.event === selector.event && selector.filters.every((filter) => passes(filter, { event, person }));
+  return (
+    event.event === selector.event &&
+    selector.filters.every((filter) => passes(filter, { event, person }))
+  );
 }
 
 /** The text under which an event counts in a breakdown; null when it has none. */

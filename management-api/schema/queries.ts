@@ -3,7 +3,10 @@ import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { SqlParams } from '../reports/sql-params.ts';
 import { readRows } from '../warehouse/rows.ts';
 
-/** How many days of Tehran the list of events looks back, today among them, and how many names it shows (management 2.4). */
+/**
+ * How many days of Tehran the list of events looks back, today among them, and how many names it
+ * shows (management 2.4).
+ */
 const DAYS = 90;
 const MAX_NAMES = 500;
 /** Names are the client's own and unbounded; lists are not. */
@@ -36,7 +39,10 @@ export interface ReadSchema {
   traits(question: SchemaQuestion): Promise<TraitName[]>;
 }
 
-/** Reads the catalogue of events from `event_catalogue`, without touching the events, and that of traits from the view `people`. */
+/**
+ * Reads the catalogue of events from `event_catalogue`, without touching the events, and that of
+ * traits from the view `people`.
+ */
 export function schemaQueries(client: ClickHouseClient): ReadSchema {
   return {
     async events({ accountId, now, signal }) {
@@ -45,9 +51,16 @@ export function schemaQueries(client: ClickHouseClient): ReadSchema {
       const sql = `SELECT event AS name, sum(count) AS volume, arraySort(groupUniqArrayArray(${MAX_KEYS})(prop_keys)) AS prop_keys, toString(toDate(max(last_seen), 'Asia/Tehran')) AS last_seen
         FROM event_catalogue FINAL WHERE account_id = ${params.whole(accountId)} AND day >= toDate(${params.text(first)})
         GROUP BY name ORDER BY volume DESC, name LIMIT ${MAX_NAMES}`;
-      const rows = await readRows<Required<EventName>>({ client, sql, params: params.values(), signal });
+      const rows = await readRows<Required<EventName>>({
+        client,
+        sql,
+        params: params.values(),
+        signal,
+      });
       return rows.map(({ prop_keys, ...row }) =>
-        prop_keys.length === 0 ? row : { name: row.name, volume: row.volume, prop_keys, last_seen: row.last_seen },
+        prop_keys.length === 0
+          ? row
+          : { name: row.name, volume: row.volume, prop_keys, last_seen: row.last_seen },
       );
     },
     traits({ accountId, signal }) {

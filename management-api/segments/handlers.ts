@@ -9,7 +9,9 @@ import type { SegmentDraft } from './segment-store.ts';
 
 /** GET /v1/segments (management 2.6): one account's newest 200, without paging. */
 export function listSegments(request: ApiRequest, services: Services): Promise<Answer> {
-  return stored('segments_unavailable', { request, services }, async (accountId) => answer({ segments: await services.segments.list(accountId) }));
+  return stored('segments_unavailable', { request, services }, async (accountId) =>
+    answer({ segments: await services.segments.list(accountId) }),
+  );
 }
 
 /** GET /v1/segments/{id}. */
@@ -22,11 +24,15 @@ export function getSegment(request: ApiRequest, services: Services): Promise<Ans
   });
 }
 
-/** POST /v1/segments: 201 with the segment. A repeated request makes another one (management 7.7). */
+/**
+ * POST /v1/segments: 201 with the segment. A repeated request makes another one (management 7.7).
+ */
 export function createSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segment_unavailable', { request, services }, async (accountId) => {
     const draft = readDraft(request.body);
-    return 'ok' in draft ? draft : answer(await services.segments.create(accountId, draft), { status: 201 });
+    return 'ok' in draft
+      ? draft
+      : answer(await services.segments.create(accountId, draft), { status: 201 });
   });
 }
 
@@ -42,7 +48,9 @@ export function replaceSegment(request: ApiRequest, services: Services): Promise
   });
 }
 
-/** DELETE /v1/segments/{id}: 204, also when there was none (the specification names no 404 here). */
+/**
+ * DELETE /v1/segments/{id}: 204, also when there was none (the specification names no 404 here).
+ */
 export function removeSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segment_unavailable', { request, services }, async (accountId) => {
     const id = pathId(request.params['id']);
@@ -59,7 +67,9 @@ function readDraft(body: unknown): SegmentDraft | Answer {
   const kept = typeof name === 'string' ? name.replaceAll('\0', '') : '';
   if (kept.trim() === '') return refuse('name_required');
   const outcome = readAudience(definition);
-  return outcome.ok ? { name: kept, definition } : refuse('filter_invalid', { message: outcome.message });
+  return outcome.ok
+    ? { name: kept, definition }
+    : refuse('filter_invalid', { message: outcome.message });
 }
 
 interface Context {
@@ -68,12 +78,19 @@ interface Context {
 }
 
 /** A store that fails is our fault: 503 under the route's code. */
-async function stored(code: ErrorCode, { request, services }: Context, work: (accountId: number) => Promise<Answer>): Promise<Answer> {
+async function stored(
+  code: ErrorCode,
+  { request, services }: Context,
+  work: (accountId: number) => Promise<Answer>,
+): Promise<Answer> {
   const { accountId } = request.caller;
   try {
     return await work(accountId);
   } catch (error) {
-    services.log.warn({ err: error, code, account_id: accountId, trace: request.trace }, 'the segment store failed');
+    services.log.warn(
+      { err: error, code, account_id: accountId, trace: request.trace },
+      'the segment store failed',
+    );
     return refuse(code);
   }
 }

@@ -1,10 +1,33 @@
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
-import { createSegment, getSegment, listSegments, removeSegment, replaceSegment } from './handlers.ts';
+import {
+  createSegment,
+  getSegment,
+  listSegments,
+  removeSegment,
+  replaceSegment,
+} from './handlers.ts';
 
-const segment = { auth: 'key', cost: 1, lock: false, features: ['segments'], timeout: TIMEOUT.most } as const;
-const reading = { ...segment, method: 'GET', permission: 'segment.read', bodyLimit: undefined, coded: [] } as const;
-const writing = { ...segment, permission: 'segment.write', bodyLimit: BODY.most, flat: [] } as const;
+const segment = {
+  auth: 'key',
+  cost: 1,
+  lock: false,
+  features: ['segments'],
+  timeout: TIMEOUT.most,
+} as const;
+const reading = {
+  ...segment,
+  method: 'GET',
+  permission: 'segment.read',
+  bodyLimit: undefined,
+  coded: [],
+} as const;
+const writing = {
+  ...segment,
+  permission: 'segment.write',
+  bodyLimit: BODY.most,
+  flat: [],
+} as const;
 
 export const segmentRoutes: readonly Route[] = [
   {
@@ -37,7 +60,14 @@ export const segmentRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/v1/segments/{id}',
     summary: 'Replace a whole segment',
-    coded: ['malformed_json', 'bad_id', 'name_required', 'not_found', 'filter_invalid', 'segment_unavailable'],
+    coded: [
+      'malformed_json',
+      'bad_id',
+      'name_required',
+      'not_found',
+      'filter_invalid',
+      'segment_unavailable',
+    ],
     schemas: { request: 'SegmentDraft', response: 'Segment', status: 200 },
     handler: replaceSegment,
   },

@@ -37,10 +37,21 @@ interface Row {
 }
 
 export function segmentStore(database: Database): SegmentStore {
-  const rows = async (sql: string, values: readonly unknown[]) => (await database.query<Row>(sql, [...values])).rows.map(segmentOf);
+  const rows = async (sql: string, values: readonly unknown[]) =>
+    (await database.query<Row>(sql, [...values])).rows.map(segmentOf);
   return {
-    list: (accountId) => rows(`SELECT ${COLUMNS} FROM segments WHERE account_id = $1 ORDER BY updated_at DESC, id DESC LIMIT ${LISTED}`, [accountId]),
-    find: async (accountId, id) => (await rows(`SELECT ${COLUMNS} FROM segments WHERE account_id = $1 AND id = $2`, [accountId, id]))[0],
+    list: (accountId) =>
+      rows(
+        `SELECT ${COLUMNS} FROM segments WHERE account_id = $1 ORDER BY updated_at DESC, id DESC LIMIT ${LISTED}`,
+        [accountId],
+      ),
+    find: async (accountId, id) =>
+      (
+        await rows(`SELECT ${COLUMNS} FROM segments WHERE account_id = $1 AND id = $2`, [
+          accountId,
+          id,
+        ])
+      )[0],
     async create(accountId, { name, definition }) {
       const sql = `INSERT INTO segments (account_id, name, definition) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
       const [segment] = await rows(sql, [accountId, name, JSON.stringify(definition)]);
@@ -52,11 +63,20 @@ export function segmentStore(database: Database): SegmentStore {
       return (await rows(sql, [accountId, id, name, JSON.stringify(definition)]))[0];
     },
     async remove(accountId, id) {
-      await database.query('DELETE FROM segments WHERE account_id = $1 AND id = $2', [accountId, id]);
+      await database.query('DELETE FROM segments WHERE account_id = $1 AND id = $2', [
+        accountId,
+        id,
+      ]);
     },
   };
 }
 
 function segmentOf({ id, name, definition, created_at, updated_at }: Row): Segment {
-  return { id: Number(id), name, definition, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+  return {
+    id: Number(id),
+    name,
+    definition,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+  };
 }

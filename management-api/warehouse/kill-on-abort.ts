@@ -3,15 +3,22 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * The same client, but a query that is given up also ends inside ClickHouse, which otherwise works on for nobody: its `abort_signal` (the client went away, the
- * handler's time is over) and every failure on the way send KILL QUERY for its query_id.
+ * The same client, but a query that is given up also ends inside ClickHouse, which otherwise works
+ * on for nobody: its `abort_signal` (the client went away, the handler's time is over) and every
+ * failure on the way send KILL QUERY for its query_id.
  */
 export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClient {
   const kill = (queryId: string) => {
     client
-      .command({ query: 'KILL QUERY WHERE query_id = {id:String} ASYNC', query_params: { id: queryId } })
+      .command({
+        query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
+        query_params: { id: queryId },
+      })
       .catch((error: unknown) =>
-        log.warn({ err: error, code: 'kill_failed', query_id: queryId }, 'a query that was given up may run on until its time is over'),
+        log.warn(
+          { err: error, code: 'kill_failed', query_id: queryId },
+          'a query that was given up may run on until its time is over',
+        ),
       );
   };
   const query = async <Format extends DataFormat>(params: QueryParams & { format?: Format }) => {
@@ -34,5 +41,7 @@ export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClien
 
 /** Whether ClickHouse itself answered with an error: then the query has ended. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof Error && 'type' in error && 'code' in error && /^\d+$/.test(String(error.code));
+  return (
+    error instanceof Error && 'type' in error && 'code' in error && /^\d+$/.test(String(error.code))
+  );
 }

@@ -3,7 +3,14 @@ import { deadLetterCodec } from '../../schemas/codec.ts';
 import { letterKey, letterOf, MAX_LETTER_VALUE_BYTES, type Failure } from './letter.ts';
 import { DEAD_LETTER_TOPIC, letterRecord } from './writer.ts';
 
-const record = { topic: 'events.raw', partition: 5, offset: 70, timestamp: 1000, key: Buffer.from('k'), value: Buffer.from('bytes') };
+const record = {
+  topic: 'events.raw',
+  partition: 5,
+  offset: 70,
+  timestamp: 1000,
+  key: Buffer.from('k'),
+  value: Buffer.from('bytes'),
+};
 const failure: Failure = {
   reason: 'item_missing',
   detail: 'the body holds no event at position 3',
@@ -14,7 +21,12 @@ const failure: Failure = {
 };
 const to = { topic: DEAD_LETTER_TOPIC, partitions: 3 };
 const letter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {}) =>
-  letterOf({ stage: 'normalise', failure: { ...failure, ...changes }, record: { ...record, ...of }, failedAt: 2000 });
+  letterOf({
+    stage: 'normalise',
+    failure: { ...failure, ...changes },
+    record: { ...record, ...of },
+    failedAt: 2000,
+  });
 
 describe('a dead letter', () => {
   it('tells the reason, the position and the bytes, and survives its codec', () => {
@@ -34,9 +46,14 @@ describe('a dead letter', () => {
   });
 
   it('has the fingerprint of its cause, whatever the record', () => {
-    expect(letter().fingerprint).toBe(letter({ detail: 'the body holds no event at position 44', index: 1 }, { offset: 71 }).fingerprint);
+    expect(letter().fingerprint).toBe(
+      letter({ detail: 'the body holds no event at position 44', index: 1 }, { offset: 71 })
+        .fingerprint,
+    );
     expect(letter().fingerprint).not.toBe(letter({ reason: 'not_normalisable' }).fingerprint);
-    expect(letter({ detail: 'invalid "x"' }).fingerprint).toBe(letter({ detail: 'invalid "yz"' }).fingerprint);
+    expect(letter({ detail: 'invalid "x"' }).fingerprint).toBe(
+      letter({ detail: 'invalid "yz"' }).fingerprint,
+    );
   });
 
   it('of a record as large as the log takes still fits into the log, and says that it is cut', () => {
@@ -49,6 +66,10 @@ describe('a dead letter', () => {
   it('has one key a position, and goes to one partition a partition', () => {
     expect(letterKey(letter())).toBe('events.raw/5/70/3');
     expect(letterKey(letter({ index: null }))).toBe('events.raw/5/70/record');
-    expect(letterRecord(letter(), to)).toMatchObject({ topic: 'events.dead', partition: 2, key: 'events.raw/5/70/3' });
+    expect(letterRecord(letter(), to)).toMatchObject({
+      topic: 'events.dead',
+      partition: 2,
+      key: 'events.raw/5/70/3',
+    });
   });
 });

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import type { DeadLetter } from '../../schemas/records.ts';
 
-/** Why a record or one of its events could not be processed. Codes are stable: operators filter by them. */
+/**
+ * Why a record or one of its events could not be processed. Codes are stable: operators filter by
+ * them.
+ */
 export type DeadReason =
   | 'empty_record' // a record without a value
   | 'not_single_object' // the bytes were not written by Ravand
@@ -19,7 +22,9 @@ export interface Failure {
   /** A sentence for people. Kept in the letter, never logged: it may quote the client's data. */
   detail: string;
   index: number | null;
-  /** How many accepted events are lost to the pipeline until the letter is redriven; 0 when unknown. */
+  /**
+   * How many accepted events are lost to the pipeline until the letter is redriven; 0 when unknown.
+   */
   events: number;
   accountId: number | null;
   messageId: string;
@@ -36,17 +41,27 @@ export interface FailedRecord {
   value: Buffer | null;
 }
 
-/** A letter must fit into a record of 16 MiB itself: of a value above this only the beginning is kept; the whole stands in the raw log. */
+/**
+ * A letter must fit into a record of 16 MiB itself: of a value above this only the beginning is
+ * kept; the whole stands in the raw log.
+ */
 export const MAX_LETTER_VALUE_BYTES = 15 * 1024 * 1024;
 const MAX_KEY_BYTES = 16 * 1024;
 const MAX_DETAIL_UNITS = 1000;
 
 /** The dead letter of a failure: reason, position and bytes. `failedAt` in ms since the epoch. */
-export function letterOf(input: { stage: string; failure: Failure; record: FailedRecord; failedAt: number }): DeadLetter {
+export function letterOf(input: {
+  stage: string;
+  failure: Failure;
+  record: FailedRecord;
+  failedAt: number;
+}): DeadLetter {
   const { stage, failure, record } = input;
   const value = record.value ?? Buffer.alloc(0);
   const isCut = value.length > MAX_LETTER_VALUE_BYTES;
-  const note = isCut ? ` (only the first ${MAX_LETTER_VALUE_BYTES} of ${value.length} bytes are kept here; the whole record is at its position)` : '';
+  const note = isCut
+    ? ` (only the first ${MAX_LETTER_VALUE_BYTES} of ${value.length} bytes are kept here; the whole record is at its position)`
+    : '';
   return {
     stage,
     reason: failure.reason,
@@ -66,12 +81,20 @@ export function letterOf(input: { stage: string; failure: Failure; record: Faile
   };
 }
 
-/** Key of a letter in events.dead. A crash between writing and committing writes a letter twice: who reads them keeps one of a key. */
-export function letterKey(letter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>): string {
+/**
+ * Key of a letter in events.dead. A crash between writing and committing writes a letter twice: who
+ * reads them keeps one of a key.
+ */
+export function letterKey(
+  letter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
+): string {
   return `${letter.topic}/${letter.partition}/${letter.offset}/${letter.index ?? 'record'}`;
 }
 
-/** Letters of one cause have one fingerprint: what differs from record to record (quotations, numbers) is left out. */
+/**
+ * Letters of one cause have one fingerprint: what differs from record to record (quotations,
+ * numbers) is left out.
+ */
 function causeOf(stage: string, { reason, detail }: Failure): string {
   const shape = detail.replace(/"[^]*?"|'[^]*?'|[\d.]+/g, '?');
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);

@@ -3,7 +3,10 @@ import { rawRecordCodec } from '../../schemas/codec.ts';
 import { sampleEvent, sampleRecord } from '../normalise/samples.ts';
 import { isRedriveOf, redrivenRecord } from './redriven-record.ts';
 
-const record = sampleRecord([sampleEvent('a'), sampleEvent('b'), sampleEvent('c')], { gateway: 'g', sequence: 10 });
+const record = sampleRecord([sampleEvent('a'), sampleEvent('b'), sampleEvent('c')], {
+  gateway: 'g',
+  sequence: 10,
+});
 const bytes = rawRecordCodec.encode(record);
 const letter = { partition: 3, offset: 77, index: null, events: 3 };
 
@@ -18,18 +21,28 @@ describe('the raw record of a redrive', () => {
 
   it('of one item holds that item alone, under its own number of the acceptance', () => {
     const made = redrivenRecord({ ...letter, index: 2, events: 1 }, bytes, 0);
-    expect(made).toMatchObject({ record: { sequence: 12, items: [record.items[2]], redriven_from: { offset: 77, index: 2 } } });
+    expect(made).toMatchObject({
+      record: { sequence: 12, items: [record.items[2]], redriven_from: { offset: 77, index: 2 } },
+    });
   });
 
   it('of a record that nobody had counted names no place', () => {
-    expect(redrivenRecord({ ...letter, events: 0 }, bytes, 0)).toMatchObject({ record: { items: record.items, redriven_from: null } });
+    expect(redrivenRecord({ ...letter, events: 0 }, bytes, 0)).toMatchObject({
+      record: { items: record.items, redriven_from: null },
+    });
   });
 
   it('is not made of bytes that this version cannot read, and says what must happen first', () => {
     const strange = Buffer.from(bytes);
     strange[2] = (strange[2] ?? 0) ^ 1;
-    expect(redrivenRecord(letter, strange, 0)).toMatchObject({ kind: 'unready', why: expect.stringContaining('run the version') as string });
-    expect(redrivenRecord(letter, Buffer.from('{}'), 0)).toMatchObject({ kind: 'unready', why: expect.stringContaining('discard') as string });
+    expect(redrivenRecord(letter, strange, 0)).toMatchObject({
+      kind: 'unready',
+      why: expect.stringContaining('run the version') as string,
+    });
+    expect(redrivenRecord(letter, Buffer.from('{}'), 0)).toMatchObject({
+      kind: 'unready',
+      why: expect.stringContaining('discard') as string,
+    });
     expect(redrivenRecord({ ...letter, index: 9 }, bytes, 0)).toMatchObject({ kind: 'unready' });
   });
 
@@ -37,7 +50,9 @@ describe('the raw record of a redrive', () => {
     const made = redrivenRecord({ ...letter, index: 1, events: 1 }, bytes, 0);
     const other = redrivenRecord({ ...letter, index: 2, events: 1 }, bytes, 0);
     if (made.kind !== 'record' || other.kind !== 'record') throw new Error('not made');
-    expect(isRedriveOf(rawRecordCodec.decode(rawRecordCodec.encode(made.record)), made.record)).toBe(true);
+    expect(
+      isRedriveOf(rawRecordCodec.decode(rawRecordCodec.encode(made.record)), made.record),
+    ).toBe(true);
     expect(isRedriveOf(other.record, made.record)).toBe(false);
     expect(isRedriveOf(record, made.record)).toBe(false);
   });

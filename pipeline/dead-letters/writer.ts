@@ -12,7 +12,18 @@ export interface LetterRecord {
   value: Buffer;
 }
 
-/** Letters of one partition of the log lie in one partition of the topic, in the order of their positions. */
-export function letterRecord(letter: DeadLetter, to: { topic: string; partitions: number }): LetterRecord {
-  return { topic: to.topic, partition: letter.partition % to.partitions, key: letterKey(letter), value: deadLetterCodec.encode(letter) };
+/**
+ * Letters of one partition of the log lie in one partition of the topic, in the order of their
+ * positions.
+ */
+export function letterRecord(
+  letter: DeadLetter,
+  to: { topic: string; partitions: number },
+): LetterRecord {
+  return {
+    topic: to.topic,
+    partition: letter.partition % to.partitions,
+    key: letterKey(letter),
+    value: deadLetterCodec.encode(letter),
+  };
 }

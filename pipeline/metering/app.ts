@@ -46,7 +46,11 @@ export async function startMetering(parts: Parts): Promise<Metering> {
     help: 'Published events that went through both hops and are neither stored nor dead (negative: stored too often). Must be 0.',
     registers: [registry],
   });
-  const inFlight = new Gauge({ name: 'ravand_books_in_flight', help: 'Published events that are not stored yet.', registers: [registry] });
+  const inFlight = new Gauge({
+    name: 'ravand_books_in_flight',
+    help: 'Published events that are not stored yet.',
+    registers: [registry],
+  });
   const counts = new Gauge({
     name: 'ravand_books_events',
     help: 'The books of all accounts (promise 6), without what stands in spools: received, published, duplicate, rejected, stored, dead.',
@@ -70,7 +74,14 @@ export async function startMetering(parts: Parts): Promise<Metering> {
         topic,
         batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 500 },
         assigned: (partition, _committed, fenced) =>
-          startCounting({ database, log, topic, partition, monthOf: (at) => quotaMonth(at).key, signal: AbortSignal.any([signal, fenced]) }),
+          startCounting({
+            database,
+            log,
+            topic,
+            partition,
+            monthOf: (at) => quotaMonth(at).key,
+            signal: AbortSignal.any([signal, fenced]),
+          }),
         crash: parts.crash,
         registry,
       }),
@@ -78,36 +89,64 @@ export async function startMetering(parts: Parts): Promise<Metering> {
   );
 
   let settled = UNKNOWN;
-  const upkeep = (name: string, ms: number, work: () => Promise<void>) => everyInterval({ name, ms, log, signal }, work);
+  const upkeep = (name: string, ms: number, work: () => Promise<void>) =>
+    everyInterval({ name, ms, log, signal }, work);
   const loops = [
     upkeep('settled', 1000, async () => {
       settled = evolve(settled, await lookAtLog(await parts.admin(), Date.now()));
       settledSeconds.set(settled.until / 1000);
     }),
     upkeep('books', config.BOOKS_INTERVAL, async () => {
-      const found = await compareBooks({ database, warehouse, settledUntil: settled.until - MARGIN, limit: COMPARED_AT_ONCE });
+      const found = await compareBooks({
+        database,
+        warehouse,
+        settledUntil: settled.until - MARGIN,
+        limit: COMPARED_AT_ONCE,
+      });
       gap.set(found.gap);
       inFlight.set(found.inFlight);
-      const { received, published, duplicate, rejected, stored, dead } = await readBooks(database, { spooled: 0 });
-      for (const [count, events] of Object.entries({ received, published, duplicate, rejected, stored, dead })) counts.set({ count }, events);
-      if (found.gap !== 0) log.error({ code: 'books_gap', gap: found.gap }, 'the books do not balance: look at ./ravand status and ./ravand lag');
+      const { received, published, duplicate, rejected, stored, dead } = await readBooks(database, {
+        spooled: 0,
+      });
+      for (const [count, events] of Object.entries({
+        received,
+        published,
+        duplicate,
+        rejected,
+        stored,
+        dead,
+      }))
+        counts.set({ count }, events);
+      if (found.gap !== 0)
+        log.error(
+          { code: 'books_gap', gap: found.gap },
+          'the books do not balance: look at ./ravand status and ./ravand lag',
+        );
     }),
     upkeep('profiles', config.PROFILES_METER_INTERVAL, async () => {
-      for (const month of watchedMonths(Date.now())) await meterProfiles(database, warehouse, month);
+      for (const month of watchedMonths(Date.now()))
+        await meterProfiles(database, warehouse, month);
     }),
     upkeep('announcements', 15_000, async () => {
       let written = 0;
       for (const month of watchedMonths(Date.now())) written += await announce(database, month);
-      if (written > 0) log.info({ announcements: written }, 'announcements of used allowances were written');
+      if (written > 0)
+        log.info({ announcements: written }, 'announcements of used allowances were written');
     }),
   ];
 
   return {
-    notReady: () => (consumers.every((consumer) => consumer.connected()) ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+    notReady: () =>
+      consumers.every((consumer) => consumer.connected())
+        ? []
+        : ['no Kafka broker answers (KAFKA_BROKERS)'],
     pages: {
       '/books': async (query) => {
         const account = query.get('account');
-        const books = await readBooks(database, { ...(account === null ? {} : { accountId: Number(account) }), spooled: 0 });
+        const books = await readBooks(database, {
+          ...(account === null ? {} : { accountId: Number(account) }),
+          spooled: 0,
+        });
         return { contentType: 'application/json', body: JSON.stringify(books) };
       },
     },
@@ -118,5 +157,8 @@ export async function startMetering(parts: Parts): Promise<Metering> {
   };
 }
 
-/** Clocks of PostgreSQL and of this process may differ a little; a count that is this young is not called a gap, ms. */
+/**
+ * Clocks of PostgreSQL and of this process may differ a little; a count that is this young is not
+ * called a gap, ms.
+ */
 const MARGIN = 5000;

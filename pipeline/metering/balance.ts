@@ -1,6 +1,9 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** The books of the installation or of one account (promise 6). received = rejected + duplicate + published + spooled; published = stored + dead + in_flight. */
+/**
+ * The books of the installation or of one account (promise 6). received = rejected + duplicate +
+ * published + spooled; published = stored + dead + in_flight.
+ */
 export interface Books {
   received: number;
   published: number;
@@ -16,8 +19,20 @@ export interface Books {
  * The books as they were last compared, at most some seconds ago.
  * @param spooled accepted events that stand in gateways' spools now
  */
-export async function readBooks(database: Database, options: { accountId?: number; spooled: number }): Promise<Books> {
-  const names = ['places', 'repeats', 'duplicates_after', 'dead', 'expired', 'duplicates_before', 'rejected', 'stored'] as const;
+export async function readBooks(
+  database: Database,
+  options: { accountId?: number; spooled: number },
+): Promise<Books> {
+  const names = [
+    'places',
+    'repeats',
+    'duplicates_after',
+    'dead',
+    'expired',
+    'duplicates_before',
+    'rejected',
+    'stored',
+  ] as const;
   const answer = await database.query<Record<(typeof names)[number], number>>(
     `SELECT ${names.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
     [options.accountId ?? null],

@@ -18,7 +18,10 @@ interface OpenMinute {
 
 /** Minutes that do not balance yet. */
 export interface Comparison {
-  /** Rows that are missing in ClickHouse (negative: too many) though everything counted so far has gone through both hops: must be none. */
+  /**
+   * Rows that are missing in ClickHouse (negative: too many) though everything counted so far has
+   * gone through both hops: must be none.
+   */
   gap: number;
   /** Rows that are under way. */
   inFlight: number;
@@ -26,8 +29,10 @@ export interface Comparison {
 }
 
 /**
- * Compares what was published with the rows of ClickHouse, minute by minute, for minutes that changed since they last balanced (at most `limit`).
- * @param settledUntil everything counted before this time has gone through both hops, ms since the epoch
+ * Compares what was published with the rows of ClickHouse, minute by minute, for minutes that
+ * changed since they last balanced (at most `limit`).
+ * @param settledUntil everything counted before this time has gone through both hops, ms since the
+ * epoch
  */
 export async function compareBooks(options: {
   database: Database;
@@ -36,7 +41,14 @@ export async function compareBooks(options: {
   limit: number;
 }): Promise<Comparison> {
   const { database, settledUntil } = options;
-  const answer = await database.query<{ account_id: string; minute: Date; expected: string; stored: string; changed: string; changed_at: number }>(
+  const answer = await database.query<{
+    account_id: string;
+    minute: Date;
+    expected: string;
+    stored: string;
+    changed: string;
+    changed_at: number;
+  }>(
     `SELECT account_id, minute, places - repeats - duplicates_after - dead - expired AS expected, stored, changed_at::text AS changed, extract(epoch FROM changed_at)::float8 * 1000 AS changed_at
      FROM books WHERE open ORDER BY minute LIMIT $1`,
     [options.limit],
@@ -69,7 +81,10 @@ function byHour(open: readonly OpenMinute[]): OpenMinute[][] {
   return [...Map.groupBy(open, ({ minute }) => Math.floor(minute / HOUR)).values()];
 }
 
-async function countStored(warehouse: ClickHouseClient, minutes: readonly OpenMinute[]): Promise<Map<string, number>> {
+async function countStored(
+  warehouse: ClickHouseClient,
+  minutes: readonly OpenMinute[],
+): Promise<Map<string, number>> {
   const times = minutes.map(({ minute }) => minute);
   const answer = await warehouse.query({
     query: `SELECT account_id AS account, toUnixTimestamp(toStartOfMinute(received_at)) AS minute, countIf(${KEPT_ROWS}) AS n
@@ -83,12 +98,20 @@ async function countStored(warehouse: ClickHouseClient, minutes: readonly OpenMi
     format: 'JSONEachRow',
     clickhouse_settings: { max_execution_time: 20 },
   });
-  const rows = await answer.json<{ account: number | string; minute: number; n: number | string }>();
+  const rows = await answer.json<{
+    account: number | string;
+    minute: number;
+    n: number | string;
+  }>();
   return new Map(rows.map((row) => [`${Number(row.account)} ${row.minute * 1000}`, Number(row.n)]));
 }
 
 /** Notes what was found, unless more was counted meanwhile. */
-async function writeStored(database: Database, minutes: readonly OpenMinute[], open: boolean): Promise<void> {
+async function writeStored(
+  database: Database,
+  minutes: readonly OpenMinute[],
+  open: boolean,
+): Promise<void> {
   if (minutes.length === 0) return;
   await database.query(
     `UPDATE books SET stored = found.stored, open = $5

@@ -1,5 +1,10 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
-import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
@@ -9,7 +14,11 @@ export const settings = defineSettings({
   ...consumerSettings,
   ...clickhouseSettings,
   ...postgresSettings,
-  BOOKS_INTERVAL: setting.duration({ default: 3000, min: 100, doc: 'How often the books are compared with the rows of ClickHouse.' }),
+  BOOKS_INTERVAL: setting.duration({
+    default: 3000,
+    min: 100,
+    doc: 'How often the books are compared with the rows of ClickHouse.',
+  }),
   PROFILES_METER_INTERVAL: setting.duration({
     default: 1_800_000,
     min: 1000,

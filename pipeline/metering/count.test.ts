@@ -1,7 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
-import type { DeadLetter, EventRow, IngestOutcome, RawRecord, Verdict } from '../../schemas/records.ts';
-import { BookDeltas, countLetter, countOutcome, countRaw, countVerdicts, type VerdictPosition } from './count.ts';
+import type {
+  DeadLetter,
+  EventRow,
+  IngestOutcome,
+  RawRecord,
+  Verdict,
+} from '../../schemas/records.ts';
+import {
+  BookDeltas,
+  countLetter,
+  countOutcome,
+  countRaw,
+  countVerdicts,
+  type VerdictPosition,
+} from './count.ts';
 
 const MINUTE = 60_000;
 const record = (items: number, redriven = false) =>
@@ -22,7 +35,8 @@ const verdict = (offset: number, index: number, kind: Verdict['verdict']): Verdi
 /** A row of account 7 with nothing else in it. */
 function rowOf(receivedAt: number): EventRow {
   const { fields } = eventRowCodec.type.schema() as { fields: { name: string; type: unknown }[] };
-  const empty = (type: unknown) => (type === 'string' ? '' : type === 'boolean' ? false : typeof type === 'object' ? {} : 0);
+  const empty = (type: unknown) =>
+    type === 'string' ? '' : type === 'boolean' ? false : typeof type === 'object' ? {} : 0;
   return {
     ...Object.fromEntries(fields.map(({ name, type }) => [name, empty(type)])),
     account_id: 7,
@@ -35,7 +49,9 @@ describe('the books', () => {
     const deltas = new BookDeltas();
     countRaw(deltas, record(3), new Set());
     countRaw(deltas, record(2), new Set());
-    expect(deltas.all()).toMatchObject([{ account_id: 7, minute: 2 * MINUTE, places: 5, repeats: 0, dead: 0 }]);
+    expect(deltas.all()).toMatchObject([
+      { account_id: 7, minute: 2 * MINUTE, places: 5, repeats: 0, dead: 0 },
+    ]);
   });
 
   it('count a redriven dead letter as no new acceptance', () => {
@@ -68,10 +84,26 @@ describe('the books', () => {
       rows: [rowOf(2 * MINUTE + 9)],
     };
     const letter = (offset: number, index: number | null, stage = 'project') =>
-      ({ stage, topic: 'events.normalised', partition: 2, offset, index, account_id: 7, value: normalisedRunCodec.encode(run) }) as DeadLetter;
+      ({
+        stage,
+        topic: 'events.normalised',
+        partition: 2,
+        offset,
+        index,
+        account_id: 7,
+        value: normalisedRunCodec.encode(run),
+      }) as DeadLetter;
     const deltas = new BookDeltas();
     const last = new Map<string, VerdictPosition>();
-    for (const one of [letter(5, 1), letter(5, 3), letter(5, 1), letter(5, 3), letter(6, 0), letter(7, null), letter(8, 0, 'normalise')])
+    for (const one of [
+      letter(5, 1),
+      letter(5, 3),
+      letter(5, 1),
+      letter(5, 3),
+      letter(6, 0),
+      letter(7, null),
+      letter(8, 0, 'normalise'),
+    ])
       countLetter(deltas, last, one);
     expect(deltas.all()).toMatchObject([{ account_id: 7, minute: 2 * MINUTE, dead: 3 }]);
   });
@@ -85,14 +117,23 @@ describe('the books', () => {
       verdict(5, 0, 'dead'),
     ]);
     expect(last).toEqual({ offset: 5, index: 0 });
-    expect(countVerdicts(deltas, last, [verdict(4, 2, 'duplicate'), verdict(5, 0, 'dead')])).toEqual(last);
+    expect(
+      countVerdicts(deltas, last, [verdict(4, 2, 'duplicate'), verdict(5, 0, 'dead')]),
+    ).toEqual(last);
     expect(deltas.all()).toMatchObject([{ duplicates_after: 1, dead: 1 }]);
   });
 
   it('count an outcome that was published twice once', () => {
     const deltas = new BookDeltas();
     const seen = new Map<string, number>();
-    const outcome = { gateway: 'g', sequence: 3, account_id: 7, received_at: 0, rejected: 2, duplicate: 1 } as IngestOutcome;
+    const outcome = {
+      gateway: 'g',
+      sequence: 3,
+      account_id: 7,
+      received_at: 0,
+      rejected: 2,
+      duplicate: 1,
+    } as IngestOutcome;
     countOutcome(deltas, seen, outcome);
     countOutcome(deltas, seen, outcome);
     countOutcome(deltas, seen, { ...outcome, gateway: 'h', sequence: 0 });

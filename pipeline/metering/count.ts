@@ -1,5 +1,11 @@
 import { normalisedRunCodec } from '../../schemas/codec.ts';
-import type { DeadLetter, IngestOutcome, RawRecord, Verdict, VerdictKind } from '../../schemas/records.ts';
+import type {
+  DeadLetter,
+  IngestOutcome,
+  RawRecord,
+  Verdict,
+  VerdictKind,
+} from '../../schemas/records.ts';
 
 const MINUTE = 60_000;
 
@@ -17,10 +23,23 @@ export interface BookDelta {
   rejected: number;
 }
 
-export const COUNTS = ['places', 'repeats', 'duplicates_after', 'dead', 'expired', 'duplicates_before', 'rejected'] as const;
+export const COUNTS = [
+  'places',
+  'repeats',
+  'duplicates_after',
+  'dead',
+  'expired',
+  'duplicates_before',
+  'rejected',
+] as const;
 type Counts = Pick<BookDelta, (typeof COUNTS)[number]>;
 
-const COLUMN_OF: Record<VerdictKind, keyof Counts> = { duplicate: 'duplicates_after', repeat: 'repeats', dead: 'dead', expired: 'expired' };
+const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
+  duplicate: 'duplicates_after',
+  repeat: 'repeats',
+  dead: 'dead',
+  expired: 'expired',
+};
 
 /** Adds up counts by account and minute. */
 export class BookDeltas {
@@ -31,7 +50,17 @@ export class BookDeltas {
     const key = `${accountId} ${minute}`;
     let delta = this.#byKey.get(key);
     if (!delta) {
-      delta = { account_id: accountId, minute, places: 0, repeats: 0, duplicates_after: 0, dead: 0, expired: 0, duplicates_before: 0, rejected: 0 };
+      delta = {
+        account_id: accountId,
+        minute,
+        places: 0,
+        repeats: 0,
+        duplicates_after: 0,
+        dead: 0,
+        expired: 0,
+        duplicates_before: 0,
+        rejected: 0,
+      };
       this.#byKey.set(key, delta);
     }
     for (const name of COUNTS) delta[name] += counts[name] ?? 0;
@@ -43,14 +72,16 @@ export class BookDeltas {
 }
 
 /**
- * A raw record: each of its items is a place in the log. A redriven dead letter is no new acceptance: its old place is counted already, and is dead no more.
- * `redriven` holds the old places that were redriven lately: a letter that went in twice (a redrive was killed) was dead once, and the normaliser counts the second
- * time as a repeat.
+ * A raw record: each of its items is a place in the log. A redriven dead letter is no new
+ * acceptance: its old place is counted already, and is dead no more. `redriven` holds the old
+ * places that were redriven lately: a letter that went in twice (a redrive was killed) was dead
+ * once, and the normaliser counts the second time as a repeat.
  */
 export function countRaw(deltas: BookDeltas, record: RawRecord, redriven: Set<string>): void {
   const { account_id: account, received_at: at, items, redriven_from: from } = record;
   const places = items.length;
-  if (from === null || isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`)) deltas.add(account, at, { places });
+  if (from === null || isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`))
+    deltas.add(account, at, { places });
   else deltas.add(account, at, { places, repeats: places, dead: -places });
 }
 
@@ -58,24 +89,34 @@ export function countRaw(deltas: BookDeltas, record: RawRecord, redriven: Set<st
 function isKnown(keys: Set<string>, key: string): boolean {
   if (keys.has(key)) return true;
   keys.add(key);
-  if (keys.size > MAX_REDRIVEN) for (const oldest of keys) if (keys.size > MAX_REDRIVEN) keys.delete(oldest);
+  if (keys.size > MAX_REDRIVEN)
+    for (const oldest of keys) if (keys.size > MAX_REDRIVEN) keys.delete(oldest);
   return false;
 }
 
-/** Redrives that are remembered of a partition: a killed one is taken up again at the next redrive of its group. */
+/**
+ * Redrives that are remembered of a partition: a killed one is taken up again at the next redrive
+ * of its group.
+ */
 const MAX_REDRIVEN = 500;
 
 /**
- * A letter of the sink: ClickHouse refuses the row, so it will never be stored. Letters of the normaliser are counted by its verdicts. A letter that cannot be
- * attributed (a whole record) is not counted: the gap that it leaves shows that the log is damaged.
- * `last`: the last letter counted of each partition of the log; the sink writes them in order, and again after a crash.
+ * A letter of the sink: ClickHouse refuses the row, so it will never be stored. Letters of the
+ * normaliser are counted by its verdicts. A letter that cannot be attributed (a whole record) is
+ * not counted: the gap that it leaves shows that the log is damaged. `last`: the last letter
+ * counted of each partition of the log; the sink writes them in order, and again after a crash.
  */
-export function countLetter(deltas: BookDeltas, last: Map<string, VerdictPosition>, letter: DeadLetter): void {
+export function countLetter(
+  deltas: BookDeltas,
+  last: Map<string, VerdictPosition>,
+  letter: DeadLetter,
+): void {
   const { stage, topic, partition, offset, index, account_id: account } = letter;
   if (stage !== 'project' || index === null || account === null) return;
   const key = `${topic}/${partition}`;
   const before = last.get(key);
-  if (before && (offset < before.offset || (offset === before.offset && index <= before.index))) return;
+  if (before && (offset < before.offset || (offset === before.offset && index <= before.index)))
+    return;
   const row = normalisedRunCodec.decode(letter.value).rows[0];
   if (row) deltas.add(account, row.received_at, { dead: 1 });
   last.set(key, { offset, index });
@@ -87,25 +128,47 @@ export interface VerdictPosition {
   index: number;
 }
 
-/** Verdicts come again after a crash of the normaliser, never out of order: what is at or below the last one taken is skipped. */
-export function countVerdicts(deltas: BookDeltas, last: VerdictPosition, verdicts: readonly Verdict[]): VerdictPosition {
+/**
+ * Verdicts come again after a crash of the normaliser, never out of order: what is at or below the
+ * last one taken is skipped.
+ */
+export function countVerdicts(
+  deltas: BookDeltas,
+  last: VerdictPosition,
+  verdicts: readonly Verdict[],
+): VerdictPosition {
   let position = last;
   for (const { offset, index, account_id, received_at, verdict } of verdicts) {
-    if (offset < position.offset || (offset === position.offset && index <= position.index)) continue;
+    if (offset < position.offset || (offset === position.offset && index <= position.index))
+      continue;
     deltas.add(account_id, received_at, { [COLUMN_OF[verdict]]: 1 });
     position = { offset, index };
   }
   return position;
 }
 
-/** Gateways number their outcomes, and one gateway writes to one partition: an outcome that was published twice is counted once. */
-export function countOutcome(deltas: BookDeltas, seen: Map<string, number>, outcome: IngestOutcome): void {
+/**
+ * Gateways number their outcomes, and one gateway writes to one partition: an outcome that was
+ * published twice is counted once.
+ */
+export function countOutcome(
+  deltas: BookDeltas,
+  seen: Map<string, number>,
+  outcome: IngestOutcome,
+): void {
   if (outcome.sequence <= (seen.get(outcome.gateway) ?? -1)) return;
   seen.delete(outcome.gateway);
   seen.set(outcome.gateway, outcome.sequence);
-  if (seen.size > MAX_GATEWAYS) for (const oldest of seen.keys()) if (seen.size > MAX_GATEWAYS) seen.delete(oldest);
-  deltas.add(outcome.account_id, outcome.received_at, { rejected: outcome.rejected, duplicates_before: outcome.duplicate });
+  if (seen.size > MAX_GATEWAYS)
+    for (const oldest of seen.keys()) if (seen.size > MAX_GATEWAYS) seen.delete(oldest);
+  deltas.add(outcome.account_id, outcome.received_at, {
+    rejected: outcome.rejected,
+    duplicates_before: outcome.duplicate,
+  });
 }
 
-/** Gateway processes that are remembered: each restart is a new one, and a spool is emptied long before this many restarts. */
+/**
+ * Gateway processes that are remembered: each restart is a new one, and a spool is emptied long
+ * before this many restarts.
+ */
 const MAX_GATEWAYS = 2000;

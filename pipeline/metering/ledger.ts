@@ -9,7 +9,11 @@ export interface Position {
 }
 
 /** How far the counting of a partition got. */
-export async function readPosition(database: Database, topic: string, partition: number): Promise<Position> {
+export async function readPosition(
+  database: Database,
+  topic: string,
+  partition: number,
+): Promise<Position> {
   const answer = await database.query<{ next_offset: string; state: Record<string, unknown> }>(
     'SELECT next_offset, state FROM log_positions WHERE reader = $1 AND topic = $2 AND partition = $3',
     [READER, topic, partition],
@@ -61,9 +65,10 @@ interface Counted {
 }
 
 /**
- * Moves the position and adds the counts in one statement, so that a crash counts nothing twice and nothing never.
- * The events meter counts what was accepted once: repeats, duplicates and dead letters are not billed (ingest 8).
- * Throws PositionMoved when the position is not the expected one.
+ * Moves the position and adds the counts in one statement, so that a crash counts nothing twice and
+ * nothing never. The events meter counts what was accepted once: repeats, duplicates and dead
+ * letters are not billed (ingest 8). Throws PositionMoved when the position is not the expected
+ * one.
  */
 export async function writeCounts(database: Database, counted: Counted): Promise<void> {
   const { deltas } = counted;

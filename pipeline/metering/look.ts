@@ -2,7 +2,10 @@ import type { Admin } from 'kafkajs';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { Look, Offsets } from './settled.ts';
 
-/** Looks at the log in the order that makes the look a safe one: what is read later can only be further. */
+/**
+ * Looks at the log in the order that makes the look a safe one: what is read later can only be
+ * further.
+ */
 export async function lookAtLog(admin: Admin, now: number): Promise<Look> {
   const rawEnds = await ends(admin, 'events.raw');
   const normaliserCommits = await commits(admin, 'normaliser', 'events.raw');
@@ -16,5 +19,10 @@ async function ends(admin: Admin, topic: string): Promise<Offsets> {
 }
 
 async function commits(admin: Admin, group: string, topic: string): Promise<Offsets> {
-  return new Map([...(await committedOffsets(admin, group, topic))].map(([partition, offset]) => [partition, offset ?? 0]));
+  return new Map(
+    [...(await committedOffsets(admin, group, topic))].map(([partition, offset]) => [
+      partition,
+      offset ?? 0,
+    ]),
+  );
 }

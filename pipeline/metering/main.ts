@@ -15,7 +15,12 @@ const log = createLog({ part: 'metering', level: config.LOG_LEVEL });
 const lifecycle = startLifecycle({ log, timeout: config.SHUTDOWN_TIMEOUT });
 const registry = new Registry();
 
-const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-metering', max: 3 });
+const database = connectPostgres({
+  url: config.DATABASE_URL,
+  log,
+  name: 'ravand-metering',
+  max: 3,
+});
 const warehouse = connectClickhouse({ settings: config, name: 'ravand-metering' });
 let admin: Promise<Admin> | undefined;
 const connectedAdmin = () => {
@@ -49,7 +54,11 @@ const server = await startAdminServer({
 });
 log.info({ admin: server.address }, 'counting');
 lifecycle.onShutdown('connections', async () => {
-  await Promise.allSettled([database.end(), warehouse.close(), admin?.then((client) => client.disconnect())]);
+  await Promise.allSettled([
+    database.end(),
+    warehouse.close(),
+    admin?.then((client) => client.disconnect()),
+  ]);
 });
 lifecycle.onShutdown('admin port', () => server.close());
 lifecycle.onShutdown('counting', () => metering.close());

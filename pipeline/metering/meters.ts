@@ -4,8 +4,15 @@ import { countPeopleSeen } from '../../platform/meters/people-seen.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { reachedPercents } from './announce.ts';
 
-/** Counts the people seen in the month, per account, and raises the high-water mark (ingest 8): joining names lowers the count, never the mark. */
-export async function meterProfiles(database: Database, warehouse: ClickHouseClient, month: QuotaMonth): Promise<void> {
+/**
+ * Counts the people seen in the month, per account, and raises the high-water mark (ingest 8):
+ * joining names lowers the count, never the mark.
+ */
+export async function meterProfiles(
+  database: Database,
+  warehouse: ClickHouseClient,
+  month: QuotaMonth,
+): Promise<void> {
   const people = await countPeopleSeen({ warehouse, month });
   await database.query(
     `INSERT INTO meters (account_id, meter, month, value)
@@ -17,12 +24,22 @@ export async function meterProfiles(database: Database, warehouse: ClickHouseCli
 
 /** Writes the announcements that are due, once per meter and month. Answers how many are new. */
 export async function announce(database: Database, month: QuotaMonth): Promise<number> {
-  const answer = await database.query<{ account_id: string; meter: string; value: string; allowance: string }>(
+  const answer = await database.query<{
+    account_id: string;
+    meter: string;
+    value: string;
+    allowance: string;
+  }>(
     `SELECT m.account_id, m.meter, m.value, CASE m.meter WHEN 'events' THEN a.included_events ELSE a.included_profiles END AS allowance
      FROM meters m JOIN accounts a ON a.id = m.account_id WHERE m.month = $1`,
     [month.key],
   );
-  const due = answer.rows.flatMap((row) => reachedPercents(Number(row.value), Number(row.allowance)).map((percent) => ({ ...row, percent })));
+  const due = answer.rows.flatMap((row) =>
+    reachedPercents(Number(row.value), Number(row.allowance)).map((percent) => ({
+      ...row,
+      percent,
+    })),
+  );
   if (due.length === 0) return 0;
   const written = await database.query(
     `INSERT INTO announcements (account_id, meter, month, percent, value, allowance)

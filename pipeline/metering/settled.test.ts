@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { evolve, UNKNOWN, type Look } from './settled.ts';
 
-const look = (at: number, [raw, normaliser, normalised, sink]: [number, number, number, number]): Look => ({
+const look = (
+  at: number,
+  [raw, normaliser, normalised, sink]: [number, number, number, number],
+): Look => ({
   at,
   rawEnds: new Map([[0, raw]]),
   normaliserCommits: new Map([[0, normaliser]]),

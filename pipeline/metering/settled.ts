@@ -1,7 +1,10 @@
 /** Ends or commits of all partitions of a topic, by partition. */
 export type Offsets = ReadonlyMap<number, number>;
 
-/** One look at the log; taken in this order: raw ends, commits of the normaliser, normalised ends, commits of the sink. */
+/**
+ * One look at the log; taken in this order: raw ends, commits of the normaliser, normalised ends,
+ * commits of the sink.
+ */
 export interface Look {
   /** When the look began, ms since the epoch. */
   at: number;
@@ -12,7 +15,9 @@ export interface Look {
 }
 
 export interface SettledState {
-  /** Everything appended to events.raw before this time is stored or dead; 0 while nothing is known. */
+  /**
+   * Everything appended to events.raw before this time is stored or dead; 0 while nothing is known.
+   */
   until: number;
   /** What the first hop must reach, as it stood at `at`. */
   first: { at: number; rawEnds: Offsets } | undefined;
@@ -22,7 +27,10 @@ export interface SettledState {
 
 export const UNKNOWN: SettledState = { until: 0, first: undefined, second: undefined };
 
-/** Follows cuts through both hops: a cut of the raw ends is settled once the normaliser has passed it and the sink has passed what was normalised by then. */
+/**
+ * Follows cuts through both hops: a cut of the raw ends is settled once the normaliser has passed
+ * it and the sink has passed what was normalised by then.
+ */
 export function evolve(state: SettledState, look: Look): SettledState {
   let { until, first, second } = state;
   first ??= { at: look.at, rawEnds: look.rawEnds };

@@ -1,12 +1,28 @@
-import { deadLetterCodec, ingestOutcomeCodec, rawRecordCodec, UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
+import {
+  deadLetterCodec,
+  ingestOutcomeCodec,
+  rawRecordCodec,
+  UnreadableRecord,
+  verdictRecordCodec,
+} from '../../schemas/codec.ts';
 import { retry } from '../../platform/backoff.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { BookDeltas, countLetter, countOutcome, countRaw, countVerdicts, type VerdictPosition } from './count.ts';
+import {
+  BookDeltas,
+  countLetter,
+  countOutcome,
+  countRaw,
+  countVerdicts,
+  type VerdictPosition,
+} from './count.ts';
 import { PositionMoved, readPosition, writeCounts } from './ledger.ts';
 
-/** Counts one message and keeps what must be remembered; `state` is what is stored beside the position. */
+/**
+ * Counts one message and keeps what must be remembered; `state` is what is stored beside the
+ * position.
+ */
 interface Counter {
   count(deltas: BookDeltas, value: Buffer): void;
   state(): Record<string, unknown>;
@@ -21,7 +37,9 @@ function rawCounter(kept: Record<string, unknown>): Counter {
 }
 
 function letterCounter(kept: Record<string, unknown>): Counter {
-  const last = new Map(Object.entries((kept['last'] as Record<string, VerdictPosition> | undefined) ?? {}));
+  const last = new Map(
+    Object.entries((kept['last'] as Record<string, VerdictPosition> | undefined) ?? {}),
+  );
   return {
     count: (deltas, value) => countLetter(deltas, last, deadLetterCodec.decode(value)),
     state: () => ({ last: Object.fromEntries(last) }),
@@ -39,7 +57,9 @@ function verdictCounter(kept: Record<string, unknown>): Counter {
 }
 
 function outcomeCounter(kept: Record<string, unknown>): Counter {
-  const seen = new Map(Object.entries((kept['gateways'] as Record<string, number> | undefined) ?? {}));
+  const seen = new Map(
+    Object.entries((kept['gateways'] as Record<string, number> | undefined) ?? {}),
+  );
   return {
     count: (deltas, value) => countOutcome(deltas, seen, ingestOutcomeCodec.decode(value)),
     state: () => ({ gateways: Object.fromEntries(seen) }),
@@ -63,14 +83,28 @@ interface TaskOptions {
   signal: AbortSignal;
 }
 
-/** Counting of one partition: what is counted and the position move together in PostgreSQL; the offset in Kafka is committed for operators only. */
+/**
+ * Counting of one partition: what is counted and the position move together in PostgreSQL; the
+ * offset in Kafka is committed for operators only.
+ */
 export async function startCounting(options: TaskOptions): Promise<PartitionTask> {
   const { database, log, topic, partition } = options;
-  const patience = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY, signal: options.signal };
-  const onFailure = (error: unknown, attempt: number) => {
-    if (attempt === 0) log.warn({ err: error, topic, partition, code: 'postgres_unreachable' }, 'the books wait for PostgreSQL');
+  const patience = {
+    base: 200,
+    cap: 5000,
+    attempts: Number.POSITIVE_INFINITY,
+    signal: options.signal,
   };
-  const position = await retry({ ...patience, onFailure }, () => readPosition(database, topic, partition));
+  const onFailure = (error: unknown, attempt: number) => {
+    if (attempt === 0)
+      log.warn(
+        { err: error, topic, partition, code: 'postgres_unreachable' },
+        'the books wait for PostgreSQL',
+      );
+  };
+  const position = await retry({ ...patience, onFailure }, () =>
+    readPosition(database, topic, partition),
+  );
   let next = position.next;
   const counter = COUNTERS[topic]?.(position.state);
   if (!counter) throw new Error(`nothing counts the topic ${topic}`);
@@ -84,16 +118,21 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
         try {
           counter.count(deltas, value);
         } catch (error) {
-          // A record that nobody can read is a dead letter of the normaliser; it holds no acceptance that could be counted.
+          // A record that nobody can read is a dead letter of the normaliser; it holds no
+          // acceptance that could be counted.
           if (!(error instanceof UnreadableRecord)) throw error;
-          log.warn({ topic, partition, offset, code: error.code }, 'a record cannot be read and is not counted');
+          log.warn(
+            { topic, partition, offset, code: error.code },
+            'a record cannot be read and is not counted',
+          );
         }
       }
       const end = (messages.at(-1)?.offset ?? next - 1) + 1;
       if (end <= next) return next;
       let uncertain = false;
       await retry({ ...patience, onFailure }, async () => {
-        // A lost answer may hide a write that took place: then the position has moved already, by us.
+        // A lost answer may hide a write that took place: then the position has moved already, by
+        // us.
         if (uncertain && (await readPosition(database, topic, partition)).next === end) return;
         try {
           await writeCounts(database, {

@@ -51,7 +51,10 @@ export interface Normaliser {
 /** Partitions that work at the same time; more wait their turn. */
 const AT_ONCE = 4;
 const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
-/** Bytes on their way to Kafka above which no more is published. The producer's own limit is far above it. */
+/**
+ * Bytes on their way to Kafka above which no more is published. The producer's own limit is far
+ * above it.
+ */
 export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const REMEMBERED_USER_AGENTS = 10_000;
 /** Events after which the breaker's memory of earlier ones is halved. */
@@ -109,7 +112,8 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
         parts.knownEnds(),
       ),
     onLost: () => gate.lost(),
-    onError: (error) => log.debug({ err: error }, 'the sweep of claims failed; it goes on in a second'),
+    onError: (error) =>
+      log.debug({ err: error }, 'the sweep of claims failed; it goes on in a second'),
   });
   gate.start();
   sweeper.start();
@@ -122,9 +126,21 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
   };
 }
 
-function workshop({ parts, claims, gate }: { parts: NormaliserParts; claims: ClaimStore; gate: FillGate }): Workshop {
+function workshop({
+  parts,
+  claims,
+  gate,
+}: {
+  parts: NormaliserParts;
+  claims: ClaimStore;
+  gate: FillGate;
+}): Workshop {
   const { config, log, metrics, reasons } = parts;
-  const limits = { least: config.DEAD_LETTER_BREAKER_LEAST, share: config.DEAD_LETTER_BREAKER / 100, memory: BREAKER_MEMORY };
+  const limits = {
+    least: config.DEAD_LETTER_BREAKER_LEAST,
+    share: config.DEAD_LETTER_BREAKER / 100,
+    memory: BREAKER_MEMORY,
+  };
   let lately = RESTED;
   return {
     epoch: EPOCH,
@@ -154,8 +170,19 @@ function workshop({ parts, claims, gate }: { parts: NormaliserParts; claims: Cla
       const [first] = part.letters;
       if (!first) return;
       const { reason, offset, index, account_id: account } = first;
-      const facts = { code: 'dead_letter', letters: part.letters.length, partition, reason, offset, index, account };
-      log.warn(facts, 'events that could not be normalised went to events.dead; the reason and position are those of the first one');
+      const facts = {
+        code: 'dead_letter',
+        letters: part.letters.length,
+        partition,
+        reason,
+        offset,
+        index,
+        account,
+      };
+      log.warn(
+        facts,
+        'events that could not be normalised went to events.dead; the reason and position are those of the first one',
+      );
     },
     stopped: (partition, share) => {
       if (share === undefined) {
@@ -168,13 +195,21 @@ function workshop({ parts, claims, gate }: { parts: NormaliserParts; claims: Cla
         'Look for a faulty release of a gateway or of this part; DEAD_LETTER_BREAKER=100 sends them all to events.dead';
       reasons.set(`breaker ${partition}`, sentence);
       metrics.breaker.inc();
-      log.error({ code: 'dead_letter_breaker', partition, retry_ms: config.DEAD_LETTER_BREAKER_RETRY }, sentence);
+      log.error(
+        { code: 'dead_letter_breaker', partition, retry_ms: config.DEAD_LETTER_BREAKER_RETRY },
+        sentence,
+      );
     },
   };
 }
 
-/** Returns when Redis holds the claims of the window, filled by this process or by another one. Rejects only when the process ends. */
-async function fillClaims(options: NormaliserParts & { claims: ClaimStore; owned: () => number[] }): Promise<void> {
+/**
+ * Returns when Redis holds the claims of the window, filled by this process or by another one.
+ * Rejects only when the process ends.
+ */
+async function fillClaims(
+  options: NormaliserParts & { claims: ClaimStore; owned: () => number[] },
+): Promise<void> {
   const { config, log, metrics, reasons, clickhouse } = options;
   const attempt = randomUUID();
   metrics.filled.set(0);
@@ -183,7 +218,10 @@ async function fillClaims(options: NormaliserParts & { claims: ClaimStore; owned
     signal: options.stopping,
     partitions: () => ({ epoch: EPOCH, owned: options.owned() }),
     fill: async (target) => {
-      log.warn({ code: 'claims_lost', attempt }, 'Redis does not hold the claims of the window: filling them from the stored events');
+      log.warn(
+        { code: 'claims_lost', attempt },
+        'Redis does not hold the claims of the window: filling them from the stored events',
+      );
       const loaded = await refill(target, {
         epoch: EPOCH,
         partitions: options.partitions.events,

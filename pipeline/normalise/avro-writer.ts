@@ -13,7 +13,10 @@ export interface Written {
   generation: number;
 }
 
-/** Writes Avro datums one behind the other into a buffer that grows as needed (Avro 1.12 specification, "Binary Encoding"). */
+/**
+ * Writes Avro datums one behind the other into a buffer that grows as needed (Avro 1.12
+ * specification, "Binary Encoding").
+ */
 export class AvroWriter {
   #buffer: Utf8Buffer;
   readonly #double = new Float64Array(1);
@@ -69,7 +72,8 @@ export class AvroWriter {
 
   /** Throws RangeError for what is no whole number of at most 2^53 - 1. */
   long(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number that can be kept exactly`);
+    if (!Number.isSafeInteger(value))
+      throw new RangeError(`${value} is no whole number that can be kept exactly`);
     this.#reserve(10);
     const buffer = this.#buffer;
     let rest: number;
@@ -108,7 +112,8 @@ export class AvroWriter {
     const { length } = text;
     this.#reserve(3 * length + 5);
     if (length <= SHORT && this.#ascii(text)) return;
-    // The length goes first and counts bytes: where its own size is certain, the text is written behind it before it is counted.
+    // The length goes first and counts bytes: where its own size is certain, the text is written
+    // behind it before it is counted.
     const lead = length * 3 < 64 ? 1 : length >= 64 && length * 3 < 8192 ? 2 : 0;
     if (lead === 0) {
       this.long(Buffer.byteLength(text, 'utf8'));

@@ -6,7 +6,9 @@ import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
 
 const entriesOf = (...records: Parameters<typeof sampleRecord>[]) =>
   settleEntries(
-    records.map((record, at) => readRecord(sampleMessage(sampleRecord(...record), { partition: 3, offset: 10 + at }))),
+    records.map((record, at) =>
+      readRecord(sampleMessage(sampleRecord(...record), { partition: 3, offset: 10 + at })),
+    ),
     5,
   );
 
@@ -23,7 +25,10 @@ describe('settleEntries', () => {
   });
 
   it('names the same acceptance alike in whatever record it comes', () => {
-    const [whole, , again] = entriesOf([[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }], [[sampleEvent('b')], { sequence: 41 }]);
+    const [whole, , again] = entriesOf(
+      [[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }],
+      [[sampleEvent('b')], { sequence: 41 }],
+    );
     const second = entriesOf([[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }])[1];
     expect(again?.acceptance).toBe(second?.acceptance);
     expect(again?.acceptance).not.toBe(whole?.acceptance);
@@ -34,7 +39,10 @@ describe('settleEntries', () => {
     const made = { ...record, items: record.items.map((item) => ({ ...item, dedupe_id: 'a' })) };
     const [entry] = settleEntries([readRecord(sampleMessage(made, { offset: 1 }))], 0);
     expect(entry?.id).toBe(claimId(claimScope(1, 'acceptance'), 'a'));
-    const [first, second] = entriesOf([[sampleEvent('a')]], [[sampleEvent('a')], { account_id: 9 }]);
+    const [first, second] = entriesOf(
+      [[sampleEvent('a')]],
+      [[sampleEvent('a')], { account_id: 9 }],
+    );
     expect(first?.id).not.toBe(second?.id);
     expect(first?.id).not.toBe(entry?.id);
   });
@@ -46,6 +54,8 @@ describe('settleEntries', () => {
   });
 
   it('leaves out what cannot be read', () => {
-    expect(settleEntries([readRecord(sampleMessage(Buffer.from('no'), { offset: 1 }))], 0)).toEqual([]);
+    expect(settleEntries([readRecord(sampleMessage(Buffer.from('no'), { offset: 1 }))], 0)).toEqual(
+      [],
+    );
   });
 });

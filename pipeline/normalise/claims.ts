@@ -4,8 +4,9 @@ import type { SettleEntry } from '../../events/claims/settlement.ts';
 import type { Reading } from './read-record.ts';
 
 /**
- * What a batch asks the claims for, in the order of places: one entry for every item of every record that could be read.
- * The dedupe key is the message id, or the id made on acceptance; the two kinds never meet (DESIGN.md, "Claims in two states").
+ * What a batch asks the claims for, in the order of places: one entry for every item of every
+ * record that could be read. The dedupe key is the message id, or the id made on acceptance; the
+ * two kinds never meet (DESIGN.md, "Claims in two states").
  */
 export function settleEntries(readings: readonly Reading[], epoch: number): SettleEntry[] {
   const entries: SettleEntry[] = [];
@@ -18,13 +19,18 @@ export function settleEntries(readings: readonly Reading[], epoch: number): Sett
     const from = record.redriven_from;
     for (const [index, item] of record.items.entries()) {
       const entry = {
-        id: item.dedupe_id === null ? claimId(messages, item.message_id) : claimId(acceptances, item.dedupe_id),
+        id:
+          item.dedupe_id === null
+            ? claimId(messages, item.message_id)
+            : claimId(acceptances, item.dedupe_id),
         place: { epoch, partition: source.partition, offset: source.offset, index },
         acceptance: acceptanceHash(seed, record.sequence + index),
         at: record.received_at,
       };
       // A redriven letter of a whole record holds the items of the old record in their old order.
-      entries.push(from === null ? entry : { ...entry, from: { ...from, index: from.index + index } });
+      entries.push(
+        from === null ? entry : { ...entry, from: { ...from, index: from.index + index } },
+      );
     }
   }
   return entries;

@@ -15,7 +15,9 @@ const FIRST: Settlement = { verdict: 'first' };
 const now = 1_790_000_100_000;
 
 function partOf(records: (RawRecord | Buffer)[], settlements?: Settlement[]): Part {
-  const readings = records.map((record, at) => readRecord(sampleMessage(record, { partition: 2, offset: 100 + at })));
+  const readings = records.map((record, at) =>
+    readRecord(sampleMessage(record, { partition: 2, offset: 100 + at })),
+  );
   const entries = settleEntries(readings, 0);
   return { readings, entries, settlements: settlements ?? entries.map(() => FIRST) };
 }
@@ -28,37 +30,72 @@ function composed(part: Part): Composed {
   });
 }
 
-const rowsOf = ({ runs }: Composed) => runs.flatMap(({ value }) => normalisedRunCodec.decode(value).rows);
+const rowsOf = ({ runs }: Composed) =>
+  runs.flatMap(({ value }) => normalisedRunCodec.decode(value).rows);
 const three = sampleRecord([sampleEvent('a'), sampleEvent('b'), sampleEvent('c')]);
 
 describe('compose', () => {
   it('given accepted events, publishes their rows at their places', () => {
     const part = composed(partOf([three]));
     expect(rowsOf(part)).toMatchObject(
-      ['a', 'b', 'c'].map((message_id, _index) => ({ message_id, _partition: 2, _offset: 100, _index, locale: 'fa-IR' })),
+      ['a', 'b', 'c'].map((message_id, _index) => ({
+        message_id,
+        _partition: 2,
+        _offset: 100,
+        _index,
+        locale: 'fa-IR',
+      })),
     );
-    expect(part).toMatchObject({ letters: [], verdicts: [], tally: { published: 3, dead: 0 }, taken: 3, dead: 0 });
+    expect(part).toMatchObject({
+      letters: [],
+      verdicts: [],
+      tally: { published: 3, dead: 0 },
+      taken: 3,
+      dead: 0,
+    });
   });
 
   it('given replays, publishes them again; given repeats and duplicates, tells only the books', () => {
-    const part = composed(partOf([three], [{ verdict: 'replay' }, { verdict: 'repeat', place }, { verdict: 'duplicate', place }]));
+    const part = composed(
+      partOf(
+        [three],
+        [{ verdict: 'replay' }, { verdict: 'repeat', place }, { verdict: 'duplicate', place }],
+      ),
+    );
     expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a']);
     expect(part.verdicts).toEqual([
       { offset: 100, index: 1, account_id: 1, received_at: three.received_at, verdict: 'repeat' },
-      { offset: 100, index: 2, account_id: 1, received_at: three.received_at, verdict: 'duplicate' },
+      {
+        offset: 100,
+        index: 2,
+        account_id: 1,
+        received_at: three.received_at,
+        verdict: 'duplicate',
+      },
     ]);
-    expect(part).toMatchObject({ letters: [], tally: { published: 0, replayed: 1, repeat: 1, duplicate: 1 }, taken: 3, dead: 0 });
+    expect(part).toMatchObject({
+      letters: [],
+      tally: { published: 0, replayed: 1, repeat: 1, duplicate: 1 },
+      taken: 3,
+      dead: 0,
+    });
   });
 
   it('given an event older than what is kept, publishes it and tells the books that it is no row', () => {
-    const old = { ...three, items: three.items.map((item, at) => ({ ...item, timestamp: now - 400 * 86_400_000 + at })) };
+    const old = {
+      ...three,
+      items: three.items.map((item, at) => ({ ...item, timestamp: now - 400 * 86_400_000 + at })),
+    };
     const part = composed(partOf([old]));
     expect(rowsOf(part).length).toBe(3);
     expect(part.verdicts).toMatchObject([{ index: 0, verdict: 'expired' }]);
   });
 
   it('given an item that the body does not hold, writes a letter about it with the whole record', () => {
-    const broken = { ...three, items: three.items.map((item) => (item.at === 1 ? { ...item, at: 9 } : item)) };
+    const broken = {
+      ...three,
+      items: three.items.map((item) => (item.at === 1 ? { ...item, at: 9 } : item)),
+    };
     const part = composed(partOf([broken]));
     expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
     expect(part.letters).toMatchObject([
@@ -81,24 +118,42 @@ describe('compose', () => {
   });
 
   it('given an event that cannot be encoded, buries it and publishes its neighbours', () => {
-    const broken = { ...three, items: three.items.map((item) => (item.at === 1 ? { ...item, timestamp: 0.5 } : item)) };
+    const broken = {
+      ...three,
+      items: three.items.map((item) => (item.at === 1 ? { ...item, timestamp: 0.5 } : item)),
+    };
     const good = partOf([three]);
     const part = composed({
       ...good,
-      readings: good.readings.map((reading) => (reading.state === 'read' ? { ...reading, record: broken } : reading)),
+      readings: good.readings.map((reading) =>
+        reading.state === 'read' ? { ...reading, record: broken } : reading,
+      ),
     });
     expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
     expect(part.letters).toMatchObject([{ reason: 'not_normalisable', index: 1 }]);
   });
 
   it('given a record of which nothing can be taken, writes one letter for all of it', () => {
-    const part = composed(partOf([{ ...three, items: three.items.map((item) => ({ ...item, at: item.at + 9 })) }]));
-    expect(part.letters).toMatchObject([{ reason: 'item_missing', index: null, events: 3, message_id: '' }]);
-    expect(part.verdicts.map(({ index, verdict }) => [index, verdict])).toEqual([0, 1, 2].map((index) => [index, 'dead']));
+    const part = composed(
+      partOf([{ ...three, items: three.items.map((item) => ({ ...item, at: item.at + 9 })) }]),
+    );
+    expect(part.letters).toMatchObject([
+      { reason: 'item_missing', index: null, events: 3, message_id: '' },
+    ]);
+    expect(part.verdicts.map(({ index, verdict }) => [index, verdict])).toEqual(
+      [0, 1, 2].map((index) => [index, 'dead']),
+    );
   });
 
   it('given records that cannot be read between good ones, moves on', () => {
-    const part = composed(partOf([three, Buffer.from('poison'), { ...three, body: Buffer.from('{') }, sampleRecord([sampleEvent('d')])]));
+    const part = composed(
+      partOf([
+        three,
+        Buffer.from('poison'),
+        { ...three, body: Buffer.from('{') },
+        sampleRecord([sampleEvent('d')]),
+      ]),
+    );
     expect(rowsOf(part).map(({ message_id, _offset }) => [message_id, _offset])).toEqual([
       ['a', 100],
       ['b', 100],
@@ -106,7 +161,14 @@ describe('compose', () => {
       ['d', 103],
     ]);
     expect(part.letters).toMatchObject([
-      { reason: 'not_single_object', offset: 101, index: null, events: 0, account_id: null, value: Buffer.from('poison') },
+      {
+        reason: 'not_single_object',
+        offset: 101,
+        index: null,
+        events: 0,
+        account_id: null,
+        value: Buffer.from('poison'),
+      },
       { reason: 'body_not_json', offset: 102, index: null, events: 3, account_id: 1 },
     ]);
     expect(part.verdicts.map(({ offset, index }) => [offset, index])).toEqual([
@@ -120,7 +182,13 @@ describe('compose', () => {
 
 describe('cutIntoParts', () => {
   it('cuts between records and keeps everything in order', () => {
-    const batch = partOf([three, Buffer.from('poison'), three, sampleRecord([sampleEvent('d')]), three]);
+    const batch = partOf([
+      three,
+      Buffer.from('poison'),
+      three,
+      sampleRecord([sampleEvent('d')]),
+      three,
+    ]);
     const parts = cutIntoParts(batch, 4);
     expect(parts.map(({ readings }) => readings.length)).toEqual([2, 2, 1]);
     expect(parts.map(({ entries }) => entries.length)).toEqual([3, 4, 3]);

@@ -1,7 +1,12 @@
 import type { SettleEntry, Settlement } from '../../events/claims/settlement.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import type { DeadLetter, Verdict } from '../../schemas/records.ts';
-import { letterOf, type DeadReason, type FailedRecord, type Failure } from '../dead-letters/letter.ts';
+import {
+  letterOf,
+  type DeadReason,
+  type FailedRecord,
+  type Failure,
+} from '../dead-letters/letter.ts';
 import { decide, type Step } from './decide.ts';
 import type { DeadRecord, ReadRecord, Reading } from './read-record.ts';
 import type { Run, RunBuilder } from './run-builder.ts';
@@ -21,10 +26,16 @@ export interface Part {
 export interface Composed {
   runs: readonly Run[];
   letters: readonly DeadLetter[];
-  /** What the books need to know: every event that was accepted and will be no row in ClickHouse, in the order of places. */
+  /**
+   * What the books need to know: every event that was accepted and will be no row in ClickHouse, in
+   * the order of places.
+   */
   verdicts: readonly Verdict[];
   tally: Tally;
-  /** Events in it, and how many of them are dead; a record that could not be read counts as one at least. */
+  /**
+   * Events in it, and how many of them are dead; a record that could not be read counts as one at
+   * least.
+   */
   taken: number;
   dead: number;
 }
@@ -69,7 +80,8 @@ export function compose(part: Part, tools: Tools): Composed {
   let taken = 0;
   let unread = 0;
   let entry = 0;
-  const bury = (record: FailedRecord, failure: Failure) => letters.push(letterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
+  const bury = (record: FailedRecord, failure: Failure) =>
+    letters.push(letterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
   for (const reading of part.readings) {
     if (reading.state === 'dead') {
       bury(reading.source, reading.failure);
@@ -86,11 +98,22 @@ export function compose(part: Part, tools: Tools): Composed {
     for (let index = 0; index < record.items.length; index++, entry++) {
       const { place, acceptance } = expect(part.entries[entry]);
       const settlement = expect(part.settlements[entry]);
-      const step = encoded(decide({ reading, index, place, acceptance, settlement }, tools.contexts), source, tools);
+      const step = encoded(
+        decide({ reading, index, place, acceptance, settlement }, tools.contexts),
+        source,
+        tools,
+      );
       if (step.step === 'dead') failures.push(failureOf(reading, index, step));
       tally[outcomeOf(step, settlement)]++;
       const verdict = verdictOf(step, tools.now);
-      if (verdict) verdicts.push({ offset: source.offset, index, account_id: record.account_id, received_at: record.received_at, verdict });
+      if (verdict)
+        verdicts.push({
+          offset: source.offset,
+          index,
+          account_id: record.account_id,
+          received_at: record.received_at,
+          verdict,
+        });
     }
     for (const failure of together(reading, failures)) bury(source, failure);
   }
@@ -101,7 +124,13 @@ function deadVerdicts({ source, failure, receivedAt }: DeadRecord): Verdict[] {
   const { accountId, events } = failure;
   if (accountId === null) return [];
   const { offset } = source;
-  return Array.from({ length: events }, (_, index) => ({ offset, index, account_id: accountId, received_at: receivedAt, verdict: 'dead' }));
+  return Array.from({ length: events }, (_, index) => ({
+    offset,
+    index,
+    account_id: accountId,
+    received_at: receivedAt,
+    verdict: 'dead',
+  }));
 }
 
 /** Encodes the row of an event that is ok; one that cannot be encoded is dead. */
@@ -109,7 +138,11 @@ function encoded(step: Step, source: FailedRecord, { runs }: Tools): Step {
   if (step.step !== 'ok') return step;
   try {
     if (runs.add(step.row, source.timestamp) === 'added') return step;
-    return { step: 'dead', reason: 'row_too_large', detail: 'the row is larger than a record of the log may be' };
+    return {
+      step: 'dead',
+      reason: 'row_too_large',
+      detail: 'the row is larger than a record of the log may be',
+    };
   } catch (error) {
     return {
       step: 'dead',
@@ -119,15 +152,30 @@ function encoded(step: Step, source: FailedRecord, { runs }: Tools): Step {
   }
 }
 
-function failureOf({ record }: ReadRecord, index: number, why: { reason: DeadReason; detail: string }): Failure {
+function failureOf(
+  { record }: ReadRecord,
+  index: number,
+  why: { reason: DeadReason; detail: string },
+): Failure {
   const { reason, detail } = why;
-  return { reason, detail, index, events: 1, accountId: record.account_id, messageId: record.items[index]?.message_id ?? '' };
+  return {
+    reason,
+    detail,
+    index,
+    events: 1,
+    accountId: record.account_id,
+    messageId: record.items[index]?.message_id ?? '',
+  };
 }
 
-/** Each letter holds the whole record: when all of its events died of one reason, one letter stands for them all. */
+/**
+ * Each letter holds the whole record: when all of its events died of one reason, one letter stands
+ * for them all.
+ */
 function together({ record }: ReadRecord, failures: readonly Failure[]): readonly Failure[] {
   const [first] = failures;
-  const isWhole = first !== undefined && failures.length > 1 && failures.length === record.items.length;
+  const isWhole =
+    first !== undefined && failures.length > 1 && failures.length === record.items.length;
   if (!isWhole || failures.some(({ reason }) => reason !== first.reason)) return failures;
   return [{ ...first, index: null, events: failures.length, messageId: '' }];
 }

@@ -36,7 +36,10 @@ export const NAMES: Names = {
   claims: DEFAULT_PREFIX,
 };
 
-/** Generation of the event topics; rises when they are replaced by ones with more partitions (DESIGN.md, "Identity of an event"). */
+/**
+ * Generation of the event topics; rises when they are replaced by ones with more partitions
+ * (DESIGN.md, "Identity of an event").
+ */
 export const EPOCH = 0;
 
 export const settings = defineSettings({
@@ -53,8 +56,15 @@ export const settings = defineSettings({
     max: 100_000,
     doc: 'Raw records that the normaliser takes at once from a partition.',
   }),
-  NORMALISER_BATCH_BYTES: setting.bytes({ default: 4 * 1024 * 1024, min: 1024, doc: 'Bytes of raw records that it takes at once.' }),
-  NORMALISER_LINGER: setting.duration({ default: 5, doc: 'How long raw records wait for company before they are taken.' }),
+  NORMALISER_BATCH_BYTES: setting.bytes({
+    default: 4 * 1024 * 1024,
+    min: 1024,
+    doc: 'Bytes of raw records that it takes at once.',
+  }),
+  NORMALISER_LINGER: setting.duration({
+    default: 5,
+    doc: 'How long raw records wait for company before they are taken.',
+  }),
   NORMALISER_INTERVAL: setting.duration({
     default: 25,
     doc: 'Least time between two takes of raw records, for each partition: under load it makes batches large.',

@@ -15,8 +15,15 @@ interface Circumstances {
 
 const RETRY = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY };
 
-/** The producer of runs and letters. An unreachable Kafka is waited for; rejects when the signal aborts. */
-export function connectNormaliserProducer({ config, log, signal }: Circumstances): Promise<LogProducer> {
+/**
+ * The producer of runs and letters. An unreachable Kafka is waited for; rejects when the signal
+ * aborts.
+ */
+export function connectNormaliserProducer({
+  config,
+  log,
+  signal,
+}: Circumstances): Promise<LogProducer> {
   const onFailure = waitingFor(log, 'Kafka');
   return retry({ ...RETRY, signal, onFailure }, () =>
     connectProducer({
@@ -31,9 +38,20 @@ export function connectNormaliserProducer({ config, log, signal }: Circumstances
   );
 }
 
-/** Counts the partitions of the topics, and waits for topics that are not there yet. Throws when those that belong together differ. */
-export async function countPartitions({ config, names, log, signal }: Circumstances): Promise<{ events: number; dead: number }> {
-  const onFailure = waitingFor(log, `the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`);
+/**
+ * Counts the partitions of the topics, and waits for topics that are not there yet. Throws when
+ * those that belong together differ.
+ */
+export async function countPartitions({
+  config,
+  names,
+  log,
+  signal,
+}: Circumstances): Promise<{ events: number; dead: number }> {
+  const onFailure = waitingFor(
+    log,
+    `the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`,
+  );
   const { raw, normalised, verdicts, dead } = await retry({ ...RETRY, signal, onFailure }, () =>
     withKafkaAdmin(config, async (admin) => ({
       raw: (await topicEnds(admin, names.raw)).length,
@@ -51,14 +69,25 @@ export async function countPartitions({ config, names, log, signal }: Circumstan
   return { events: raw, dead };
 }
 
-/** Asks for the ends of events.raw every so often, from now on until the signal aborts. The answer is as old as Kafka's last one. */
-export function watchEnds({ config, names, log, signal }: Circumstances): () => KnownEnds | undefined {
+/**
+ * Asks for the ends of events.raw every so often, from now on until the signal aborts. The answer
+ * is as old as Kafka's last one.
+ */
+export function watchEnds({
+  config,
+  names,
+  log,
+  signal,
+}: Circumstances): () => KnownEnds | undefined {
   let known: KnownEnds | undefined;
   const ask = async () => {
     const at = Date.now();
     try {
       const ends = await withKafkaAdmin(config, (admin) => topicEnds(admin, names.raw));
-      known = { at, ends: new Map(ends.map(({ partition, low, high }) => [partition, { low, high }])) };
+      known = {
+        at,
+        ends: new Map(ends.map(({ partition, low, high }) => [partition, { low, high }])),
+      };
     } catch (error) {
       log.debug({ err: error }, 'the ends of events.raw cannot be read at the moment');
     }
@@ -72,6 +101,7 @@ const ENDS_EVERY = 10_000;
 
 function waitingFor(log: Log, what: string): (error: unknown, attempt: number) => void {
   return (error, attempt) => {
-    if (attempt === 0) log.warn({ err: error, code: 'waiting' }, `waiting for ${what}; trying again with backoff`);
+    if (attempt === 0)
+      log.warn({ err: error, code: 'waiting' }, `waiting for ${what}; trying again with backoff`);
   };
 }

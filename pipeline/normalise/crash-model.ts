@@ -18,15 +18,19 @@ import { readRecord } from './read-record.ts';
 import { RunBuilder } from './run-builder.ts';
 import { Turnstile } from './turnstile.ts';
 
-/** Something that will happen in its own time; `life` is the process that waits for it, and dies with it. */
+/**
+ * Something that will happen in its own time; `life` is the process that waits for it, and dies
+ * with it.
+ */
 interface Pending {
   life: Life | undefined;
   happen: () => void;
 }
 
 /**
- * Kafka, Redis and the processes of a normaliser group in memory, where everything that takes time waits until the test lets it happen, in any order that
- * the real parts allow: records of a partition land in the order they were sent, everything else is free. For tests.
+ * Kafka, Redis and the processes of a normaliser group in memory, where everything that takes time
+ * waits until the test lets it happen, in any order that the real parts allow: records of a
+ * partition land in the order they were sent, everything else is free. For tests.
  */
 export class World {
   readonly topics = new Map<string, Buffer[]>();
@@ -109,13 +113,21 @@ export class World {
     for (const value of this.topics.get(`${NAMES.normalised}/${partition}`) ?? []) {
       for (const row of normalisedRunCodec.decode(value).rows) {
         const last = taken.at(-1);
-        if (!last || row._offset > last._offset || (row._offset === last._offset && row._index > last._index)) taken.push(row);
+        if (
+          !last ||
+          row._offset > last._offset ||
+          (row._offset === last._offset && row._index > last._index)
+        )
+          taken.push(row);
       }
     }
     return taken;
   }
 
-  #land(wire: { value: Buffer; acknowledge: () => void }[], { name, life }: { name: string; life: Life }): void {
+  #land(
+    wire: { value: Buffer; acknowledge: () => void }[],
+    { name, life }: { name: string; life: Life },
+  ): void {
     const first = wire.shift();
     if (!first) return;
     const log = this.topics.get(name) ?? [];
@@ -134,7 +146,10 @@ export class World {
     return { verdict: held.acceptance === acceptance ? 'repeat' : 'duplicate', place: held.place };
   }
 
-  /** As REFILL.md says: when the owners of all partitions wait and nothing is on its way, the claims come from what was published. */
+  /**
+   * As REFILL.md says: when the owners of all partitions wait and nothing is on its way, the claims
+   * come from what was published.
+   */
   #fill(): void {
     const owners = new Set(this.owners.values());
     if (this.#isFilled) return this.#release(new Set(this.#waitingForFill.keys()));
@@ -186,7 +201,10 @@ export class Life {
       gate,
       claims: { settle: (entries) => this.#settle(entries) },
       turnstile: new Turnstile(2),
-      outbox: new Outbox({ send: (record, done) => world.send(this, record, () => done(undefined, 0)) }, 100_000),
+      outbox: new Outbox(
+        { send: (record, done) => world.send(this, record, () => done(undefined, 0)) },
+        100_000,
+      ),
       runs: new RunBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
       contexts: new ContextReader(new UserAgentCache(10)),
       names: NAMES,
@@ -219,18 +237,39 @@ export class Life {
     const stopping = new AbortController().signal;
     const committed = this.#world.committed.get(partition);
     const released = () => undefined;
-    const task = new NormaliserTask({ partition, committed, shop: this.#shop, fenced: fence.signal, stopping, released });
+    const task = new NormaliserTask({
+      partition,
+      committed,
+      shop: this.#shop,
+      fenced: fence.signal,
+      stopping,
+      released,
+    });
     void this.#loop({ partition, task, next: committed ?? 0, fenced: fence.signal });
   }
 
-  async #loop({ partition, task, next, fenced }: { partition: number; task: NormaliserTask; next: number; fenced: AbortSignal }): Promise<void> {
+  async #loop({
+    partition,
+    task,
+    next,
+    fenced,
+  }: {
+    partition: number;
+    task: NormaliserTask;
+    next: number;
+    fenced: AbortSignal;
+  }): Promise<void> {
     const log = this.#world.raw[partition] ?? [];
     for (let from = next; from < log.length && !fenced.aborted;) {
       const offset = await task.take(log.slice(from, from + this.#batch));
       if (offset === undefined) return;
       from = offset;
       this.#world.later(this, () => {
-        if (!fenced.aborted) this.#world.committed.set(partition, Math.max(offset, this.#world.committed.get(partition) ?? 0));
+        if (!fenced.aborted)
+          this.#world.committed.set(
+            partition,
+            Math.max(offset, this.#world.committed.get(partition) ?? 0),
+          );
       });
     }
   }

@@ -24,10 +24,14 @@ export interface ItemInput {
 }
 
 /**
- * Decides one event. A replay is published again: the attempt that claimed may have died before it published, and consumers skip places that they have.
- * Whatever the normalisation throws is a property of the event, since it is pure: the event is dead, and the partition moves on.
+ * Decides one event. A replay is published again: the attempt that claimed may have died before it
+ * published, and consumers skip places that they have. Whatever the normalisation throws is a
+ * property of the event, since it is pure: the event is dead, and the partition moves on.
  */
-export function decide({ reading, index, place, acceptance, settlement }: ItemInput, contexts: ContextReader): Step {
+export function decide(
+  { reading, index, place, acceptance, settlement }: ItemInput,
+  contexts: ContextReader,
+): Step {
   switch (settlement.verdict) {
     case 'repeat':
       return REPEAT;
@@ -39,11 +43,26 @@ export function decide({ reading, index, place, acceptance, settlement }: ItemIn
       const item = record.items[index];
       if (item === undefined) throw new Error(`the record has no item ${index}`);
       const envelope = envelopes[item.at];
-      if (!isJsonObject(envelope)) return { step: 'dead', reason: 'item_missing', detail: `the body holds no event at position ${item.at}` };
+      if (!isJsonObject(envelope))
+        return {
+          step: 'dead',
+          reason: 'item_missing',
+          detail: `the body holds no event at position ${item.at}`,
+        };
       try {
-        return { step: 'ok', row: normaliseEvent({ record, item, envelope, batchContext, place, acceptance }, contexts) };
+        return {
+          step: 'ok',
+          row: normaliseEvent(
+            { record, item, envelope, batchContext, place, acceptance },
+            contexts,
+          ),
+        };
       } catch (error) {
-        return { step: 'dead', reason: 'not_normalisable', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+        return {
+          step: 'dead',
+          reason: 'not_normalisable',
+          detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+        };
       }
     }
   }

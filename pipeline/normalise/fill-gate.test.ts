@@ -9,7 +9,10 @@ function gateWith() {
   const failures: unknown[] = [];
   let fail: Error | undefined;
   const gate = new FillGate({
-    fill: () => (fail === undefined ? new Promise<void>((resolve) => fills.push(resolve)) : Promise.reject(fail)),
+    fill: () =>
+      fail === undefined
+        ? new Promise<void>((resolve) => fills.push(resolve))
+        : Promise.reject(fail),
     failed: (error) => failures.push(error),
   });
   return { gate, fills, failures, failWith: (error: Error) => (fail = error) };

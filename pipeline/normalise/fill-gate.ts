@@ -1,6 +1,8 @@
 /**
- * Stands before everything that touches claims. It is open while Redis is known to hold the claims of the window. When somebody inside finds that it does not, the gate
- * shuts, waits until everybody has left (so nothing of this process is in flight to Kafka), has the claims filled, and opens again.
+ * Stands before everything that touches claims. It is open while Redis is known to hold the claims
+ * of the window. When somebody inside finds that it does not, the gate shuts, waits until everybody
+ * has left (so nothing of this process is in flight to Kafka), has the claims filled, and opens
+ * again.
  */
 export class FillGate {
   readonly #fill: () => Promise<void>;
@@ -26,7 +28,10 @@ export class FillGate {
     if (!this.#isOpen) this.#begin();
   }
 
-  /** Waits for the gate and goes in; answers the round, for `lost`. Every enter needs its leave. Rejects when the signal aborts. */
+  /**
+   * Waits for the gate and goes in; answers the round, for `lost`. Every enter needs its leave.
+   * Rejects when the signal aborts.
+   */
   async enter(signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     while (!this.#isOpen) await this.#opened(signal);
@@ -39,7 +44,10 @@ export class FillGate {
     this.#begin();
   }
 
-  /** The claims of `round` are gone. Call it inside or outside; an older round than the present one says nothing new. */
+  /**
+   * The claims of `round` are gone. Call it inside or outside; an older round than the present one
+   * says nothing new.
+   */
   lost(round: number = this.#round): void {
     if (!this.#isOpen || round !== this.#round) return;
     this.#isOpen = false;

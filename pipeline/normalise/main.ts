@@ -18,7 +18,11 @@ async function main(config: Config): Promise<void> {
   const reasons = new Reasons();
   reasons.set('start', 'starting: waiting for Kafka and its topics');
 
-  const redis = connectClaims({ url: config.REDIS_URL, role: 'normaliser', onError: redisTrouble(log) });
+  const redis = connectClaims({
+    url: config.REDIS_URL,
+    role: 'normaliser',
+    onError: redisTrouble(log),
+  });
   onShutdown('redis', () => {
     redis.disconnect();
     return Promise.resolve();
@@ -27,12 +31,23 @@ async function main(config: Config): Promise<void> {
   const notReady = () => [
     ...reasons.list(),
     ...(redis.status === 'ready' ? [] : ['Redis (REDIS_URL) is not reachable: waiting for it']),
-    ...(running.normaliser?.connected() === false ? ['no Kafka broker answers (KAFKA_BROKERS): waiting for one'] : []),
+    ...(running.normaliser?.connected() === false
+      ? ['no Kafka broker answers (KAFKA_BROKERS): waiting for one']
+      : []),
   ];
-  const admin = await startAdminServer({ address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 }, registry: metrics.registry, notReady });
+  const admin = await startAdminServer({
+    address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
+    registry: metrics.registry,
+    notReady,
+  });
   onShutdown('admin', () => admin.close());
   log.info({ admin: admin.address }, 'admin port is open');
-  const clickhouse = connectClickhouse({ settings: config, name: 'ravand-normaliser', requestTimeout: 60_000, connections: 2 });
+  const clickhouse = connectClickhouse({
+    settings: config,
+    name: 'ravand-normaliser',
+    requestTimeout: 60_000,
+    connections: 2,
+  });
   onShutdown('clickhouse', () => clickhouse.close());
 
   const circumstances = { config, names: NAMES, log, signal };
@@ -42,7 +57,18 @@ async function main(config: Config): Promise<void> {
     onShutdown('producer', () => producer.close(5000));
     const knownEnds = watchEnds(circumstances);
     const normaliser = await startNormaliser({
-      ...{ config, names: NAMES, log, redis, clickhouse, producer, metrics, reasons, partitions, knownEnds },
+      ...{
+        config,
+        names: NAMES,
+        log,
+        redis,
+        clickhouse,
+        producer,
+        metrics,
+        reasons,
+        partitions,
+        knownEnds,
+      },
       ...{ stopping: signal, crash },
     });
     onShutdown('normaliser', () => normaliser.close());
@@ -60,7 +86,11 @@ function redisTrouble(log: ReturnType<typeof createLog>): (error: Error) => void
   let last = 0;
   return (error) => {
     const now = Date.now();
-    if (now - last > 60_000) log.warn({ err: error, code: 'redis_unreachable' }, 'Redis is not reachable: the normaliser waits for it');
+    if (now - last > 60_000)
+      log.warn(
+        { err: error, code: 'redis_unreachable' },
+        'Redis is not reachable: the normaliser waits for it',
+      );
     last = now;
   };
 }

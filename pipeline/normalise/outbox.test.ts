@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
 import { Outbox } from './outbox.ts';
 
-const record = (bytes: number): Outgoing => ({ topic: 't', partition: 0, key: null, value: Buffer.alloc(bytes) });
+const record = (bytes: number): Outgoing => ({
+  topic: 't',
+  partition: 0,
+  key: null,
+  value: Buffer.alloc(bytes),
+});
 
 function outboxWith(limit: number) {
   const sent: ((error: PublishFailed | undefined, offset: number) => void)[] = [];

@@ -13,9 +13,13 @@ export class Outbox {
     this.#limit = limit;
   }
 
-  /** Resolves when more may be sent: records are acknowledged or given up after the producer's timeout, so it does. */
+  /**
+   * Resolves when more may be sent: records are acknowledged or given up after the producer's
+   * timeout, so it does.
+   */
   async room(): Promise<void> {
-    while (this.#bytes >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#bytes >= this.#limit)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   shipment(): Shipment {
@@ -67,7 +71,10 @@ export class Shipment {
     }
   }
 
-  /** Waits until nothing of it is under way. Rejects with PublishFailed when something was not acknowledged: it may be in the log or not. */
+  /**
+   * Waits until nothing of it is under way. Rejects with PublishFailed when something was not
+   * acknowledged: it may be in the log or not.
+   */
   async acknowledged(): Promise<void> {
     if (this.#open > 0) await new Promise<void>((resolve) => (this.#settled = resolve));
     if (this.#failure) throw this.#failure;

@@ -15,7 +15,9 @@ import { RunBuilder } from './run-builder.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
 import { Turnstile } from './turnstile.ts';
 
-function setUp(changes: Partial<Workshop> & { publish?: (record: Outgoing) => PublishFailed | undefined } = {}) {
+function setUp(
+  changes: Partial<Workshop> & { publish?: (record: Outgoing) => PublishFailed | undefined } = {},
+) {
   const sent: Outgoing[] = [];
   const stops: (number | undefined)[] = [];
   const gate = new FillGate({ fill: () => Promise.resolve(), failed: () => undefined });
@@ -25,7 +27,13 @@ function setUp(changes: Partial<Workshop> & { publish?: (record: Outgoing) => Pu
   const shop: Workshop = {
     epoch: 0,
     gate,
-    claims: { settle: (entries) => Promise.resolve<Settled>({ status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) }) },
+    claims: {
+      settle: (entries) =>
+        Promise.resolve<Settled>({
+          status: 'settled',
+          settlements: entries.map(() => ({ verdict: 'first' })),
+        }),
+    },
     turnstile: new Turnstile(1),
     outbox: new Outbox(
       {
@@ -48,17 +56,28 @@ function setUp(changes: Partial<Workshop> & { publish?: (record: Outgoing) => Pu
     stopped: (_partition, share) => stops.push(share),
     ...changes,
   };
-  const task = new NormaliserTask({ partition: 0, committed: 5, shop, fenced: fenced.signal, stopping: stopping.signal, released: () => undefined });
+  const task = new NormaliserTask({
+    partition: 0,
+    committed: 5,
+    shop,
+    fenced: fenced.signal,
+    stopping: stopping.signal,
+    released: () => undefined,
+  });
   return { task, shop, sent, stops, fenced, stopping };
 }
 
-const good = (offset: number) => sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
+const good = (offset: number) =>
+  sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
 const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
 const duplicate: Workshop['claims'] = {
   settle: (entries) =>
     Promise.resolve({
       status: 'settled',
-      settlements: entries.map(() => ({ verdict: 'duplicate', place: { epoch: 0, partition: 1, offset: 1, index: 0 } })),
+      settlements: entries.map(() => ({
+        verdict: 'duplicate',
+        place: { epoch: 0, partition: 1, offset: 1, index: 0 },
+      })),
     }),
 };
 
@@ -91,7 +110,10 @@ describe('a take', () => {
   it('publishes nothing of a part that the breaker holds back, and goes on when it passes', async () => {
     let isHealthy = false;
     const { task, sent, stops } = setUp({
-      judge: (part) => (isHealthy ? { verdict: 'pass', state: RESTED } : judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 })),
+      judge: (part) =>
+        isHealthy
+          ? { verdict: 'pass', state: RESTED }
+          : judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 }),
     });
     const taken = task.take([good(5), poison(6), poison(7), poison(8)]);
     await delay(50);
@@ -99,21 +121,34 @@ describe('a take', () => {
     expect(stops.slice(0, 3)).toEqual([0.75, undefined, 0.75]);
     isHealthy = true;
     expect(await taken).toBe(9);
-    expect(sent.map(({ topic }) => topic)).toEqual(['events.normalised', 'events.dead', 'events.dead', 'events.dead']);
+    expect(sent.map(({ topic }) => topic)).toEqual([
+      'events.normalised',
+      'events.dead',
+      'events.dead',
+      'events.dead',
+    ]);
     expect(stops.at(-1)).toBeUndefined();
   });
 
-  it.each(['fenced', 'stopping'] as const)('ends without an offset when it is %s while Redis is away', async (why) => {
-    const parts = setUp({
-      claims: { settle: (_entries, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))) },
-    });
-    const taken = parts.task.take([good(5)]);
-    await turn();
-    parts[why].abort(new Error(why));
-    expect(await taken).toBeUndefined();
-    expect(await parts.task.take([good(6)])).toBeUndefined();
-    expect(parts.sent).toEqual([]);
-  });
+  it.each(['fenced', 'stopping'] as const)(
+    'ends without an offset when it is %s while Redis is away',
+    async (why) => {
+      const parts = setUp({
+        claims: {
+          settle: (_entries, signal) =>
+            new Promise((_, reject) =>
+              signal.addEventListener('abort', () => reject(signal.reason as Error)),
+            ),
+        },
+      });
+      const taken = parts.task.take([good(5)]);
+      await turn();
+      parts[why].abort(new Error(why));
+      expect(await taken).toBeUndefined();
+      expect(await parts.task.take([good(6)])).toBeUndefined();
+      expect(parts.sent).toEqual([]);
+    },
+  );
 
   it('ends without an offset when it is fenced while the breaker holds it back', async () => {
     const { task, fenced } = setUp({ retryAfter: 60_000 });
@@ -128,7 +163,11 @@ describe('a take', () => {
     const { task, sent } = setUp({
       claims: {
         settle: (entries) =>
-          Promise.resolve(calls++ === 0 ? { status: 'lost' } : { status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) }),
+          Promise.resolve(
+            calls++ === 0
+              ? { status: 'lost' }
+              : { status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) },
+          ),
       },
     });
     expect(await task.take([good(5)])).toBe(6);

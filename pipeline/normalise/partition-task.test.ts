@@ -6,7 +6,10 @@ import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-/** A raw record: message ids, or poison. The same acceptance again is a record that repeats an earlier one. */
+/**
+ * A raw record: message ids, or poison. The same acceptance again is a record that repeats an
+ * earlier one.
+ */
 const record = fc.oneof(
   { weight: 8, arbitrary: fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 4 }) },
   { weight: 1, arbitrary: fc.constant('poison' as const) },
@@ -14,7 +17,11 @@ const record = fc.oneof(
 );
 type Sent = string[] | 'poison' | 'again';
 
-const incident = fc.record({ after: fc.nat(25), what: fc.constantFrom('kill', 'move', 'flush'), whose: fc.nat(1) });
+const incident = fc.record({
+  after: fc.nat(25),
+  what: fc.constantFrom('kill', 'move', 'flush'),
+  whose: fc.nat(1),
+});
 const scenario = fc.record({
   logs: fc.tuple(fc.array(record, { maxLength: 8 }), fc.array(record, { maxLength: 8 })),
   incidents: fc.array(incident, { maxLength: 5 }),
@@ -39,7 +46,13 @@ function rawLog(partition: number, sent: readonly Sent[]) {
 }
 
 const acceptedIn = (logs: readonly (readonly Sent[])[]) =>
-  new Set(logs.flatMap((log) => log.flatMap((sent, at) => (sent === 'poison' ? [] : sent === 'again' ? idsAgain(log, at) : sent))));
+  new Set(
+    logs.flatMap((log) =>
+      log.flatMap((sent, at) =>
+        sent === 'poison' ? [] : sent === 'again' ? idsAgain(log, at) : sent,
+      ),
+    ),
+  );
 const idsAgain = (log: readonly Sent[], at: number): string[] => {
   const before = log.slice(0, at).findLast((sent) => Array.isArray(sent));
   return Array.isArray(before) ? before : ['a'];
@@ -68,7 +81,8 @@ describe('the normaliser', () => {
           await steps(after);
           const owner = world.owners.get(whose);
           if (what === 'flush') world.flush(current);
-          if (what === 'move') world.give(current.find((life) => life !== owner) ?? newLife(), [whose]);
+          if (what === 'move')
+            world.give(current.find((life) => life !== owner) ?? newLife(), [whose]);
           if (what === 'kill' && owner) {
             owner.kill();
             const born = newLife();
@@ -83,10 +97,17 @@ describe('the normaliser', () => {
 
         const rows = [...world.rows(0), ...world.rows(1)].map(({ message_id }) => message_id);
         expect(rows.toSorted()).toEqual([...acceptedIn(logs)].toSorted());
-        const letters = (world.topics.get('events.dead/0') ?? []).map((value) => deadLetterCodec.decode(value));
-        const poison = logs.flatMap((log, partition) => log.flatMap((sent, offset) => (sent === 'poison' ? [`${partition}/${offset}`] : [])));
-        expect([...new Set(letters.map(({ partition, offset }) => `${partition}/${offset}`))].toSorted()).toEqual(poison.toSorted());
-        for (const [partition, log] of logs.entries()) expect(world.committed.get(partition) ?? 0).toBe(log.length);
+        const letters = (world.topics.get('events.dead/0') ?? []).map((value) =>
+          deadLetterCodec.decode(value),
+        );
+        const poison = logs.flatMap((log, partition) =>
+          log.flatMap((sent, offset) => (sent === 'poison' ? [`${partition}/${offset}`] : [])),
+        );
+        expect(
+          [...new Set(letters.map(({ partition, offset }) => `${partition}/${offset}`))].toSorted(),
+        ).toEqual(poison.toSorted());
+        for (const [partition, log] of logs.entries())
+          expect(world.committed.get(partition) ?? 0).toBe(log.length);
       }),
       { numRuns: 400 },
     );

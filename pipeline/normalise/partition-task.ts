@@ -41,11 +41,18 @@ export interface Workshop {
   stopped: (partition: number, share: number | undefined) => void;
 }
 
-/** About so many events are decided between two looks at the event loop, and published or held back together. */
+/**
+ * About so many events are decided between two looks at the event loop, and published or held back
+ * together.
+ */
 const PART_EVENTS = 2000;
 
-/** `stopped`: the breaker holds back everything from this reading on; what came before is published. */
-type Progress = { readonly state: 'published' } | { readonly state: 'stopped'; readonly at: number; readonly share: number };
+/**
+ * `stopped`: the breaker holds back everything from this reading on; what came before is published.
+ */
+type Progress =
+  | { readonly state: 'published' }
+  | { readonly state: 'stopped'; readonly at: number; readonly share: number };
 
 export interface TaskOptions {
   partition: number;
@@ -71,8 +78,10 @@ export class NormaliserTask implements PartitionTask {
   #next: number | undefined;
 
   /**
-   * `committed`: the next offset to read, undefined when nothing was committed yet. `fenced` aborts when the partition is taken away: nothing more is published.
-   * `stopping` aborts when the process ends: what is being published is finished, nothing else is waited for, and nothing more is taken.
+   * `committed`: the next offset to read, undefined when nothing was committed yet. `fenced` aborts
+   * when the partition is taken away: nothing more is published. `stopping` aborts when the process
+   * ends: what is being published is finished, nothing else is waited for, and nothing more is
+   * taken.
    */
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
@@ -84,17 +93,24 @@ export class NormaliserTask implements PartitionTask {
     this.#next = options.committed;
   }
 
-  /** How far the partition has come: the next offset, and received_at of the last settled record, ms. Undefined where nothing is known yet. */
+  /**
+   * How far the partition has come: the next offset, and received_at of the last settled record,
+   * ms. Undefined where nothing is known yet.
+   */
   get position(): { next: number | undefined; settledAt: number | undefined } {
     return { next: this.#next, settledAt: this.#settledAt };
   }
 
-  /** Answers the offset behind the messages when all that they give is in the log, undefined when it was interrupted. Rejects when a publish failed. */
+  /**
+   * Answers the offset behind the messages when all that they give is in the log, undefined when it
+   * was interrupted. Rejects when a publish failed.
+   */
   async take(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     try {
       await this.#takeAll(messages);
     } catch (error) {
-      if ([this.#fenced, this.#stopping].some(({ aborted, reason }) => aborted && error === reason)) return undefined;
+      if ([this.#fenced, this.#stopping].some(({ aborted, reason }) => aborted && error === reason))
+        return undefined;
       throw error;
     }
     const last = messages.at(-1);
@@ -143,9 +159,13 @@ export class NormaliserTask implements PartitionTask {
     }
   }
 
-  /** Publishes part by part, in the order of places, and waits for Kafka's acknowledgement of everything it sent, whatever happens. */
+  /**
+   * Publishes part by part, in the order of places, and waits for Kafka's acknowledgement of
+   * everything it sent, whatever happens.
+   */
   async #publish(batch: Part): Promise<Progress> {
-    const { outbox, judge, now, published, runs, contexts, names, deadLetterPartitions } = this.#shop;
+    const { outbox, judge, now, published, runs, contexts, names, deadLetterPartitions } =
+      this.#shop;
     const shipment = outbox.shipment();
     const shipped: Composed[] = [];
     let at = 0;
@@ -161,8 +181,12 @@ export class NormaliserTask implements PartitionTask {
           progress = { state: 'stopped', at, share: verdict.share };
           break;
         }
-        for (const { value } of composed.runs) shipment.send({ topic: names.normalised, partition: this.#partition, key: null, value });
-        for (const letter of composed.letters) shipment.send(letterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }));
+        for (const { value } of composed.runs)
+          shipment.send({ topic: names.normalised, partition: this.#partition, key: null, value });
+        for (const letter of composed.letters)
+          shipment.send(
+            letterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }),
+          );
         if (composed.verdicts.length > 0) shipment.send(this.#verdictRecord(composed.verdicts));
         shipped.push(composed);
         at += part.readings.length;
@@ -177,7 +201,12 @@ export class NormaliserTask implements PartitionTask {
 
   #verdictRecord(verdicts: readonly Verdict[]): Outgoing {
     const partition = this.#partition;
-    return { topic: this.#shop.names.verdicts, partition, key: null, value: verdictRecordCodec.encode({ partition, verdicts: [...verdicts] }) };
+    return {
+      topic: this.#shop.names.verdicts,
+      partition,
+      key: null,
+      value: verdictRecordCodec.encode({ partition, verdicts: [...verdicts] }),
+    };
   }
 }
 

@@ -16,14 +16,21 @@ export interface KnownEnds {
 }
 
 /**
- * Up to where the window of claims may be swept, as far as this process can tell: a partition that had come to its end when the ends were asked for is settled up to that
- * moment, another one up to its last settled record. A partition of which nothing is known is left out: nothing is swept on its account.
+ * Up to where the window of claims may be swept, as far as this process can tell: a partition that
+ * had come to its end when the ends were asked for is settled up to that moment, another one up to
+ * its last settled record. A partition of which nothing is known is left out: nothing is swept on
+ * its account.
  */
-export function sweepProgress(epoch: number, positions: readonly PartitionPosition[], known: KnownEnds | undefined): Progress {
+export function sweepProgress(
+  epoch: number,
+  positions: readonly PartitionPosition[],
+  known: KnownEnds | undefined,
+): Progress {
   const settled: { partition: number; at: number }[] = [];
   for (const { partition, next, settledAt } of positions) {
     const end = known?.ends.get(partition);
-    const isAtEnd = known !== undefined && end !== undefined && Math.max(next ?? 0, end.low) >= end.high;
+    const isAtEnd =
+      known !== undefined && end !== undefined && Math.max(next ?? 0, end.low) >= end.high;
     const at = Math.max(isAtEnd ? known.at : -1, settledAt ?? -1);
     if (at >= 0) settled.push({ partition, at });
   }

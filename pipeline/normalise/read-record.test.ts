@@ -8,13 +8,21 @@ const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
 describe('readRecord', () => {
   it('given a single event, answers it as the only envelope', () => {
     const reading = readRecord(sampleMessage(sampleRecord([sampleEvent('a')]), { offset: 7 }));
-    expect(reading).toMatchObject({ state: 'read', source: { offset: 7 }, envelopes: [{ event: 'product_viewed', message_id: 'a' }] });
+    expect(reading).toMatchObject({
+      state: 'read',
+      source: { offset: 7 },
+      envelopes: [{ event: 'product_viewed', message_id: 'a' }],
+    });
     expect(reading).toHaveProperty('batchContext', undefined);
   });
 
   it('given a batch, answers its items and its context', () => {
     const reading = readRecord(sampleMessage(two, { offset: 7 }));
-    expect(reading).toMatchObject({ state: 'read', envelopes: [{ message_id: 'a' }, { message_id: 'b' }], batchContext: { locale: 'fa-IR' } });
+    expect(reading).toMatchObject({
+      state: 'read',
+      envelopes: [{ message_id: 'a' }, { message_id: 'b' }],
+      batchContext: { locale: 'fa-IR' },
+    });
   });
 
   it.each([
@@ -27,11 +35,20 @@ describe('readRecord', () => {
     ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":{}}') }), 2],
   ])('given what cannot be read, is dead of %s', (reason, value, events) => {
     const source = { ...sampleMessage(two, { offset: 7 }), value };
-    expect(readRecord(source)).toMatchObject({ state: 'dead', source: { offset: 7 }, failure: { reason, events, index: null } });
+    expect(readRecord(source)).toMatchObject({
+      state: 'dead',
+      source: { offset: 7 },
+      failure: { reason, events, index: null },
+    });
   });
 
   it('given a body that is no JSON, does not quote it', () => {
-    for (const body of ['secret person', '{"a": secret person}', '{"name":"secret person" x}', '"secret']) {
+    for (const body of [
+      'secret person',
+      '{"a": secret person}',
+      '{"name":"secret person" x}',
+      '"secret',
+    ]) {
       const reading = readRecord(sampleMessage({ ...two, body: Buffer.from(body) }, { offset: 7 }));
       expect(reading.state === 'dead' && reading.failure.detail).not.toContain('secret');
     }

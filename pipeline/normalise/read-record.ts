@@ -24,37 +24,70 @@ export interface DeadRecord {
 
 export type Reading = ReadRecord | DeadRecord;
 
-/** Decodes a record of events.raw and parses its body once. What cannot be read is dead as a whole; nothing else throws. */
+/**
+ * Decodes a record of events.raw and parses its body once. What cannot be read is dead as a whole;
+ * nothing else throws.
+ */
 export function readRecord(source: FailedRecord): Reading {
-  if (source.value === null) return unread(source, { reason: 'empty_record', detail: 'the record has no value' });
+  if (source.value === null)
+    return unread(source, { reason: 'empty_record', detail: 'the record has no value' });
   let record: RawRecord;
   try {
     record = rawRecordCodec.decode(source.value);
   } catch (error) {
-    if (error instanceof UnreadableRecord) return unread(source, { reason: error.code, detail: error.message });
+    if (error instanceof UnreadableRecord)
+      return unread(source, { reason: error.code, detail: error.message });
     throw error;
   }
   let body: unknown;
   try {
     body = JSON.parse(record.body.toString('utf8'));
   } catch (error) {
-    return deadBody(source, { record, reason: 'body_not_json', detail: withoutQuotation((error as Error).message) });
+    return deadBody(source, {
+      record,
+      reason: 'body_not_json',
+      detail: withoutQuotation((error as Error).message),
+    });
   }
-  if (!isJsonObject(body)) return deadBody(source, { record, reason: 'body_not_event', detail: 'the body is not a JSON object' });
-  if (record.shape !== 'batch') return { state: 'read', source, record, envelopes: [body], batchContext: undefined };
+  if (!isJsonObject(body))
+    return deadBody(source, {
+      record,
+      reason: 'body_not_event',
+      detail: 'the body is not a JSON object',
+    });
+  if (record.shape !== 'batch')
+    return { state: 'read', source, record, envelopes: [body], batchContext: undefined };
   const envelopes = body['batch'];
-  if (!Array.isArray(envelopes)) return deadBody(source, { record, reason: 'body_not_event', detail: 'the body of a batch has no array batch' });
+  if (!Array.isArray(envelopes))
+    return deadBody(source, {
+      record,
+      reason: 'body_not_event',
+      detail: 'the body of a batch has no array batch',
+    });
   return { state: 'read', source, record, envelopes, batchContext: body['context'] };
 }
 
 function unread(source: FailedRecord, why: Pick<Failure, 'reason' | 'detail'>): DeadRecord {
-  return { state: 'dead', source, receivedAt: source.timestamp, failure: { ...why, index: null, events: 0, accountId: null, messageId: '' } };
+  return {
+    state: 'dead',
+    source,
+    receivedAt: source.timestamp,
+    failure: { ...why, index: null, events: 0, accountId: null, messageId: '' },
+  };
 }
 
-function deadBody(source: FailedRecord, { record, ...why }: Pick<Failure, 'reason' | 'detail'> & { record: RawRecord }): DeadRecord {
+function deadBody(
+  source: FailedRecord,
+  { record, ...why }: Pick<Failure, 'reason' | 'detail'> & { record: RawRecord },
+): DeadRecord {
   const { items, account_id: accountId, received_at: receivedAt } = record;
   const messageId = items.length === 1 ? (items[0]?.message_id ?? '') : '';
-  return { state: 'dead', source, receivedAt, failure: { ...why, index: null, events: items.length, accountId, messageId } };
+  return {
+    state: 'dead',
+    source,
+    receivedAt,
+    failure: { ...why, index: null, events: items.length, accountId, messageId },
+  };
 }
 
 /** JSON.parse quotes what it could not read. */

@@ -5,7 +5,12 @@ import type { FillTarget } from '../../platform/claims/fill.ts';
 import { refill, type RefillOptions } from './refill.ts';
 import { spansOf, storedClaim, type Span } from './stored-window.ts';
 
-const entry = { id: claimId(claimScope(1, 'message'), 'm'), place: { epoch: 0, partition: 0, offset: 1, index: 0 }, acceptance: 1, at: 5 };
+const entry = {
+  id: claimId(claimScope(1, 'message'), 'm'),
+  place: { epoch: 0, partition: 0, offset: 1, index: 0 },
+  acceptance: 1,
+  at: 5,
+};
 const now = 10_000_000_000;
 
 function setUp(changes: Partial<RefillOptions['ends']> & { read?: RefillOptions['read'] } = {}) {
@@ -41,7 +46,8 @@ function setUp(changes: Partial<RefillOptions['ends']> & { read?: RefillOptions[
   return { steps, loaded, spans, controller, run: () => refill(target, options) };
 }
 
-const order = (steps: string[]) => steps.filter((step) => /^(drained|ends|stored|backlog)/.test(step));
+const order = (steps: string[]) =>
+  steps.filter((step) => /^(drained|ends|stored|backlog)/.test(step));
 
 describe('refill', () => {
   it('takes the ends only when everything lies still, and reads only when everything is stored', async () => {
@@ -64,10 +70,13 @@ describe('refill', () => {
     let failures = 2;
     const reads: number[] = [];
     const { run, steps } = setUp({
-      backlogAge: () => (failures-- > 1 ? Promise.reject(new Error('no broker')) : Promise.resolve(0)),
+      backlogAge: () =>
+        failures-- > 1 ? Promise.reject(new Error('no broker')) : Promise.resolve(0),
       read: (span) => {
         reads.push(span.from);
-        return reads.length === 3 ? Promise.reject(new Error('connection refused')) : Promise.resolve(0);
+        return reads.length === 3
+          ? Promise.reject(new Error('connection refused'))
+          : Promise.resolve(0);
       },
     });
     await run();
@@ -101,6 +110,8 @@ describe('storedClaim', () => {
       acceptance: 99,
       at: 1_790_000_000_000,
     });
-    expect(storedClaim('[1,"m","d",0,2,30,4,99,5]').id).toBe(claimId(claimScope(1, 'acceptance'), 'd'));
+    expect(storedClaim('[1,"m","d",0,2,30,4,99,5]').id).toBe(
+      claimId(claimScope(1, 'acceptance'), 'd'),
+    );
   });
 });

@@ -12,7 +12,11 @@ export interface RefillOptions {
   dedupeTtl: number;
   ends: LogEnds;
   /** Reads the claims of one span; see readStoredClaims. */
-  read: (span: Span, signal: AbortSignal, onChunk: (entries: LoadEntry[]) => Promise<void>) => Promise<number>;
+  read: (
+    span: Span,
+    signal: AbortSignal,
+    onChunk: (entries: LoadEntry[]) => Promise<void>,
+  ) => Promise<number>;
   now: () => number;
   /** Told what is being waited for, in one sentence, as often as it changes. */
   waiting: (sentence: string) => void;
@@ -24,13 +28,15 @@ const POLL = 500;
 const RETRY = { base: 200, cap: 5000 };
 
 /**
- * Fills an empty Redis with the claims of the window (REFILL.md has the argument). Kafka or ClickHouse being away is waited for; rejects only when the target's signal aborts.
- * Answers how many claims were loaded.
+ * Fills an empty Redis with the claims of the window (REFILL.md has the argument). Kafka or
+ * ClickHouse being away is waited for; rejects only when the target's signal aborts. Answers how
+ * many claims were loaded.
  */
 export async function refill(target: FillTarget, options: RefillOptions): Promise<number> {
   const { ends, now, waiting, partitions, epoch } = options;
   const { signal } = target;
-  const persist = <T>(what: string, work: () => Promise<T>) => persistently({ what, signal, waiting }, work);
+  const persist = <T>(what: string, work: () => Promise<T>) =>
+    persistently({ what, signal, waiting }, work);
 
   waiting(`the claims are lost: waiting until all ${partitions} partitions lie still`);
   await target.drained({ epoch, partitions });
@@ -39,7 +45,9 @@ export async function refill(target: FillTarget, options: RefillOptions): Promis
   for (;;) {
     const unstored = await persist('the position of the sink', () => ends.unstored(published));
     if (unstored === 0) break;
-    waiting(`the claims are lost: waiting until the sink has stored ${unstored} more records of events.normalised (is events-sink up?)`);
+    waiting(
+      `the claims are lost: waiting until the sink has stored ${unstored} more records of events.normalised (is events-sink up?)`,
+    );
     await delay(POLL, signal);
   }
 
@@ -48,13 +56,19 @@ export async function refill(target: FillTarget, options: RefillOptions): Promis
   let loaded = 0;
   for (const [at, span] of spansOf({ from, now: now() }).entries()) {
     waiting(`the claims are lost: filling them from the stored events, span ${at + 1}`);
-    loaded += await persist('the stored events in ClickHouse', () => options.read(span, signal, (entries) => target.load(entries)));
+    loaded += await persist('the stored events in ClickHouse', () =>
+      options.read(span, signal, (entries) => target.load(entries)),
+    );
   }
   return loaded;
 }
 
 async function persistently<T>(
-  { what, signal, waiting }: { what: string; signal: AbortSignal; waiting: (sentence: string) => void },
+  {
+    what,
+    signal,
+    waiting,
+  }: { what: string; signal: AbortSignal; waiting: (sentence: string) => void },
   work: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt++) {
@@ -63,7 +77,9 @@ async function persistently<T>(
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      waiting(`the claims are lost: cannot read ${what}, trying again: ${error instanceof Error ? error.message : String(error)}`);
+      waiting(
+        `the claims are lost: cannot read ${what}, trying again: ${error instanceof Error ? error.message : String(error)}`,
+      );
       await delay(RETRY.base + backoffDelay({ ...RETRY, attempt, random: Math.random() }), signal);
     }
   }

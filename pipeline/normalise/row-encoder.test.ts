@@ -39,9 +39,18 @@ const arbitraries: Record<string, fc.Arbitrary<unknown>> = {
 /** A row whose every column is drawn by the type it has in the schema. */
 const anyRow = fc.record(
   Object.fromEntries(
-    (eventRowCodec.type.schema() as { fields: { name: string; type: string | { values: string } }[] }).fields.map(({ name, type }) => [
+    (
+      eventRowCodec.type.schema() as {
+        fields: { name: string; type: string | { values: string } }[];
+      }
+    ).fields.map(({ name, type }) => [
       name,
-      typeof type === 'string' ? arbitraries[type] : fc.dictionary(text, arbitraries[type.values] ?? fc.nat(), { noNullPrototype: true, maxKeys: 5 }),
+      typeof type === 'string'
+        ? arbitraries[type]
+        : fc.dictionary(text, arbitraries[type.values] ?? fc.nat(), {
+            noNullPrototype: true,
+            maxKeys: 5,
+          }),
     ]),
   ) as Record<string, fc.Arbitrary<unknown>>,
 ) as unknown as fc.Arbitrary<EventRow>;
@@ -49,16 +58,20 @@ const anyRow = fc.record(
 describe('RowEncoder', () => {
   it('writes the very bytes that the schema says, whatever stands before', () => {
     fc.assert(
-      fc.property(fc.array(anyRow, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(3), { maxLength: 8 }), (rows, order) => {
-        const writer = new AvroWriter(64);
-        const encoder = new RowEncoder();
-        for (const choice of order) {
-          const row = { ...(rows[choice % rows.length] ?? empty), _index: choice };
-          const from = writer.end;
-          encoder.encode(row, writer);
-          expect(writer.bytes(from, writer.end)).toEqual(eventRowCodec.type.toBuffer(row));
-        }
-      }),
+      fc.property(
+        fc.array(anyRow, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(3), { maxLength: 8 }),
+        (rows, order) => {
+          const writer = new AvroWriter(64);
+          const encoder = new RowEncoder();
+          for (const choice of order) {
+            const row = { ...(rows[choice % rows.length] ?? empty), _index: choice };
+            const from = writer.end;
+            encoder.encode(row, writer);
+            expect(writer.bytes(from, writer.end)).toEqual(eventRowCodec.type.toBuffer(row));
+          }
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -81,7 +94,9 @@ describe('RowEncoder', () => {
 
   it('refuses numbers that it cannot keep', () => {
     for (const timestamp of [Number.NaN, 0.5, 2 ** 53, Number.POSITIVE_INFINITY]) {
-      expect(() => new RowEncoder().encode({ ...empty, timestamp }, new AvroWriter(64))).toThrow(RangeError);
+      expect(() => new RowEncoder().encode({ ...empty, timestamp }, new AvroWriter(64))).toThrow(
+        RangeError,
+      );
     }
   });
 });

@@ -2,8 +2,9 @@ import type { EventRow } from '../../schemas/records.ts';
 import type { AvroWriter, Written } from './avro-writer.ts';
 
 /**
- * Writes rows as event-row.v1. Twice as fast as the general encoder, because the columns that come from the connection and the context are one block of bytes, which events of
- * one batch share: it is written once and copied as long as they stay the same.
+ * Writes rows as event-row.v1. Twice as fast as the general encoder, because the columns that come
+ * from the connection and the context are one block of bytes, which events of one batch share: it
+ * is written once and copied as long as they stay the same.
  */
 export class RowEncoder {
   #last: EventRow | undefined;

@@ -14,7 +14,9 @@ const row = (offset: number, index: number, bytes = 10): EventRow => ({
   event: 'x'.repeat(bytes),
 });
 const placesOf = (runs: readonly Run[]) =>
-  runs.flatMap(({ value }) => normalisedRunCodec.decode(value).rows.map((one) => [one._offset, one._index, one.event.length]));
+  runs.flatMap(({ value }) =>
+    normalisedRunCodec.decode(value).rows.map((one) => [one._offset, one._index, one.event.length]),
+  );
 
 describe('RunBuilder', () => {
   it('ends a run at its bound of rows, and tells first and last place and the append time of the first row', () => {
@@ -28,8 +30,22 @@ describe('RunBuilder', () => {
     const runs = builder.take();
     expect(runs.map(({ rows }) => rows)).toEqual([2, 1]);
     expect(runs.map(({ value }) => sliceRun(value)?.head)).toMatchObject([
-      { partition: 2, first_offset: 5, first_index: 0, last_offset: 5, last_index: 1, appended_at: 50 },
-      { partition: 2, first_offset: 7, first_index: 3, last_offset: 7, last_index: 3, appended_at: 70 },
+      {
+        partition: 2,
+        first_offset: 5,
+        first_index: 0,
+        last_offset: 5,
+        last_index: 1,
+        appended_at: 50,
+      },
+      {
+        partition: 2,
+        first_offset: 7,
+        first_index: 3,
+        last_offset: 7,
+        last_index: 3,
+        appended_at: 70,
+      },
     ]);
     expect(builder.take()).toEqual([]);
   });
@@ -39,10 +55,15 @@ describe('RunBuilder', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 12_000 }), { maxLength: 30 }), (sizes) => {
         const builder = new RunBuilder(limits);
-        const added = sizes.flatMap((bytes, offset) => (builder.add(row(offset, 0, bytes), offset) === 'added' ? [[offset, 0, bytes]] : []));
+        const added = sizes.flatMap((bytes, offset) =>
+          builder.add(row(offset, 0, bytes), offset) === 'added' ? [[offset, 0, bytes]] : [],
+        );
         const runs = builder.take();
         expect(placesOf(runs)).toEqual(added);
-        const fitting = sizes.filter((bytes, offset) => eventRowCodec.type.toBuffer(row(offset, 0, bytes)).length <= limits.rowBytes);
+        const fitting = sizes.filter(
+          (bytes, offset) =>
+            eventRowCodec.type.toBuffer(row(offset, 0, bytes)).length <= limits.rowBytes,
+        );
         expect(added.map(([, , bytes]) => bytes)).toEqual(fitting);
         for (const run of runs) expect(run.rows).toBeLessThanOrEqual(limits.rows);
       }),

@@ -18,8 +18,9 @@ export interface RunLimits {
 }
 
 /**
- * Encodes rows one behind the other into a buffer that is used again for every run. Rows must come in the order of their places, all of one partition.
- * `add` throws when a row does not fit its schema; the rows before it are untouched.
+ * Encodes rows one behind the other into a buffer that is used again for every run. Rows must come
+ * in the order of their places, all of one partition. `add` throws when a row does not fit its
+ * schema; the rows before it are untouched.
  */
 export class RunBuilder {
   readonly #limits: RunLimits;
@@ -53,7 +54,8 @@ export class RunBuilder {
     this.#head ??= headOf(row, appendedAt);
     this.#head.last_offset = row._offset;
     this.#head.last_index = row._index;
-    if (this.#rows >= this.#limits.rows || this.#writer.end >= this.#limits.bytes) this.#endRun(this.#writer.end);
+    if (this.#rows >= this.#limits.rows || this.#writer.end >= this.#limits.bytes)
+      this.#endRun(this.#writer.end);
     return 'added';
   }
 
@@ -68,7 +70,11 @@ export class RunBuilder {
   /** Ends the run with the bytes before `end`; what stands behind them begins the next one. */
   #endRun(end: number): void {
     if (this.#head !== undefined) {
-      const value = joinRun({ head: this.#head, count: this.#rows, rows: this.#writer.bytes(0, end) });
+      const value = joinRun({
+        head: this.#head,
+        count: this.#rows,
+        rows: this.#writer.bytes(0, end),
+      });
       this.#done.push({ value, rows: this.#rows });
     }
     this.#head = undefined;

@@ -11,7 +11,9 @@ export interface Span {
   until: number | undefined;
 }
 
-/** The window cut into spans, oldest first; the last one is open, since clocks of gateways differ. */
+/**
+ * The window cut into spans, oldest first; the last one is open, since clocks of gateways differ.
+ */
 export function spansOf(window: { from: number; now: number }): Span[] {
   const length = Math.max(1, Math.ceil((window.now - window.from) / SPANS));
   return Array.from({ length: SPANS }, (_, at) => {
@@ -34,14 +36,19 @@ type StoredClaim = [
 
 /** A claim from a stored event: the dedupe key is the message id, or the id made on acceptance. */
 export function storedClaim(line: string): LoadEntry {
-  const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, at] = JSON.parse(line) as StoredClaim;
-  const id = dedupeId === '' ? claimId(claimScope(account, 'message'), messageId) : claimId(claimScope(account, 'acceptance'), dedupeId);
+  const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, at] =
+    JSON.parse(line) as StoredClaim;
+  const id =
+    dedupeId === ''
+      ? claimId(claimScope(account, 'message'), messageId)
+      : claimId(claimScope(account, 'acceptance'), dedupeId);
   return { id, place: { epoch, partition, offset, index }, acceptance, at };
 }
 
 /**
- * Reads the claims of the events that are stored in a span, a bounded number at a time. Rejects when ClickHouse does not answer, or stops in the middle.
- * Rows of one span come in no particular order.
+ * Reads the claims of the events that are stored in a span, a bounded number at a time. Rejects
+ * when ClickHouse does not answer, or stops in the middle. Rows of one span come in no particular
+ * order.
  */
 export async function readStoredClaims(options: {
   clickhouse: ClickHouseClient;
@@ -53,11 +60,17 @@ export async function readStoredClaims(options: {
   const result = await options.clickhouse.query({
     query: `SELECT account_id, message_id, _dedupe_id, _epoch, _partition, _offset, _index, _acceptance, toUnixTimestamp64Milli(received_at)
       FROM events WHERE received_at >= fromUnixTimestamp64Milli({from: Int64}, 'UTC')${
-        until === undefined ? '' : ` AND received_at < fromUnixTimestamp64Milli({until: Int64}, 'UTC')`
+        until === undefined
+          ? ''
+          : ` AND received_at < fromUnixTimestamp64Milli({until: Int64}, 'UTC')`
       }`,
     query_params: { from, ...(until === undefined ? {} : { until }) },
     format: 'JSONCompactEachRow',
-    clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_block_size: '16384', max_execution_time: 0 },
+    clickhouse_settings: {
+      output_format_json_quote_64bit_integers: 0,
+      max_block_size: '16384',
+      max_execution_time: 0,
+    },
     abort_signal: options.signal,
   });
   let rows = 0;

@@ -2,7 +2,10 @@ import type { Settlement } from '../../events/claims/settlement.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
 import type { Step } from './decide.ts';
 
-/** Events of a part by what became of them. `replayed`: published once more after a crash; the attempt before may have published them already. */
+/**
+ * Events of a part by what became of them. `replayed`: published once more after a crash; the
+ * attempt before may have published them already.
+ */
 export interface Tally {
   published: number;
   replayed: number;
@@ -11,7 +14,13 @@ export interface Tally {
   dead: number;
 }
 
-export const OUTCOMES: readonly (keyof Tally)[] = ['published', 'replayed', 'duplicate', 'repeat', 'dead'];
+export const OUTCOMES: readonly (keyof Tally)[] = [
+  'published',
+  'replayed',
+  'duplicate',
+  'repeat',
+  'dead',
+];
 
 export function emptyTally(): Tally {
   return { published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0 };
@@ -31,7 +40,10 @@ export function outcomeOf(step: Step, settlement: Settlement): keyof Tally {
 /** Events leave 400 days after their own timestamp (ingest 2.4), ms. */
 const KEPT = 400 * 86_400_000;
 
-/** What the books are told of an event, beside that it is in the raw log; undefined for one that will be a row in ClickHouse. `now` in ms. */
+/**
+ * What the books are told of an event, beside that it is in the raw log; undefined for one that
+ * will be a row in ClickHouse. `now` in ms.
+ */
 export function verdictOf(step: Step, now: number): VerdictKind | undefined {
   switch (step.step) {
     case 'ok':

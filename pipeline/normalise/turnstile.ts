@@ -1,4 +1,7 @@
-/** Lets at most so many work at once; the others wait in order. Bounds the memory of many partitions. */
+/**
+ * Lets at most so many work at once; the others wait in order. Bounds the memory of many
+ * partitions.
+ */
 export class Turnstile {
   #free: number;
   readonly #waiting: (() => void)[] = [];

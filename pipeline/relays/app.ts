@@ -42,37 +42,72 @@ export interface Relays {
 }
 
 const NAMES = { topic: 'events.normalised', group: 'relays' };
-/** How long a shutdown waits for attempts under way, ms; what is not finished is attempted again by whoever comes next. */
+/**
+ * How long a shutdown waits for attempts under way, ms; what is not finished is attempted again by
+ * whoever comes next.
+ */
 const DRAIN_MS = 5000;
 
-/** Puts the part together: events.normalised -> the endpoints of relays, or the queue in PostgreSQL; the queue -> the endpoints. */
+/**
+ * Puts the part together: events.normalised -> the endpoints of relays, or the queue in PostgreSQL;
+ * the queue -> the endpoints.
+ */
 export async function startRelays(options: RelaysOptions): Promise<Relays> {
   const { config, log, registry, database, names = NAMES, limits = RELAY_LIMITS, signal } = options;
   const now = () => Date.now();
   const random = () => Math.random();
   const instance = config.KAFKA_INSTANCE_ID;
   const store = new RelayStore(database, `${instance}/${randomBytes(9).toString('base64url')}`);
-  const client = new OutboundClient({ allowed: config.RELAY_ALLOW_HOSTS, timeout: limits.attempt, excerptBytes: MAX_ERROR_BYTES });
+  const client = new OutboundClient({
+    allowed: config.RELAY_ALLOW_HOSTS,
+    timeout: limits.attempt,
+    excerptBytes: MAX_ERROR_BYTES,
+  });
   const slots = new Slots(limits.slots);
-  const metrics = relayMetrics(registry, { phases: () => lanes.phases(), attemptsNow: () => slots.used });
+  const metrics = relayMetrics(registry, {
+    phases: () => lanes.phases(),
+    attemptsNow: () => slots.used,
+  });
   const onPhase: LaneParts['onPhase'] = ({ id, accountId }, phase) =>
     log.info(
       { relay_id: id, account_id: accountId, phase },
-      phase === 'open' ? 'an endpoint fails: its deliveries wait in the queue' : 'the breaker of a relay moved',
+      phase === 'open'
+        ? 'an endpoint fails: its deliveries wait in the queue'
+        : 'the breaker of a relay moved',
     );
-  const lanes = new Lanes({ limits, slots, attempt: attemptWith({ client, metrics, now, random }), now, random, onPhase });
-  const definitions = new Definitions({ store, sealer: config.SEALING_KEY, log, now, changed: (relays) => lanes.update(relays) });
+  const lanes = new Lanes({
+    limits,
+    slots,
+    attempt: attemptWith({ client, metrics, now, random }),
+    now,
+    random,
+    onPhase,
+  });
+  const definitions = new Definitions({
+    store,
+    sealer: config.SEALING_KEY,
+    log,
+    now,
+    changed: (relays) => lanes.update(relays),
+  });
   const stopped = new AbortController();
   const outcomes = new OutcomeWriter({ store, log, signal: stopped.signal });
   const bell = new Bell();
   const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell });
 
   if (instance !== '') {
-    const released = await patiently({ log, signal, what: 'reading the relay queue' }, () => store.release(`${instance}/`));
-    if (released > 0) log.info({ released }, 'deliveries that a killed process had in hand are due again');
+    const released = await patiently({ log, signal, what: 'reading the relay queue' }, () =>
+      store.release(`${instance}/`),
+    );
+    if (released > 0)
+      log.info({ released }, 'deliveries that a killed process had in hand are due again');
   }
   const { SEALING_KEY: sealer } = config;
-  if (!sealer) log.warn({ code: 'no_sealing_key' }, 'SEALING_KEY is not set: relays with a secret deliver nothing');
+  if (!sealer)
+    log.warn(
+      { code: 'no_sealing_key' },
+      'SEALING_KEY is not set: relays with a secret deliver nothing',
+    );
   const consumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -83,14 +118,25 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     topic: names.topic,
     batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50 },
     assigned: (partition, _committed, fenced) =>
-      relayTask({ store, definitions, first, metrics, limits, log, partition, signal: AbortSignal.any([signal, fenced]) }),
+      relayTask({
+        store,
+        definitions,
+        first,
+        metrics,
+        limits,
+        log,
+        partition,
+        signal: AbortSignal.any([signal, fenced]),
+      }),
     crash: (error) => options.crash(error),
   });
   const loops = new AbortController();
   const until = AbortSignal.any([signal, loops.signal]);
   const keeping = { keep: config.RELAY_LOG_SUCCESSES, retention: config.RELAY_LOG_RETENTION };
   const running = [
-    retryLoop({ store, definitions, lanes, outcomes, limits, log, now, bell, signal: until }).catch((error: unknown) => options.crash(error)),
+    retryLoop({ store, definitions, lanes, outcomes, limits, log, now, bell, signal: until }).catch(
+      (error: unknown) => options.crash(error),
+    ),
     upkeepLoop({ store, lanes, metrics, log, now, signal: until, ...keeping }),
   ];
   return {

@@ -6,13 +6,28 @@ import type { Delivery } from './delivery.ts';
 import type { Relay } from './relay.ts';
 
 const NOW = 1_795_255_200_500;
-const RELAY: Relay = { id: 1, accountId: 1, url: 'https://a.example/in', secret: { kind: 'opened', secret: 's' }, wants: () => true };
+const RELAY: Relay = {
+  id: 1,
+  accountId: 1,
+  url: 'https://a.example/in',
+  secret: { kind: 'opened', secret: 's' },
+  wants: () => true,
+};
 const DELIVERY: Delivery = {
-  ...{ relayId: 1, accountId: 1, place: { epoch: 0, partition: 0, offset: 1, index: 0 }, messageId: 'm', event: 'e' },
+  ...{
+    relayId: 1,
+    accountId: 1,
+    place: { epoch: 0, partition: 0, offset: 1, index: 0 },
+    messageId: 'm',
+    event: 'e',
+  },
   ...{ payload: '{"event":"e"}', attempts: 3 },
 };
 
-/** One attempt at an endpoint that gives this result; answers what it came to, what was posted and what was counted. */
+/**
+ * One attempt at an endpoint that gives this result; answers what it came to, what was posted and
+ * what was counted.
+ */
 async function attempt(result: OutboundResult | Error, relay = RELAY, delivery = DELIVERY) {
   const posted: OutboundRequest[] = [];
   const counted: string[] = [];
@@ -23,12 +38,23 @@ async function attempt(result: OutboundResult | Error, relay = RELAY, delivery =
     },
   };
   const metrics = { attempted: (kind: string) => counted.push(kind) };
-  return { outcome: await attemptWith({ client, metrics, now: () => NOW, random: () => 0 })(relay, delivery), posted, counted };
+  return {
+    outcome: await attemptWith({ client, metrics, now: () => NOW, random: () => 0 })(
+      relay,
+      delivery,
+    ),
+    posted,
+    counted,
+  };
 }
 
 describe('an attempt', () => {
   test('posts the payload with its signature of now', async () => {
-    const { outcome, posted, counted } = await attempt({ kind: 'answered', status: 201, excerpt: '' });
+    const { outcome, posted, counted } = await attempt({
+      kind: 'answered',
+      status: 201,
+      excerpt: '',
+    });
     expect(outcome).toEqual({ kind: 'succeeded', status: 201 });
     expect(posted).toEqual([
       {
@@ -37,7 +63,11 @@ describe('an attempt', () => {
           'Content-Type': 'application/json',
           'User-Agent': 'Service-Relay/1',
           'X-Service-Timestamp': '1795255200',
-          'X-Service-Signature': relaySignature({ secret: 's', timestamp: 1795255200, payload: DELIVERY.payload }),
+          'X-Service-Signature': relaySignature({
+            secret: 's',
+            timestamp: 1795255200,
+            payload: DELIVERY.payload,
+          }),
         },
         body: DELIVERY.payload,
       },
@@ -57,7 +87,10 @@ describe('an attempt', () => {
   });
 
   test('without a secret is not signed', async () => {
-    const { posted } = await attempt({ kind: 'answered', status: 200, excerpt: '' }, { ...RELAY, secret: { kind: 'none' } });
+    const { posted } = await attempt(
+      { kind: 'answered', status: 200, excerpt: '' },
+      { ...RELAY, secret: { kind: 'none' } },
+    );
     expect(Object.keys(posted[0]?.headers ?? {})).toEqual(['Content-Type', 'User-Agent']);
   });
 
@@ -66,7 +99,11 @@ describe('an attempt', () => {
       { kind: 'answered', status: 200, excerpt: '' },
       { ...RELAY, secret: { kind: 'sealed', problem: 'waits: no key' } },
     );
-    expect([outcome, posted, counted]).toEqual([{ kind: 'waiting', delay: 0, error: 'waits: no key' }, [], []]);
+    expect([outcome, posted, counted]).toEqual([
+      { kind: 'waiting', delay: 0, error: 'waits: no key' },
+      [],
+      [],
+    ]);
   });
 
   test('keeps an error of at most 500 bytes that PostgreSQL can hold', async () => {
@@ -78,6 +115,10 @@ describe('an attempt', () => {
   });
 
   test('never rejects', async () => {
-    expect((await attempt(new Error('a defect'))).outcome).toMatchObject({ kind: 'retry', status: null, error: 'a defect' });
+    expect((await attempt(new Error('a defect'))).outcome).toMatchObject({
+      kind: 'retry',
+      status: null,
+      error: 'a defect',
+    });
   });
 });

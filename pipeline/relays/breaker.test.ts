@@ -3,9 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { afterAttempt, CLOSED, FAILURES_TO_OPEN, phaseOf, type BreakerState } from './breaker.ts';
 
 function after(...attempts: { isAlive: boolean; now: number }[]): BreakerState {
-  return attempts.reduce((state: BreakerState, attempt) => afterAttempt(state, { ...attempt, random: 1 }), CLOSED);
+  return attempts.reduce(
+    (state: BreakerState, attempt) => afterAttempt(state, { ...attempt, random: 1 }),
+    CLOSED,
+  );
 }
-const failures = (count: number, now = 0) => Array.from({ length: count }, () => ({ isAlive: false, now }));
+const failures = (count: number, now = 0) =>
+  Array.from({ length: count }, () => ({ isAlive: false, now }));
 
 describe('the breaker of an endpoint', () => {
   test('opens at the fifth failure in a row, is half open after its pause, and closes at the first answer', () => {
@@ -18,7 +22,9 @@ describe('the breaker of an endpoint', () => {
   });
 
   test('an answer between failures begins the count anew', () => {
-    expect(phaseOf(after(...failures(4), { isAlive: true, now: 0 }, ...failures(4)), 0)).toBe('closed');
+    expect(phaseOf(after(...failures(4), { isAlive: true, now: 0 }, ...failures(4)), 0)).toBe(
+      'closed',
+    );
   });
 
   test('opens again for longer when the one attempt fails, at most a minute', () => {
@@ -45,7 +51,13 @@ describe('the breaker of an endpoint', () => {
   test('always comes to try again within a minute', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ isAlive: fc.boolean(), wait: fc.nat(100_000), random: fc.double({ min: 0, max: 1, noNaN: true }) })),
+        fc.array(
+          fc.record({
+            isAlive: fc.boolean(),
+            wait: fc.nat(100_000),
+            random: fc.double({ min: 0, max: 1, noNaN: true }),
+          }),
+        ),
         (attempts) => {
           let [state, now] = [CLOSED, 0];
           for (const { isAlive, wait, random } of attempts) {

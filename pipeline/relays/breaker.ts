@@ -26,14 +26,21 @@ export function phaseOf(state: BreakerState, now: number): BreakerPhase {
 }
 
 /**
- * The state after an attempt. An endpoint that answers, with whatever is final, is alive and closes the breaker; a failure that is worth another try counts.
- * Attempts that began before it opened do not open it again. `random` in [0, 1) spreads the pause.
+ * The state after an attempt. An endpoint that answers, with whatever is final, is alive and closes
+ * the breaker; a failure that is worth another try counts. Attempts that began before it opened do
+ * not open it again. `random` in [0, 1) spreads the pause.
  */
-export function afterAttempt(state: BreakerState, attempt: { isAlive: boolean; now: number; random: number }): BreakerState {
+export function afterAttempt(
+  state: BreakerState,
+  attempt: { isAlive: boolean; now: number; random: number },
+): BreakerState {
   if (attempt.isAlive) return CLOSED;
   const failures = state.failures + 1;
   const failingSince = state.failingSince ?? attempt.now;
-  if (failures < FAILURES_TO_OPEN || attempt.now < state.until) return { ...state, failures, failingSince };
-  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(state.opened, 10)) * (0.75 + attempt.random / 4);
+  if (failures < FAILURES_TO_OPEN || attempt.now < state.until)
+    return { ...state, failures, failingSince };
+  const pause =
+    Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(state.opened, 10)) *
+    (0.75 + attempt.random / 4);
   return { failures, opened: state.opened + 1, until: attempt.now + pause, failingSince };
 }

@@ -4,7 +4,15 @@ import { Definitions } from './definitions.ts';
 import type { RelayRow } from './relay.ts';
 
 function row(id: number): RelayRow {
-  return { id, accountId: 1, url: 'https://a.example/', events: [], filters: [], secret: null, activeSince: 0 };
+  return {
+    id,
+    accountId: 1,
+    url: 'https://a.example/',
+    events: [],
+    filters: [],
+    secret: null,
+    activeSince: 0,
+  };
 }
 
 test('relays are as they were at the asked time or later, and are read again only when the revision moved', async () => {
@@ -14,7 +22,8 @@ test('relays are as they were at the asked time or later, and are read again onl
   const definitions = new Definitions({
     store: {
       revision: () => Promise.resolve((database.looks++, database.revision)),
-      relays: () => Promise.resolve((database.reads++, { revision: database.revision, rows: database.rows })),
+      relays: () =>
+        Promise.resolve((database.reads++, { revision: database.revision, rows: database.rows })),
     },
     sealer: undefined,
     log: pino({ level: 'silent' }),

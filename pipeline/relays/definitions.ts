@@ -33,8 +33,9 @@ export class Definitions {
   }
 
   /**
-   * The relays as they were at `time` or later: whoever saved one before an event was accepted finds it applied to the event. Rejects when PostgreSQL does.
-   * A time that has not come yet (a clock that runs ahead) means now.
+   * The relays as they were at `time` or later: whoever saved one before an event was accepted
+   * finds it applied to the event. Rejects when PostgreSQL does. A time that has not come yet (a
+   * clock that runs ahead) means now.
    */
   async asOf(time: number): Promise<RelaysByAccount> {
     const wanted = Math.min(time, this.#parts.now());
@@ -63,7 +64,10 @@ export class Definitions {
     const relays = rows.map((row) => relayOf(row, sealer));
     for (const { id, accountId, secret } of relays) {
       if (secret.kind === 'sealed')
-        log.error({ code: 'relay_secret_sealed', relay_id: id, account_id: accountId }, `deliveries of a relay ${secret.problem}`);
+        log.error(
+          { code: 'relay_secret_sealed', relay_id: id, account_id: accountId },
+          `deliveries of a relay ${secret.problem}`,
+        );
     }
     this.#byAccount = Map.groupBy(relays, ({ accountId }) => accountId);
     this.#revision = revision;

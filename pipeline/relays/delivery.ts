@@ -15,7 +15,10 @@ export interface Delivery {
   attempts: number;
 }
 
-/** What became of a delivery: an attempt's verdict, or no attempt was made and it waits; `error` says for what where a person must do something. */
+/**
+ * What became of a delivery: an attempt's verdict, or no attempt was made and it waits; `error`
+ * says for what where a person must do something.
+ */
 export type Outcome = AttemptVerdict | { kind: 'waiting'; delay: number; error: string | null };
 
 /** The delivery is in the hands of this process: an attempt goes on. */

@@ -16,12 +16,19 @@ interface FirstParts {
   bell: Bell;
 }
 
-/** What the endpoint's lane did with a delivery of the stream: it took it on, or the delivery waits in the queue. */
-type Offered = { delivery: Delivery; lane: Lane; ticket: Ticket } | { delivery: Delivery; waits: Outcome };
+/**
+ * What the endpoint's lane did with a delivery of the stream: it took it on, or the delivery waits
+ * in the queue.
+ */
+type Offered =
+  { delivery: Delivery; lane: Lane; ticket: Ticket } | { delivery: Delivery; waits: Outcome };
 
 const WAITS: Outcome = { kind: 'waiting', delay: 0, error: null };
 
-/** Attempts deliveries of the stream, and gives the stream back after its patience: what is not finished then goes on by itself, or waits in the queue. */
+/**
+ * Attempts deliveries of the stream, and gives the stream back after its patience: what is not
+ * finished then goes on by itself, or waits in the queue.
+ */
 export class FirstAttempts {
   readonly #parts: FirstParts;
 
@@ -29,18 +36,28 @@ export class FirstAttempts {
     this.#parts = parts;
   }
 
-  /** `write` must store what became of the deliveries and answer the rows of those in hand, by their number. */
-  async settle(deliveries: readonly Delivery[], write: (entries: readonly Entry[]) => Promise<ReadonlyMap<number, number>>): Promise<void> {
+  /**
+   * `write` must store what became of the deliveries and answer the rows of those in hand, by their
+   * number.
+   */
+  async settle(
+    deliveries: readonly Delivery[],
+    write: (entries: readonly Entry[]) => Promise<ReadonlyMap<number, number>>,
+  ): Promise<void> {
     const { outcomes, metrics, bell } = this.#parts;
     const offered = deliveries.map((delivery) => this.#offer(delivery));
     await this.#patience(offered.flatMap((one) => ('ticket' in one ? [one.ticket] : [])));
-    const entries = offered.map((one): Entry => ({ delivery: one.delivery, outcome: 'ticket' in one ? outcomeNow(one) : one.waits }));
+    const entries = offered.map((one): Entry => ({
+      delivery: one.delivery,
+      outcome: 'ticket' in one ? outcomeNow(one) : one.waits,
+    }));
     const rows = await write(entries);
     for (const [at, id] of rows) {
       const one = offered[at];
       if (one && 'ticket' in one) outcomes.follow(id, one.ticket.outcome);
     }
-    if (entries.some(({ outcome }) => outcome.kind === 'waiting' && outcome.delay === 0)) bell.ring();
+    if (entries.some(({ outcome }) => outcome.kind === 'waiting' && outcome.delay === 0))
+      bell.ring();
     for (const reason of ['waiting', 'retry', 'in_hand'] as const) {
       const count = entries.filter(({ outcome }) => outcome.kind === reason).length;
       if (count > 0) metrics.queued(reason, count);
@@ -57,13 +74,18 @@ export class FirstAttempts {
   async #patience(tickets: readonly Ticket[]): Promise<void> {
     if (tickets.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, this.#parts.limits.patience)));
+    const over = new Promise<void>(
+      (resolve) => (timer = setTimeout(resolve, this.#parts.limits.patience)),
+    );
     await Promise.race([Promise.all(tickets.map(({ outcome }) => outcome)), over]);
     clearTimeout(timer);
   }
 }
 
-/** The outcome as it stands: what waits is taken back, what goes on is in hand, and its endpoint is slow. */
+/**
+ * The outcome as it stands: what waits is taken back, what goes on is in hand, and its endpoint is
+ * slow.
+ */
 function outcomeNow({ ticket, lane }: { ticket: Ticket; lane: Lane }): Entry['outcome'] {
   if (ticket.settled === undefined && !ticket.withdraw()) {
     lane.foundSlow();

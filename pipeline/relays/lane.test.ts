@@ -6,13 +6,23 @@ import { RELAY_LIMITS } from './limits.ts';
 import type { Relay } from './relay.ts';
 import { Slots } from './slots.ts';
 
-const RELAY: Relay = { id: 1, accountId: 1, url: 'https://a.example/', secret: { kind: 'none' }, wants: () => true };
+const RELAY: Relay = {
+  id: 1,
+  accountId: 1,
+  url: 'https://a.example/',
+  secret: { kind: 'none' },
+  wants: () => true,
+};
 const SUCCESS: Outcome = { kind: 'succeeded', status: 200 };
 const FAILURE: Outcome = { kind: 'retry', status: 500, error: 'x', delay: 10_000 };
 
 /** A lane whose attempts end when the test says so. */
 function laneUnderTest(options: { perEndpoint?: number; slots?: Slots; waiting?: number } = {}) {
-  const limits = { ...RELAY_LIMITS, perEndpoint: options.perEndpoint ?? 2, waiting: options.waiting ?? 100 };
+  const limits = {
+    ...RELAY_LIMITS,
+    perEndpoint: options.perEndpoint ?? 2,
+    waiting: options.waiting ?? 100,
+  };
   const attempts: { delivery: Delivery; end(outcome: Outcome): Promise<void> }[] = [];
   const phases: BreakerPhase[] = [];
   const clock = { now: 0 };
@@ -61,7 +71,11 @@ describe('a lane', () => {
     expect(tickets.map(({ settled }) => settled)).toEqual([undefined, SUCCESS, undefined]);
     await attempts[0]?.end(FAILURE);
     await attempts[2]?.end(SUCCESS);
-    expect(await Promise.all(tickets.map(({ outcome }) => outcome))).toEqual([FAILURE, SUCCESS, SUCCESS]);
+    expect(await Promise.all(tickets.map(({ outcome }) => outcome))).toEqual([
+      FAILURE,
+      SUCCESS,
+      SUCCESS,
+    ]);
     expect(lane.room).toBe(RELAY_LIMITS.claimPerEndpoint);
   });
 
@@ -97,7 +111,12 @@ describe('a lane', () => {
   test('an answer that is final is a sign of life; a tenth failure is none', async () => {
     const { lane, attempts } = laneUnderTest({ perEndpoint: 10 });
     for (let index = 0; index < 10; index++) lane.offer(delivery(index));
-    const dead = (isExhausted: boolean): Outcome => ({ kind: 'dead', status: 400, error: 'x', isExhausted });
+    const dead = (isExhausted: boolean): Outcome => ({
+      kind: 'dead',
+      status: 400,
+      error: 'x',
+      isExhausted,
+    });
     for (let n = 0; n < 4; n++) await attempts[n]?.end(dead(true));
     await attempts[4]?.end(dead(false));
     for (let n = 5; n < 9; n++) await attempts[n]?.end(dead(true));

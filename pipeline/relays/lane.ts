@@ -11,7 +11,10 @@ export interface Ticket {
   readonly outcome: Promise<Outcome>;
   /** The outcome, once it is there. */
   readonly settled: Outcome | undefined;
-  /** Takes it back when its attempt has not begun; its outcome is then to wait. Answers false when an attempt goes on. */
+  /**
+   * Takes it back when its attempt has not begun; its outcome is then to wait. Answers false when
+   * an attempt goes on.
+   */
   withdraw(): boolean;
 }
 
@@ -32,7 +35,10 @@ interface Waiting {
 
 const WAIT: Outcome = { kind: 'waiting', delay: 0, error: null };
 
-/** The way to one endpoint: so many attempts at once, so many deliveries waiting, a breaker. What one lane suffers no other lane feels. */
+/**
+ * The way to one endpoint: so many attempts at once, so many deliveries waiting, a breaker. What
+ * one lane suffers no other lane feels.
+ */
 export class Lane {
   readonly #parts: LaneParts;
   #relay: Relay;
@@ -57,16 +63,28 @@ export class Lane {
     return this.phase === 'closed' ? undefined : this.#breaker.failingSince;
   }
 
-  /** The stream delivers by itself only where that is quick; for everything else there is the queue. */
+  /**
+   * The stream delivers by itself only where that is quick; for everything else there is the queue.
+   */
   get takesFromStream(): boolean {
-    return this.phase === 'closed' && !this.#isSlow && this.#relay.secret.kind !== 'sealed' && this.#waiting.size < this.#parts.limits.waiting;
+    return (
+      this.phase === 'closed' &&
+      !this.#isSlow &&
+      this.#relay.secret.kind !== 'sealed' &&
+      this.#waiting.size < this.#parts.limits.waiting
+    );
   }
 
   /** What a delivery waits for that the stream does not attempt. */
   get waitsFor(): Outcome {
     const { secret } = this.#relay;
-    if (secret.kind === 'sealed') return { kind: 'waiting', delay: 0, error: errorText(secret.problem) };
-    return { kind: 'waiting', delay: Math.max(0, this.#breaker.until - this.#parts.now()), error: null };
+    if (secret.kind === 'sealed')
+      return { kind: 'waiting', delay: 0, error: errorText(secret.problem) };
+    return {
+      kind: 'waiting',
+      delay: Math.max(0, this.#breaker.until - this.#parts.now()),
+      error: null,
+    };
   }
 
   /** How many rows of the queue it can do with. */
@@ -87,7 +105,10 @@ export class Lane {
     this.#tell();
   }
 
-  /** An attempt from the stream outlived the stream's patience: until one is quick again, deliveries take the way over the queue. */
+  /**
+   * An attempt from the stream outlived the stream's patience: until one is quick again, deliveries
+   * take the way over the queue.
+   */
   foundSlow(): void {
     this.#isSlow = true;
   }
@@ -129,7 +150,10 @@ export class Lane {
     for (const next of this.#waiting) {
       const most = this.phase === 'closed' ? this.#parts.limits.perEndpoint : 1;
       if (this.phase === 'open' || this.#inFlight >= most) return;
-      const release = this.#parts.slots.take({ isInTrouble: this.#isSlow || this.#breaker.failures > 0, retry: this.#retry });
+      const release = this.#parts.slots.take({
+        isInTrouble: this.#isSlow || this.#breaker.failures > 0,
+        retry: this.#retry,
+      });
       if (!release) return;
       this.#waiting.delete(next);
       void this.#run(next, release);
@@ -151,11 +175,17 @@ export class Lane {
   #learn(outcome: Outcome, began: number): void {
     const { now, random, limits } = this.#parts;
     if (outcome.kind === 'waiting') return;
-    const isAlive = outcome.kind === 'succeeded' || (outcome.kind === 'dead' && !outcome.isExhausted);
+    const isAlive =
+      outcome.kind === 'succeeded' || (outcome.kind === 'dead' && !outcome.isExhausted);
     this.#breaker = afterAttempt(this.#breaker, { isAlive, now: now(), random: random() });
     if (isAlive && now() - began <= limits.patience) this.#isSlow = false;
     this.#tell();
-    if (this.phase === 'open') this.#putBack({ kind: 'waiting', delay: Math.max(0, this.#breaker.until - now()), error: null });
+    if (this.phase === 'open')
+      this.#putBack({
+        kind: 'waiting',
+        delay: Math.max(0, this.#breaker.until - now()),
+        error: null,
+      });
   }
 
   #putBack(outcome: Outcome): void {

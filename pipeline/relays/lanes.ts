@@ -11,7 +11,10 @@ export class Lanes {
     this.#parts = parts;
   }
 
-  /** Takes the relays over as they are now; what waits for one that is gone or disabled is given back. */
+  /**
+   * Takes the relays over as they are now; what waits for one that is gone or disabled is given
+   * back.
+   */
   update(relays: Iterable<Relay>): void {
     const gone = new Set(this.#lanes.keys());
     for (const relay of relays) {
@@ -32,7 +35,9 @@ export class Lanes {
 
   /** Relays that can do with rows of the queue, and with how many. */
   rooms(): { relayId: number; room: number }[] {
-    return [...this.#lanes].map(([relayId, lane]) => ({ relayId, room: lane.room })).filter(({ room }) => room > 0);
+    return [...this.#lanes]
+      .map(([relayId, lane]) => ({ relayId, room: lane.room }))
+      .filter(({ room }) => room > 0);
   }
 
   *phases(): Iterable<BreakerPhase> {
@@ -41,6 +46,8 @@ export class Lanes {
 
   /** Relays whose endpoint has failed without a success since before this time, ms. */
   failingSince(time: number): number[] {
-    return [...this.#lanes].filter(([, lane]) => (lane.failingSince ?? Number.POSITIVE_INFINITY) <= time).map(([id]) => id);
+    return [...this.#lanes]
+      .filter(([, lane]) => (lane.failingSince ?? Number.POSITIVE_INFINITY) <= time)
+      .map(([id]) => id);
   }
 }

@@ -17,7 +17,10 @@ export interface RelayLimits {
   /** Most rows that one claim takes for one endpoint, and in all. */
   claimPerEndpoint: number;
   claim: number;
-  /** How long a claimed row is this process's own, ms: longer than it may wait for its turn and be attempted. */
+  /**
+   * How long a claimed row is this process's own, ms: longer than it may wait for its turn and be
+   * attempted.
+   */
   lease: number;
   /** The same for a row whose attempt has begun, ms. */
   leaseInHand: number;

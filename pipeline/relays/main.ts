@@ -24,6 +24,13 @@ const admin = await startAdminServer({
 lifecycle.onShutdown('admin server', () => admin.close());
 const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-relays', max: 4 });
 lifecycle.onShutdown('postgres', () => database.end());
-started.relays = await startRelays({ config, log, registry, database, signal: lifecycle.signal, crash: (error) => lifecycle.crash(error) });
+started.relays = await startRelays({
+  config,
+  log,
+  registry,
+  database,
+  signal: lifecycle.signal,
+  crash: (error) => lifecycle.crash(error),
+});
 lifecycle.onShutdown('relays', async () => started.relays?.close());
 log.info({ admin: admin.address }, 'relays are delivered');

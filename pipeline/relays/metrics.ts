@@ -12,7 +12,10 @@ export interface RelayMetrics {
 }
 
 /** Metrics of deliveries; what is read when somebody asks comes from `look`. */
-export function relayMetrics(registry: Registry, look: { phases(): Iterable<BreakerPhase>; attemptsNow(): number }): RelayMetrics {
+export function relayMetrics(
+  registry: Registry,
+  look: { phases(): Iterable<BreakerPhase>; attemptsNow(): number },
+): RelayMetrics {
   const registers = [registry];
   const matched = new Counter({
     name: 'ravand_relay_matched_total',
@@ -38,14 +41,22 @@ export function relayMetrics(registry: Registry, look: { phases(): Iterable<Brea
     labelNames: ['reason'] as const,
     registers,
   });
-  const unreadable = new Counter({ name: 'ravand_relay_unreadable_total', help: 'Records that cannot be read and are not delivered.', registers });
+  const unreadable = new Counter({
+    name: 'ravand_relay_unreadable_total',
+    help: 'Records that cannot be read and are not delivered.',
+    registers,
+  });
   const rows = new Gauge({
     name: 'ravand_relay_queue_rows',
     help: 'Deliveries that are pending in the queue.',
     labelNames: ['state'] as const,
     registers,
   });
-  const oldest = new Gauge({ name: 'ravand_relay_queue_oldest_seconds', help: 'How long the oldest due delivery has been due.', registers });
+  const oldest = new Gauge({
+    name: 'ravand_relay_queue_oldest_seconds',
+    help: 'How long the oldest due delivery has been due.',
+    registers,
+  });
   new Gauge({
     name: 'ravand_relay_breakers',
     help: 'Endpoints by the phase of their breaker.',

@@ -9,7 +9,10 @@ const BATCH = 500;
 /** Outcomes gather this long, ms. */
 const GATHER_MS = 20;
 
-/** Writes what became of rows in hand, many at once. Rows that are in hand are known by their ids, so that none is taken twice. */
+/**
+ * Writes what became of rows in hand, many at once. Rows that are in hand are known by their ids,
+ * so that none is taken twice.
+ */
 export class OutcomeWriter {
   readonly #parts: { store: Pick<RelayStore, 'finish'>; log: Log; signal: AbortSignal };
   readonly #inHand = new Set<number>();
@@ -50,7 +53,9 @@ export class OutcomeWriter {
       if (this.#written.length < BATCH) await delay(GATHER_MS);
       const batch = this.#written.splice(0, BATCH);
       // Not written because the process ends: the leases run out, and the rows are attempted again.
-      await patiently({ log, signal, what: 'writing outcomes of the relay queue' }, () => store.finish(batch)).catch(() => undefined);
+      await patiently({ log, signal, what: 'writing outcomes of the relay queue' }, () =>
+        store.finish(batch),
+      ).catch(() => undefined);
       for (const { id } of batch) this.#inHand.delete(id);
     }
     this.#isWriting = false;

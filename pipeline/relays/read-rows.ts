@@ -20,5 +20,7 @@ const FIELDS = [
 /** What relays look at and tell of a stored event. */
 export type RelayRow = Pick<EventRow, (typeof FIELDS)[number]>;
 
-/** The rows of a record of events.normalised, in the order of their places. Throws UnreadableRecord. */
+/**
+ * The rows of a record of events.normalised, in the order of their places. Throws UnreadableRecord.
+ */
 export const readRows = rowReader(FIELDS);

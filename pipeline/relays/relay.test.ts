@@ -27,16 +27,30 @@ describe('a relay', () => {
   test('is signed with its secret, opened for this relay of this account only', () => {
     const sealed = sealer?.seal('s3cret', 'relay:3:7') ?? null;
     expect(relayPurpose(ROW)).toBe('relay:3:7');
-    expect(relayOf({ ...ROW, secret: sealed }, sealer).secret).toEqual({ kind: 'opened', secret: 's3cret' });
-    expect(relayOf({ ...ROW, id: 8, secret: sealed }, sealer).secret).toMatchObject({ kind: 'sealed' });
+    expect(relayOf({ ...ROW, secret: sealed }, sealer).secret).toEqual({
+      kind: 'opened',
+      secret: 's3cret',
+    });
+    expect(relayOf({ ...ROW, id: 8, secret: sealed }, sealer).secret).toMatchObject({
+      kind: 'sealed',
+    });
     expect(relayOf(ROW, sealer).secret).toEqual({ kind: 'none' });
   });
 
   test('without the key is sealed, and says so', () => {
     const sealed = sealer?.seal('s3cret', 'relay:3:7') ?? null;
     const without = relayOf({ ...ROW, secret: sealed }, undefined).secret;
-    expect(without).toEqual({ kind: 'sealed', problem: 'waits: the secret is sealed and SEALING_KEY is not set; nothing is sent unsigned' });
-    const unknown = relayOf({ ...ROW, secret: sealed }, parseSealingKeys(makeSealingKey('k2'))).secret;
-    expect(unknown).toMatchObject({ kind: 'sealed', problem: expect.stringContaining('k1') as string });
+    expect(without).toEqual({
+      kind: 'sealed',
+      problem: 'waits: the secret is sealed and SEALING_KEY is not set; nothing is sent unsigned',
+    });
+    const unknown = relayOf(
+      { ...ROW, secret: sealed },
+      parseSealingKeys(makeSealingKey('k2')),
+    ).secret;
+    expect(unknown).toMatchObject({
+      kind: 'sealed',
+      problem: expect.stringContaining('k1') as string,
+    });
   });
 });

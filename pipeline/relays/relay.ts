@@ -3,8 +3,12 @@ import type { Filter } from '../../events/relays/filter.ts';
 import { compileSelection, type MatchedEvent } from '../../events/relays/match.ts';
 import { SealError, type Sealer } from '../../platform/sealing.ts';
 
-/** How its requests are signed: not at all, or with an opened secret; sealed: it cannot be opened here, and nothing is sent unsigned. */
-export type RelaySecret = { kind: 'none' } | { kind: 'opened'; secret: string } | { kind: 'sealed'; problem: string };
+/**
+ * How its requests are signed: not at all, or with an opened secret; sealed: it cannot be opened
+ * here, and nothing is sent unsigned.
+ */
+export type RelaySecret =
+  { kind: 'none' } | { kind: 'opened'; secret: string } | { kind: 'sealed'; problem: string };
 
 /** An enabled relay, ready for use. */
 export interface Relay {
@@ -34,11 +38,18 @@ export function relayOf(row: RelayRow, sealer: Sealer | undefined): Relay {
 
 function openSecret(row: RelayRow, sealer: Sealer | undefined): RelaySecret {
   if (row.secret === null) return { kind: 'none' };
-  if (!sealer) return { kind: 'sealed', problem: 'waits: the secret is sealed and SEALING_KEY is not set; nothing is sent unsigned' };
+  if (!sealer)
+    return {
+      kind: 'sealed',
+      problem: 'waits: the secret is sealed and SEALING_KEY is not set; nothing is sent unsigned',
+    };
   try {
     return { kind: 'opened', secret: sealer.open(row.secret, relayPurpose(row)) };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    return { kind: 'sealed', problem: `waits: the secret cannot be opened (${error.message}); nothing is sent unsigned` };
+    return {
+      kind: 'sealed',
+      problem: `waits: the secret cannot be opened (${error.message}); nothing is sent unsigned`,
+    };
   }
 }

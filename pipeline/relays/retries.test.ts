@@ -14,7 +14,13 @@ const log = pino({ level: 'silent' });
 const SUCCESS: Outcome = { kind: 'succeeded', status: 200 };
 
 function relay(id: number): Relay {
-  return { id, accountId: 1, url: `https://r${id}.example/`, secret: { kind: 'none' }, wants: () => true };
+  return {
+    id,
+    accountId: 1,
+    url: `https://r${id}.example/`,
+    secret: { kind: 'none' },
+    wants: () => true,
+  };
 }
 
 function delivery(relayId: number, index: number): Delivery {
@@ -50,7 +56,8 @@ function loopUnderTest(options: {
     onPhase: () => undefined,
   });
   lanes.update(options.relays);
-  const finish = (batch: readonly { id: number }[]) => Promise.resolve(void finished.push(...batch.map(({ id }) => id)));
+  const finish = (batch: readonly { id: number }[]) =>
+    Promise.resolve(void finished.push(...batch.map(({ id }) => id)));
   const outcomes = new OutcomeWriter({ store: { finish }, log, signal: stop.signal });
   const claims = [...options.claims];
   const { promise: drained, resolve } = Promise.withResolvers<undefined>();
@@ -106,7 +113,10 @@ describe('the retry loop', () => {
   });
 
   test('goes on when PostgreSQL was away', async () => {
-    const under = loopUnderTest({ relays: [relay(1)], claims: [new Error('away'), new Error('away'), [{ id: 7, delivery: delivery(1, 1) }]] });
+    const under = loopUnderTest({
+      relays: [relay(1)],
+      claims: [new Error('away'), new Error('away'), [{ id: 7, delivery: delivery(1, 1) }]],
+    });
     await under.end();
     expect(under.finished).toEqual([7]);
   });
@@ -115,7 +125,11 @@ describe('the retry loop', () => {
     let attempts = 0;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const row = { id: 7, delivery: delivery(1, 1) };
-    const under = loopUnderTest({ relays: [relay(1)], claims: [[row], [row]], attempt: () => (attempts++, promise) });
+    const under = loopUnderTest({
+      relays: [relay(1)],
+      claims: [[row], [row]],
+      attempt: () => (attempts++, promise),
+    });
     setTimeout(() => resolve(SUCCESS), 50);
     await under.end();
     expect([attempts, under.finished]).toEqual([1, [7]]);
@@ -134,7 +148,10 @@ describe('the retry loop', () => {
   });
 
   test('gives a row back whose relay is gone', async () => {
-    const under = loopUnderTest({ relays: [relay(1)], claims: [[{ id: 9, delivery: delivery(5, 1) }]] });
+    const under = loopUnderTest({
+      relays: [relay(1)],
+      claims: [[{ id: 9, delivery: delivery(5, 1) }]],
+    });
     await under.end();
     expect(under.finished).toEqual([9]);
   });

@@ -39,7 +39,10 @@ export async function retryLoop(parts: RetryParts): Promise<void> {
       if (error instanceof TypeError || error instanceof RangeError) throw error;
       const message = error instanceof Error ? error.message : String(error);
       if (failures % 10 === 0 && !isAborted(signal))
-        log.warn({ code: 'postgres_unreachable' }, `reading the relay queue failed (${message}); trying again`);
+        log.warn(
+          { code: 'postgres_unreachable' },
+          `reading the relay queue failed (${message}); trying again`,
+        );
       failures++;
     }
     await delay(limits.busy * (0.75 + Math.random() / 2), signal).catch(() => undefined);
@@ -48,7 +51,14 @@ export async function retryLoop(parts: RetryParts): Promise<void> {
 }
 
 /** One claim; answers how many rows it took. */
-async function claimDue({ store, definitions, lanes, outcomes, limits, now }: RetryParts): Promise<number> {
+async function claimDue({
+  store,
+  definitions,
+  lanes,
+  outcomes,
+  limits,
+  now,
+}: RetryParts): Promise<number> {
   await definitions.asOf(now() - DEFINITIONS_AGE);
   const rooms = lanes.rooms();
   const most = Math.min(limits.claim, MOST_IN_HAND - outcomes.size);
@@ -65,7 +75,12 @@ async function claimDue({ store, definitions, lanes, outcomes, limits, now }: Re
     // A lease that ran out while its outcome could not be written: it is still in hand.
     if (outcomes.has(id)) continue;
     const lane = isCurrent ? lanes.of(delivery.relayId) : undefined;
-    outcomes.follow(id, lane ? lane.offer(delivery).outcome : Promise.resolve({ kind: 'waiting', delay: 0, error: null }));
+    outcomes.follow(
+      id,
+      lane
+        ? lane.offer(delivery).outcome
+        : Promise.resolve({ kind: 'waiting', delay: 0, error: null }),
+    );
   }
   return claimed.length;
 }

@@ -1,4 +1,7 @@
-/** Attempts that may go on at the same time, in all. Endpoints in trouble get at most half of them, so that they cannot take everybody's. */
+/**
+ * Attempts that may go on at the same time, in all. Endpoints in trouble get at most half of them,
+ * so that they cannot take everybody's.
+ */
 export class Slots {
   readonly #total: number;
   #used = 0;
@@ -14,7 +17,10 @@ export class Slots {
     return this.#used;
   }
 
-  /** Answers what gives the slot back; undefined when there is none: `retry` is called once there may be one. */
+  /**
+   * Answers what gives the slot back; undefined when there is none: `retry` is called once there
+   * may be one.
+   */
   take(options: { isInTrouble: boolean; retry: () => void }): (() => void) | undefined {
     const { isInTrouble, retry } = options;
     if (this.#used >= this.#total || (isInTrouble && this.#inTrouble >= this.#total / 2)) {

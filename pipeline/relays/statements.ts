@@ -39,7 +39,13 @@ interface Written {
 
 /** An outcome as the columns say it. */
 export function written(outcome: Outcome | typeof IN_HAND_OUTCOME): Written {
-  const nothing = { isAttempt: false, isInHand: false, responseStatus: null, error: null, delay: 0 };
+  const nothing = {
+    isAttempt: false,
+    isInHand: false,
+    responseStatus: null,
+    error: null,
+    delay: 0,
+  };
   switch (outcome.kind) {
     case 'in_hand':
       return { ...nothing, status: 'pending', isInHand: true };
@@ -48,9 +54,22 @@ export function written(outcome: Outcome | typeof IN_HAND_OUTCOME): Written {
     case 'succeeded':
       return { ...nothing, status: 'succeeded', isAttempt: true, responseStatus: outcome.status };
     case 'retry':
-      return { ...nothing, status: 'pending', isAttempt: true, responseStatus: outcome.status, error: outcome.error, delay: outcome.delay };
+      return {
+        ...nothing,
+        status: 'pending',
+        isAttempt: true,
+        responseStatus: outcome.status,
+        error: outcome.error,
+        delay: outcome.delay,
+      };
     case 'dead':
-      return { ...nothing, status: 'dead', isAttempt: true, responseStatus: outcome.status, error: outcome.error };
+      return {
+        ...nothing,
+        status: 'dead',
+        isAttempt: true,
+        responseStatus: outcome.status,
+        error: outcome.error,
+      };
   }
 }
 
@@ -58,9 +77,13 @@ export const RELAYS = `SELECT v.revision::text AS revision, r.id, r.account_id, 
     extract(epoch FROM r.active_since)::float8 * 1000 AS active_since
   FROM relay_revision v LEFT JOIN relays r ON r.enabled ORDER BY r.id`;
 
-export const POSITION = 'SELECT epoch, log_offset, log_index FROM relay_positions WHERE partition = $1';
+export const POSITION =
+  'SELECT epoch, log_offset, log_index FROM relay_positions WHERE partition = $1';
 
-/** Adds what ended, and what failed, to relay_hours; `ended` has relay_id, status and is_attempt. Relays in order, so that two such statements do not wait for each other in a circle. */
+/**
+ * Adds what ended, and what failed, to relay_hours; `ended` has relay_id, status and is_attempt.
+ * Relays in order, so that two such statements do not wait for each other in a circle.
+ */
 const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, dead, failed_attempts)
     SELECT relay_id, date_trunc('hour', now()), count(*) FILTER (WHERE status = 'succeeded'), count(*) FILTER (WHERE status = 'dead'),
       count(*) FILTER (WHERE is_attempt AND status <> 'succeeded')
@@ -68,7 +91,10 @@ const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, de
     ON CONFLICT (relay_id, hour) DO UPDATE SET succeeded = h.succeeded + excluded.succeeded, dead = h.dead + excluded.dead,
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
-/** The position, the queue, the log and the counts, all or nothing: nothing unless the position is where this process left it. */
+/**
+ * The position, the queue, the log and the counts, all or nothing: nothing unless the position is
+ * where this process left it.
+ */
 export const SETTLE = `WITH moved AS (
     INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)
     ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, log_offset = excluded.log_offset, log_index = excluded.log_index
@@ -161,7 +187,10 @@ export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE status = 'dead' AN
 
 export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE hour < now() - interval '400 days'`;
 
-/** Due is what could be attempted now if its endpoint and its secret let it; a disabled relay's rows only wait. */
+/**
+ * Due is what could be attempted now if its endpoint and its secret let it; a disabled relay's rows
+ * only wait.
+ */
 export const QUEUE = `SELECT count(*) AS pending, count(*) FILTER (WHERE r.enabled AND d.next_attempt_at <= now()) AS due,
     greatest(0, coalesce(extract(epoch FROM now() - min(d.next_attempt_at) FILTER (WHERE r.enabled))::float8, 0)) * 1000 AS oldest
   FROM relay_deliveries d JOIN relays r ON r.id = d.relay_id WHERE d.status = 'pending'`;

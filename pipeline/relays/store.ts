@@ -29,7 +29,10 @@ export interface Settling {
 /** Somebody else works on the partition: this process must stop. */
 export class PositionMoved extends Error {}
 
-/** The tables of RELAYS.md. Every method is one statement, complete by itself; all reject when PostgreSQL does. */
+/**
+ * The tables of RELAYS.md. Every method is one statement, complete by itself; all reject when
+ * PostgreSQL does.
+ */
 export class RelayStore {
   readonly #database: Database;
   readonly #owner: string;
@@ -41,7 +44,9 @@ export class RelayStore {
   }
 
   async revision(): Promise<string> {
-    const { rows } = await this.#database.query<{ revision: string }>('SELECT revision::text FROM relay_revision');
+    const { rows } = await this.#database.query<{ revision: string }>(
+      'SELECT revision::text FROM relay_revision',
+    );
     return rows[0]?.revision ?? '';
   }
 
@@ -51,26 +56,63 @@ export class RelayStore {
     return {
       revision: rows[0]?.revision ?? '',
       rows: rows.flatMap(({ id, account_id, url, events, filters, secret, active_since }) =>
-        id === null ? [] : [{ id: Number(id), accountId: Number(account_id), url, events, filters, secret, activeSince: Math.floor(active_since) }],
+        id === null
+          ? []
+          : [
+              {
+                id: Number(id),
+                accountId: Number(account_id),
+                url,
+                events,
+                filters,
+                secret,
+                activeSince: Math.floor(active_since),
+              },
+            ],
       ),
     };
   }
 
   async position(partition: number): Promise<Mark> {
-    const { rows } = await this.#database.query<{ epoch: number; log_offset: string; log_index: number }>(sql.POSITION, [partition]);
+    const { rows } = await this.#database.query<{
+      epoch: number;
+      log_offset: string;
+      log_index: number;
+    }>(sql.POSITION, [partition]);
     const [row] = rows;
-    return row ? { epoch: row.epoch, offset: Number(row.log_offset), index: row.log_index } : NOTHING;
+    return row
+      ? { epoch: row.epoch, offset: Number(row.log_offset), index: row.log_index }
+      : NOTHING;
   }
 
   /**
-   * Moves the position and writes what became of the deliveries up to it, together. Answers the rows of those in hand, by their number in `entries`; a relay that is gone
-   * meanwhile has none. Repeated after an answer that was lost, it changes nothing and answers the same. Throws PositionMoved.
+   * Moves the position and writes what became of the deliveries up to it, together. Answers the
+   * rows of those in hand, by their number in `entries`; a relay that is gone meanwhile has none.
+   * Repeated after an answer that was lost, it changes nothing and answers the same. Throws
+   * PositionMoved.
    */
   async settle({ partition, from, to, entries, lease }: Settling): Promise<Map<number, number>> {
-    const rows = entries.map(({ delivery, outcome }, at) => ({ at, delivery, ...sql.written(outcome) }));
+    const rows = entries.map(({ delivery, outcome }, at) => ({
+      at,
+      delivery,
+      ...sql.written(outcome),
+    }));
     const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of);
-    const { rows: answers } = await this.#database.query<{ moved: boolean; ids: [number, number][] | null }>(sql.SETTLE, [
-      ...[partition, to.epoch, to.offset, to.index, from.epoch, from.offset, from.index, this.#owner, lease / 1000],
+    const { rows: answers } = await this.#database.query<{
+      moved: boolean;
+      ids: [number, number][] | null;
+    }>(sql.SETTLE, [
+      ...[
+        partition,
+        to.epoch,
+        to.offset,
+        to.index,
+        from.epoch,
+        from.offset,
+        from.index,
+        this.#owner,
+        lease / 1000,
+      ],
       column(({ at }) => at),
       column(({ delivery }) => delivery.relayId),
       column(({ delivery }) => delivery.accountId),
@@ -96,7 +138,11 @@ export class RelayStore {
   }
 
   /** Takes due rows for the relays, at most so many for each and so many bytes in all. */
-  async claim(options: { rooms: readonly { relayId: number; room: number }[]; most: number; lease: number }): Promise<Claimed[]> {
+  async claim(options: {
+    rooms: readonly { relayId: number; room: number }[];
+    most: number;
+    lease: number;
+  }): Promise<Claimed[]> {
     const { rooms, most, lease } = options;
     const { rows } = await this.#database.query<sql.ClaimResult>(sql.CLAIM, [
       rooms.map(({ relayId }) => relayId),
@@ -110,7 +156,12 @@ export class RelayStore {
       delivery: {
         relayId: Number(row.relay_id),
         accountId: Number(row.account_id),
-        place: { epoch: row.epoch, partition: row.partition, offset: Number(row.log_offset), index: row.log_index },
+        place: {
+          epoch: row.epoch,
+          partition: row.partition,
+          offset: Number(row.log_offset),
+          index: row.log_index,
+        },
         messageId: row.message_id,
         event: row.event,
         payload: row.payload,
@@ -119,7 +170,10 @@ export class RelayStore {
     }));
   }
 
-  /** Writes what became of rows in hand. A row that is not this process's own any more is left as it is. */
+  /**
+   * Writes what became of rows in hand. A row that is not this process's own any more is left as it
+   * is.
+   */
   async finish(outcomes: readonly { id: number; outcome: Outcome }[]): Promise<void> {
     const rows = outcomes.map(({ id, outcome }) => ({ id, ...sql.written(outcome) }));
     await this.#database.query(sql.FINISH, [
@@ -133,17 +187,25 @@ export class RelayStore {
     ]);
   }
 
-  /** Gives back what processes whose owner names begin so had in hand; answers how many rows. Only for processes that cannot run any more. */
+  /**
+   * Gives back what processes whose owner names begin so had in hand; answers how many rows. Only
+   * for processes that cannot run any more.
+   */
   async release(ownerPrefix: string): Promise<number> {
     return (await this.#database.query(sql.RELEASE, [ownerPrefix])).rowCount ?? 0;
   }
 
-  /** Ends deliveries that have been pending for two hours to endpoints that failed all that time. */
+  /**
+   * Ends deliveries that have been pending for two hours to endpoints that failed all that time.
+   */
   async giveUp(relayIds: readonly number[]): Promise<void> {
     await this.#database.query(sql.GIVE_UP, [relayIds]);
   }
 
-  /** Forgets successes beyond the newest `keep` of each relay, dead deliveries older than `retention` ms, and hours older than 400 days; answers how many deliveries. */
+  /**
+   * Forgets successes beyond the newest `keep` of each relay, dead deliveries older than
+   * `retention` ms, and hours older than 400 days; answers how many deliveries.
+   */
   async prune({ keep, retention }: { keep: number; retention: number }): Promise<number> {
     const forgotten = (await this.#database.query(sql.PRUNE_SUCCESSES, [keep])).rowCount ?? 0;
     const dead = (await this.#database.query(sql.PRUNE_DEAD, [retention / 1000])).rowCount ?? 0;
@@ -152,12 +214,20 @@ export class RelayStore {
   }
 
   async queue(): Promise<{ pending: number; due: number; oldest: number }> {
-    const { rows } = await this.#database.query<{ pending: string; due: string; oldest: number }>(sql.QUEUE);
-    return { pending: Number(rows[0]?.pending), due: Number(rows[0]?.due), oldest: rows[0]?.oldest ?? 0 };
+    const { rows } = await this.#database.query<{ pending: string; due: string; oldest: number }>(
+      sql.QUEUE,
+    );
+    return {
+      pending: Number(rows[0]?.pending),
+      due: Number(rows[0]?.due),
+      oldest: rows[0]?.oldest ?? 0,
+    };
   }
 
   async #inHandOf(partition: number, entries: readonly Entry[]): Promise<Map<number, number>> {
-    const inHand = entries.flatMap(({ delivery, outcome }, at) => (outcome.kind === IN_HAND.kind ? [{ at, delivery }] : []));
+    const inHand = entries.flatMap(({ delivery, outcome }, at) =>
+      outcome.kind === IN_HAND.kind ? [{ at, delivery }] : [],
+    );
     if (inHand.length === 0) return new Map();
     const { rows } = await this.#database.query<{ at: number; id: string }>(sql.IN_HAND, [
       this.#owner,

@@ -22,8 +22,23 @@ const empty = eventRowCodec.type.random() as unknown as EventRow;
 function row(offset: number, over: Partial<EventRow> = {}): EventRow {
   return {
     ...empty,
-    ...{ _epoch: 0, _partition: 2, _offset: offset, _index: 0, account_id: 1, event: 'a', user_id: 'u', anonymous_id: '', message_id: `m${offset}` },
-    ...{ timestamp: 0, received_at: 1000, properties: { n: String(offset) }, property_numbers: { n: offset } },
+    ...{
+      _epoch: 0,
+      _partition: 2,
+      _offset: offset,
+      _index: 0,
+      account_id: 1,
+      event: 'a',
+      user_id: 'u',
+      anonymous_id: '',
+      message_id: `m${offset}`,
+    },
+    ...{
+      timestamp: 0,
+      received_at: 1000,
+      properties: { n: String(offset) },
+      property_numbers: { n: offset },
+    },
     ...over,
   };
 }
@@ -31,14 +46,37 @@ function row(offset: number, over: Partial<EventRow> = {}): EventRow {
 function message(offset: number, rows: EventRow[]) {
   const [first, last] = [rows[0], rows.at(-1)];
   const value = normalisedRunCodec.encode({
-    ...{ epoch: 0, partition: 2, first_offset: first?._offset ?? 0, first_index: 0, last_offset: last?._offset ?? 0, last_index: 0, appended_at: 0 },
+    ...{
+      epoch: 0,
+      partition: 2,
+      first_offset: first?._offset ?? 0,
+      first_index: 0,
+      last_offset: last?._offset ?? 0,
+      last_index: 0,
+      appended_at: 0,
+    },
     rows,
   });
-  return { topic: 't', partition: 2, offset, timestamp: 5000, key: null, value, size: value.length };
+  return {
+    topic: 't',
+    partition: 2,
+    offset,
+    timestamp: 5000,
+    key: null,
+    value,
+    size: value.length,
+  };
 }
 
 function relay(id: number, over: Partial<Relay> = {}): Relay {
-  return { id, accountId: 1, url: `https://r${id}.example/`, secret: { kind: 'none' }, wants: () => true, ...over };
+  return {
+    id,
+    accountId: 1,
+    url: `https://r${id}.example/`,
+    secret: { kind: 'none' },
+    wants: () => true,
+    ...over,
+  };
 }
 
 /** A task whose endpoints answer as the test says, over a store that keeps what it was told. */
@@ -63,13 +101,23 @@ async function taskUnderTest(options: {
   lanes.update(options.relays);
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
   const { signal } = new AbortController();
-  const outcomes = new OutcomeWriter({ store: { finish: (batch) => Promise.resolve(void finished.push(...batch)) }, log, signal });
+  const outcomes = new OutcomeWriter({
+    store: { finish: (batch) => Promise.resolve(void finished.push(...batch)) },
+    log,
+    signal,
+  });
   const task = await relayTask({
     store: {
       position: () => Promise.resolve(options.position ?? NOTHING),
       settle: (settling) => {
         settled.push(settling);
-        return Promise.resolve(new Map(settling.entries.flatMap(({ outcome }, at) => (outcome.kind === 'in_hand' ? [[at, 100 + at] as const] : []))));
+        return Promise.resolve(
+          new Map(
+            settling.entries.flatMap(({ outcome }, at) =>
+              outcome.kind === 'in_hand' ? [[at, 100 + at] as const] : [],
+            ),
+          ),
+        );
       },
     },
     definitions: {
@@ -90,16 +138,39 @@ async function taskUnderTest(options: {
 
 const SUCCESS: Outcome = { kind: 'succeeded', status: 200 };
 const kinds = (settling: Settling | undefined) =>
-  settling?.entries.map(({ delivery, outcome }) => `${delivery.relayId}:${delivery.messageId}:${outcome.kind}`);
+  settling?.entries.map(
+    ({ delivery, outcome }) => `${delivery.relayId}:${delivery.messageId}:${outcome.kind}`,
+  );
 
 describe('one partition', () => {
   test('each event goes to each relay of its account that wants it; the offset follows what is settled', async () => {
-    const relays = [relay(1), relay(2, { wants: ({ event }) => event === 'b' }), relay(3, { accountId: 9 })];
-    const { task, settled, asked } = await taskUnderTest({ relays, answer: () => Promise.resolve(SUCCESS) });
-    expect(await task.take([message(4, [row(10), row(11, { event: 'b' })]), message(5, [row(12, { account_id: 8 })])])).toBe(6);
+    const relays = [
+      relay(1),
+      relay(2, { wants: ({ event }) => event === 'b' }),
+      relay(3, { accountId: 9 }),
+    ];
+    const { task, settled, asked } = await taskUnderTest({
+      relays,
+      answer: () => Promise.resolve(SUCCESS),
+    });
+    expect(
+      await task.take([
+        message(4, [row(10), row(11, { event: 'b' })]),
+        message(5, [row(12, { account_id: 8 })]),
+      ]),
+    ).toBe(6);
     expect(settled.map(kinds)).toEqual([['1:m10:succeeded', '1:m11:succeeded', '2:m11:succeeded']]);
-    expect(settled[0]).toMatchObject({ partition: 2, from: NOTHING, to: { epoch: 0, offset: 11, index: 0 } });
-    expect(settled[0]?.entries[0]?.delivery.place).toEqual({ epoch: 0, partition: 2, offset: 10, index: 0 });
+    expect(settled[0]).toMatchObject({
+      partition: 2,
+      from: NOTHING,
+      to: { epoch: 0, offset: 11, index: 0 },
+    });
+    expect(settled[0]?.entries[0]?.delivery.place).toEqual({
+      epoch: 0,
+      partition: 2,
+      offset: 10,
+      index: 0,
+    });
     // Whoever saved a relay before the newest of these events was appended finds it applied.
     expect(asked).toEqual([5000]);
   });
@@ -117,7 +188,11 @@ describe('one partition', () => {
   });
 
   test('is settled in chunks; all deliveries of one event are in one', async () => {
-    const { task, settled } = await taskUnderTest({ relays: [relay(1), relay(2)], answer: () => Promise.resolve(SUCCESS), chunk: 3 });
+    const { task, settled } = await taskUnderTest({
+      relays: [relay(1), relay(2)],
+      answer: () => Promise.resolve(SUCCESS),
+      chunk: 3,
+    });
     await task.take([message(4, [row(1), row(2), row(3)])]);
     expect(settled.map((one) => one.entries.length)).toEqual([4, 2]);
     expect(settled.map(({ to }) => to.offset)).toEqual([2, 3]);
@@ -142,14 +217,20 @@ describe('one partition', () => {
   });
 
   test('a record that cannot be read holds nothing up', async () => {
-    const { task, settled } = await taskUnderTest({ relays: [relay(1)], answer: () => Promise.resolve(SUCCESS) });
+    const { task, settled } = await taskUnderTest({
+      relays: [relay(1)],
+      answer: () => Promise.resolve(SUCCESS),
+    });
     const broken = { ...message(4, [row(1)]), value: Buffer.from('nonsense') };
     expect(await task.take([broken, message(5, [row(2)])])).toBe(6);
     expect(settled.map(kinds)).toEqual([['1:m2:succeeded']]);
   });
 
   test('without relays nothing is read', async () => {
-    const { task, settled } = await taskUnderTest({ relays: [], answer: () => Promise.resolve(SUCCESS) });
+    const { task, settled } = await taskUnderTest({
+      relays: [],
+      answer: () => Promise.resolve(SUCCESS),
+    });
     expect(await task.take([{ ...message(4, [row(1)]), value: Buffer.from('nonsense') }])).toBe(5);
     expect(settled).toEqual([]);
   });

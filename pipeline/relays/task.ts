@@ -25,12 +25,15 @@ export interface TaskParts {
 }
 
 /**
- * Works one partition of events.normalised through: what a relay wants is attempted at once, and is delivered or stands in the queue before the offset is committed.
- * A place that was settled before is skipped. While PostgreSQL is away the partition waits.
+ * Works one partition of events.normalised through: what a relay wants is attempted at once, and is
+ * delivered or stands in the queue before the offset is committed. A place that was settled before
+ * is skipped. While PostgreSQL is away the partition waits.
  */
 export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
   const { store, definitions, first, metrics, limits, log, partition, signal } = parts;
-  let position = await patiently({ log, signal, what: 'reading the position of a partition' }, () => store.position(partition));
+  let position = await patiently({ log, signal, what: 'reading the position of a partition' }, () =>
+    store.position(partition),
+  );
   let chunk: Delivery[] = [];
   let size = 0;
   let to: Mark = position;
@@ -42,7 +45,9 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
     metrics.matched(deliveries.length);
     const from = position;
     await first.settle(deliveries, (entries) =>
-      patiently({ log, signal, what: 'settling deliveries' }, () => store.settle({ partition, from, to, entries, lease: limits.leaseInHand })),
+      patiently({ log, signal, what: 'settling deliveries' }, () =>
+        store.settle({ partition, from, to, entries, lease: limits.leaseInHand }),
+      ),
     );
     position = to;
   };
@@ -72,8 +77,11 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
     async take(messages) {
       const last = messages.at(-1);
       if (!last) return undefined;
-      const relays = await patiently({ log, signal, what: 'reading the relays' }, () => definitions.asOf(last.timestamp));
-      for (const message of relays.size === 0 ? [] : messages) for (const row of readable(message)) await add(row, relays);
+      const relays = await patiently({ log, signal, what: 'reading the relays' }, () =>
+        definitions.asOf(last.timestamp),
+      );
+      for (const message of relays.size === 0 ? [] : messages)
+        for (const row of readable(message)) await add(row, relays);
       await settle();
       return last.offset + 1;
     },
@@ -86,7 +94,10 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
     } catch (error) {
       if (!(error instanceof UnreadableRecord)) throw error;
       metrics.unreadable();
-      log.warn({ code: error.code, partition, offset: message.offset }, 'a record cannot be read and is not delivered; see events.dead');
+      log.warn(
+        { code: error.code, partition, offset: message.offset },
+        'a record cannot be read and is not delivered; see events.dead',
+      );
       return [];
     }
   }

@@ -18,10 +18,16 @@ interface UpkeepParts {
 const EVERY_MS = 15_000;
 /** The log is pruned every so many turns. */
 const PRUNE_EVERY = 4;
-/** An endpoint that failed so long has used its time up: what is pending since then is dead, ms (RELAYS.md, "An endpoint that is down"). */
+/**
+ * An endpoint that failed so long has used its time up: what is pending since then is dead, ms
+ * (RELAYS.md, "An endpoint that is down").
+ */
 const GIVE_UP_AFTER = 2 * 3_600_000;
 
-/** Prunes the log, ends what waits for endpoints that are long gone, and measures the queue. A failure is logged and tried again at the next turn. */
+/**
+ * Prunes the log, ends what waits for endpoints that are long gone, and measures the queue. A
+ * failure is logged and tried again at the next turn.
+ */
 export async function upkeepLoop(parts: UpkeepParts): Promise<void> {
   const { store, lanes, metrics, log, now, signal, keep, retention } = parts;
   for (let turn = 0; !signal.aborted; turn++) {
@@ -32,7 +38,11 @@ export async function upkeepLoop(parts: UpkeepParts): Promise<void> {
       metrics.queue(await store.queue());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (!isAborted(signal)) log.warn({ code: 'upkeep_failed' }, `upkeep of the relay log failed (${message}); trying again at the next turn`);
+      if (!isAborted(signal))
+        log.warn(
+          { code: 'upkeep_failed' },
+          `upkeep of the relay log failed (${message}); trying again at the next turn`,
+        );
     }
     await delay(EVERY_MS * (0.75 + Math.random() / 2), signal).catch(() => undefined);
   }

@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { decideRebuild, decideReplay, type Evidence } from './decide.ts';
 
-const MISSING: Evidence = { stored: false, differs: false, said: undefined, twin: false, expired: false, processable: true };
+const MISSING: Evidence = {
+  stored: false,
+  differs: false,
+  said: undefined,
+  twin: false,
+  expired: false,
+  processable: true,
+};
 
 describe('the verdict of a replay', () => {
   it.each([
     ['nothing stands', {}, 'new'],
     ['a row stands', { stored: true }, 'stored'],
     ['another row stands', { stored: true, differs: true }, 'would_change'],
-    ['a row stands, whatever was said and however old it is', { stored: true, said: 'duplicate', twin: true, expired: true }, 'stored'],
+    [
+      'a row stands, whatever was said and however old it is',
+      { stored: true, said: 'duplicate', twin: true, expired: true },
+      'stored',
+    ],
     ['the pipeline called it a duplicate', { said: 'duplicate' }, 'duplicate'],
     ['the same acceptance stood elsewhere', { said: 'repeat' }, 'duplicate'],
     ['its key stands at another place', { twin: true }, 'duplicate'],
@@ -17,7 +28,11 @@ describe('the verdict of a replay', () => {
     ['it is too old', { expired: true }, 'expired'],
     ['it was born too old', { said: 'expired', expired: true }, 'expired'],
     ['it cannot be processed', { processable: false }, 'dead'],
-    ['it cannot be processed, and stands all the same', { processable: false, stored: true }, 'stored'],
+    [
+      'it cannot be processed, and stands all the same',
+      { processable: false, stored: true },
+      'stored',
+    ],
   ] as const)('%s', (_, changes, verdict) => {
     expect(decideReplay({ ...MISSING, ...changes })).toBe(verdict);
   });

@@ -14,14 +14,24 @@ export type ReplayVerdict =
   /** It cannot be processed today either. */
   | 'dead';
 
-export const REPLAY_VERDICTS: readonly ReplayVerdict[] = ['new', 'stored', 'would_change', 'expired', 'duplicate', 'dead'];
+export const REPLAY_VERDICTS: readonly ReplayVerdict[] = [
+  'new',
+  'stored',
+  'would_change',
+  'expired',
+  'duplicate',
+  'dead',
+];
 
 export interface Evidence {
   /** A row stands at this very place. */
   stored: boolean;
   /** It stands there and differs from the row of today. */
   differs: boolean;
-  /** What the normaliser said of the place when it took it; undefined: a row, or the verdicts do not reach back so far. */
+  /**
+   * What the normaliser said of the place when it took it; undefined: a row, or the verdicts do not
+   * reach back so far.
+   */
   said: VerdictKind | undefined;
   /** A row of the same dedupe key stands at another place within the window. */
   twin: boolean;
@@ -30,26 +40,41 @@ export interface Evidence {
   processable: boolean;
 }
 
-/** Stored rows come first: what they say no claim and no verdict of the past can take back (DESIGN.md, "Replay"). */
+/**
+ * Stored rows come first: what they say no claim and no verdict of the past can take back
+ * (DESIGN.md, "Replay").
+ */
 export function decideReplay(evidence: Evidence): ReplayVerdict {
   if (!evidence.processable) return evidence.stored ? 'stored' : 'dead';
   if (evidence.stored) return evidence.differs ? 'would_change' : 'stored';
-  if (evidence.said === 'duplicate' || evidence.said === 'repeat' || evidence.twin) return 'duplicate';
+  if (evidence.said === 'duplicate' || evidence.said === 'repeat' || evidence.twin)
+    return 'duplicate';
   if (evidence.expired) return 'expired';
   return 'new';
 }
 
 export interface RebuildEvidence {
   said: VerdictKind | undefined;
-  /** The pass over the log met the same dedupe key before, within the window; asked only where no verdict reaches. */
+  /**
+   * The pass over the log met the same dedupe key before, within the window; asked only where no
+   * verdict reaches.
+   */
   seenBefore: boolean;
-  /** The place was dead when it was taken, and a replay has added it since: its row is in the live table. */
+  /**
+   * The place was dead when it was taken, and a replay has added it since: its row is in the live
+   * table.
+   */
   added: boolean;
   processable: boolean;
 }
 
 /** Whether an event of the log becomes a row of a rebuilt table. */
-export function decideRebuild({ said, seenBefore, added, processable }: RebuildEvidence): 'row' | 'duplicate' | 'dead' {
+export function decideRebuild({
+  said,
+  seenBefore,
+  added,
+  processable,
+}: RebuildEvidence): 'row' | 'duplicate' | 'dead' {
   if (!processable) return 'dead';
   if (said === 'duplicate' || said === 'repeat' || seenBefore) return 'duplicate';
   return said === 'dead' && !added ? 'dead' : 'row';

@@ -17,7 +17,10 @@ class Slow {
 
 describe('the de-duplication of a pass without claims', () => {
   it('is the list of what stood, as long as its memory suffices', () => {
-    const events = fc.array(fc.record({ key: fc.integer({ min: 0, max: 20 }), step: fc.integer({ min: 0, max: 30 }) }), { maxLength: 200 });
+    const events = fc.array(
+      fc.record({ key: fc.integer({ min: 0, max: 20 }), step: fc.integer({ min: 0, max: 30 }) }),
+      { maxLength: 200 },
+    );
     fc.assert(
       fc.property(events, (list) => {
         const [fast, slow] = [new FirstOfKey({ window: 100, keys: 10_000 }), new Slow()];

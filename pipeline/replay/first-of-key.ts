@@ -1,6 +1,9 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 
-/** Keys of a stretch of the pass: open addressing over the first 53 bits of a claim and its time, 16 bytes a slot. */
+/**
+ * Keys of a stretch of the pass: open addressing over the first 53 bits of a claim and its time, 16
+ * bytes a slot.
+ */
 class Stretch {
   readonly #keys: Float64Array;
   readonly #times: Float64Array;
@@ -43,9 +46,10 @@ class Stretch {
 const STRETCHES = 4;
 
 /**
- * De-duplication of one pass over the log without claims, for places that no verdict of the pipeline reaches: the first event of a key stands, another one within the
- * window of it is a duplicate. Memory is bounded by `keys`; when they do not suffice for the window, `shortest` tells what was covered, ms.
- * Two keys clash once in about 10^15 pairs.
+ * De-duplication of one pass over the log without claims, for places that no verdict of the
+ * pipeline reaches: the first event of a key stands, another one within the window of it is a
+ * duplicate. Memory is bounded by `keys`; when they do not suffice for the window, `shortest` tells
+ * what was covered, ms. Two keys clash once in about 10^15 pairs.
  */
 export class FirstOfKey {
   readonly #window: number;
@@ -60,7 +64,10 @@ export class FirstOfKey {
     this.#stretches = [new Stretch(this.#slots)];
   }
 
-  /** Whether the key was seen within the window before `at` (ms since the epoch); if not, it counts as seen from now on. */
+  /**
+   * Whether the key was seen within the window before `at` (ms since the epoch); if not, it counts
+   * as seen from now on.
+   */
   isRepeat(claim: ClaimId, at: number): boolean {
     const key = numberOf(claim);
     for (const stretch of this.#stretches) {

@@ -3,7 +3,10 @@ const DAY = 86_400_000;
 /** No event is kept longer than this after its own timestamp (ingest 2.4), days. */
 export const MOST_DAYS = 400;
 
-/** Retention of each account in days; 0 keeps for ever, which is MOST_DAYS. An account that is unknown keeps MOST_DAYS. */
+/**
+ * Retention of each account in days; 0 keeps for ever, which is MOST_DAYS. An account that is
+ * unknown keeps MOST_DAYS.
+ */
 export type Retentions = ReadonlyMap<number, number>;
 
 /** Events of the account with a timestamp below this are not kept, ms since the epoch. */

@@ -6,9 +6,12 @@ import { settleEntries } from '../normalise/claims.ts';
 import { EPOCH } from '../normalise/config.ts';
 import { decide } from '../normalise/decide.ts';
 import { readRecord } from '../normalise/read-record.ts';
-import type { Position } from './place.ts';
+import type { Position } from './offset-index.ts';
 
-/** One accepted event of the raw log as today's normalisation sees it: a row, or the reason why there is none. */
+/**
+ * One accepted event of the raw log as today's normalisation sees it: a row, or the reason why
+ * there is none.
+ */
 export interface RawEvent {
   at: Position;
   partition: number;
@@ -36,14 +39,21 @@ export interface RawReading {
 
 const FIRST = { verdict: 'first' } as const;
 
-/** The events of a record of events.raw, by the normaliser's own pure steps and without any claim: the same record gives the same rows at any time. */
+/**
+ * The events of a record of events.raw, by the normaliser's own pure steps and without any claim:
+ * the same record gives the same rows at any time.
+ */
 export function readRaw(source: FailedRecord, contexts: ContextReader): RawReading {
   const reading = readRecord(source);
   const { offset, partition, timestamp: appendedAt } = source;
-  if (reading.state === 'dead') return { offset, appendedAt, events: [], unreadable: reading.failure.reason };
+  if (reading.state === 'dead')
+    return { offset, appendedAt, events: [], unreadable: reading.failure.reason };
   const { record } = reading;
   const events = settleEntries([reading], EPOCH).map((entry, index): RawEvent => {
-    const step = decide({ reading, index, place: entry.place, acceptance: entry.acceptance, settlement: FIRST }, contexts);
+    const step = decide(
+      { reading, index, place: entry.place, acceptance: entry.acceptance, settlement: FIRST },
+      contexts,
+    );
     const from = entry.from;
     return {
       at: { offset, index },

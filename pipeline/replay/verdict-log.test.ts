@@ -2,35 +2,56 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
-import { positionKey } from './place.ts';
+import { positionKey } from './offset-index.ts';
 import { VerdictLog } from './verdict-log.ts';
 
-const verdict = (offset: number, index: number): Verdict => ({ offset, index, account_id: 1, received_at: 0, verdict: 'duplicate' });
+const verdict = (offset: number, index: number): Verdict => ({
+  offset,
+  index,
+  account_id: 1,
+  received_at: 0,
+  verdict: 'duplicate',
+});
 
 async function* pieces(records: readonly (readonly Verdict[])[]) {
-  for (const verdicts of records) yield await Promise.resolve([{ value: verdictRecordCodec.encode({ partition: 0, verdicts: [...verdicts] }) }]);
+  for (const verdicts of records)
+    yield await Promise.resolve([
+      { value: verdictRecordCodec.encode({ partition: 0, verdicts: [...verdicts] }) },
+    ]);
 }
 
 it('answers exactly the verdicts of the records that are asked for, however records of the two logs are cut and repeated', async () => {
-  const places = fc.uniqueArray(fc.tuple(fc.nat(40), fc.nat(2)), { selector: ([offset, index]) => `${offset}/${index}`, maxLength: 40 });
+  const places = fc.uniqueArray(fc.tuple(fc.nat(40), fc.nat(2)), {
+    selector: ([offset, index]) => `${offset}/${index}`,
+    maxLength: 40,
+  });
   await fc.assert(
-    fc.asyncProperty(places, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 15 }), fc.nat(3), async (list, size, step, again) => {
-      const sorted = list.map(([offset, index]) => verdict(offset, index)).sort((a, b) => a.offset - b.offset || a.index - b.index);
-      const records: Verdict[][] = [];
-      // After a crash of the normaliser the last records come again.
-      for (let at = 0; at < sorted.length; at += size) records.push(sorted.slice(at, at + size), ...(again === 0 ? records.slice(-1) : []));
-      const log = new VerdictLog(pieces(records));
-      for (let first = 0; first <= 40; first += step) {
-        const last = first + step - 1;
-        const found = await log.between(first, last);
-        expect([...found.keys()].sort()).toEqual(
-          sorted
-            .filter(({ offset }) => offset >= first && offset <= last)
-            .map(positionKey)
-            .sort(),
-        );
-      }
-      await log.close();
-    }),
+    fc.asyncProperty(
+      places,
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 15 }),
+      fc.nat(3),
+      async (list, size, step, again) => {
+        const sorted = list
+          .map(([offset, index]) => verdict(offset, index))
+          .sort((a, b) => a.offset - b.offset || a.index - b.index);
+        const records: Verdict[][] = [];
+        // After a crash of the normaliser the last records come again.
+        for (let at = 0; at < sorted.length; at += size)
+          records.push(sorted.slice(at, at + size), ...(again === 0 ? records.slice(-1) : []));
+        const log = new VerdictLog(pieces(records));
+        for (let first = 0; first <= 40; first += step) {
+          const last = first + step - 1;
+          const found = await log.between(first, last);
+          expect([...found.keys()].sort()).toEqual(
+            sorted
+              .filter(({ offset }) => offset >= first && offset <= last)
+              .map(positionKey)
+              .sort(),
+          );
+        }
+        await log.close();
+      },
+    ),
   );
 });

@@ -1,26 +1,36 @@
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
-import { positionKey } from './place.ts';
+import { positionKey } from './offset-index.ts';
 
 /**
- * Follows the verdicts of one raw partition (events.verdicts) beside a reader of its records: both are in the order of places, verdicts come again after a crash of the normaliser.
- * Holds the verdicts of a few records only.
+ * Follows the verdicts of one raw partition (events.verdicts) beside a reader of its records: both
+ * are in the order of places, verdicts come again after a crash of the normaliser. Holds the
+ * verdicts of a few records only.
  */
 export class VerdictLog {
   readonly #pieces: AsyncIterator<readonly Pick<ConsumedMessage, 'value'>[]>;
   readonly #held = new Map<string, { offset: number; verdict: VerdictKind }>();
   #reached = -1;
   #ended = false;
-  /** Verdicts of records from this offset on are all at hand; undefined until the first one was read. */
+  /**
+   * Verdicts of records from this offset on are all at hand; undefined until the first one was
+   * read.
+   */
   firstSeen: number | undefined;
 
-  /** `pieces` begins at or before the verdicts of the first record that is asked for, and ends behind those of the last. */
+  /**
+   * `pieces` begins at or before the verdicts of the first record that is asked for, and ends
+   * behind those of the last.
+   */
   constructor(pieces: AsyncIterable<readonly Pick<ConsumedMessage, 'value'>[]>) {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** What was said of the events of raw records up to `last`, by positionKey; nothing of records before `first` is kept any more. Offsets rise from call to call. */
+  /**
+   * What was said of the events of raw records up to `last`, by positionKey; nothing of records
+   * before `first` is kept any more. Offsets rise from call to call.
+   */
   async between(first: number, last: number): Promise<ReadonlyMap<string, VerdictKind>> {
     while (!this.#ended && this.#reached <= last) await this.#readOn(first);
     const found = new Map<string, VerdictKind>();
@@ -52,7 +62,9 @@ export class VerdictLog {
   }
 }
 
-function verdictsOf(value: Buffer | null): { offset: number; index: number; verdict: VerdictKind }[] {
+function verdictsOf(
+  value: Buffer | null,
+): { offset: number; index: number; verdict: VerdictKind }[] {
   if (value === null) return [];
   try {
     return verdictRecordCodec.decode(value).verdicts;

@@ -2,8 +2,8 @@
 const PROBE_EVERY_MS = 1_000;
 
 /**
- * After one failure nobody waits for Redis any more: callers see `closed === false` at once, and a probe goes out about every second until one is
- * answered. The probe must bound its own time.
+ * After one failure nobody waits for Redis any more: callers see `closed === false` at once, and a
+ * probe goes out about every second until one is answered. The probe must bound its own time.
  */
 export class Breaker {
   readonly #probe: () => Promise<unknown>;
@@ -13,7 +13,11 @@ export class Breaker {
   #stopped = false;
   #closed = true;
 
-  constructor(options: { readonly probe: () => Promise<unknown>; readonly onOpen: (error: Error) => void; readonly onClose: () => void }) {
+  constructor(options: {
+    readonly probe: () => Promise<unknown>;
+    readonly onOpen: (error: Error) => void;
+    readonly onClose: () => void;
+  }) {
     this.#probe = options.probe;
     this.#onOpen = options.onOpen;
     this.#onClose = options.onClose;

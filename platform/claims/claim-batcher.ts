@@ -32,7 +32,10 @@ export interface ClaimBatcherOptions {
   /** DEDUPE_TTL in ms. */
   readonly dedupeTtl: number;
   readonly prefix?: string;
-  /** ms after which a claim that was neither raised nor released is free again; 0 writes no pending claims (docs/deduplication.md). */
+  /**
+   * ms after which a claim that was neither raised nor released is free again; 0 writes no pending
+   * claims (docs/deduplication.md).
+   */
   readonly pendingTtl?: number;
   /** ms that raises are gathered when no claim takes them along. */
   readonly raiseDelay?: number;
@@ -48,15 +51,27 @@ const PENDING_TTL_MS = 30_000;
 const MOST_IDS = 2_000;
 /** Calls under way; while they are, requests gather for the next. */
 const MOST_FLUSHES = 4;
-/** A request that arrives when so many ids wait goes on without claims instead of queueing behind a Redis that cannot keep up. */
+/**
+ * A request that arrives when so many ids wait goes on without claims instead of queueing behind a
+ * Redis that cannot keep up.
+ */
 const MOST_WAITING = 100_000;
 
 /**
- * The gateway's side of claims (ingest 2.5): gathers what concurrent requests ask for within a turn of the event loop into one round trip.
- * A claim costs at most the connection's command timeout, and nothing once the breaker is open: the events are published unguarded.
+ * The gateway's side of claims (ingest 2.5): gathers what concurrent requests ask for within a turn
+ * of the event loop into one round trip. A claim costs at most the connection's command timeout,
+ * and nothing once the breaker is open: the events are published unguarded.
  */
 export class ClaimBatcher {
-  readonly counters = { claims: 0, flushes: 0, unguarded: 0, raises: 0, droppedRaises: 0, releases: 0, failures: 0 };
+  readonly counters = {
+    claims: 0,
+    flushes: 0,
+    unguarded: 0,
+    raises: 0,
+    droppedRaises: 0,
+    releases: 0,
+    failures: 0,
+  };
 
   readonly #claims: GatewayClaims;
   readonly #breaker: Breaker;
@@ -101,7 +116,8 @@ export class ClaimBatcher {
   claim(ids: readonly ClaimId[], at: number): Promise<ClaimedIds> {
     this.counters.claims += ids.length;
     if (ids.length === 0) return Promise.resolve({ ids, at, token: null, verdicts: [] });
-    if (!this.#breaker.closed || this.#waitingIds > MOST_WAITING) return Promise.resolve(this.#unguarded(ids, at));
+    if (!this.#breaker.closed || this.#waitingIds > MOST_WAITING)
+      return Promise.resolve(this.#unguarded(ids, at));
     return new Promise((resolve) => {
       this.#waiting.push({ ids, at, resolve });
       this.#waitingIds += ids.length;
@@ -109,14 +125,20 @@ export class ClaimBatcher {
     });
   }
 
-  /** The events are durable: their claims last for DEDUPE_TTL from the receive time. Nobody waits for it; claims sent later by this batcher see it. */
+  /**
+   * The events are durable: their claims last for DEDUPE_TTL from the receive time. Nobody waits
+   * for it; claims sent later by this batcher see it.
+   */
   raise(claimed: ClaimedIds, positions?: readonly number[]): void {
     const ids = positions ? pick(claimed.ids, positions) : claimed.ids;
     this.#drop(this.#raises.add({ ids, expires: claimed.at + this.#options.dedupeTtl }));
     this.#scheduleRaises();
   }
 
-  /** After a publish that certainly failed: gives our own pending claims back. Never rejects; what cannot be released ends with its pending time. */
+  /**
+   * After a publish that certainly failed: gives our own pending claims back. Never rejects; what
+   * cannot be released ends with its pending time.
+   */
   async release(claimed: ClaimedIds, positions?: readonly number[]): Promise<void> {
     const asked = positions ?? claimed.ids.map((_, position) => position);
     const ids = pick(
@@ -131,7 +153,10 @@ export class ClaimBatcher {
     }
   }
 
-  /** Sends what is still to be raised, as far as Redis takes it, and stops the timers. The connection stays the caller's. */
+  /**
+   * Sends what is still to be raised, as far as Redis takes it, and stops the timers. The
+   * connection stays the caller's.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     if (this.#raiseTimer) clearTimeout(this.#raiseTimer);
@@ -151,13 +176,15 @@ export class ClaimBatcher {
   }
 
   async #flush(): Promise<void> {
-    // What is durable goes before what is asked: a resend right after the answer must meet a durable claim.
+    // What is durable goes before what is asked: a resend right after the answer must meet a
+    // durable claim.
     while (this.#breaker.closed && this.#raises.size > MOST_IDS) void this.#sendRaises();
     const batch = this.#takeWaiting();
     if (batch.length === 0) return;
     this.#flushing += 1;
     const answers = this.#breaker.closed ? await this.#exchange(batch) : null;
-    for (const [number, { ids, at, resolve }] of batch.entries()) resolve(answers?.[number] ?? this.#unguarded(ids, at));
+    for (const [number, { ids, at, resolve }] of batch.entries())
+      resolve(answers?.[number] ?? this.#unguarded(ids, at));
     this.#flushing -= 1;
     if (this.#waiting.length > 0) this.#schedule();
   }
@@ -172,7 +199,8 @@ export class ClaimBatcher {
         raises: raises.packed,
         ids: batch.flatMap((waiting) => waiting.ids),
         token,
-        // The latest of the batch: who came a little earlier may be told too soon that a claim has ended, and is published; the normaliser knows each one's own time.
+        // The latest of the batch: who came a little earlier may be told too soon that a claim has
+        // ended, and is published; the normaliser knows each one's own time.
         now: batch.reduce((latest, waiting) => Math.max(latest, waiting.at), 0),
       });
       this.counters.raises += raises.count;
@@ -228,7 +256,10 @@ export class ClaimBatcher {
     return { ids, at, token: null, verdicts: unguardedVerdicts(ids) };
   }
 
-  /** Unlike any other of any process: a process's own random bits, the call's number added to their lower half. */
+  /**
+   * Unlike any other of any process: a process's own random bits, the call's number added to their
+   * lower half.
+   */
   #nextToken(): Buffer {
     this.#calls = (this.#calls + 1) >>> 0;
     const token = Buffer.from(this.#process);

@@ -14,13 +14,21 @@ import { persist } from './persist.ts';
 import { peekScript, settleScript, sweepScript } from './scripts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
-/** `lost`: this Redis is not the one that was filled. Nothing of these entries is settled for sure; settle them again after ensureFilled. */
-export type Settled = { readonly status: 'settled'; readonly settlements: readonly Settlement[] } | { readonly status: 'lost' };
+/**
+ * `lost`: this Redis is not the one that was filled. Nothing of these entries is settled for sure;
+ * settle them again after ensureFilled.
+ */
+export type Settled =
+  | { readonly status: 'settled'; readonly settlements: readonly Settlement[] }
+  | { readonly status: 'lost' };
 
 /** Up to where each of the caller's partitions has been settled. */
 export interface Progress {
   readonly epoch: number;
-  /** `at`: Unix ms; now when the partition is settled to its end, else received_at of its last settled record. */
+  /**
+   * `at`: Unix ms; now when the partition is settled to its end, else received_at of its last
+   * settled record.
+   */
   readonly settled: readonly { readonly partition: number; readonly at: number }[];
 }
 
@@ -36,8 +44,9 @@ export interface SweepReport {
 const MOST_ENTRIES = 1_000;
 
 /**
- * The normaliser's side of claims (DESIGN "Claims in two states"): claims for good, by dedupe key -> place, in a Redis that is known to be filled.
- * While Redis is away every call waits, with backoff, until it answers or the signal is aborted.
+ * The normaliser's side of claims (DESIGN "Claims in two states"): claims for good, by dedupe key
+ * -> place, in a Redis that is known to be filled. While Redis is away every call waits, with
+ * backoff, until it answers or the signal is aborted.
  */
 export class ClaimStore {
   readonly #run: ScriptRunner;
@@ -45,29 +54,53 @@ export class ClaimStore {
   readonly #onWaiting: (error: Error) => void;
   #marker = '';
 
-  /** dedupeTtl: DEDUPE_TTL in ms. onWaiting is told of each failed attempt that is followed by another. */
-  constructor(options: { readonly redis: Redis; readonly dedupeTtl: number; readonly prefix?: string; readonly onWaiting?: (error: Error) => void }) {
-    this.#run = new ScriptRunner({ redis: options.redis, prefix: options.prefix ?? DEFAULT_PREFIX });
+  /**
+   * dedupeTtl: DEDUPE_TTL in ms. onWaiting is told of each failed attempt that is followed by
+   * another.
+   */
+  constructor(options: {
+    readonly redis: Redis;
+    readonly dedupeTtl: number;
+    readonly prefix?: string;
+    readonly onWaiting?: (error: Error) => void;
+  }) {
+    this.#run = new ScriptRunner({
+      redis: options.redis,
+      prefix: options.prefix ?? DEFAULT_PREFIX,
+    });
     this.#dedupeTtl = options.dedupeTtl;
     this.#onWaiting = options.onWaiting ?? (() => undefined);
   }
 
-  /** Returns once this very run of Redis holds the claims of the window: filled before, by another process, or by `fill` in this one. */
+  /**
+   * Returns once this very run of Redis holds the claims of the window: filled before, by another
+   * process, or by `fill` in this one.
+   */
   async ensureFilled(options: FillOptions): Promise<void> {
-    this.#marker = await awaitFilled({ ...options, run: this.#run, dedupeTtl: this.#dedupeTtl, onWaiting: this.#onWaiting });
+    this.#marker = await awaitFilled({
+      ...options,
+      run: this.#run,
+      dedupeTtl: this.#dedupeTtl,
+      onWaiting: this.#onWaiting,
+    });
   }
 
   /**
-   * Decides the entries in order. Doing it again is safe: what was settled answers `replay`. Rejects only when the signal is aborted.
-   * An empty list asks whether this is still the filled Redis.
+   * Decides the entries in order. Doing it again is safe: what was settled answers `replay`.
+   * Rejects only when the signal is aborted. An empty list asks whether this is still the filled
+   * Redis.
    */
   async settle(entries: readonly SettleEntry[], signal: AbortSignal): Promise<Settled> {
     const settlements: Settlement[] = [];
     for (let from = 0; from === 0 || from < entries.length; from += MOST_ENTRIES) {
       const chunk = entries.slice(from, from + MOST_ENTRIES);
       const packed = packEntries(chunk, this.#dedupeTtl);
-      const reply = await persist(() => this.#run.run(settleScript, this.#marker, this.#dedupeTtl, packed), { signal, onWaiting: this.#onWaiting });
-      if (!Buffer.isBuffer(reply)) throw new TypeError('the settle script did not answer with bytes');
+      const reply = await persist(
+        () => this.#run.run(settleScript, this.#marker, this.#dedupeTtl, packed),
+        { signal, onWaiting: this.#onWaiting },
+      );
+      if (!Buffer.isBuffer(reply))
+        throw new TypeError('the settle script did not answer with bytes');
       const settled = readSettlements(reply, chunk.length);
       if (settled === null) return { status: 'lost' };
       settlements.push(...settled);
@@ -76,8 +109,9 @@ export class ClaimStore {
   }
 
   /**
-   * Visits the next `visits` buckets and removes what has left the window: claims without a place when their time is over, placed ones when in addition
-   * ALL `partitions` have been settled beyond it by sweepSlack. One attempt; rejects when Redis does not answer.
+   * Visits the next `visits` buckets and removes what has left the window: claims without a place
+   * when their time is over, placed ones when in addition ALL `partitions` have been settled beyond
+   * it by sweepSlack. One attempt; rejects when Redis does not answer.
    */
   async sweep(options: {
     readonly now: number;
@@ -96,12 +130,16 @@ export class ClaimStore {
       options.partitions,
       ...settled.flatMap(({ partition, at }) => [partition, toClaimTime(at)]),
     );
-    if (!Array.isArray(reply)) return { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
+    if (!Array.isArray(reply))
+      return { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
     const [visited = 0, seen = 0, removed = 0, buckets = 0] = reply.map(Number);
     return { status: 'swept', buckets, visited, seen, removed };
   }
 
-  /** What stands under the ids, whether it still holds or not. One attempt; rejects when Redis does not answer. */
+  /**
+   * What stands under the ids, whether it still holds or not. One attempt; rejects when Redis does
+   * not answer.
+   */
   async peek(ids: readonly ClaimId[]): Promise<readonly (ClaimEntry | null)[]> {
     const values = await this.#run.run(peekScript, packClaimIds(ids));
     if (!Array.isArray(values)) throw new TypeError('the peek script did not answer with a list');

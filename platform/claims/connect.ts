@@ -1,17 +1,24 @@
 import { Redis } from 'ioredis';
 
-/** A gateway's request waits no longer than this for its claims; then the events go on without them (ingest 2.5, rule 4). */
+/**
+ * A gateway's request waits no longer than this for its claims; then the events go on without them
+ * (ingest 2.5, rule 4).
+ */
 export const GATEWAY_BUDGET_MS = 250;
 /** The normaliser has no better choice than to wait, but notices a server that hangs. */
 const NORMALISER_TIMEOUT_MS = 5_000;
 const RECONNECT_CAP_MS = 1_000;
 
-/** Keys of claims begin so. The hash tag keeps them in one slot, as the scripts need it on a Redis Cluster. */
+/**
+ * Keys of claims begin so. The hash tag keeps them in one slot, as the scripts need it on a Redis
+ * Cluster.
+ */
 export const DEFAULT_PREFIX = '{clm}:';
 
 /**
- * A connection of its own for claims. Nothing is queued while Redis is away and nothing is sent again by the client library: the callers decide what a
- * missing answer means. Reconnects for ever, at most a second apart, with jitter. Close it with disconnect().
+ * A connection of its own for claims. Nothing is queued while Redis is away and nothing is sent
+ * again by the client library: the callers decide what a missing answer means. Reconnects for ever,
+ * at most a second apart, with jitter. Close it with disconnect().
  */
 export function connectClaims(options: {
   readonly url: string;
@@ -29,7 +36,8 @@ export function connectClaims(options: {
     // A peer that vanished without a word is noticed although the socket looks open.
     socketTimeout: 10_000,
     keepAlive: 5_000,
-    retryStrategy: (attempt) => Math.min(RECONNECT_CAP_MS, 50 * 2 ** Math.min(attempt, 5)) * (0.75 + Math.random() / 2),
+    retryStrategy: (attempt) =>
+      Math.min(RECONNECT_CAP_MS, 50 * 2 ** Math.min(attempt, 5)) * (0.75 + Math.random() / 2),
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   redis.on('error', options.onError);

@@ -10,7 +10,10 @@ export type FillTurn =
   | { readonly turn: 'busy'; readonly lock: string }
   | { readonly turn: 'granted'; readonly lock: string };
 
-/** The calls of the fill protocol. The lock and the marker end in the run_id of the Redis they were set in, and are worth nothing in any other run. */
+/**
+ * The calls of the fill protocol. The lock and the marker end in the run_id of the Redis they were
+ * set in, and are worth nothing in any other run.
+ */
 export class FillLock {
   readonly #run: ScriptRunner;
 
@@ -19,7 +22,9 @@ export class FillLock {
   }
 
   async begin(nonce: string): Promise<FillTurn> {
-    const [turn, value] = replyList(await this.#run.run(beginFillScript, nonce, FILL_LOCK_MS)).map(text);
+    const [turn, value] = replyList(await this.#run.run(beginFillScript, nonce, FILL_LOCK_MS)).map(
+      text,
+    );
     if (value === undefined) throw new TypeError('the begin-fill script did not answer');
     if (turn === 'filled') return { turn, marker: value };
     if (turn === 'busy' || turn === 'granted') return { turn, lock: value };
@@ -31,7 +36,10 @@ export class FillLock {
     return Number(await this.#run.run(renewFillScript, lock, FILL_LOCK_MS)) === 1;
   }
 
-  /** Sets a new marker and gives the lock up. Resolves with the marker, null when the lock was lost before. */
+  /**
+   * Sets a new marker and gives the lock up. Resolves with the marker, null when the lock was lost
+   * before.
+   */
   async finish(lock: string, nonce: string): Promise<string | null> {
     const marker = await this.#run.run(endFillScript, lock, nonce);
     return marker == null ? null : text(marker);
@@ -42,7 +50,10 @@ export class FillLock {
     await this.#run.run(endFillScript, lock, '');
   }
 
-  /** Says that nothing of these partitions is in flight. Resolves with all partitions of which that was said in this fill; null: it is another fill by now. */
+  /**
+   * Says that nothing of these partitions is in flight. Resolves with all partitions of which that
+   * was said in this fill; null: it is another fill by now.
+   */
   async drained(lock: string, names: readonly string[]): Promise<ReadonlySet<string> | null> {
     const reply = await this.#run.run(drainedScript, lock, ...names);
     return Array.isArray(reply) ? new Set(reply.map(text)) : null;
@@ -55,7 +66,8 @@ export function partitionName(epoch: number, partition: number): string {
 }
 
 function replyList(reply: unknown): unknown[] {
-  if (!Array.isArray(reply)) throw new TypeError('a script of the fill protocol did not answer with a list');
+  if (!Array.isArray(reply))
+    throw new TypeError('a script of the fill protocol did not answer with a list');
   return reply;
 }
 

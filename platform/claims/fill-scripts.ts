@@ -1,7 +1,10 @@
 import { begin, locate, runId, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
-/** ARGV: the filler's lock, its time to live in ms, packed entries. Fills in places, but keeps one that lasts as long. Answers -1 when the lock is lost. */
+/**
+ * ARGV: the filler's lock, its time to live in ms, packed entries. Fills in places, but keeps one
+ * that lasts as long. Answers -1 when the lock is lost.
+ */
 export const loadScript: Script = {
   name: 'load',
   source: `${begin}${runId}
@@ -26,7 +29,10 @@ return loaded
 `,
 };
 
-/** ARGV: a nonce, the lock's time to live in ms. Answers {'filled', marker}, {'busy', the lock} or {'granted', the lock}. */
+/**
+ * ARGV: a nonce, the lock's time to live in ms. Answers {'filled', marker}, {'busy', the lock} or
+ * {'granted', the lock}.
+ */
 export const beginFillScript: Script = {
   name: 'begin-fill',
   source: `${begin}${runId}
@@ -50,7 +56,10 @@ return call('PEXPIRE', P .. 'filler', ARGV[2])
 `,
 };
 
-/** ARGV: the lock, a nonce ('' gives the lock up without having filled). Answers the new marker, '' when given up, false when the lock was lost. */
+/**
+ * ARGV: the lock, a nonce ('' gives the lock up without having filled). Answers the new marker, ''
+ * when given up, false when the lock was lost.
+ */
 export const endFillScript: Script = {
   name: 'end-fill',
   source: `${begin}${runId}
@@ -63,7 +72,10 @@ return marker
 `,
 };
 
-/** ARGV: the lock, then the names of partitions (epoch:partition) that have nothing in flight. Answers how many names this fill has; -1: another fill. */
+/**
+ * ARGV: the lock, then the names of partitions (epoch:partition) that have nothing in flight.
+ * Answers how many names this fill has; -1: another fill.
+ */
 export const drainedScript: Script = {
   name: 'drained',
   source: `${begin}

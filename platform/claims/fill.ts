@@ -7,7 +7,10 @@ import { asError, persist, WAIT } from './persist.ts';
 import { loadScript } from './fill-scripts.ts';
 import type { ScriptRunner } from './script-runner.ts';
 
-/** Partitions of which nothing is in flight to Kafka: everything published of them is acknowledged, and nothing more is published until the fill is over. */
+/**
+ * Partitions of which nothing is in flight to Kafka: everything published of them is acknowledged,
+ * and nothing more is published until the fill is over.
+ */
 export interface Assignment {
   readonly epoch: number;
   readonly owned: readonly number[];
@@ -15,9 +18,15 @@ export interface Assignment {
 
 /** Where the one process that fills puts what it reads. */
 export interface FillTarget {
-  /** Aborted when the caller's signal is, and when the lock or the Redis is lost: the fill begins anew then. */
+  /**
+   * Aborted when the caller's signal is, and when the lock or the Redis is lost: the fill begins
+   * anew then.
+   */
   readonly signal: AbortSignal;
-  /** Waits until each of `partitions` partitions lies still, whoever owns it. What has been published before is all there is to be read. */
+  /**
+   * Waits until each of `partitions` partitions lies still, whoever owns it. What has been
+   * published before is all there is to be read.
+   */
   drained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
   /** Any number of entries. A place that lasts as long or longer is kept. */
   load(entries: readonly LoadEntry[]): Promise<void>;
@@ -44,7 +53,8 @@ const POLLS_PER_NOTICE = 20;
 /** Thrown through `fill` when the lock or the Redis it was taken in is gone. */
 class FillLost extends Error {
   override readonly name = 'FillLost';
-  override readonly message = 'the Redis that was being filled, or the lock on it, is gone: filling begins anew';
+  override readonly message =
+    'the Redis that was being filled, or the lock on it, is gone: filling begins anew';
 }
 
 /** Resolves with the marker once Redis is filled; rejects only when the signal is aborted. */
@@ -65,7 +75,10 @@ export async function awaitFilled(context: FillContext): Promise<string> {
         } catch (error) {
           context.signal.throwIfAborted();
           context.onWaiting(asError(error));
-          await delay(backoffDelay({ ...WAIT, attempt: failures, random: Math.random() }), context.signal);
+          await delay(
+            backoffDelay({ ...WAIT, attempt: failures, random: Math.random() }),
+            context.signal,
+          );
           failures += 1;
         }
         break;
@@ -104,13 +117,19 @@ class Fill implements FillTarget {
   }
 
   async drained(options: { readonly epoch: number; readonly partitions: number }): Promise<void> {
-    const all = Array.from({ length: options.partitions }, (_, partition) => partitionName(options.epoch, partition));
+    const all = Array.from({ length: options.partitions }, (_, partition) =>
+      partitionName(options.epoch, partition),
+    );
     for (let polls = 1; ; polls += 1) {
-      const still = await persist(() => this.#lock.drained(this.#held, ownNames(this.#context)), this.#patience());
+      const still = await persist(
+        () => this.#lock.drained(this.#held, ownNames(this.#context)),
+        this.#patience(),
+      );
       if (still === null) return this.#lose();
       const moving = all.filter((name) => !still.has(name));
       if (moving.length === 0) return;
-      if (polls % POLLS_PER_NOTICE === 0) this.#context.onWaiting(new Error(`partitions ${moving.join(', ')} are not drained yet`));
+      if (polls % POLLS_PER_NOTICE === 0)
+        this.#context.onWaiting(new Error(`partitions ${moving.join(', ')} are not drained yet`));
       await delay(POLL_MS, this.signal);
     }
   }
@@ -118,7 +137,10 @@ class Fill implements FillTarget {
   async load(entries: readonly LoadEntry[]): Promise<void> {
     for (let from = 0; from < entries.length; from += MOST_ENTRIES) {
       const packed = packEntries(entries.slice(from, from + MOST_ENTRIES), this.#context.dedupeTtl);
-      const loaded = await persist(() => this.#context.run.run(loadScript, this.#held, FILL_LOCK_MS, packed), this.#patience());
+      const loaded = await persist(
+        () => this.#context.run.run(loadScript, this.#held, FILL_LOCK_MS, packed),
+        this.#patience(),
+      );
       if (loaded === -1) this.#lose();
     }
   }

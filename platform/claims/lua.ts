@@ -1,16 +1,20 @@
 import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
 
 /**
- * Everything that changes claims runs in Redis, one script call for many ids, so that looking and writing are one step.
- * KEYS[1] is the prefix of all keys; a hash tag in it ('{clm}:') keeps them in one slot. Ids, values and answers are packed as in events/claims.
- * Byte numbers in the scripts count from 1: byte 6 of a value tells its state (none: durable, 0: pending, else placed).
+ * Everything that changes claims runs in Redis, one script call for many ids, so that looking and
+ * writing are one step. KEYS[1] is the prefix of all keys; a hash tag in it ('{clm}:') keeps them
+ * in one slot. Ids, values and answers are packed as in events/claims. Byte numbers in the scripts
+ * count from 1: byte 6 of a value tells its state (none: durable, 0: pending, else placed).
  */
 export interface Script {
   readonly name: string;
   readonly source: string;
 }
 
-/** Buckets are split when one holds more entries than this: bytes a claim against the time to search a bucket, measured in docs/deduplication.md. */
+/**
+ * Buckets are split when one holds more entries than this: bytes a claim against the time to search
+ * a bucket, measured in docs/deduplication.md.
+ */
 export const BUCKET_LIMIT = 64;
 
 export const begin = `
@@ -19,7 +23,10 @@ local byte, sub, call = string.byte, string.sub, redis.call
 local pack, read = struct.pack, struct.unpack
 `;
 
-/** n buckets, m the round's size: see events/claims/bucket.ts. Every eighth insert, by the id's own bits, looks whether its bucket is over the limit. */
+/**
+ * n buckets, m the round's size: see events/claims/bucket.ts. Every eighth insert, by the id's own
+ * bits, looks whether its bucket is over the limit.
+ */
 export const table = `
 local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKET_COUNT}
 local _, exponent = math.frexp(n)
@@ -56,7 +63,10 @@ export const locate = `
     local id = sub(ids, o + 1, o + 12)
 `;
 
-/** Redis names each run of its process: a restart or failover has another run_id, whatever data it came up with. */
+/**
+ * Redis names each run of its process: a restart or failover has another run_id, whatever data it
+ * came up with.
+ */
 export const runId = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 `;

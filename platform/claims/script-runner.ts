@@ -4,7 +4,10 @@ import type { Script } from './lua.ts';
 
 const digests = new Map<string, string>();
 
-/** Runs scripts by digest and sends the source only to a Redis that does not know it yet (new, restarted or flushed): Redis then keeps it. */
+/**
+ * Runs scripts by digest and sends the source only to a Redis that does not know it yet (new,
+ * restarted or flushed): Redis then keeps it.
+ */
 export class ScriptRunner {
   readonly #redis: Redis;
   readonly #prefix: string;
@@ -14,7 +17,10 @@ export class ScriptRunner {
     this.#prefix = options.prefix;
   }
 
-  /** Replies come with Buffers in place of strings. Rejects with what ioredis rejects with: unreachable, timed out, or an error reply. */
+  /**
+   * Replies come with Buffers in place of strings. Rejects with what ioredis rejects with:
+   * unreachable, timed out, or an error reply.
+   */
   async run(script: Script, ...values: readonly (Buffer | string | number)[]): Promise<unknown> {
     try {
       return await this.#redis.callBuffer('EVALSHA', digestOf(script), 1, this.#prefix, ...values);

@@ -3,8 +3,10 @@ import { begin, filledOnly, locate, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
- * ARGV: raises, which are groups of expires(5) count(2) ids; ids to claim; the pending value ('' only looks and writes no pending claims); now; window in ms.
- * Answers one claimCode an id. Raises go first: what is durable is seen by the claims sent with it. A placed claim is the normaliser's and never changed here.
+ * ARGV: raises, which are groups of expires(5) count(2) ids; ids to claim; the pending value (''
+ * only looks and writes no pending claims); now; window in ms. Answers one claimCode an id. Raises
+ * go first: what is durable is seen by the claims sent with it. A placed claim is the normaliser's
+ * and never changed here.
  */
 export const claimScript: Script = {
   name: 'claim',
@@ -57,7 +59,10 @@ return table.concat(codes)
 `,
 };
 
-/** Removes those of the ids that are pending under the token ARGV[2] (0x00 and 8 bytes). Answers how many. */
+/**
+ * Removes those of the ids that are pending under the token ARGV[2] (0x00 and 8 bytes). Answers how
+ * many.
+ */
 export const releaseScript: Script = {
   name: 'release',
   source: `${begin}${table}
@@ -85,9 +90,10 @@ return values
 };
 
 /**
- * ARGV: the marker that the caller expects, the window in ms, packed entries. Answers '!' when this is not the filled Redis, else a settleCode an
- * entry, with the place that is held behind a repeat or duplicate.
- * Two events meet when their receive times lie less than the window apart, in either order: a spool may bring the earlier one later.
+ * ARGV: the marker that the caller expects, the window in ms, packed entries. Answers '!' when this
+ * is not the filled Redis, else a settleCode an entry, with the place that is held behind a repeat
+ * or duplicate. Two events meet when their receive times lie less than the window apart, in either
+ * order: a spool may bring the earlier one later.
  */
 export const settleScript: Script = {
   name: 'settle',
@@ -133,9 +139,11 @@ return table.concat(codes)
 };
 
 /**
- * ARGV: the marker that the caller expects, now, slack, buckets to visit, epoch, partition count, then partition and settled-up-to times of the caller.
- * A place is removed once every partition has been settled beyond its window by the slack; what has no place, once its own time is over.
- * Answers buckets visited, entries seen, entries removed, bucket count; '!' when this is not the filled Redis.
+ * ARGV: the marker that the caller expects, now, slack, buckets to visit, epoch, partition count,
+ * then partition and settled-up-to times of the caller. A place is removed once every partition has
+ * been settled beyond its window by the slack; what has no place, once its own time is over.
+ * Answers buckets visited, entries seen, entries removed, bucket count; '!' when this is not the
+ * filled Redis.
  */
 export const sweepScript: Script = {
   name: 'sweep',

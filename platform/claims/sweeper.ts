@@ -9,8 +9,9 @@ const MOST_VISITS = 64;
 const MOST_CALLS = 32;
 
 /**
- * Walks over all buckets, a few every second, so that claims leave Redis soon after they have left the window: one round takes about a sixteenth of it.
- * Every normaliser runs one; they share the walk. It is also how a normaliser without traffic learns that Redis was emptied.
+ * Walks over all buckets, a few every second, so that claims leave Redis soon after they have left
+ * the window: one round takes about a sixteenth of it. Every normaliser runs one; they share the
+ * walk. It is also how a normaliser without traffic learns that Redis was emptied.
  */
 export class Sweeper {
   readonly #store: ClaimStore;
@@ -23,7 +24,10 @@ export class Sweeper {
   #turn: Promise<void> = Promise.resolve();
   #buckets = 0;
 
-  /** dedupeTtl in ms. partitions: how many there are in all. onLost may be called again every second until ensureFilled has been called. */
+  /**
+   * dedupeTtl in ms. partitions: how many there are in all. onLost may be called again every second
+   * until ensureFilled has been called.
+   */
   constructor(options: {
     readonly store: ClaimStore;
     readonly dedupeTtl: number;
@@ -60,7 +64,12 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     try {
       for (
-        let left = visitsPerTurn({ buckets: this.#buckets, dedupeTtl: this.#dedupeTtl, every: EVERY_MS, most: MOST_VISITS * MOST_CALLS });
+        let left = visitsPerTurn({
+          buckets: this.#buckets,
+          dedupeTtl: this.#dedupeTtl,
+          every: EVERY_MS,
+          most: MOST_VISITS * MOST_CALLS,
+        });
         left > 0 && this.#timer !== null;
         left -= MOST_VISITS
       ) {
@@ -77,6 +86,11 @@ export class Sweeper {
   }
 
   #call(visits: number): Promise<SweepReport> {
-    return this.#store.sweep({ now: Date.now(), visits, partitions: this.#partitions, progress: this.#progress() });
+    return this.#store.sweep({
+      now: Date.now(),
+      visits,
+      partitions: this.#partitions,
+      progress: this.#progress(),
+    });
   }
 }

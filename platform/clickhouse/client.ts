@@ -29,6 +29,9 @@ export function connectClickhouse(options: {
     request_timeout: options.requestTimeout ?? 30_000,
     max_open_connections: options.connections ?? 8,
     keep_alive: { enabled: true, idle_socket_ttl: 2000 },
-    clickhouse_settings: { date_time_input_format: 'best_effort', output_format_json_quote_64bit_integers: 0 },
+    clickhouse_settings: {
+      date_time_input_format: 'best_effort',
+      output_format_json_quote_64bit_integers: 0,
+    },
   });
 }

@@ -19,10 +19,14 @@ describe('a statement for a cluster', () => {
   });
 
   it('changes the settings of the replicated table', () => {
-    expect(adaptToCluster('ALTER TABLE t MODIFY SETTING x = 1', cluster)).toEqual(["ALTER TABLE t_local ON CLUSTER 'c' MODIFY SETTING x = 1"]);
+    expect(adaptToCluster('ALTER TABLE t MODIFY SETTING x = 1', cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MODIFY SETTING x = 1",
+    ]);
   });
 
   it('goes to every server otherwise', () => {
-    expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual(["CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1"]);
+    expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual([
+      "CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1",
+    ]);
   });
 });

@@ -1,10 +1,15 @@
 import type { ClickhouseSettings } from './client.ts';
 
 /**
- * Turns a statement for one server into what a cluster runs: on a cluster, `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes a Replicated table
- * `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t` are those of `t_local`, and other statements get ON CLUSTER. Without a cluster the statement stays as it is.
+ * Turns a statement for one server into what a cluster runs: on a cluster, `CREATE TABLE t … ENGINE
+ * = XMergeTree(…)` becomes a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over
+ * it, settings of `t` are those of `t_local`, and other statements get ON CLUSTER. Without a
+ * cluster the statement stays as it is.
  */
-export function adaptToCluster(statement: string, settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>): string[] {
+export function adaptToCluster(
+  statement: string,
+  settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>,
+): string[] {
   const { CLICKHOUSE_CLUSTER: cluster, CLICKHOUSE_DATABASE: database } = settings;
   if (cluster === '') return [statement];
   const create = /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(statement);
@@ -14,15 +19,25 @@ export function adaptToCluster(statement: string, settings: Pick<ClickhouseSetti
     const path = `'/clickhouse/tables/{shard}/${database}/${name}', '{replica}'`;
     const rest = engine[3]?.trim() ?? '';
     const local = statement
-      .replace(`CREATE TABLE IF NOT EXISTS ${name}`, `CREATE TABLE IF NOT EXISTS ${name}_local ON CLUSTER '${cluster}'`)
-      .replace(engine[0], `ENGINE = Replicated${engine[1] ?? ''}(${path}${rest === '' ? '' : `, ${rest}`})`)
+      .replace(
+        `CREATE TABLE IF NOT EXISTS ${name}`,
+        `CREATE TABLE IF NOT EXISTS ${name}_local ON CLUSTER '${cluster}'`,
+      )
+      .replace(
+        engine[0],
+        `ENGINE = Replicated${engine[1] ?? ''}(${path}${rest === '' ? '' : `, ${rest}`})`,
+      )
       // A replicated table forgets tokens by their age too.
-      .replace(/non_replicated_(deduplication_window) = (\d+)/, `replicated_$1 = $2, replicated_$1_seconds = ${TOKEN_SECONDS}`);
+      .replace(
+        /non_replicated_(deduplication_window) = (\d+)/,
+        `replicated_$1 = $2, replicated_$1_seconds = ${TOKEN_SECONDS}`,
+      );
     const over = `CREATE TABLE IF NOT EXISTS ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${shardKey(statement)})`;
     return [local, over];
   }
   const modified = /^ALTER TABLE (\w+) MODIFY SETTING /.exec(statement)?.[1];
-  if (modified !== undefined) return [statement.replace(modified, `${modified}_local ON CLUSTER '${cluster}'`)];
+  if (modified !== undefined)
+    return [statement.replace(modified, `${modified}_local ON CLUSTER '${cluster}'`)];
   return [
     statement.replace(
       /^((?:CREATE|ALTER|DROP) (?:OR REPLACE )?(?:TABLE|VIEW|MATERIALIZED VIEW|DICTIONARY)(?: IF (?:NOT )?EXISTS)? \w+)/,
@@ -34,7 +49,10 @@ export function adaptToCluster(statement: string, settings: Pick<ClickhouseSetti
 /** 30 days: an owner that repeats a range comes back long before. */
 const TOKEN_SECONDS = 30 * 86_400;
 
-/** People stay on one shard, so that reports need no second pass: the person where the table has one. */
+/**
+ * People stay on one shard, so that reports need no second pass: the person where the table has
+ * one.
+ */
 function shardKey(statement: string): string {
   return /\b_person\b/.test(statement) ? '_person' : 'rand()';
 }

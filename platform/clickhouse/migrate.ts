@@ -9,7 +9,10 @@ interface Migration {
   statements: string[];
 }
 
-/** Reads `NNNN_name.sql` of several folders in the order of their numbers. Throws when a number is used twice. */
+/**
+ * Reads `NNNN_name.sql` of several folders in the order of their numbers. Throws when a number is
+ * used twice.
+ */
 export function readMigrations(folders: readonly string[]): Migration[] {
   const files = folders.flatMap((folder) =>
     readdirSync(folder)
@@ -19,7 +22,10 @@ export function readMigrations(folders: readonly string[]): Migration[] {
   files.sort((a, b) => a.file.localeCompare(b.file));
   const numbers = files.map(({ file }) => file.slice(0, 4));
   const twice = numbers.find((number, index) => number === numbers[index + 1]);
-  if (twice !== undefined) throw new Error(`two ClickHouse migrations have the number ${twice}: give the newer one the next free number`);
+  if (twice !== undefined)
+    throw new Error(
+      `two ClickHouse migrations have the number ${twice}: give the newer one the next free number`,
+    );
   return files.map(({ folder, file }) => ({
     name: file.replace(/\.sql$/, ''),
     statements: splitStatements(readFileSync(join(folder, file), 'utf8')),
@@ -38,13 +44,19 @@ export function splitStatements(sql: string): string[] {
 }
 
 /**
- * Creates the database and runs what has not run yet. Statements are idempotent (IF NOT EXISTS), so a run that was cut off is repeated whole.
- * With CLICKHOUSE_CLUSTER the same files make Replicated tables ON CLUSTER with Distributed tables over them. Answers the names that ran.
+ * Creates the database and runs what has not run yet. Statements are idempotent (IF NOT EXISTS), so
+ * a run that was cut off is repeated whole. With CLICKHOUSE_CLUSTER the same files make Replicated
+ * tables ON CLUSTER with Distributed tables over them. Answers the names that ran.
  */
-export async function migrateClickhouse(settings: ClickhouseSettings, folders: readonly string[]): Promise<string[]> {
+export async function migrateClickhouse(
+  settings: ClickhouseSettings,
+  folders: readonly string[],
+): Promise<string[]> {
   const database = settings.CLICKHOUSE_DATABASE;
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database)) throw new Error(`CLICKHOUSE_DATABASE=${database}: expected letters, digits and underscores`);
-  const onCluster = settings.CLICKHOUSE_CLUSTER === '' ? '' : ` ON CLUSTER '${settings.CLICKHOUSE_CLUSTER}'`;
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database))
+    throw new Error(`CLICKHOUSE_DATABASE=${database}: expected letters, digits and underscores`);
+  const onCluster =
+    settings.CLICKHOUSE_CLUSTER === '' ? '' : ` ON CLUSTER '${settings.CLICKHOUSE_CLUSTER}'`;
   const bare = connectClickhouse({ settings, name: 'ravand-migrate', database: '' });
   try {
     await bare.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}${onCluster}` });
@@ -55,14 +67,23 @@ export async function migrateClickhouse(settings: ClickhouseSettings, folders: r
   try {
     const ledger =
       'CREATE TABLE IF NOT EXISTS schema_migrations (name String, ran_at DateTime64(3) DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name';
-    for (const statement of adaptToCluster(ledger, settings)) await client.command({ query: statement });
-    const rows = await (await client.query({ query: 'SELECT name FROM schema_migrations', format: 'JSONEachRow' })).json<{ name: string }>();
+    for (const statement of adaptToCluster(ledger, settings))
+      await client.command({ query: statement });
+    const rows = await (
+      await client.query({ query: 'SELECT name FROM schema_migrations', format: 'JSONEachRow' })
+    ).json<{ name: string }>();
     const done = new Set(rows.map((row) => row.name));
     const ran: string[] = [];
     for (const { name, statements } of readMigrations(folders)) {
       if (done.has(name)) continue;
-      for (const statement of statements.flatMap((one) => adaptToCluster(one, settings))) await client.command({ query: statement });
-      await client.insert({ table: 'schema_migrations', values: [{ name }], format: 'JSONEachRow', clickhouse_settings: { async_insert: 0 } });
+      for (const statement of statements.flatMap((one) => adaptToCluster(one, settings)))
+        await client.command({ query: statement });
+      await client.insert({
+        table: 'schema_migrations',
+        values: [{ name }],
+        format: 'JSONEachRow',
+        clickhouse_settings: { async_insert: 0 },
+      });
       ran.push(name);
     }
     return ran;

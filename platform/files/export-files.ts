@@ -14,9 +14,16 @@ export const exportFileSettings = defineSettings({
     doc: 'S3-compatible storage of the files of exports instead of EXPORT_DIR, as https://host/bucket or https://host/bucket/prefix. Empty: the folder.',
     unit: 'URL',
   }),
-  EXPORT_S3_REGION: setting.text({ default: 'us-east-1', doc: 'Region that requests to EXPORT_S3_URL are signed for.' }),
+  EXPORT_S3_REGION: setting.text({
+    default: 'us-east-1',
+    doc: 'Region that requests to EXPORT_S3_URL are signed for.',
+  }),
   EXPORT_S3_ACCESS_KEY: setting.text({ default: '', doc: 'Access key of EXPORT_S3_URL.' }),
-  EXPORT_S3_SECRET_KEY: setting.text({ default: '', doc: 'Secret key of EXPORT_S3_URL.', secret: true }),
+  EXPORT_S3_SECRET_KEY: setting.text({
+    default: '',
+    doc: 'Secret key of EXPORT_S3_URL.',
+    secret: true,
+  }),
 });
 
 /** The place of the files that the settings name: S3-compatible storage, or else a folder. */

@@ -13,9 +13,13 @@ export class FileMissing extends Error {
 export interface ExportFiles {
   /** Writes a file whole or not at all; it is durable when this resolves. */
   write(name: string, content: Readable, signal: AbortSignal): Promise<void>;
-  /** The bytes of a file, as they come; the caller reads or destroys them. Rejects with FileMissing. */
+  /**
+   * The bytes of a file, as they come; the caller reads or destroys them. Rejects with FileMissing.
+   */
   read(name: string): Promise<Readable>;
-  /** Removes a file and what an interrupted write of it left; nothing happens when there is none. */
+  /**
+   * Removes a file and what an interrupted write of it left; nothing happens when there is none.
+   */
   remove(name: string): Promise<void>;
 }
 
@@ -40,12 +44,16 @@ export function folderFiles(folder: string): ExportFiles {
         const handle = await open(pathOf(name), 'r');
         return createReadStream(pathOf(name), { fd: handle });
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new FileMissing(`there is no file ${pathOf(name)}`, { cause: error });
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+          throw new FileMissing(`there is no file ${pathOf(name)}`, { cause: error });
         throw error;
       }
     },
     async remove(name) {
-      await Promise.all([rm(pathOf(name), { force: true }), rm(`${pathOf(name)}.part`, { force: true })]);
+      await Promise.all([
+        rm(pathOf(name), { force: true }),
+        rm(`${pathOf(name)}.part`, { force: true }),
+      ]);
     },
   };
 }

@@ -7,13 +7,30 @@ import { FileMissing } from './folder-files.ts';
 import { s3Files } from './s3-files.ts';
 import { sha256, signS3 } from './s3-sign.ts';
 
-const EXAMPLE = { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', region: 'us-east-1' };
+const EXAMPLE = {
+  accessKey: 'AKIAIOSFODNN7EXAMPLE',
+  secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  region: 'us-east-1',
+};
 
 it('signs the published example of S3 ("GET Object") as it is printed there', () => {
   const url = new URL('https://examplebucket.s3.amazonaws.com/test.txt');
-  const headers = signS3({ method: 'GET', url, headers: { range: 'bytes=0-9' }, payloadHash: sha256(''), now: Date.UTC(2013, 4, 24) }, EXAMPLE);
-  expect(headers['authorization']).toContain('SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,');
-  expect(headers['authorization']).toContain('Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41');
+  const headers = signS3(
+    {
+      method: 'GET',
+      url,
+      headers: { range: 'bytes=0-9' },
+      payloadHash: sha256(''),
+      now: Date.UTC(2013, 4, 24),
+    },
+    EXAMPLE,
+  );
+  expect(headers['authorization']).toContain(
+    'SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,',
+  );
+  expect(headers['authorization']).toContain(
+    'Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+  );
 });
 
 /** A store that speaks the four calls of a multipart upload and can be told to fail. */
@@ -33,21 +50,41 @@ class FakeStore {
           const url = new URL(request.url ?? '', 'http://store');
           const body = Buffer.concat(chunks);
           const failure = this.failures.shift();
-          if (failure !== undefined) return void response.writeHead(failure).end('<Error><Code>Told</Code></Error>');
+          if (failure !== undefined)
+            return void response.writeHead(failure).end('<Error><Code>Told</Code></Error>');
           if (request.headers['x-amz-content-sha256'] !== sha256(body))
-            return void response.writeHead(400).end('<Error><Code>XAmzContentSHA256Mismatch</Code></Error>');
+            return void response
+              .writeHead(400)
+              .end('<Error><Code>XAmzContentSHA256Mismatch</Code></Error>');
           const found = this.objects.get(url.pathname);
           if (request.method === 'GET') {
             if (!found) response.writeHead(404);
             response.end(found ?? '<Error><Code>NoSuchKey</Code></Error>');
             return;
           }
-          response.end(this.#answer({ method: request.method ?? '', url, body, header: (name, value) => response.setHeader(name, value) }));
+          response.end(
+            this.#answer({
+              method: request.method ?? '',
+              url,
+              body,
+              header: (name, value) => response.setHeader(name, value),
+            }),
+          );
         });
     });
   }
 
-  #answer({ method, url, body, header }: { method: string; url: URL; body: Buffer; header: (name: string, value: string) => void }): string {
+  #answer({
+    method,
+    url,
+    body,
+    header,
+  }: {
+    method: string;
+    url: URL;
+    body: Buffer;
+    header: (name: string, value: string) => void;
+  }): string {
     const id = url.searchParams.get('uploadId') ?? '';
     if (url.searchParams.has('uploads')) {
       this.#uploads.set('u 1', []);
@@ -106,6 +143,8 @@ describe('s3Files', () => {
     await expect(files.write('b.csv', breaking, never)).rejects.toThrow('cut');
     expect([store.objects.size, store.aborted]).toEqual([0, ['u 1']]);
     store.failures = [403];
-    await expect(files.write('c.csv', Readable.from([]), never)).rejects.toThrow('the export store answered 403: Told');
+    await expect(files.write('c.csv', Readable.from([]), never)).rejects.toThrow(
+      'the export store answered 403: Told',
+    );
   });
 });

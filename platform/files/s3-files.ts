@@ -11,7 +11,10 @@ const DOWNLOAD_MS = 3_600_000;
 const TRIES = { base: 500, cap: 10_000, attempts: 5 };
 
 export interface S3Options extends S3Credentials {
-  /** `https://host/bucket` or `https://host/bucket/prefix`: path-style addresses, which every S3-compatible store understands. */
+  /**
+   * `https://host/bucket` or `https://host/bucket/prefix`: path-style addresses, which every
+   * S3-compatible store understands.
+   */
   url: string;
   fetch?: typeof fetch;
 }
@@ -27,21 +30,38 @@ interface Ask {
 /** An answer of the store that no further try can better. */
 class Refused extends Error {}
 
-/** Files in S3-compatible storage. A file is uploaded in parts and appears whole, when the last of them is acknowledged. */
+/**
+ * Files in S3-compatible storage. A file is uploaded in parts and appears whole, when the last of
+ * them is acknowledged.
+ */
 export function s3Files(options: S3Options): ExportFiles {
   const send = options.fetch ?? fetch;
 
   const once = async ({ method, name, query = {}, body = Buffer.alloc(0), signal }: Ask) => {
     const url = new URL(`${options.url.replace(/\/$/, '')}/${name}`);
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
-    const headers = signS3({ method, url, headers: {}, payloadHash: sha256(body), now: Date.now() }, options);
+    const headers = signS3(
+      { method, url, headers: {}, payloadHash: sha256(body), now: Date.now() },
+      options,
+    );
     // fetch sets it itself.
     delete headers['host'];
     const bounds = AbortSignal.any([AbortSignal.timeout(REQUEST_MS), ...(signal ? [signal] : [])]);
-    const response = await send(url, { method, headers, signal: bounds, ...(body.length > 0 ? { body: new Uint8Array(body) } : {}) });
+    const response = await send(url, {
+      method,
+      headers,
+      signal: bounds,
+      ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
+    });
     const text = await response.text();
     const failed = !response.ok || text.includes('<Error>');
-    if (failed && response.status >= 400 && response.status < 500 && response.status !== 429 && method !== 'DELETE')
+    if (
+      failed &&
+      response.status >= 400 &&
+      response.status < 500 &&
+      response.status !== 429 &&
+      method !== 'DELETE'
+    )
       throw new Refused(problem(response.status, text));
     if (failed && response.status !== 404) throw new Error(problem(response.status, text));
     return { text, etag: response.headers.get('etag') ?? '' };
@@ -49,23 +69,29 @@ export function s3Files(options: S3Options): ExportFiles {
 
   const download = async (name: string): Promise<Readable | Refused | FileMissing> => {
     const url = new URL(`${options.url.replace(/\/$/, '')}/${name}`);
-    const headers = signS3({ method: 'GET', url, headers: {}, payloadHash: sha256(''), now: Date.now() }, options);
+    const headers = signS3(
+      { method: 'GET', url, headers: {}, payloadHash: sha256(''), now: Date.now() },
+      options,
+    );
     delete headers['host'];
     const response = await send(url, { headers, signal: AbortSignal.timeout(DOWNLOAD_MS) });
     if (response.ok && response.body) return Readable.fromWeb(response.body);
     const text = await response.text();
     if (response.status === 404) return new FileMissing(`the export store has no ${name}`);
-    if (response.status >= 400 && response.status < 500 && response.status !== 429) return new Refused(problem(response.status, text));
+    if (response.status >= 400 && response.status < 500 && response.status !== 429)
+      return new Refused(problem(response.status, text));
     throw new Error(problem(response.status, text));
   };
 
   /** Refusals end the tries at once: they are carried around the retry as values. */
   const ask = async (request: Ask) => {
-    const outcome = await retry({ ...TRIES, ...(request.signal ? { signal: request.signal } : {}) }, () =>
-      once(request).catch((error: unknown) => {
-        if (error instanceof Refused) return error;
-        throw error;
-      }),
+    const outcome = await retry(
+      { ...TRIES, ...(request.signal ? { signal: request.signal } : {}) },
+      () =>
+        once(request).catch((error: unknown) => {
+          if (error instanceof Refused) return error;
+          throw error;
+        }),
     );
     if (outcome instanceof Refused) throw outcome;
     return outcome;
@@ -82,7 +108,9 @@ export function s3Files(options: S3Options): ExportFiles {
           const query = { partNumber: String(etags.length + 1), uploadId };
           etags.push((await ask({ method: 'PUT', name, query, body: part, signal })).etag);
         }
-        const listed = etags.map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`).join('');
+        const listed = etags
+          .map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`)
+          .join('');
         const body = Buffer.from(`<CompleteMultipartUpload>${listed}</CompleteMultipartUpload>`);
         await ask({ method: 'POST', name, query: { uploadId }, body, signal });
       } catch (error) {

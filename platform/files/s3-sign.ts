@@ -21,8 +21,14 @@ export function sha256(data: Buffer | string): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** The headers of a request signed with AWS Signature Version 4 for S3. Pure: the time is an argument. */
-export function signS3(request: S3Request, { accessKey, secretKey, region }: S3Credentials): Record<string, string> {
+/**
+ * The headers of a request signed with AWS Signature Version 4 for S3. Pure: the time is an
+ * argument.
+ */
+export function signS3(
+  request: S3Request,
+  { accessKey, secretKey, region }: S3Credentials,
+): Record<string, string> {
   const stamp = new Date(request.now).toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
   const day = stamp.slice(0, 8);
   const headers: Record<string, string> = {
@@ -46,9 +52,15 @@ export function signS3(request: S3Request, { accessKey, secretKey, region }: S3C
   ].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const toSign = ['AWS4-HMAC-SHA256', stamp, scope, sha256(canonical)].join('\n');
-  const key = [day, region, 's3', 'aws4_request'].reduce<Buffer | string>((secret, part) => hmac(secret, part), `AWS4${secretKey}`);
+  const key = [day, region, 's3', 'aws4_request'].reduce<Buffer | string>(
+    (secret, part) => hmac(secret, part),
+    `AWS4${secretKey}`,
+  );
   const signature = hmac(key, toSign).toString('hex');
-  return { ...headers, authorization: `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope},SignedHeaders=${names.join(';')},Signature=${signature}` };
+  return {
+    ...headers,
+    authorization: `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope},SignedHeaders=${names.join(';')},Signature=${signature}`,
+  };
 }
 
 function hmac(key: Buffer | string, text: string): Buffer {
@@ -64,5 +76,8 @@ function canonicalQuery(query: URLSearchParams): string {
 
 /** Percent-encoding of everything but the unreserved characters of RFC 3986. */
 function encode(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

@@ -9,7 +9,10 @@ export interface PartitionEnds {
 }
 
 /** Runs one piece of administration over a connection of its own. */
-export async function withKafkaAdmin<T>(settings: KafkaSettings, work: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withKafkaAdmin<T>(
+  settings: KafkaSettings,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-admin')).admin();
   await admin.connect();
   try {
@@ -22,11 +25,22 @@ export async function withKafkaAdmin<T>(settings: KafkaSettings, work: (admin: A
 /** Ends of every partition of a topic, by partition. Rejects when the topic does not exist. */
 export async function topicEnds(admin: Admin, topic: string): Promise<PartitionEnds[]> {
   const offsets = await admin.fetchTopicOffsets(topic);
-  return offsets.map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) })).sort((a, b) => a.partition - b.partition);
+  return offsets
+    .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
+    .sort((a, b) => a.partition - b.partition);
 }
 
 /** The offset that a group reads next, per partition; undefined where it has never committed. */
-export async function committedOffsets(admin: Admin, groupId: string, topic: string): Promise<Map<number, number | undefined>> {
+export async function committedOffsets(
+  admin: Admin,
+  groupId: string,
+  topic: string,
+): Promise<Map<number, number | undefined>> {
   const [entry] = await admin.fetchOffsets({ groupId, topics: [topic] });
-  return new Map(entry?.partitions.map(({ partition, offset }) => [partition, Number(offset) < 0 ? undefined : Number(offset)]));
+  return new Map(
+    entry?.partitions.map(({ partition, offset }) => [
+      partition,
+      Number(offset) < 0 ? undefined : Number(offset),
+    ]),
+  );
 }

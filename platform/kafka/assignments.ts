@@ -1,7 +1,12 @@
 import { backoffDelay, delay } from '../backoff.ts';
 import { KafkaTrouble, type ConsumerClient } from './consumer-client.ts';
 import { consumerMetrics, type ConsumerMetrics } from './consumer-metrics.ts';
-import type { ConsumedMessage, PartitionConsumerOptions, PartitionLag, PartitionTask } from './consumer.ts';
+import type {
+  ConsumedMessage,
+  PartitionConsumerOptions,
+  PartitionLag,
+  PartitionTask,
+} from './consumer.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
@@ -21,7 +26,11 @@ export class Assignments {
 
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
-    this.#metrics = consumerMetrics({ registry: options.registry, topic: options.topic, lag: () => this.lag() });
+    this.#metrics = consumerMetrics({
+      registry: options.registry,
+      topic: options.topic,
+      lag: () => this.lag(),
+    });
     this.#committer = new OffsetCommitter({
       log: options.log,
       retryAfter: 500,
@@ -109,7 +118,10 @@ export class Assignments {
     return task;
   }
 
-  /** Kafka's first seconds give errors that pass (coordinator loading): asked again until it answers or the partition is taken away. */
+  /**
+   * Kafka's first seconds give errors that pass (coordinator loading): asked again until it answers
+   * or the partition is taken away.
+   */
   async #committedOffset(partition: number, fenced: AbortSignal): Promise<number | undefined> {
     for (let attempt = 0; ; attempt++) {
       fenced.throwIfAborted();
@@ -117,8 +129,14 @@ export class Assignments {
         return await this.#connected().committed(partition);
       } catch (error) {
         if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
-        this.#options.log.debug({ err: error, partition }, 'the committed offset cannot be read yet');
-        await delay(50 + backoffDelay({ base: 100, cap: 1000, attempt, random: Math.random() }), fenced);
+        this.#options.log.debug(
+          { err: error, partition },
+          'the committed offset cannot be read yet',
+        );
+        await delay(
+          50 + backoffDelay({ base: 100, cap: 1000, attempt, random: Math.random() }),
+          fenced,
+        );
       }
     }
   }

@@ -5,13 +5,21 @@ import type { SettingsOf } from '../settings.ts';
 export type KafkaSettings = SettingsOf<typeof kafkaSettings>;
 
 /** Connection part of a librdkafka configuration. */
-export function rdkafkaConnection(settings: KafkaSettings): Record<string, string | number | boolean> {
+export function rdkafkaConnection(
+  settings: KafkaSettings,
+): Record<string, string | number | boolean> {
   const sasl = settings.KAFKA_SASL_MECHANISM;
   const protocol = `${sasl === '' ? '' : 'sasl_'}${settings.KAFKA_TLS ? 'ssl' : 'plaintext'}`;
   return {
     'metadata.broker.list': settings.KAFKA_BROKERS.join(','),
     'security.protocol': protocol,
-    ...(sasl === '' ? {} : { 'sasl.mechanisms': sasl, 'sasl.username': settings.KAFKA_SASL_USERNAME, 'sasl.password': settings.KAFKA_SASL_PASSWORD }),
+    ...(sasl === ''
+      ? {}
+      : {
+          'sasl.mechanisms': sasl,
+          'sasl.username': settings.KAFKA_SASL_USERNAME,
+          'sasl.password': settings.KAFKA_SASL_PASSWORD,
+        }),
     'reconnect.backoff.ms': 100,
     'reconnect.backoff.max.ms': 2000,
     'socket.keepalive.enable': true,
@@ -29,7 +37,9 @@ export function kafkajsConnection(settings: KafkaSettings, clientId: string): Ka
     clientId,
     brokers: [...settings.KAFKA_BROKERS],
     ssl: settings.KAFKA_TLS,
-    ...(mechanism === '' ? {} : { sasl: { mechanism: mechanism.toLowerCase(), ...login } as SASLOptions }),
+    ...(mechanism === ''
+      ? {}
+      : { sasl: { mechanism: mechanism.toLowerCase(), ...login } as SASLOptions }),
     connectionTimeout: 3000,
     requestTimeout: 10_000,
     retry: { initialRetryTime: 200, maxRetryTime: 2000, retries: 8 },

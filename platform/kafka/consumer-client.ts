@@ -10,7 +10,10 @@ export interface PartitionOffset {
   offset: number;
 }
 
-/** Kafka could not do it now. `fatal`: this client will never work again, for instance because another process uses its instance id. */
+/**
+ * Kafka could not do it now. `fatal`: this client will never work again, for instance because
+ * another process uses its instance id.
+ */
 export class KafkaTrouble extends Error {
   readonly kafkaCode: number;
   readonly fatal: boolean;
@@ -23,11 +26,21 @@ export class KafkaTrouble extends Error {
 }
 
 const FENCED_INSTANCE_ID = 82;
-const FATAL = new Set<number>([kafka.CODES.ERRORS.ERR__FATAL, kafka.CODES.ERRORS.ERR__FENCED, FENCED_INSTANCE_ID]);
+const FATAL = new Set<number>([
+  kafka.CODES.ERRORS.ERR__FATAL,
+  kafka.CODES.ERRORS.ERR__FENCED,
+  FENCED_INSTANCE_ID,
+]);
 
-/** node-rdkafka's raw consumer of one topic as promises. Partitions are assigned one by one, when their task is ready. */
+/**
+ * node-rdkafka's raw consumer of one topic as promises. Partitions are assigned one by one, when
+ * their task is ready.
+ */
 export interface ConsumerClient {
-  /** Up to `max` messages that are at hand; waits at most `timeout` ms for the first. Rejects with KafkaTrouble. */
+  /**
+   * Up to `max` messages that are at hand; waits at most `timeout` ms for the first. Rejects with
+   * KafkaTrouble.
+   */
   consume(max: number, timeout: number): Promise<ConsumedMessage[]>;
   /** Rejects with KafkaTrouble. Undefined: the group never committed there. */
   committed(partition: number): Promise<number | undefined>;
@@ -54,7 +67,10 @@ export interface ConsumerClientOptions {
   clientId: string;
   instanceId: string;
   topic: string;
-  /** How long records may wait for company before the user takes them, ms: a fetch may take a part of it. */
+  /**
+   * How long records may wait for company before the user takes them, ms: a fetch may take a part
+   * of it.
+   */
   patience: number;
   onAssign(partitions: number[]): void;
   onRevoke(partitions: number[]): void;
@@ -62,7 +78,10 @@ export interface ConsumerClientOptions {
 }
 
 /** Connects, with backoff for as long as no broker answers. Rejects only when `signal` aborts. */
-export async function connectConsumer(options: ConsumerClientOptions, signal: AbortSignal): Promise<ConsumerClient> {
+export async function connectConsumer(
+  options: ConsumerClientOptions,
+  signal: AbortSignal,
+): Promise<ConsumerClient> {
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {
@@ -75,26 +94,34 @@ export async function connectConsumer(options: ConsumerClientOptions, signal: Ab
           `no Kafka at ${brokers} (KAFKA_BROKERS): ${(error as Error).message}; trying again with backoff`,
         );
       }
-      await delay(100 + backoffDelay({ base: 200, cap: 2000, attempt, random: Math.random() }), signal);
+      await delay(
+        100 + backoffDelay({ base: 200, cap: 2000, attempt, random: Math.random() }),
+        signal,
+      );
     }
   }
 }
 
 async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClient> {
   const { topic, log } = options;
-  const partitionsOf = (assignment: { partition: number }[]) => assignment.map(({ partition }) => partition);
+  const partitionsOf = (assignment: { partition: number }[]) =>
+    assignment.map(({ partition }) => partition);
   const consumer = new kafka.KafkaConsumer(
     {
       ...configuration(options),
       rebalance_cb: (error: kafka.LibrdKafkaError, assignment: { partition: number }[]) => {
-        if (error.code === kafka.CODES.ERRORS.ERR__ASSIGN_PARTITIONS) options.onAssign(partitionsOf(assignment));
+        if (error.code === kafka.CODES.ERRORS.ERR__ASSIGN_PARTITIONS)
+          options.onAssign(partitionsOf(assignment));
         else options.onRevoke(partitionsOf(assignment));
       },
-      offset_commit_cb: (error: kafka.LibrdKafkaError | null | undefined) => options.onCommit(error ? new KafkaTrouble(error) : undefined),
+      offset_commit_cb: (error: kafka.LibrdKafkaError | null | undefined) =>
+        options.onCommit(error ? new KafkaTrouble(error) : undefined),
     },
     { 'auto.offset.reset': 'earliest' },
   );
-  consumer.on('event.error', (error) => log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message));
+  consumer.on('event.error', (error) =>
+    log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message),
+  );
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
       if (error) reject(new KafkaTrouble(error));
@@ -106,7 +133,11 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
 }
 
 function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient {
-  const at = (partition: number, offset?: number) => ({ topic, partition, ...(offset === undefined ? {} : { offset }) });
+  const at = (partition: number, offset?: number) => ({
+    topic,
+    partition,
+    ...(offset === undefined ? {} : { offset }),
+  });
   return {
     consume: (max, timeout) =>
       new Promise((resolve, reject) => {
@@ -120,7 +151,9 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
       new Promise((resolve, reject) => {
         consumer.committed([at(partition)], 5000, (error: kafka.LibrdKafkaError | null, found) => {
           // With an error there is no list at all.
-          const entry = error ? undefined : (found[0] as { offset?: number; error?: kafka.LibrdKafkaError } | undefined);
+          const entry = error
+            ? undefined
+            : (found[0] as { offset?: number; error?: kafka.LibrdKafkaError } | undefined);
           const failed = error ?? entry?.error;
           if (failed) return reject(new KafkaTrouble(failed));
           const offset = entry?.offset;
@@ -128,11 +161,14 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
         });
       }),
     acceptAssignment: () => consumer.incrementalAssign([]),
-    assign: (partition, offset) => consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]),
-    unassign: (partitions) => consumer.incrementalUnassign(partitions.map((partition) => at(partition))),
+    assign: (partition, offset) =>
+      consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]),
+    unassign: (partitions) =>
+      consumer.incrementalUnassign(partitions.map((partition) => at(partition))),
     pause: (partition) => void consumer.pause([at(partition)]),
     resume: (partition) => void consumer.resume([at(partition)]),
-    commit: (offsets) => consumer.commit(offsets.map(({ partition, offset }) => ({ topic, partition, offset }))),
+    commit: (offsets) =>
+      consumer.commit(offsets.map(({ partition, offset }) => ({ topic, partition, offset }))),
     end(partition) {
       try {
         const { highOffset } = consumer.getWatermarkOffsets(topic, partition);
@@ -159,20 +195,36 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
 
 const OFFSET_BEGINNING = -2;
 
-/** Who has patience fetches seldom and much: a fetch for every few records costs brokers and clients more than the records do. */
-function fetchSettings(patience: number): { 'fetch.min.bytes': number; 'fetch.wait.max.ms': number } {
+/**
+ * Who has patience fetches seldom and much: a fetch for every few records costs brokers and clients
+ * more than the records do.
+ */
+function fetchSettings(patience: number): {
+  'fetch.min.bytes': number;
+  'fetch.wait.max.ms': number;
+} {
   if (patience < PATIENT_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 100 };
-  return { 'fetch.min.bytes': 1024 * 1024, 'fetch.wait.max.ms': Math.round(Math.min(250, patience / 4)) };
+  return {
+    'fetch.min.bytes': 1024 * 1024,
+    'fetch.wait.max.ms': Math.round(Math.min(250, patience / 4)),
+  };
 }
 
 const PATIENT_MS = 100;
 
-function configuration({ settings, groupId, clientId, instanceId, patience }: ConsumerClientOptions): Record<string, string | number | boolean> {
+function configuration({
+  settings,
+  groupId,
+  clientId,
+  instanceId,
+  patience,
+}: ConsumerClientOptions): Record<string, string | number | boolean> {
   return {
     ...rdkafkaConnection(settings),
     'group.id': groupId,
     'client.id': clientId,
-    // A named member that comes back within the session keeps its partitions at once; an unnamed one that was killed holds them for the session.
+    // A named member that comes back within the session keeps its partitions at once; an unnamed
+    // one that was killed holds them for the session.
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
     'session.timeout.ms': 6000,
     'heartbeat.interval.ms': 1500,

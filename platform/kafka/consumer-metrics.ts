@@ -9,11 +9,18 @@ export interface ConsumerMetrics {
 
 type Registered = ReturnType<typeof register>;
 
-/** One process may read several topics: their metrics are the same ones, told apart by the label `topic`. */
+/**
+ * One process may read several topics: their metrics are the same ones, told apart by the label
+ * `topic`.
+ */
 const registered = new WeakMap<Registry, Registered>();
 
 /** Lag, sizes and durations of one consumer. Without a registry nothing is kept. */
-export function consumerMetrics(options: { registry: Registry | undefined; topic: string; lag: () => PartitionLag[] }): ConsumerMetrics {
+export function consumerMetrics(options: {
+  registry: Registry | undefined;
+  topic: string;
+  lag: () => PartitionLag[];
+}): ConsumerMetrics {
   const { registry, topic } = options;
   if (!registry) return { took: () => undefined, commitFailed: () => undefined };
   const metrics = registered.get(registry) ?? register(registry);
@@ -42,16 +49,39 @@ function register(registry: Registry) {
       registers,
       collect() {
         this.reset();
-        for (const [topic, read] of lags) for (const lag of read()) this.set({ topic, partition: lag.partition }, value(lag));
+        for (const [topic, read] of lags)
+          for (const lag of read()) this.set({ topic, partition: lag.partition }, value(lag));
       },
     });
-  lagGauge('ravand_consumer_lag_records', 'Records of the log that are not committed yet.', ({ records }) => records);
-  lagGauge('ravand_consumer_lag_seconds', 'Age of the oldest record at hand that is not committed yet.', ({ age }) => age / 1000);
+  lagGauge(
+    'ravand_consumer_lag_records',
+    'Records of the log that are not committed yet.',
+    ({ records }) => records,
+  );
+  lagGauge(
+    'ravand_consumer_lag_seconds',
+    'Age of the oldest record at hand that is not committed yet.',
+    ({ age }) => age / 1000,
+  );
   return {
     lags,
-    records: new Counter({ name: 'ravand_consumer_records_total', help: 'Records taken.', labelNames, registers }),
-    bytes: new Counter({ name: 'ravand_consumer_bytes_total', help: 'Bytes of records taken.', labelNames, registers }),
-    failures: new Counter({ name: 'ravand_consumer_commit_failures_total', help: 'Commits that failed and are tried again.', registers }),
+    records: new Counter({
+      name: 'ravand_consumer_records_total',
+      help: 'Records taken.',
+      labelNames,
+      registers,
+    }),
+    bytes: new Counter({
+      name: 'ravand_consumer_bytes_total',
+      help: 'Bytes of records taken.',
+      labelNames,
+      registers,
+    }),
+    failures: new Counter({
+      name: 'ravand_consumer_commit_failures_total',
+      help: 'Commits that failed and are tried again.',
+      registers,
+    }),
     duration: new Histogram({
       name: 'ravand_consumer_take_seconds',
       help: 'Time of one take until its effects are durable.',

@@ -22,15 +22,23 @@ export interface ConsumedMessage {
 
 /** The work on one partition, from its assignment to its release. */
 export interface PartitionTask {
-  /** First offset to read; undefined: the committed one, or the beginning of the log where there is none. */
+  /**
+   * First offset to read; undefined: the committed one, or the beginning of the log where there is
+   * none.
+   */
   readonly from: number | undefined;
   /**
-   * Takes consecutive messages of the partition, in order; one call at a time. Resolves with the offset to commit (the next to read) once all effects are durable;
-   * undefined commits nothing. A rejection is unexpected: the process crashes and the offset does not advance.
-   * When the partition is taken away while a take runs, `fenced` (given to `assigned`) aborts: the take should stop soon; its result is not committed.
+   * Takes consecutive messages of the partition, in order; one call at a time. Resolves with the
+   * offset to commit (the next to read) once all effects are durable; undefined commits nothing. A
+   * rejection is unexpected: the process crashes and the offset does not advance. When the
+   * partition is taken away while a take runs, `fenced` (given to `assigned`) aborts: the take
+   * should stop soon; its result is not committed.
    */
   take(messages: readonly ConsumedMessage[]): Promise<number | undefined>;
-  /** After the last take has settled (or the bounded wait for it ended) and before the partition goes to somebody else. */
+  /**
+   * After the last take has settled (or the bounded wait for it ended) and before the partition
+   * goes to somebody else.
+   */
   release(): Promise<void>;
 }
 
@@ -39,13 +47,23 @@ export interface PartitionConsumerOptions {
   log: Log;
   groupId: string;
   clientId: string;
-  /** Stable name of this process within the group: after a restart it has its partitions back at once. Empty: a member without a name. */
+  /**
+   * Stable name of this process within the group: after a restart it has its partitions back at
+   * once. Empty: a member without a name.
+   */
   instanceId?: string;
   topic: string;
   /** Limits of one take. */
   batch: BatchLimits;
-  /** Called once an assignment. May take its time (others' partitions run on); a rejection crashes. `fenced` aborts when the partition is taken away. */
-  assigned(partition: number, committed: number | undefined, fenced: AbortSignal): Promise<PartitionTask>;
+  /**
+   * Called once an assignment. May take its time (others' partitions run on); a rejection crashes.
+   * `fenced` aborts when the partition is taken away.
+   */
+  assigned(
+    partition: number,
+    committed: number | undefined,
+    fenced: AbortSignal,
+  ): Promise<PartitionTask>;
   /** Ends the process: the supervisor starts it again. */
   crash(error: unknown): void;
   /** Metrics go here when given. */
@@ -74,10 +92,13 @@ export interface PartitionConsumer {
 }
 
 /**
- * Joins the group and works on what it is assigned until it is closed. Resolves once it is set up; an unreachable Kafka is waited for, with backoff.
- * A rebalance drains (bounded), then fences, then hands over only the partitions that leave; the others run on.
+ * Joins the group and works on what it is assigned until it is closed. Resolves once it is set up;
+ * an unreachable Kafka is waited for, with backoff. A rebalance drains (bounded), then fences, then
+ * hands over only the partitions that leave; the others run on.
  */
-export function startPartitionConsumer(options: PartitionConsumerOptions): Promise<PartitionConsumer> {
+export function startPartitionConsumer(
+  options: PartitionConsumerOptions,
+): Promise<PartitionConsumer> {
   const { log, topic } = options;
   const closing = new AbortController();
   const crash = (error: unknown) => {

@@ -20,9 +20,10 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const QUIET = 3000;
 
 /**
- * Reads until closed. An idle topic is watched for one message; once it comes, all that the client has at hand follows without waiting:
- * a single event is handed over at once, a stream in large pieces. Trouble with Kafka is waited out; only what is fatal rejects.
- * Reading never stops while Kafka is away: rebalances and outcomes of commits come with it.
+ * Reads until closed. An idle topic is watched for one message; once it comes, all that the client
+ * has at hand follows without waiting: a single event is handed over at once, a stream in large
+ * pieces. Trouble with Kafka is waited out; only what is fatal rejects. Reading never stops while
+ * Kafka is away: rebalances and outcomes of commits come with it.
  */
 export class LogReader {
   readonly #options: ReaderOptions;
@@ -43,7 +44,8 @@ export class LogReader {
     const { closing, client } = this.#options;
     while (!closing.aborted) {
       try {
-        if ((await this.#readOnce(client)) > 0) await delay(this.#gather(), closing).catch(() => undefined);
+        if ((await this.#readOnce(client)) > 0)
+          await delay(this.#gather(), closing).catch(() => undefined);
       } catch (error) {
         if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
         this.#setDown(error.message);
@@ -62,7 +64,10 @@ export class LogReader {
       this.#average = 0.9 * this.#average + 0.1 * mean(messages);
       this.#options.deliver(messages);
       if (this.#options.closing.aborted) break;
-      messages = await client.consume(Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / this.#average))), 0);
+      messages = await client.consume(
+        Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / this.#average))),
+        0,
+      );
     }
     return read;
   }
@@ -85,11 +90,18 @@ export class LogReader {
   }
 
   #setDown(message: string): void {
-    if (!this.#down) this.#options.log.warn({ code: 'kafka_unreachable' }, `Kafka: ${message}; reading goes on as soon as it answers`);
+    if (!this.#down)
+      this.#options.log.warn(
+        { code: 'kafka_unreachable' },
+        `Kafka: ${message}; reading goes on as soon as it answers`,
+      );
     this.#down = true;
   }
 
-  /** A short pause after a burst, so that a stream of single messages does not cost one round of the thread pool each. */
+  /**
+   * A short pause after a burst, so that a stream of single messages does not cost one round of the
+   * thread pool each.
+   */
   #gather(): number {
     return Math.max(1, Math.min(10, this.#options.linger / 2));
   }

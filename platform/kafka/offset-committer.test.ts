@@ -11,7 +11,12 @@ describe('the offset committer', () => {
   beforeEach(() => {
     vi.useFakeTimers();
     sent = [];
-    committer = new OffsetCommitter({ log: pino({ level: 'silent' }), retryAfter: 500, timeout: 15_000, send: (offsets) => sent.push(offsets) });
+    committer = new OffsetCommitter({
+      log: pino({ level: 'silent' }),
+      retryAfter: 500,
+      timeout: 15_000,
+      send: (offsets) => sent.push(offsets),
+    });
     return () => vi.useRealTimers();
   });
 

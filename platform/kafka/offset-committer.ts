@@ -12,8 +12,9 @@ interface CommitterOptions {
 }
 
 /**
- * Commits the newest offset of each partition, one request under way at a time: what comes meanwhile goes out together with the next.
- * A commit that fails is tried again as long as the partition is ours; until then a crash costs a repeated read, which tasks recognise.
+ * Commits the newest offset of each partition, one request under way at a time: what comes
+ * meanwhile goes out together with the next. A commit that fails is tried again as long as the
+ * partition is ours; until then a crash costs a repeated read, which tasks recognise.
  */
 export class OffsetCommitter {
   readonly #options: CommitterOptions;
@@ -48,8 +49,12 @@ export class OffsetCommitter {
     this.#underWay = undefined;
     if (error) {
       this.failures++;
-      this.#options.log.info({ code: 'commit_failed', kafka_code: error.kafkaCode }, `a commit failed and is tried again: ${error.message}`);
-      for (const [partition, offset] of sent) if (!this.#wanted.has(partition)) this.#wanted.set(partition, offset);
+      this.#options.log.info(
+        { code: 'commit_failed', kafka_code: error.kafkaCode },
+        `a commit failed and is tried again: ${error.message}`,
+      );
+      for (const [partition, offset] of sent)
+        if (!this.#wanted.has(partition)) this.#wanted.set(partition, offset);
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
         this.#send();

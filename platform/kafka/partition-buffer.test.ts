@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import type { ConsumedMessage } from './consumer.ts';
 import { LogGap, PartitionBuffer } from './partition-buffer.ts';
 
-const at = (offset: number, size = 10): ConsumedMessage => ({ topic: 't', partition: 0, offset, timestamp: offset, key: null, value: null, size });
+const at = (offset: number, size = 10): ConsumedMessage => ({
+  topic: 't',
+  partition: 0,
+  offset,
+  timestamp: offset,
+  key: null,
+  value: null,
+  size,
+});
 const limits = { records: 3, bytes: 100, linger: 20, interval: 400 };
 
 describe('a partition buffer', () => {
@@ -23,7 +31,8 @@ describe('a partition buffer', () => {
       const buffer = new PartitionBuffer(limits);
       buffer.push(at(0, size), 0);
       buffer.take(0);
-      for (let offset = 1; offset <= (size === 10 ? 3 : 2); offset++) buffer.push(at(offset, size), 1);
+      for (let offset = 1; offset <= (size === 10 ? 3 : 2); offset++)
+        buffer.push(at(offset, size), 1);
       expect(buffer.dueIn(1)).toBe(0);
     }
   });
@@ -46,23 +55,31 @@ describe('a partition buffer', () => {
 
   it('gives every message once and in order, in batches within the limits', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constant('take' as const), fc.integer({ min: 1, max: 150 })), { maxLength: 200 }), (steps) => {
-        const buffer = new PartitionBuffer(limits);
-        let pushed = 0;
-        const taken: number[] = [];
-        const take = () => {
-          const batch = buffer.take(0);
-          expect(batch.length).toBeLessThanOrEqual(limits.records);
-          if (batch.length > 1) expect(batch.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(limits.bytes);
-          taken.push(...batch.map(({ offset }) => offset));
-        };
-        for (const step of steps) {
-          if (step === 'take') take();
-          else buffer.push(at(pushed++, step), 0);
-        }
-        while (buffer.length > 0) take();
-        expect(taken).toEqual(Array.from({ length: pushed }, (_, offset) => offset));
-      }),
+      fc.property(
+        fc.array(fc.oneof(fc.constant('take' as const), fc.integer({ min: 1, max: 150 })), {
+          maxLength: 200,
+        }),
+        (steps) => {
+          const buffer = new PartitionBuffer(limits);
+          let pushed = 0;
+          const taken: number[] = [];
+          const take = () => {
+            const batch = buffer.take(0);
+            expect(batch.length).toBeLessThanOrEqual(limits.records);
+            if (batch.length > 1)
+              expect(batch.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(
+                limits.bytes,
+              );
+            taken.push(...batch.map(({ offset }) => offset));
+          };
+          for (const step of steps) {
+            if (step === 'take') take();
+            else buffer.push(at(pushed++, step), 0);
+          }
+          while (buffer.length > 0) take();
+          expect(taken).toEqual(Array.from({ length: pushed }, (_, offset) => offset));
+        },
+      ),
     );
   });
 });

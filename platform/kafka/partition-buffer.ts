@@ -5,7 +5,10 @@ export interface BatchLimits {
   bytes: number;
   /** How long messages wait for company, ms since the first waiting one. */
   linger: number;
-  /** Least time between the beginnings of two takes, ms: under load it makes batches large, and costs an idle partition nothing. */
+  /**
+   * Least time between the beginnings of two takes, ms: under load it makes batches large, and
+   * costs an idle partition nothing.
+   */
   interval?: number;
 }
 
@@ -27,7 +30,10 @@ interface Waiting {
   since: number;
 }
 
-/** Messages of one partition that wait for their take, in order. Offsets that came before are dropped, so a client that reads again after a pause does no harm. */
+/**
+ * Messages of one partition that wait for their take, in order. Offsets that came before are
+ * dropped, so a client that reads again after a pause does no harm.
+ */
 export class PartitionBuffer {
   readonly #limits: BatchLimits;
   #waiting: Waiting[] = [];
@@ -62,7 +68,8 @@ export class PartitionBuffer {
   push(message: ConsumedMessage, now: number): boolean {
     const expected = this.#next;
     if (expected !== undefined && message.offset < expected) return false;
-    if (expected !== undefined && message.offset > expected) throw new LogGap(expected, message.offset);
+    if (expected !== undefined && message.offset > expected)
+      throw new LogGap(expected, message.offset);
     this.#next = message.offset + 1;
     this.#bytes += message.size;
     this.#waiting.push({ message, since: now });
@@ -75,7 +82,10 @@ export class PartitionBuffer {
     if (!first) return undefined;
     const whole = this.length >= this.#limits.records || this.#bytes >= this.#limits.bytes;
     if (whole) return 0;
-    const due = Math.max(first.since + this.#limits.linger, this.#lastTake + (this.#limits.interval ?? 0));
+    const due = Math.max(
+      first.since + this.#limits.linger,
+      this.#lastTake + (this.#limits.interval ?? 0),
+    );
     return Math.max(0, due - now);
   }
 

@@ -14,7 +14,10 @@ interface WorkerOptions {
   partition: number;
   log: Log;
   limits: BatchLimits;
-  /** Makes the task and begins to read. Rejects when that is not possible; a rejection after the fence is not looked at. */
+  /**
+   * Makes the task and begins to read. Rejects when that is not possible; a rejection after the
+   * fence is not looked at.
+   */
   open(fenced: AbortSignal): Promise<PartitionTask>;
   pause(): void;
   resume(): void;
@@ -26,7 +29,10 @@ interface WorkerOptions {
 /** After the fence a task has this long to stop, ms. */
 const STOP_AFTER_FENCE = 2000;
 
-/** The loop of one partition, from its assignment to its release: one take at a time, bounded waiting messages, no commit after the fence. */
+/**
+ * The loop of one partition, from its assignment to its release: one take at a time, bounded
+ * waiting messages, no commit after the fence.
+ */
 export class PartitionWorker {
   readonly partition: number;
   readonly #options: WorkerOptions;
@@ -69,7 +75,10 @@ export class PartitionWorker {
     this.#wake?.();
   }
 
-  /** Lets a running take end, at most `ms`; then the partition is fenced and released. Never rejects; later calls wait for the first. */
+  /**
+   * Lets a running take end, at most `ms`; then the partition is fenced and released. Never
+   * rejects; later calls wait for the first.
+   */
   drain(ms: number): Promise<void> {
     this.#drained ??= this.#drain(ms);
     return this.#drained;
@@ -82,7 +91,10 @@ export class PartitionWorker {
     const ended = this.#task ? await within(ms, this.#done) : false;
     this.#fence.abort(new Error(`partition ${partition} was taken away`));
     if (!ended && !(await within(STOP_AFTER_FENCE, this.#done))) {
-      log.warn({ code: 'take_not_ended', partition }, 'the partition leaves while a take still runs; its result is not committed');
+      log.warn(
+        { code: 'take_not_ended', partition },
+        'the partition leaves while a take still runs; its result is not committed',
+      );
     }
     try {
       await this.#task?.release();
@@ -97,7 +109,10 @@ export class PartitionWorker {
     this.position = offset;
     if (expected === undefined || offset <= expected) return;
     const missing = { code: 'log_start_moved', partition, from: expected, to: offset - 1 };
-    log.error(missing, 'records that were not taken yet are no longer in the log: its retention is shorter than the time that this part was behind');
+    log.error(
+      missing,
+      'records that were not taken yet are no longer in the log: its retention is shorter than the time that this part was behind',
+    );
   }
 
   async #run(): Promise<void> {

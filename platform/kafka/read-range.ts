@@ -28,8 +28,10 @@ const POLL_MS = 200;
 const MOST_RECORDS = 1000;
 
 /**
- * Reads a range of the log in order, piece by piece, without joining a group and without committing: no group's lag changes. Memory is bounded by what the
- * client prefetches (32 MiB). Rejects with RangeGone, when no broker answers for 30 s, or, within a moment, when the signal aborts.
+ * Reads a range of the log in order, piece by piece, without joining a group and without
+ * committing: no group's lag changes. Memory is bounded by what the client prefetches (32 MiB).
+ * Rejects with RangeGone, when no broker answers for 30 s, or, within a moment, when the signal
+ * aborts.
  */
 export async function* readRange(options: {
   settings: KafkaSettings;
@@ -42,19 +44,33 @@ export async function* readRange(options: {
   let next = range.from;
   if (next >= to) return;
   signal.throwIfAborted();
-  const consumer = await openDetached({ settings: options.settings, clientId: options.clientId, ...CLIENT });
-  const take = async () => (await consumeDetached(consumer, { most: MOST_RECORDS, ms: POLL_MS })) as unknown as ConsumedMessage[];
+  const consumer = await openDetached({
+    settings: options.settings,
+    clientId: options.clientId,
+    ...CLIENT,
+  });
+  const take = async () =>
+    (await consumeDetached(consumer, {
+      most: MOST_RECORDS,
+      ms: POLL_MS,
+    })) as unknown as ConsumedMessage[];
   try {
     consumer.assign([{ topic, partition, offset: next }]);
     let heardAt = performance.now();
     while (next < to) {
       signal.throwIfAborted();
-      const messages = await withDeadline({ ms: SILENCE_MS, waitingFor: `records of ${topic} ${partition}` }, take());
+      const messages = await withDeadline(
+        { ms: SILENCE_MS, waitingFor: `records of ${topic} ${partition}` },
+        take(),
+      );
       if (messages.length > 0) heardAt = performance.now();
       else if (performance.now() - heardAt > SILENCE_MS)
-        throw new Error(`no record of ${topic} ${partition} came for ${SILENCE_MS / 1000} s: see ./ravand status for the broker`);
+        throw new Error(
+          `no record of ${topic} ${partition} came for ${SILENCE_MS / 1000} s: see ./ravand status for the broker`,
+        );
       const [first] = messages;
-      if (first && first.offset !== next) throw new RangeGone({ ...range, from: next }, first.offset);
+      if (first && first.offset !== next)
+        throw new RangeGone({ ...range, from: next }, first.offset);
       const wanted = messages.filter(({ offset }) => offset < to);
       next = (wanted.at(-1)?.offset ?? next - 1) + 1;
       if (wanted.length > 0) yield wanted;

@@ -11,10 +11,15 @@ interface PeopleQuestion {
 const SECONDS = 300;
 
 /**
- * People seen in a month, by account (ingest 8, meter "profiles"): an event of theirs was received in it. A person is what reports group by (reports.md, "People"):
- * names that an alias joined count once, as the map of identities stands now. Accounts without events are not in the answer.
+ * People seen in a month, by account (ingest 8, meter "profiles"): an event of theirs was received
+ * in it. A person is what reports group by (reports.md, "People"): names that an alias joined count
+ * once, as the map of identities stands now. Accounts without events are not in the answer.
  */
-export async function countPeopleSeen({ warehouse, month, accountId }: PeopleQuestion): Promise<Map<number, number>> {
+export async function countPeopleSeen({
+  warehouse,
+  month,
+  accountId,
+}: PeopleQuestion): Promise<Map<number, number>> {
   const own = accountId === undefined ? '' : 'AND account_id = {account:UInt64}';
   const joined = `SELECT account_id AS joined_account, sipHash64(name) AS joined_name, sipHash64(canonical) AS joined_person
     FROM identities_flat FINAL WHERE name != canonical ${own}`;
@@ -23,7 +28,11 @@ export async function countPeopleSeen({ warehouse, month, accountId }: PeopleQue
     query: `SELECT account_id AS account, uniqExact(if(joined_name = _person, joined_person, _person)) AS people
       FROM events LEFT ANY JOIN (${joined}) AS identities ON account_id = joined_account AND _person = joined_name
       WHERE received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64}) ${own} GROUP BY account`,
-    query_params: { from: month.from, to: month.to, ...(accountId === undefined ? {} : { account: accountId }) },
+    query_params: {
+      from: month.from,
+      to: month.to,
+      ...(accountId === undefined ? {} : { account: accountId }),
+    },
     format: 'JSONEachRow',
     clickhouse_settings: { max_execution_time: SECONDS },
   });

@@ -12,7 +12,10 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined ? bits > 0 : /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/** The ranges that can be read; what cannot be read contains nothing. An IPv4 address matches in its IPv6-mapped form too. */
+/**
+ * The ranges that can be read; what cannot be read contains nothing. An IPv4 address matches in its
+ * IPv6-mapped form too.
+ */
 export function addressRanges(texts: readonly string[]): AddressRanges {
   const list = new BlockList();
   for (const text of texts.filter(isAddressRange)) {

@@ -1,10 +1,14 @@
 import type { Socket } from 'node:net';
 
 /**
- * Answers what is no readable HTTP request, or came too slowly, and ends the connection. Not even a path is known here.
+ * Answers what is no readable HTTP request, or came too slowly, and ends the connection. Not even a
+ * path is known here.
  * @param answer `body` is JSON, in the shape of the host
  */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, answer: { socket: Socket; trace: string; body: string }): void {
+export function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  answer: { socket: Socket; trace: string; body: string },
+): void {
   const { socket, trace, body } = answer;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -11,7 +11,13 @@ describe('the address of the client', () => {
     ['nobody is trusted', '10.0.0.1', '198.51.100.7', [], '10.0.0.1'],
     ['the connection is not trusted', '203.0.113.9', '198.51.100.7', proxies, '203.0.113.9'],
     ['a trusted proxy', '10.0.0.1', '198.51.100.7', proxies, '198.51.100.7'],
-    ['several proxies: what a client wrote in front is not believed', '10.0.0.1', '1.1.1.1, 198.51.100.7, 192.168.1.1', proxies, '198.51.100.7'],
+    [
+      'several proxies: what a client wrote in front is not believed',
+      '10.0.0.1',
+      '1.1.1.1, 198.51.100.7, 192.168.1.1',
+      proxies,
+      '198.51.100.7',
+    ],
     ['a trusted proxy that tells nothing', '10.0.0.1', undefined, proxies, '10.0.0.1'],
     ['only proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', proxies, '10.0.0.3'],
     ['an unreadable hop', '10.0.0.1', '198.51.100.7, unknown, 10.0.0.2', proxies, '10.0.0.2'],
@@ -21,7 +27,8 @@ describe('the address of the client', () => {
     expect(clientAddress({ remote, forwardedFor }, parseTrustedProxies(trusted))).toBe(expected),
   );
 
-  it.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8/8', '10.0.0', '10.0.0.0/x', '::1/129'])('%s is no proxy', (entry) =>
-    expect(() => parseTrustedProxies([entry])).toThrow('addresses or ranges'),
+  it.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8/8', '10.0.0', '10.0.0.0/x', '::1/129'])(
+    '%s is no proxy',
+    (entry) => expect(() => parseTrustedProxies([entry])).toThrow('addresses or ranges'),
   );
 });

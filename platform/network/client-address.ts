@@ -25,7 +25,8 @@ export const trustedProxySettings = defineSettings({
 
 /** Reads addresses and CIDR ranges. Throws an Error that says what is expected. */
 export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
-  if (!entries.every(isAddressRange)) throw new Error('addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8');
+  if (!entries.every(isAddressRange))
+    throw new Error('addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8');
   return entries.length === 0 ? undefined : addressRanges(entries);
 }
 
@@ -38,8 +39,10 @@ export interface ToldAddresses {
 }
 
 /**
- * The address of the client (ingest 2.1): that of the connection, or, when a trusted proxy made the connection, the last one in X-Forwarded-For that is not a
- * trusted proxy: what stands before it can be made up by the client. IPv4 in IPv6 is written as IPv4. Empty when the connection tells none.
+ * The address of the client (ingest 2.1): that of the connection, or, when a trusted proxy made the
+ * connection, the last one in X-Forwarded-For that is not a trusted proxy: what stands before it
+ * can be made up by the client. IPv4 in IPv6 is written as IPv4. Empty when the connection tells
+ * none.
  */
 export function clientAddress(told: ToldAddresses, trusted: TrustedProxies): string {
   const own = unmapped(told.remote ?? '');

@@ -72,7 +72,9 @@ describe('addresses where nothing is sent', () => {
       '223.255.255.255',
     ],
     ...['2606:4700::1111', '2001:200::1', '2a00:1450::1', '::ffff:8.8.8.8', '64:ff9b::808:808'],
-  ])('%s is of the public internet', (address) => expect(forbiddenAddress(address)).toBeUndefined());
+  ])('%s is of the public internet', (address) =>
+    expect(forbiddenAddress(address)).toBeUndefined(),
+  );
 
   test('an IPv4 address is the same thing when IPv6 carries it', () => {
     fc.assert(
@@ -80,7 +82,9 @@ describe('addresses where nothing is sent', () => {
         const wanted = forbiddenAddress(address);
         expect(forbiddenAddress(`::ffff:${address}`)).toBe(wanted);
         expect(forbiddenAddress(`64:ff9b::${address}`)).toBe(wanted);
-        expect(forbiddenAddress(new URL(`http://[::ffff:${address}]/`).hostname.slice(1, -1))).toBe(wanted);
+        expect(forbiddenAddress(new URL(`http://[::ffff:${address}]/`).hostname.slice(1, -1))).toBe(
+          wanted,
+        );
       }),
     );
   });

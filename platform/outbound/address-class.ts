@@ -1,8 +1,18 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** What is behind addresses that no customer's endpoint has. The first row that holds an address names it. */
+/**
+ * What is behind addresses that no customer's endpoint has. The first row that holds an address
+ * names it.
+ */
 const IPV4: readonly (readonly [what: string, ...ranges: string[]])[] = [
-  ['a cloud metadata address', '169.254.169.254/32', '169.254.170.2/32', '100.100.100.200/32', '192.0.0.192/32', '168.63.129.16/32'],
+  [
+    'a cloud metadata address',
+    '169.254.169.254/32',
+    '169.254.170.2/32',
+    '100.100.100.200/32',
+    '192.0.0.192/32',
+    '168.63.129.16/32',
+  ],
   ['a loopback address', '127.0.0.0/8'],
   ['an unspecified address', '0.0.0.0/8'],
   ['a private address', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
@@ -43,8 +53,10 @@ const refusedIpv6 = compile(IPV6, 'ipv6');
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 /**
- * What a numeric address is when nothing may be sent there, for example "a loopback address"; undefined for an address of the public internet.
- * IPv6 forms that only carry an IPv4 address (mapped, NAT64) are what they carry; other IPv6 outside 2000::/3 is refused. A zone id is not looked at.
+ * What a numeric address is when nothing may be sent there, for example "a loopback address";
+ * undefined for an address of the public internet. IPv6 forms that only carry an IPv4 address
+ * (mapped, NAT64) are what they carry; other IPv6 outside 2000::/3 is refused. A zone id is not
+ * looked at.
  */
 export function forbiddenAddress(text: string): string | undefined {
   const address = text.split('%', 1)[0] ?? '';
@@ -69,9 +81,12 @@ function carriesIpv4(groups: readonly number[]): boolean {
 /** The eight 16-bit groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
   const [head = '', tail] = withHexadecimalEnd(address).split('::');
-  const read = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const read = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
   const [before, after] = [read(head), read(tail ?? '')];
-  return tail === undefined ? before : [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+  return tail === undefined
+    ? before
+    : [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
 /** `::ffff:127.0.0.1` as `::ffff:7f00:1`. */

@@ -13,7 +13,12 @@ describe('an endpoint', () => {
     const url = `http://127.0.0.1:${port}/in?x=1`;
     expect(await post(to, url)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(await post(to, url)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
-    expect(received[0]).toMatchObject({ method: 'POST', url: '/in?x=1', body: '{"سلام":1}', headers: { 'x-a': 'b', host: `127.0.0.1:${port}` } });
+    expect(received[0]).toMatchObject({
+      method: 'POST',
+      url: '/in?x=1',
+      body: '{"سلام":1}',
+      headers: { 'x-a': 'b', host: `127.0.0.1:${port}` },
+    });
     expect(received[0]?.headers['content-length']).toBe('14');
     expect(received[1]?.socket).toBe(received[0]?.socket);
   });
@@ -33,7 +38,10 @@ describe('an endpoint', () => {
       response.writeHead(503);
       response.write('partly');
     });
-    const found = await post(client({ allow: ['127.0.0.1'], timeout: 200 }), `http://127.0.0.1:${port}/`);
+    const found = await post(
+      client({ allow: ['127.0.0.1'], timeout: 200 }),
+      `http://127.0.0.1:${port}/`,
+    );
     expect(found).toEqual({ kind: 'answered', status: 503, excerpt: 'partly' });
   });
 
@@ -43,18 +51,34 @@ describe('an endpoint', () => {
       const more = setInterval(() => response.write('x'.repeat(10_000)), 1);
       response.once('close', () => clearInterval(more));
     });
-    expect(await post(client({ allow: ['127.0.0.1'] }), `http://127.0.0.1:${port}/`)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await post(client({ allow: ['127.0.0.1'] }), `http://127.0.0.1:${port}/`)).toMatchObject(
+      { kind: 'answered', status: 200 },
+    );
   });
 
   test('that does not answer, closes, is not there or cannot be resolved has failed', async () => {
     const { port } = await receiver(() => undefined);
     const closing = await listen(createTcpServer((socket) => socket.destroy()));
     const to = client({ allow: ['127.0.0.1'], timeout: 200 });
-    expect(await post(to, `http://127.0.0.1:${port}/`)).toEqual({ kind: 'failed', message: 'no answer within 0.2 s' });
+    expect(await post(to, `http://127.0.0.1:${port}/`)).toEqual({
+      kind: 'failed',
+      message: 'no answer within 0.2 s',
+    });
     expect(await post(to, `http://127.0.0.1:${closing}/`)).toMatchObject({ kind: 'failed' });
-    expect(await post(to, 'http://127.0.0.1:1/')).toEqual({ kind: 'failed', message: 'connect ECONNREFUSED 127.0.0.1:1' });
-    const nowhere = client({ resolve: () => Promise.reject(Object.assign(new Error('queryA ENOTFOUND a.example'), { code: 'ENOTFOUND' })) });
-    expect(await post(nowhere, 'http://a.example/')).toEqual({ kind: 'failed', message: 'queryA ENOTFOUND a.example' });
+    expect(await post(to, 'http://127.0.0.1:1/')).toEqual({
+      kind: 'failed',
+      message: 'connect ECONNREFUSED 127.0.0.1:1',
+    });
+    const nowhere = client({
+      resolve: () =>
+        Promise.reject(
+          Object.assign(new Error('queryA ENOTFOUND a.example'), { code: 'ENOTFOUND' }),
+        ),
+    });
+    expect(await post(nowhere, 'http://a.example/')).toEqual({
+      kind: 'failed',
+      message: 'queryA ENOTFOUND a.example',
+    });
   });
 
   test('a kept connection that the endpoint closed meanwhile is no failure', async () => {
@@ -83,7 +107,8 @@ describe('the address guard', () => {
     const found = await post(client(), `http://rebound.example:${port}/`);
     expect(found).toEqual({
       kind: 'refused',
-      message: 'rebound.example (127.0.0.1) is a loopback address, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+      message:
+        'rebound.example (127.0.0.1) is a loopback address, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
     });
     expect(received).toEqual([]);
   });
@@ -91,10 +116,13 @@ describe('the address guard', () => {
   test('looks at the very answer that is connected to: a name that changes between two look-ups gets nothing', async () => {
     const { port, received } = await receiver((_, response) => response.end());
     let looks = 0;
-    const changing: Resolve = () => Promise.resolve([{ address: looks++ === 0 ? '192.0.2.1' : '127.0.0.1', family: 4 }]);
-    // Whoever checked a first answer and connected by a second one would be at the receiver at the second attempt, at the latest.
+    const changing: Resolve = () =>
+      Promise.resolve([{ address: looks++ === 0 ? '192.0.2.1' : '127.0.0.1', family: 4 }]);
+    // Whoever checked a first answer and connected by a second one would be at the receiver at the
+    // second attempt, at the latest.
     const to = client({ resolve: changing });
-    for (let attempt = 0; attempt < 3; attempt++) expect(await post(to, `http://changing.example:${port}/`)).toMatchObject({ kind: 'refused' });
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect(await post(to, `http://changing.example:${port}/`)).toMatchObject({ kind: 'refused' });
     expect(received).toEqual([]);
     expect(looks).toBe(3);
   });
@@ -105,7 +133,9 @@ describe('the address guard', () => {
         { address: '1.1.1.1', family: 4 },
         { address: '::1', family: 6 },
       ]);
-    expect(await post(client({ resolve: mixed }), 'http://mixed.example/')).toMatchObject({ kind: 'refused' });
+    expect(await post(client({ resolve: mixed }), 'http://mixed.example/')).toMatchObject({
+      kind: 'refused',
+    });
   });
 
   test('looks at the connected socket too, when the resolver was deceived', async () => {
@@ -122,7 +152,9 @@ describe('the address guard', () => {
       };
       return Promise.resolve([answer]);
     };
-    expect(await post(client({ resolve: deceiving }), `http://deceiving.example:${port}/`)).toMatchObject({ kind: 'refused' });
+    expect(
+      await post(client({ resolve: deceiving }), `http://deceiving.example:${port}/`),
+    ).toMatchObject({ kind: 'refused' });
     expect(received).toEqual([]);
   });
 
@@ -150,7 +182,9 @@ test('an IPv6 address is let pass by its entry', async ({ skip }) => {
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  expect(await post(client({ allow: [`[::1]:${port}`] }), `http://[::1]:${port}/`)).toMatchObject({ status: 200 });
+  expect(await post(client({ allow: [`[::1]:${port}`] }), `http://[::1]:${port}/`)).toMatchObject({
+    status: 200,
+  });
   expect(await post(client(), `http://[::1]:${port}/`)).toMatchObject({ kind: 'refused' });
 });
 
@@ -162,6 +196,8 @@ test('proxies of the environment are not used', async () => {
     delete process.env['http_proxy'];
     delete process.env['HTTP_PROXY'];
   });
-  expect(await post(client({ allow: [`127.0.0.1:${port}`] }), `http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
+  expect(
+    await post(client({ allow: [`127.0.0.1:${port}`] }), `http://127.0.0.1:${port}/`),
+  ).toMatchObject({ status: 200 });
   expect([received.length, proxy.received.length]).toEqual([1, 0]);
 });

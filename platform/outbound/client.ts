@@ -34,7 +34,10 @@ const MAX_REDIRECTS = 5;
 /** Those that ask for the same request at another address; 303 asks to read something else. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
-/** Posts to addresses that customers chose: through the address guard at every hop, within a time, keeping connections, reading little of the answer. */
+/**
+ * Posts to addresses that customers chose: through the address guard at every hop, within a time,
+ * keeping connections, reading little of the answer.
+ */
 export class OutboundClient {
   readonly #options: ClientOptions;
   readonly #agents: Agents;
@@ -45,7 +48,10 @@ export class OutboundClient {
     this.#agents = guardedAgents({ allowed: options.allowed, resolve });
   }
 
-  /** Never rejects for anything that an address or an endpoint can cause. A redirect is followed with the same method and body, at most five times. */
+  /**
+   * Never rejects for anything that an address or an endpoint can cause. A redirect is followed
+   * with the same method and body, at most five times.
+   */
   async post(request: OutboundRequest): Promise<OutboundResult> {
     const deadline = performance.now() + this.#options.timeout;
     try {
@@ -54,7 +60,11 @@ export class OutboundClient {
         const answer = await this.#send({ ...request, url, deadline });
         const next = this.#redirectOf(url, answer);
         if (!next) return { kind: 'answered', status: answer.status, excerpt: answer.excerpt };
-        if (hop === MAX_REDIRECTS) return { kind: 'refused', message: `redirected more than ${MAX_REDIRECTS} times, last to ${next.origin}` };
+        if (hop === MAX_REDIRECTS)
+          return {
+            kind: 'refused',
+            message: `redirected more than ${MAX_REDIRECTS} times, last to ${next.origin}`,
+          };
         url = next;
       }
     } catch (error) {
@@ -68,10 +78,21 @@ export class OutboundClient {
     this.#agents.destroy();
   }
 
-  #send(options: { url: URL; headers: Readonly<Record<string, string>>; body: string; deadline: number }): Promise<Answer> {
+  #send(options: {
+    url: URL;
+    headers: Readonly<Record<string, string>>;
+    body: string;
+    deadline: number;
+  }): Promise<Answer> {
     const { excerptBytes, timeout } = this.#options;
     const protocol = options.url.protocol === 'https:' ? 'https:' : 'http:';
-    return exchange({ ...options, kept: this.#agents.kept[protocol], fresh: this.#agents.fresh[protocol], excerptBytes, timeout });
+    return exchange({
+      ...options,
+      kept: this.#agents.kept[protocol],
+      fresh: this.#agents.fresh[protocol],
+      excerptBytes,
+      timeout,
+    });
   }
 
   /** Where the answer sends the request; throws AddressRefused when that must not be followed. */
@@ -79,7 +100,9 @@ export class OutboundClient {
     if (!REDIRECTS.has(status) || location === undefined) return undefined;
     const next = guardedUrl(location, this.#options.allowed, from);
     if (from.protocol === 'https:' && next.protocol === 'http:')
-      throw new AddressRefused(`redirected from https: to ${next.origin}, where everybody could read along`);
+      throw new AddressRefused(
+        `redirected from https: to ${next.origin}, where everybody could read along`,
+      );
     return next;
   }
 }
@@ -89,5 +112,7 @@ function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
-  return code === undefined || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+  return code === undefined || error.message.includes(code)
+    ? error.message
+    : `${code}: ${error.message}`;
 }

@@ -1,4 +1,9 @@
-import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import {
+  request as httpRequest,
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { performance } from 'node:perf_hooks';
 import { truncateBytes } from '../../events/bytes.ts';
@@ -25,14 +30,18 @@ interface Exchange {
   excerptBytes: number;
 }
 
-/** An answer that is not read to its end costs its connection; up to here it is read, so that the connection can be kept. */
+/**
+ * An answer that is not read to its end costs its connection; up to here it is read, so that the
+ * connection can be kept.
+ */
 const DRAINED_BYTES = 64 * 1024;
 /** A body that comes this slowly costs the connection too, ms. */
 const DRAINED_MS = 1000;
 
 /**
- * One POST and its answer. Rejects when there is none in time. A kept connection that the other side closed just then is not the endpoint's failure: the request goes
- * out once more, on a connection of its own.
+ * One POST and its answer. Rejects when there is none in time. A kept connection that the other
+ * side closed just then is not the endpoint's failure: the request goes out once more, on a
+ * connection of its own.
  */
 export async function exchange(options: Exchange): Promise<Answer> {
   try {
@@ -56,14 +65,18 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
       maxHeaderSize: 16 * 1024,
     });
     let isAnswered = false;
-    const late = setTimeout(() => request.destroy(new Error(`no answer within ${timeout / 1000} s`)), Math.max(1, deadline - performance.now()));
+    const late = setTimeout(
+      () => request.destroy(new Error(`no answer within ${timeout / 1000} s`)),
+      Math.max(1, deadline - performance.now()),
+    );
     request.once('close', () => {
       if (!isAnswered) reject(new Error('the connection was closed without an answer'));
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (isAnswered) return;
       clearTimeout(late);
-      const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      const isStale =
+        request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       reject(isStale ? new ConnectionWasStale() : error);
     });
     request.once('response', (response) => {
@@ -84,7 +97,10 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
   });
 }
 
-/** The first bytes of a body, as text; what came when it ends, breaks or is cut off by the deadline. Never rejects. */
+/**
+ * The first bytes of a body, as text; what came when it ends, breaks or is cut off by the deadline.
+ * Never rejects.
+ */
 function beginning(response: IncomingMessage, bytes: number): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -117,7 +133,10 @@ function drain(response: IncomingMessage): void {
   response.once('close', () => clearTimeout(late));
 }
 
-/** Cuts on a character's boundary; a NUL, which PostgreSQL cannot hold, and broken UTF-8 become U+FFFD. */
+/**
+ * Cuts on a character's boundary; a NUL, which PostgreSQL cannot hold, and broken UTF-8 become
+ * U+FFFD.
+ */
 function textOf(bytes: Buffer, most: number): string {
   return truncateBytes(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'), most);
 }

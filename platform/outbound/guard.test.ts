@@ -15,10 +15,13 @@ function refusal(url: string, allowed = none): string {
 }
 
 describe('a URL before its name is resolved', () => {
-  test.each(['https://example.com/hook?a=1', 'http://example.com:8080/', 'https://8.8.8.8/', 'https://[2606:4700::1111]/', 'HTTPS://EXAMPLE.com'])(
-    '%s passes',
-    (url) => expect(refusal(url)).toBe('passes'),
-  );
+  test.each([
+    'https://example.com/hook?a=1',
+    'http://example.com:8080/',
+    'https://8.8.8.8/',
+    'https://[2606:4700::1111]/',
+    'HTTPS://EXAMPLE.com',
+  ])('%s passes', (url) => expect(refusal(url)).toBe('passes'));
 
   test.each([
     // one loopback address in its notations
@@ -35,8 +38,16 @@ describe('a URL before its name is resolved', () => {
       '%31%32%37.0.0.1',
       '１２７.0.0.1',
     ],
-    ...['[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:0:0:1]', '[64:ff9b::127.0.0.1]'],
-  ])('http://%s/ is a loopback address', (host) => expect(refusal(`http://${host}/`)).toContain('is a loopback address'));
+    ...[
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[0:0:0:0:0:0:0:1]',
+      '[64:ff9b::127.0.0.1]',
+    ],
+  ])('http://%s/ is a loopback address', (host) =>
+    expect(refusal(`http://${host}/`)).toContain('is a loopback address'),
+  );
 
   test.each([
     ['http://0/', 'an unspecified address'],
@@ -61,11 +72,16 @@ describe('a URL before its name is resolved', () => {
     ['https://example.com:0/', 'port 0'],
   ])('%s: %s', (url, message) => expect(refusal(url)).toContain(message));
 
-  test('a refusal does not repeat a password', () => expect(refusal('https://user:hunter2@example.com/')).not.toContain('hunter2'));
+  test('a refusal does not repeat a password', () =>
+    expect(refusal('https://user:hunter2@example.com/')).not.toContain('hunter2'));
 
   test('a redirect is read against the URL that sent it', () => {
-    expect(guardedUrl('/next', none, new URL('https://example.com/a')).href).toBe('https://example.com/next');
-    expect(() => guardedUrl('//127.0.0.1/', none, new URL('https://example.com/a'))).toThrow(AddressRefused);
+    expect(guardedUrl('/next', none, new URL('https://example.com/a')).href).toBe(
+      'https://example.com/next',
+    );
+    expect(() => guardedUrl('//127.0.0.1/', none, new URL('https://example.com/a'))).toThrow(
+      AddressRefused,
+    );
   });
 });
 
@@ -84,7 +100,9 @@ describe('RELAY_ALLOW_HOSTS', () => {
     ['[::1]:8443, 10.0.0.1', 'https://10.0.0.1/', true],
     ['localhost', 'http://127.0.0.1/', false],
     ['10.0.0.2', 'http://10.0.0.1/', false],
-  ])('%s lets %s pass: %s', (setting, url, passes) => expect(refusal(url, read(setting)) === 'passes').toBe(passes));
+  ])('%s lets %s pass: %s', (setting, url, passes) =>
+    expect(refusal(url, read(setting)) === 'passes').toBe(passes),
+  );
 
   test('lets pass neither another scheme nor a password', () => {
     expect(refusal('ftp://127.0.0.1/', read('127.0.0.1'))).toContain('begins with ftp:');
@@ -100,9 +118,12 @@ describe('RELAY_ALLOW_HOSTS', () => {
     expect(allowed.names('localhost')).toBe(true);
   });
 
-  test.each(['http://a', 'a/b', 'a:70000', 'a b', '[::1', 'a:b', '10.0.0.0/8'])('%s is not understood', (text) => {
-    expect(() => read(text)).toThrow('host or host:port');
-  });
+  test.each(['http://a', 'a/b', 'a:70000', 'a b', '[::1', 'a:b', '10.0.0.0/8'])(
+    '%s is not understood',
+    (text) => {
+      expect(() => read(text)).toThrow('host or host:port');
+    },
+  );
 });
 
 test('a destination has the port of its scheme', () => {

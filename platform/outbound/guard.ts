@@ -2,7 +2,10 @@ import { isIP } from 'node:net';
 import { forbiddenAddress } from './address-class.ts';
 import type { AllowedHosts } from './allowed-hosts.ts';
 
-/** Nothing may be sent there; the message says what is wrong with the address. It is not worth another attempt. */
+/**
+ * Nothing may be sent there; the message says what is wrong with the address. It is not worth
+ * another attempt.
+ */
 export class AddressRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -18,20 +21,27 @@ export interface Destination {
 }
 
 export function destinationOf(url: URL): Destination {
-  return { host: url.hostname, port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port) };
+  return {
+    host: url.hostname,
+    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+  };
 }
 
 /**
- * Reads a URL and looks at everything that can be known before a name is resolved: http or https, no user or password, and no numeric address, in whatever notation,
- * that is not of the public internet. Throws AddressRefused. Names are looked at again where they are connected to.
+ * Reads a URL and looks at everything that can be known before a name is resolved: http or https,
+ * no user or password, and no numeric address, in whatever notation, that is not of the public
+ * internet. Throws AddressRefused. Names are looked at again where they are connected to.
  */
 export function guardedUrl(text: string, allowed: AllowedHosts, base?: URL): URL {
   const url = base ? URL.parse(text, base.href) : URL.parse(text);
-  if (!url) throw new AddressRefused('the URL cannot be read: it must look like https://example.com/path');
+  if (!url)
+    throw new AddressRefused('the URL cannot be read: it must look like https://example.com/path');
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new AddressRefused(`the URL begins with ${url.protocol} and must begin with https:`);
   if (url.username !== '' || url.password !== '')
-    throw new AddressRefused('the URL holds a user or a password, which are not sent; sign with a secret');
+    throw new AddressRefused(
+      'the URL holds a user or a password, which are not sent; sign with a secret',
+    );
   if (url.port === '0') throw new AddressRefused('the URL names port 0');
   const { host, port } = destinationOf(url);
   const literal = host.startsWith('[') ? host.slice(1, -1) : host;
@@ -44,5 +54,7 @@ export function refuseForbidden(host: string, address: string): void {
   const what = forbiddenAddress(address);
   if (what === undefined) return;
   const shown = host.includes(address) ? host : `${host} (${address})`;
-  throw new AddressRefused(`${shown} is ${what}, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`);
+  throw new AddressRefused(
+    `${shown} is ${what}, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
+  );
 }

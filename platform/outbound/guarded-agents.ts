@@ -27,14 +27,25 @@ export interface Agents {
 }
 
 /** Bounds of the connections that are kept for the next request. */
-const KEEP: AgentOptions = { keepAlive: true, keepAliveMsecs: 15_000, maxFreeSockets: 16, maxSockets: 64, timeout: 30_000, scheduling: 'lifo' };
+const KEEP: AgentOptions = {
+  keepAlive: true,
+  keepAliveMsecs: 15_000,
+  maxFreeSockets: 16,
+  maxSockets: 64,
+  timeout: 30_000,
+  scheduling: 'lifo',
+};
 
 /**
- * Agents whose every new connection is guarded: the addresses that a name resolves to are looked at in the connection's own look-up, so that they are the ones it
- * connects to, and the address of the connected socket once more before a byte is written. They know no proxies.
+ * Agents whose every new connection is guarded: the addresses that a name resolves to are looked at
+ * in the connection's own look-up, so that they are the ones it connects to, and the address of the
+ * connected socket once more before a byte is written. They know no proxies.
  */
 export function guardedAgents(options: { allowed: AllowedHosts; resolve: Resolve }): Agents {
-  const guarded = <T extends ConnectionOptions>(connection: T, connect: (connection: T) => Duplex | null | undefined): Duplex | null | undefined => {
+  const guarded = <T extends ConnectionOptions>(
+    connection: T,
+    connect: (connection: T) => Duplex | null | undefined,
+  ): Duplex | null | undefined => {
     const host = hostOf(connection);
     const isAllowed = options.allowed.allows(host, Number(connection.port));
     const lookup = guardedLookup({ resolve: options.resolve, isAllowed });
@@ -44,16 +55,23 @@ export function guardedAgents(options: { allowed: AllowedHosts; resolve: Resolve
   };
 
   class GuardedHttpAgent extends HttpAgent {
-    override createConnection(...[connection, callback]: Parameters<HttpAgent['createConnection']>) {
+    override createConnection(
+      ...[connection, callback]: Parameters<HttpAgent['createConnection']>
+    ) {
       return guarded(connection, (one) => super.createConnection(one, callback));
     }
   }
   class GuardedHttpsAgent extends HttpsAgent {
-    override createConnection(...[connection, callback]: Parameters<HttpsAgent['createConnection']>) {
+    override createConnection(
+      ...[connection, callback]: Parameters<HttpsAgent['createConnection']>
+    ) {
       return guarded(connection, (one) => super.createConnection(one, callback));
     }
   }
-  const agents = (settings: AgentOptions) => ({ 'http:': new GuardedHttpAgent(settings), 'https:': new GuardedHttpsAgent(settings) });
+  const agents = (settings: AgentOptions) => ({
+    'http:': new GuardedHttpAgent(settings),
+    'https:': new GuardedHttpsAgent(settings),
+  });
   const kept = agents(KEEP);
   const fresh = agents({ keepAlive: false });
   return {
@@ -70,8 +88,17 @@ function hostOf({ host }: ConnectionOptions): string {
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
 }
 
-/** Resolves, and refuses the name when any of its addresses is forbidden: which of them is connected to is not ours to choose. */
-function guardedLookup({ resolve, isAllowed }: { resolve: Resolve; isAllowed: boolean }): LookupFunction {
+/**
+ * Resolves, and refuses the name when any of its addresses is forbidden: which of them is connected
+ * to is not ours to choose.
+ */
+function guardedLookup({
+  resolve,
+  isAllowed,
+}: {
+  resolve: Resolve;
+  isAllowed: boolean;
+}): LookupFunction {
   return (host, { all }, done) => {
     resolve(host).then(
       (found) => {
@@ -89,7 +116,10 @@ function guardedLookup({ resolve, isAllowed }: { resolve: Resolve; isAllowed: bo
   };
 }
 
-/** The last look, at the address that the system really connected to. What was to be written is not sent. */
+/**
+ * The last look, at the address that the system really connected to. What was to be written is not
+ * sent.
+ */
 function refuseConnected(socket: Duplex, host: string): void {
   socket.once('connect', () => {
     try {

@@ -26,7 +26,9 @@ export interface Received {
 }
 
 /** A server that answers by `answer` and tells what it got. */
-export async function receiver(answer: (request: Received, response: ServerResponse) => void): Promise<{ port: number; received: Received[] }> {
+export async function receiver(
+  answer: (request: Received, response: ServerResponse) => void,
+): Promise<{ port: number; received: Received[] }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -50,11 +52,19 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-export function client(options: { allow?: string[]; resolve?: Resolve; timeout?: number } = {}): OutboundClient {
+export function client(
+  options: { allow?: string[]; resolve?: Resolve; timeout?: number } = {},
+): OutboundClient {
   const { allow = [], resolve = LOCAL, timeout = 5000 } = options;
-  const made = new OutboundClient({ allowed: new AllowedHosts(allow), timeout, excerptBytes: 500, resolve });
+  const made = new OutboundClient({
+    allowed: new AllowedHosts(allow),
+    timeout,
+    excerptBytes: 500,
+    resolve,
+  });
   open.push(() => made.close());
   return made;
 }
 
-export const post = (to: OutboundClient, url: string): Promise<OutboundResult> => to.post({ url, headers: { 'X-A': 'b' }, body: '{"سلام":1}' });
+export const post = (to: OutboundClient, url: string): Promise<OutboundResult> =>
+  to.post({ url, headers: { 'X-A': 'b' }, body: '{"سلام":1}' });

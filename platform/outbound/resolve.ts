@@ -19,10 +19,14 @@ const OTHER_FAMILY = 300;
 export type Asking = Pick<Resolver, 'resolve4' | 'resolve6'>;
 
 /**
- * Full names are asked of the name servers directly: getaddrinfo has four threads for the whole process, and slow names of one customer would hold up everybody's.
- * Names without a dot and those that `isLocal` knows go through the system, which reads the hosts file.
+ * Full names are asked of the name servers directly: getaddrinfo has four threads for the whole
+ * process, and slow names of one customer would hold up everybody's. Names without a dot and those
+ * that `isLocal` knows go through the system, which reads the hosts file.
  */
-export function systemResolve(isLocal: (host: string) => boolean, servers: Asking = new Resolver({ timeout: TIMEOUT, tries: 2 })): Resolve {
+export function systemResolve(
+  isLocal: (host: string) => boolean,
+  servers: Asking = new Resolver({ timeout: TIMEOUT, tries: 2 }),
+): Resolve {
   return async (host) => {
     const family = isIP(host);
     if (family !== 0) return [{ address: host, family: family === 6 ? 6 : 4 }];
@@ -34,8 +38,12 @@ export function systemResolve(isLocal: (host: string) => boolean, servers: Askin
 
 async function ask(servers: Asking, host: string): Promise<ResolvedAddress[]> {
   const found: ResolvedAddress[] = [];
-  const note = (family: 4 | 6) => (addresses: string[]) => void found.push(...addresses.map((address) => ({ address, family })));
-  const answers = [servers.resolve4(host).then(note(4)), servers.resolve6(host).then(note(6))] as const;
+  const note = (family: 4 | 6) => (addresses: string[]) =>
+    void found.push(...addresses.map((address) => ({ address, family })));
+  const answers = [
+    servers.resolve4(host).then(note(4)),
+    servers.resolve6(host).then(note(6)),
+  ] as const;
   const one = Promise.any(answers).then(
     () => delay(OTHER_FAMILY),
     () => undefined,

@@ -4,10 +4,16 @@ import type { Log } from '../log.ts';
 export type Database = pg.Pool;
 
 /**
- * A small pool. The embedded default is PGlite behind a socket, where all clients share one session: every statement is complete by itself,
- * no advisory locks, no session state, no transaction held open across other I/O.
+ * A small pool. The embedded default is PGlite behind a socket, where all clients share one
+ * session: every statement is complete by itself, no advisory locks, no session state, no
+ * transaction held open across other I/O.
  */
-export function connectPostgres(options: { url: string; log: Log; name: string; max?: number }): Database {
+export function connectPostgres(options: {
+  url: string;
+  log: Log;
+  name: string;
+  max?: number;
+}): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: options.name,
@@ -18,7 +24,10 @@ export function connectPostgres(options: { url: string; log: Log; name: string; 
   });
   pool.on('error', (error) =>
     // The error carries the whole client: only its message is logged.
-    options.log.warn({ code: 'postgres_connection' }, `an idle PostgreSQL connection broke (${error.message}); the next query opens another`),
+    options.log.warn(
+      { code: 'postgres_connection' },
+      `an idle PostgreSQL connection broke (${error.message}); the next query opens another`,
+    ),
   );
   return pool;
 }

@@ -1,8 +1,16 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 
-/** A connection that keeps trying with backoff and fails its commands fast: who calls decides what an unreachable Redis means. */
-export function connectRedis(options: { url: string; log: Log; commandTimeout: number; name: string }): Redis {
+/**
+ * A connection that keeps trying with backoff and fails its commands fast: who calls decides what
+ * an unreachable Redis means.
+ */
+export function connectRedis(options: {
+  url: string;
+  log: Log;
+  commandTimeout: number;
+  name: string;
+}): Redis {
   const redis = new Redis(options.url, {
     connectionName: options.name,
     commandTimeout: options.commandTimeout,
@@ -10,11 +18,16 @@ export function connectRedis(options: { url: string; log: Log; commandTimeout: n
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     enableAutoPipelining: false,
-    retryStrategy: (attempt) => Math.ceil(Math.min(2000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2)),
+    retryStrategy: (attempt) =>
+      Math.ceil(Math.min(2000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2)),
   });
   let down = false;
   redis.on('error', (error: Error) => {
-    if (!down) options.log.warn({ err: error, code: 'redis_unreachable' }, 'Redis is not reachable; trying again with backoff');
+    if (!down)
+      options.log.warn(
+        { err: error, code: 'redis_unreachable' },
+        'Redis is not reachable; trying again with backoff',
+      );
     down = true;
   });
   redis.on('ready', () => {

@@ -32,6 +32,7 @@ it('an event that a replay added has a row of its own, which no chunk of the log
     [2 ** 43, 500],
   ].map(([offset = 0, index = 0]) => addedRow({ ...EVENT, _offset: offset, _index: index }).chunk);
   expect(new Set(chunks).size).toBe(chunks.length);
-  for (const chunk of chunks) expect(BigInt(chunk)).toBeGreaterThanOrEqual(BigInt(FIRST_ADDED_CHUNK));
+  for (const chunk of chunks)
+    expect(BigInt(chunk)).toBeGreaterThanOrEqual(BigInt(FIRST_ADDED_CHUNK));
   expect(2 ** 43 / CHUNK_RECORDS).toBeLessThan(FIRST_ADDED_CHUNK);
 });

@@ -1,6 +1,10 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, kafkaSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
@@ -8,7 +12,10 @@ export const settings = defineSettings({
   ...kafkaSettings,
   ...consumerSettings,
   ...clickhouseSettings,
-  CATALOGUE_INTERVAL: setting.duration({ default: 5000, doc: 'Least time between two writes of the event catalogue, for each partition.' }),
+  CATALOGUE_INTERVAL: setting.duration({
+    default: 5000,
+    doc: 'Least time between two writes of the event catalogue, for each partition.',
+  }),
 });
 
 export type CatalogueConfig = SettingsOf<typeof settings>;

@@ -1,9 +1,17 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import { CatalogueCounter, CHUNK_RECORDS, type CatalogueRow, type Chunk, type CountedEvent } from './count.ts';
+import {
+  CatalogueCounter,
+  CHUNK_RECORDS,
+  type CatalogueRow,
+  type Chunk,
+  type CountedEvent,
+} from './count.ts';
 
-/** event_catalogue as a map: of two rows with the same key the one with the higher version stays. */
+/**
+ * event_catalogue as a map: of two rows with the same key the one with the higher version stays.
+ */
 class Table {
   readonly rows = new Map<string, CatalogueRow>();
 
@@ -19,7 +27,10 @@ class Table {
     for (const { account_id, day, event, count, prop_keys } of this.rows.values()) {
       const key = `${account_id} ${day} ${event}`;
       const sum = sums.get(key) ?? { count: 0, keys: [] };
-      sums.set(key, { count: sum.count + count, keys: [...new Set([...sum.keys, ...prop_keys])].sort() });
+      sums.set(key, {
+        count: sum.count + count,
+        keys: [...new Set([...sum.keys, ...prop_keys])].sort(),
+      });
     }
     return sums;
   }
@@ -51,7 +62,11 @@ const records: fc.Arbitrary<CountedEvent[][]> = fc
 
 it('counts each event once, whatever restarts, repeated runs, lost commits and workers that write late', () => {
   const steps = fc.array(
-    fc.record({ restart: fc.boolean(), records: fc.integer({ min: 1, max: 3 }), writes: fc.constantFrom('now', 'now', 'late', 'never') }),
+    fc.record({
+      restart: fc.boolean(),
+      records: fc.integer({ min: 1, max: 3 }),
+      writes: fc.constantFrom('now', 'now', 'late', 'never'),
+    }),
     {
       maxLength: 12,
     },
@@ -67,7 +82,8 @@ it('counts each event once, whatever restarts, repeated runs, lost commits and w
       };
       let worker = start();
       const take = (count: number, writes: string) => {
-        for (const record of log.slice(worker.position, worker.position + count)) worker.counter.add(worker.position++, record);
+        for (const record of log.slice(worker.position, worker.position + count))
+          worker.counter.add(worker.position++, record);
         const rows = worker.counter.changed();
         if (writes === 'now') table.insert(rows);
         else {
@@ -85,7 +101,10 @@ it('counts each event once, whatever restarts, repeated runs, lost commits and w
       for (const { account_id, event, timestamp, properties } of log.flat()) {
         const key = `${account_id} ${dayText(tehranDay(timestamp))} ${event}`;
         const sum = expected.get(key) ?? { count: 0, keys: [] };
-        expected.set(key, { count: sum.count + 1, keys: [...new Set([...sum.keys, ...Object.keys(properties)])].sort() });
+        expected.set(key, {
+          count: sum.count + 1,
+          keys: [...new Set([...sum.keys, ...Object.keys(properties)])].sort(),
+        });
       }
       expect(table.sums()).toEqual(expected);
     }),

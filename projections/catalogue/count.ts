@@ -1,5 +1,5 @@
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import { compareMarks, NOTHING, type Mark } from '../events/mark.ts';
+import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
 
 /** What the catalogue looks at of an event. */
 export interface CountedEvent {
@@ -59,8 +59,9 @@ function compareChunks(a: Chunk, b: Chunk): number {
 }
 
 /**
- * Counts the events of one partition, chunk by chunk. The count of a chunk up to a place depends on the log alone: whoever counts it, however often, writes the same rows.
- * `from` is the chunk to begin with: earlier ones were counted whole before.
+ * Counts the events of one partition, chunk by chunk. The count of a chunk up to a place depends on
+ * the log alone: whoever counts it, however often, writes the same rows. `from` is the chunk to
+ * begin with: earlier ones were counted whole before.
  */
 export class CatalogueCounter {
   readonly #partition: number;
@@ -111,7 +112,15 @@ export class CatalogueCounter {
     let cell = this.#cells.get(key);
     if (!cell) {
       if (this.#cells.size >= MAX_CELLS) return;
-      cell = { accountId, day, event, count: 0, keys: new Set(), lastSeen: timestamp, isChanged: true };
+      cell = {
+        accountId,
+        day,
+        event,
+        count: 0,
+        keys: new Set(),
+        lastSeen: timestamp,
+        isChanged: true,
+      };
       this.#cells.set(key, cell);
     }
     cell.count++;
@@ -122,12 +131,26 @@ export class CatalogueCounter {
 
   #rows(): CatalogueRow[] {
     const rows: CatalogueRow[] = [];
-    const chunk = { _epoch: this.#open.epoch, _partition: this.#partition, chunk: this.#open.chunk, version: this.#counted, chunk_from: this.#from };
+    const chunk = {
+      _epoch: this.#open.epoch,
+      _partition: this.#partition,
+      chunk: this.#open.chunk,
+      version: this.#counted,
+      chunk_from: this.#from,
+    };
     for (const cell of this.#cells.values()) {
       if (!cell.isChanged) continue;
       cell.isChanged = false;
       const { accountId: account_id, day, event, count, keys, lastSeen: last_seen } = cell;
-      rows.push({ ...chunk, account_id, day: dayText(day), event, count, prop_keys: [...keys].sort(), last_seen });
+      rows.push({
+        ...chunk,
+        account_id,
+        day: dayText(day),
+        event,
+        count,
+        prop_keys: [...keys].sort(),
+        last_seen,
+      });
     }
     return rows;
   }

@@ -27,7 +27,12 @@ const consumer = await startPartitionConsumer({
   clientId: 'ravand-catalogue-sink',
   instanceId: config.KAFKA_INSTANCE_ID,
   topic: 'events.normalised',
-  batch: { records: 20_000, bytes: 16 * 1024 * 1024, linger: 100, interval: config.CATALOGUE_INTERVAL },
+  batch: {
+    records: 20_000,
+    bytes: 16 * 1024 * 1024,
+    linger: 100,
+    interval: config.CATALOGUE_INTERVAL,
+  },
   assigned: (partition, _committed, signal) =>
     openCatalogue({
       client,

@@ -2,12 +2,20 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { patiently } from '../events/patience.ts';
+import { patiently } from '../../platform/retry-until-aborted.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter } from './count.ts';
 
-const readRows = rowReader(['_epoch', '_offset', '_index', 'account_id', 'event', 'timestamp', 'properties']);
+const readRows = rowReader([
+  '_epoch',
+  '_offset',
+  '_index',
+  'account_id',
+  'event',
+  'timestamp',
+  'properties',
+]);
 
 interface CatalogueParts {
   client: ClickHouseClient;
@@ -20,10 +28,14 @@ interface CatalogueParts {
   counted(events: number): void;
 }
 
-/** Counts one partition. Begins with the newest chunk that has rows, which it counts again from its first record on; commits behind what is stored. */
+/**
+ * Counts one partition. Begins with the newest chunk that has rows, which it counts again from its
+ * first record on; commits behind what is stored.
+ */
 export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTask> {
   const { client, cluster, table, log, partition, signal } = parts;
-  const waiting = <T>(what: string, work: () => Promise<T>) => patiently({ log, signal, code: 'clickhouse_unreachable', what }, work);
+  const waiting = <T>(what: string, work: () => Promise<T>) =>
+    patiently({ log, signal, code: 'clickhouse_unreachable', what }, work);
   const newest = await waiting('finding the newest chunk of the catalogue', async () => {
     const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
     const answer = await client.query({
@@ -35,7 +47,10 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
     const [row] = await answer.json<{ _epoch: number; chunk: number; chunk_from: number }>();
     return row;
   });
-  const counter = new CatalogueCounter(partition, newest && { epoch: newest._epoch, chunk: newest.chunk });
+  const counter = new CatalogueCounter(
+    partition,
+    newest && { epoch: newest._epoch, chunk: newest.chunk },
+  );
   return {
     // Without any row nothing was counted: everything that is kept is read.
     from: newest?.chunk_from ?? 0,
@@ -49,12 +64,17 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
       if (values.length > 0) {
         const clickhouse_settings = {
           async_insert: 0 as const,
-          ...(cluster === '' ? {} : { distributed_foreground_insert: '1' as const, insert_quorum: 'auto' }),
+          ...(cluster === ''
+            ? {}
+            : { distributed_foreground_insert: '1' as const, insert_quorum: 'auto' }),
         };
         await waiting('writing the catalogue', () =>
           client.insert({
             table,
-            values: values.map((row) => ({ ...row, last_seen: new Date(row.last_seen).toISOString() })),
+            values: values.map((row) => ({
+              ...row,
+              last_seen: new Date(row.last_seen).toISOString(),
+            })),
             format: 'JSONEachRow',
             abort_signal: signal,
             clickhouse_settings,
@@ -71,7 +91,10 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
       return read();
     } catch (error) {
       if (!(error instanceof UnreadableRecord)) throw error;
-      log.warn({ code: error.code, partition, offset }, 'a record cannot be read and is not counted; see events.dead');
+      log.warn(
+        { code: error.code, partition, offset },
+        'a record cannot be read and is not counted; see events.dead',
+      );
       return [];
     }
   }

@@ -39,13 +39,20 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
   const letters = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
   const metrics = sinkMetrics(registry);
   const guard = deadLetterGuard({
-    limits: { least: config.DEAD_LETTER_BREAKER_LEAST, share: config.DEAD_LETTER_BREAKER / 100, memory: BREAKER_MEMORY },
+    limits: {
+      least: config.DEAD_LETTER_BREAKER_LEAST,
+      share: config.DEAD_LETTER_BREAKER / 100,
+      memory: BREAKER_MEMORY,
+    },
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
     onHeld: (partitions) => metrics.held(partitions),
   });
   const parts = {
     database: options.database,
-    warehouse: clickhouseWarehouse({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER }),
+    warehouse: clickhouseWarehouse({
+      client: options.clickhouse,
+      cluster: config.CLICKHOUSE_CLUSTER,
+    }),
     deadLetters: letters,
     guard,
     metrics,
@@ -64,8 +71,14 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     clientId: 'ravand-events-sink',
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
-    batch: { records: 20_000, bytes: config.SINK_BATCH_BYTES, linger: LINGER, interval: config.SINK_INTERVAL },
-    assigned: (partition, committed, fenced) => openPartition(parts, { partition, committed, fenced }),
+    batch: {
+      records: 20_000,
+      bytes: config.SINK_BATCH_BYTES,
+      linger: LINGER,
+      interval: config.SINK_INTERVAL,
+    },
+    assigned: (partition, committed, fenced) =>
+      openPartition(parts, { partition, committed, fenced }),
     crash: (error) => options.crash(error),
   });
   return {

@@ -1,6 +1,6 @@
 import type { UndecodedRun } from '../../schemas/run.ts';
 import type { ReadRecord } from './entry.ts';
-import { compareMarks } from './mark.ts';
+import { compareMarks } from '../../schemas/log-position.ts';
 import type { Piece } from './plan.ts';
 import { splitRows, type Row } from './rows.ts';
 import type { Batch } from './write.ts';
@@ -22,13 +22,24 @@ export interface AssembledBatch extends Batch {
   bytes: number;
   /** When the log took the raw record of the oldest row, ms since the epoch. */
   oldest: number;
-  /** Records whose rows turned out to be unreadable when they were decoded: they are not in `rows()` and belong into events.dead. */
+  /**
+   * Records whose rows turned out to be unreadable when they were decoded: they are not in `rows()`
+   * and belong into events.dead.
+   */
   broken(): readonly (ReadRecord & { run: UndecodedRun })[];
   origin(row: Row): Origin;
 }
 
-/** Puts the pieces of a planned insert together. Rows are decoded only where a record was taken in part before, or when `rows()` is asked for. */
-export function assemble(options: { token: string; partition: number; pieces: readonly Piece[]; records: readonly ReadRecord[] }): AssembledBatch {
+/**
+ * Puts the pieces of a planned insert together. Rows are decoded only where a record was taken in
+ * part before, or when `rows()` is asked for.
+ */
+export function assemble(options: {
+  token: string;
+  partition: number;
+  pieces: readonly Piece[];
+  records: readonly ReadRecord[];
+}): AssembledBatch {
   const byOffset = new Map(options.records.map((record) => [record.message.offset, record]));
   const broken = new Set<ReadRecord & { run: UndecodedRun }>();
   const parts: Part[] = [];
@@ -45,7 +56,11 @@ export function assemble(options: { token: string; partition: number; pieces: re
       continue;
     }
     const kept = rows.filter(({ mark }) => compareMarks(mark, above) > 0);
-    parts.push({ record, count: kept.length, datums: Buffer.concat(kept.map(({ datum }) => datum)) });
+    parts.push({
+      record,
+      count: kept.length,
+      datums: Buffer.concat(kept.map(({ datum }) => datum)),
+    });
   }
   let decoded: Row[] | undefined;
   const origins = new Map<Row, Origin>();
@@ -54,7 +69,9 @@ export function assemble(options: { token: string; partition: number; pieces: re
       const rows = splitRows(datums, count);
       if (!rows) broken.add(record);
       // A cut keeps the end of a record, so positions count from its end.
-      rows?.forEach((row, at) => origins.set(row, { record, index: record.run.count - count + at }));
+      rows?.forEach((row, at) =>
+        origins.set(row, { record, index: record.run.count - count + at }),
+      );
       return rows ?? [];
     });
   return {
@@ -63,7 +80,10 @@ export function assemble(options: { token: string; partition: number; pieces: re
     count: parts.reduce((sum, { count }) => sum + count, 0),
     datums: parts.map(({ datums }) => datums),
     bytes: parts.reduce((sum, { datums }) => sum + datums.length, 0),
-    oldest: parts.reduce((least, { record }) => Math.min(least, record.run.head.appended_at), Number.POSITIVE_INFINITY),
+    oldest: parts.reduce(
+      (least, { record }) => Math.min(least, record.run.head.appended_at),
+      Number.POSITIVE_INFINITY,
+    ),
     rows: () => (decoded ??= decode()),
     broken: () => [...broken],
     origin(row) {

@@ -1,16 +1,21 @@
 /** What an insert came to. */
 export type Outcome =
   | { kind: 'stored' }
-  /** The rows themselves are at fault; nothing was stored, and the same rows will be refused again. */
+  /**
+   * The rows themselves are at fault; nothing was stored, and the same rows will be refused again.
+   */
   | { kind: 'refused'; code: string; detail: string }
   /** Nothing reached ClickHouse. */
   | { kind: 'unsent'; error: Error }
-  /** Anything may have happened: stored, not stored, stored for some months only, or still running. */
+  /**
+   * Anything may have happened: stored, not stored, stored for some months only, or still running.
+   */
   | { kind: 'uncertain'; error: Error };
 
 /**
- * Codes of ClickHouse that speak of values in the rows. Only these bury rows; every other code is waited out, because a wrong guess there costs a wait
- * and a wrong guess here would take good rows out of the way.
+ * Codes of ClickHouse that speak of values in the rows. Only these bury rows; every other code is
+ * waited out, because a wrong guess there costs a wait and a wrong guess here would take good rows
+ * out of the way.
  */
 const DATA = new Map<string, string>([
   ['6', 'CANNOT_PARSE_TEXT'],
@@ -43,7 +48,11 @@ export function classify(error: unknown): Exclude<Outcome, { kind: 'stored' }> {
   const problem = error instanceof Error ? error : new Error(String(error));
   const code = 'code' in problem && typeof problem.code === 'string' ? problem.code : '';
   if (UNSENT.has(code)) return { kind: 'unsent', error: problem };
-  const data = DATA.get(code) ?? (code === STD_EXCEPTION && problem.message.includes('avro::Exception') ? 'AVRO_EXCEPTION' : undefined);
+  const data =
+    DATA.get(code) ??
+    (code === STD_EXCEPTION && problem.message.includes('avro::Exception')
+      ? 'AVRO_EXCEPTION'
+      : undefined);
   if (data !== undefined) return { kind: 'refused', code: data, detail: problem.message };
   return { kind: 'uncertain', error: problem };
 }

@@ -1,6 +1,12 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, deadLetterSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  deadLetterSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
@@ -10,8 +16,18 @@ export const settings = defineSettings({
   ...clickhouseSettings,
   ...postgresSettings,
   ...deadLetterSettings,
-  SINK_BATCH_ROWS: setting.integer({ default: 100_000, min: 1, max: 1_000_000, doc: 'Most rows of one insert into ClickHouse.', unit: 'rows' }),
-  SINK_BATCH_BYTES: setting.bytes({ default: 8 * 1024 * 1024, min: 1024, doc: 'Most bytes of one insert; one record of the log may be larger.' }),
+  SINK_BATCH_ROWS: setting.integer({
+    default: 100_000,
+    min: 1,
+    max: 1_000_000,
+    doc: 'Most rows of one insert into ClickHouse.',
+    unit: 'rows',
+  }),
+  SINK_BATCH_BYTES: setting.bytes({
+    default: 8 * 1024 * 1024,
+    min: 1024,
+    doc: 'Most bytes of one insert; one record of the log may be larger.',
+  }),
   SINK_INTERVAL: setting.duration({
     default: 400,
     doc: 'Least time between the beginnings of two inserts of one partition: longer makes larger and fewer parts, and rows visible later.',

@@ -10,13 +10,18 @@ if (!newest) throw new Error('schemas/ holds no event-row.v*.avsc');
 const document = newest.document as { fields: { name: string }[] };
 
 /** Columns of ClickHouse `events` that an insert names, in the order of the schema. */
-export const COLUMNS: readonly string[] = document.fields.map(({ name }) => name).filter((name) => !NOT_STORED.has(name));
+export const COLUMNS: readonly string[] = document.fields
+  .map(({ name }) => name)
+  .filter((name) => !NOT_STORED.has(name));
 
 const MAGIC = Buffer.from('Obj\u0001', 'latin1');
 const SYNC_BYTES = 16;
 
 function metadata(entries: Record<string, string>): Buffer {
-  const parts = Object.entries(entries).flatMap(([key, value]) => [lengthAndBytes(key), lengthAndBytes(value)]);
+  const parts = Object.entries(entries).flatMap(([key, value]) => [
+    lengthAndBytes(key),
+    lengthAndBytes(value),
+  ]);
   return Buffer.concat([writeVarint(Object.keys(entries).length), ...parts, writeVarint(0)]);
 }
 
@@ -25,14 +30,30 @@ function lengthAndBytes(text: string): Buffer {
   return Buffer.concat([writeVarint(bytes.length), bytes]);
 }
 
-const META = metadata({ 'avro.schema': JSON.stringify(newest.type.schema()), 'avro.codec': 'null' });
+const META = metadata({
+  'avro.schema': JSON.stringify(newest.type.schema()),
+  'avro.codec': 'null',
+});
 
 /**
- * An Avro object container of one block that holds datums of the newest event-row as they are, without decoding them (Avro 1.12, "Object Container Files").
- * The sync marker comes from the token, so the same rows under the same token are the same bytes.
+ * An Avro object container of one block that holds datums of the newest event-row as they are,
+ * without decoding them (Avro 1.12, "Object Container Files"). The sync marker comes from the
+ * token, so the same rows under the same token are the same bytes.
  */
-export function container(options: { token: string; count: number; datums: readonly Buffer[] }): Buffer {
+export function container(options: {
+  token: string;
+  count: number;
+  datums: readonly Buffer[];
+}): Buffer {
   const sync = createHash('sha256').update(options.token).digest().subarray(0, SYNC_BYTES);
   const size = options.datums.reduce((sum, { length }) => sum + length, 0);
-  return Buffer.concat([MAGIC, META, sync, writeVarint(options.count), writeVarint(size), ...options.datums, sync]);
+  return Buffer.concat([
+    MAGIC,
+    META,
+    sync,
+    writeVarint(options.count),
+    writeVarint(size),
+    ...options.datums,
+    sync,
+  ]);
 }

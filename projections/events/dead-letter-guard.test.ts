@@ -7,12 +7,21 @@ const limits = { least: 100, share: 0.5, memory: 10_000 };
 
 it('a few refused rows go to events.dead; when most are refused the partition waits, says so, and asks for another attempt', async () => {
   const held: number[] = [];
-  const guard = deadLetterGuard({ limits, retryAfter: 10, onHeld: (partitions) => held.push(partitions) });
+  const guard = deadLetterGuard({
+    limits,
+    retryAfter: 10,
+    onHeld: (partitions) => held.push(partitions),
+  });
   const { signal } = new AbortController();
   expect(await guard.admits(0, { taken: 1000, dead: 5 }, { log, signal })).toBe(true);
-  expect([guard.refuses({ taken: 99, dead: 99 }), guard.refuses({ taken: 5000, dead: 5000 })]).toEqual([false, true]);
+  expect([
+    guard.refuses({ taken: 99, dead: 99 }),
+    guard.refuses({ taken: 5000, dead: 5000 }),
+  ]).toEqual([false, true]);
   const waiting = guard.admits(3, { taken: 5000, dead: 5000 }, { log, signal });
-  expect(guard.problems()).toEqual([expect.stringMatching(/of partition 3 .*DEAD_LETTER_BREAKER=100/) as string]);
+  expect(guard.problems()).toEqual([
+    expect.stringMatching(/of partition 3 .*DEAD_LETTER_BREAKER=100/) as string,
+  ]);
   expect(await waiting).toBe(false);
   expect(guard.problems()).toEqual([]);
   expect(held).toEqual([1, 0]);

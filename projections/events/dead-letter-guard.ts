@@ -1,6 +1,6 @@
 import { delay } from '../../platform/backoff.ts';
 import { judge, RESTED, type BreakerLimits } from '../../platform/dead-letter-breaker.ts';
-import type { Patience } from './patience.ts';
+import type { Patience } from '../../platform/retry-until-aborted.ts';
 
 /** Rows of a batch, and how many of them ClickHouse refuses or nobody can read. */
 export interface DeadShare {
@@ -8,11 +8,14 @@ export interface DeadShare {
   dead: number;
 }
 
-/** Stands before events.dead: a few refused rows pass, but when most rows are refused it is the table or this release that is broken, and the sink stops. */
+/**
+ * Stands before events.dead: a few refused rows pass, but when most rows are refused it is the
+ * table or this release that is broken, and the sink stops.
+ */
 export interface DeadLetterGuard {
   /**
-   * Answers true when the letters may be written; false after having held them back for a while: store the batch once more, and ask again.
-   * Rejects when the signal aborts.
+   * Answers true when the letters may be written; false after having held them back for a while:
+   * store the batch once more, and ask again. Rejects when the signal aborts.
    */
   admits(partition: number, share: DeadShare, patience: Patience): Promise<boolean>;
   /** Whether letters of this share would be held back. Changes nothing. */

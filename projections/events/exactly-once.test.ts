@@ -14,7 +14,10 @@ import { sinkMetrics } from './sink-metrics.ts';
 import { openPartition, type SinkParts } from './task.ts';
 
 // Waiting is not what is tested here.
-vi.mock('../../platform/backoff.ts', async (original) => ({ ...(await original<object>()), delay: () => Promise.resolve() }));
+vi.mock('../../platform/backoff.ts', async (original) => ({
+  ...(await original<object>()),
+  delay: () => Promise.resolve(),
+}));
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 const DAY = 86_400_000;
@@ -28,14 +31,20 @@ interface Item {
 
 interface World {
   items: Item[];
-  /** Lengths of the runs and how many rows each run repeats of the one before, as after a crash of the normaliser. */
+  /**
+   * Lengths of the runs and how many rows each run repeats of the one before, as after a crash of
+   * the normaliser.
+   */
   cuts: { length: number; back: number; garbage: boolean; torn: boolean }[];
   choices: number[];
 }
 
 const worlds: fc.Arbitrary<World> = fc.record({
   items: fc.array(
-    fc.record({ age: fc.oneof(fc.integer({ min: 0, max: 90 }), fc.constant(401)), poison: fc.integer({ min: 0, max: 15 }).map((n) => n === 15) }),
+    fc.record({
+      age: fc.oneof(fc.integer({ min: 0, max: 90 }), fc.constant(401)),
+      poison: fc.integer({ min: 0, max: 15 }).map((n) => n === 15),
+    }),
     {
       minLength: 1,
       maxLength: 30,
@@ -53,12 +62,23 @@ const worlds: fc.Arbitrary<World> = fc.record({
   choices: fc.array(fc.nat(1000), { minLength: 50, maxLength: 600, size: 'max' }),
 });
 
-/** The log of one partition: runs over the items, some overlapping, some unreadable. `torn`: places in runs whose rows cannot be read. */
+/**
+ * The log of one partition: runs over the items, some overlapping, some unreadable. `torn`: places
+ * in runs whose rows cannot be read.
+ */
 function logOf({ items, cuts }: World): { messages: ConsumedMessage[]; torn: Set<number> } {
   const messages: ConsumedMessage[] = [];
   const torn = new Set<number>();
   const append = (value: Buffer) =>
-    messages.push({ topic: 't', partition: 0, offset: messages.length, timestamp: NOW, key: null, value, size: value.length });
+    messages.push({
+      topic: 't',
+      partition: 0,
+      offset: messages.length,
+      timestamp: NOW,
+      key: null,
+      value,
+      size: value.length,
+    });
   let taken = 0;
   for (const cut of [...cuts, { length: items.length, back: 0, garbage: false, torn: false }]) {
     if (cut.garbage) append(Buffer.from('not a run'));
@@ -66,18 +86,42 @@ function logOf({ items, cuts }: World): { messages: ConsumedMessage[]; torn: Set
     const until = Math.min(items.length, from + cut.length);
     if (from >= until) continue;
     const rows = items.slice(from, until).map((item, at) => rowOf(item, from + at));
-    const head = { epoch: 0, partition: 0, first_offset: from, first_index: 0, last_offset: until - 1, last_index: 0, appended_at: NOW };
+    const head = {
+      epoch: 0,
+      partition: 0,
+      first_offset: from,
+      first_index: 0,
+      last_offset: until - 1,
+      last_index: 0,
+      appended_at: NOW,
+    };
     const value = normalisedRunCodec.encode({ ...head, rows });
-    // A tear is seen only when the rows are decoded or inserted; the places above the last one taken are lost with it.
+    // A tear is seen only when the rows are decoded or inserted; the places above the last one
+    // taken are lost with it.
     if (cut.torn) for (let place = Math.max(from, taken); place < until; place++) torn.add(place);
-    append(cut.torn ? Buffer.concat([value.subarray(0, value.length - 40), Buffer.alloc(40, 0xff), Buffer.of(0)]) : value);
+    append(
+      cut.torn
+        ? Buffer.concat([
+            value.subarray(0, value.length - 40),
+            Buffer.alloc(40, 0xff),
+            Buffer.of(0),
+          ])
+        : value,
+    );
     taken = Math.max(taken, until);
   }
   return { messages, torn };
 }
 
 function rowOf({ age, poison }: Item, place: number): EventRow {
-  return { ...EMPTY, _offset: place, account_id: 1, event: poison ? POISON : 'x', message_id: `m${place}`, timestamp: NOW - age * DAY };
+  return {
+    ...EMPTY,
+    _offset: place,
+    account_id: 1,
+    event: poison ? POISON : 'x',
+    message_id: `m${place}`,
+    timestamp: NOW - age * DAY,
+  };
 }
 
 async function simulate(world: World) {
@@ -94,9 +138,16 @@ async function simulate(world: World) {
     const parts: SinkParts = {
       database: owner.guard(database),
       warehouse: owner.guard(clickhouse),
-      deadLetters: owner.guard({ bury: (letter) => Promise.resolve(void letters.push(letter)), close: () => Promise.resolve() }),
+      deadLetters: owner.guard({
+        bury: (letter) => Promise.resolve(void letters.push(letter)),
+        close: () => Promise.resolve(),
+      }),
       // Now and then letters are held back: the batch is stored once more and asked for again.
-      guard: { admits: () => Promise.resolve(!choices.chance(4)), refuses: () => choices.chance(4), problems: () => [] },
+      guard: {
+        admits: () => Promise.resolve(!choices.chance(4)),
+        refuses: () => choices.chance(4),
+        problems: () => [],
+      },
       metrics: sinkMetrics(new Registry()),
       log,
       limits: { rows: 8, bytes: 100_000 },
@@ -105,7 +156,11 @@ async function simulate(world: World) {
       owner: 'o',
       now: () => NOW,
     };
-    const task = await openPartition(parts, { partition: 0, committed, fenced: new AbortController().signal });
+    const task = await openPartition(parts, {
+      partition: 0,
+      committed,
+      fenced: new AbortController().signal,
+    });
     for (let next = task.from ?? 0; next < messages.length;) {
       const batch = messages.slice(next, next + 1 + choices.next(5));
       next += batch.length;
@@ -120,7 +175,8 @@ async function simulate(world: World) {
     const ended = work(owner).then(
       () => 'done' as const,
       (error: unknown) => {
-        // A sleeper that woke up within its claim took the partition: the group gives it to a new process.
+        // A sleeper that woke up within its claim took the partition: the group gives it to a new
+        // process.
         if (error instanceof OwnershipLost) return 'gone' as const;
         throw error;
       },
@@ -147,7 +203,12 @@ it('stores each row once and buries what is refused, whatever crashes, is lost, 
       world.items.forEach(({ age, poison }, place) => {
         const count = clickhouse.counts.get(`0:${place}:0`) ?? 0;
         if (torn.has(place) || (poison && age > 400)) expect(count).toBe(0);
-        else if (poison) expect({ place, count, buried: buried.has(`m${place}`) }).toEqual({ place, count: 0, buried: true });
+        else if (poison)
+          expect({ place, count, buried: buried.has(`m${place}`) }).toEqual({
+            place,
+            count: 0,
+            buried: true,
+          });
         else if (age > 400) expect(count).toBeLessThanOrEqual(1);
         else expect({ place, count }).toEqual({ place, count: 1 });
       });

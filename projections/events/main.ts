@@ -12,16 +12,31 @@ const log = createLog({ part: 'events-sink', level: config.LOG_LEVEL });
 const lifecycle = startLifecycle({ log, timeout: config.SHUTDOWN_TIMEOUT });
 const registry = new Registry();
 
-const clickhouse = connectClickhouse({ settings: config, name: 'ravand-events-sink', requestTimeout: 30_000, connections: 16 });
+const clickhouse = connectClickhouse({
+  settings: config,
+  name: 'ravand-events-sink',
+  requestTimeout: 30_000,
+  connections: 16,
+});
 lifecycle.onShutdown('clickhouse', () => clickhouse.close());
 const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-events-sink' });
 lifecycle.onShutdown('postgres', () => database.end());
-const sink = await startSink({ config, log, registry, clickhouse, database, crash: (error) => lifecycle.crash(error) });
+const sink = await startSink({
+  config,
+  log,
+  registry,
+  clickhouse,
+  database,
+  crash: (error) => lifecycle.crash(error),
+});
 lifecycle.onShutdown('sink', () => sink.close());
 const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
   registry,
-  notReady: () => [...sink.problems(), ...(sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'])],
+  notReady: () => [
+    ...sink.problems(),
+    ...(sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+  ],
 });
 lifecycle.onShutdown('admin server', () => admin.close());
 log.info({ admin: admin.address }, 'the events sink runs');

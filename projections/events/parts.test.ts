@@ -40,11 +40,16 @@ const message = (value: Buffer | null, offset = 0): ConsumedMessage => ({
   size: value?.length ?? 0,
 });
 const runOf = (first: number, last: number) =>
-  normalisedRunCodec.encode({ ...head(first, last), rows: Array.from({ length: last - first + 1 }, (_, at) => rowAt(first + at)) });
+  normalisedRunCodec.encode({
+    ...head(first, last),
+    rows: Array.from({ length: last - first + 1 }, (_, at) => rowAt(first + at)),
+  });
 
 describe('container', () => {
   it('is an Avro file that a strict reader takes, the same bytes for the same token', async () => {
-    const datums = [rowAt(1), rowAt(2, { properties: { a: 'b' } })].map((row) => eventRowCodec.type.toBuffer(row));
+    const datums = [rowAt(1), rowAt(2, { properties: { a: 'b' } })].map((row) =>
+      eventRowCodec.type.toBuffer(row),
+    );
     const bytes = container({ token: 't', count: 2, datums });
     expect(container({ token: 't', count: 2, datums })).toEqual(bytes);
     expect(container({ token: 'u', count: 2, datums })).not.toEqual(bytes);
@@ -57,7 +62,9 @@ describe('container', () => {
 
   it('names columns that the table has, and every one that it does not make itself', () => {
     const ddl = readFileSync(join(import.meta.dirname, 'ddl/0001_events.sql'), 'utf8');
-    const columns = [...ddl.matchAll(/^ {2}([a-z_]+) (?!.*MATERIALIZED)\w.*,?$/gm)].map(([, name]) => name);
+    const columns = [...ddl.matchAll(/^ {2}([a-z_]+) (?!.*MATERIALIZED)\w.*,?$/gm)].map(
+      ([, name]) => name,
+    );
     expect(COLUMNS).toEqual(columns);
   });
 });
@@ -81,8 +88,16 @@ describe('readRecord', () => {
     ['text', Buffer.from('hello'), 'not_single_object'],
     ['a record of another subject', deadLetterHeader(), 'unknown_schema'],
     ['a run that ends early', runOf(1, 1).subarray(0, 12), 'broken_datum'],
-    ['a run of another partition', normalisedRunCodec.encode({ ...head(1, 1), partition: 3, rows: [rowAt(1)] }), 'wrong_partition'],
-    ['a run that ends before it begins', normalisedRunCodec.encode({ ...head(5, 1), rows: [rowAt(1)] }), 'broken_run'],
+    [
+      'a run of another partition',
+      normalisedRunCodec.encode({ ...head(1, 1), partition: 3, rows: [rowAt(1)] }),
+      'wrong_partition',
+    ],
+    [
+      'a run that ends before it begins',
+      normalisedRunCodec.encode({ ...head(5, 1), rows: [rowAt(1)] }),
+      'broken_run',
+    ],
     ['a run without rows', normalisedRunCodec.encode({ ...head(1, 1), rows: [] }), 'broken_run'],
   ])('finds the flaw of %s', (_, value, reason) => {
     const record = readRecord(message(value));
@@ -92,7 +107,11 @@ describe('readRecord', () => {
 });
 
 function deadLetterHeader(): Buffer {
-  return Buffer.concat([Buffer.of(0xc3, 1), Buffer.from(deadLetterCodec.fingerprint, 'hex').reverse(), Buffer.alloc(30)]);
+  return Buffer.concat([
+    Buffer.of(0xc3, 1),
+    Buffer.from(deadLetterCodec.fingerprint, 'hex').reverse(),
+    Buffer.alloc(30),
+  ]);
 }
 
 describe('assemble', () => {
@@ -112,11 +131,23 @@ describe('assemble', () => {
 });
 
 describe('splitRows', () => {
-  const datums = Buffer.concat([1, 2].map((offset) => eventRowCodec.type.toBuffer(rowAt(offset, { account_id: 9, timestamp: 77 }))));
+  const datums = Buffer.concat(
+    [1, 2].map((offset) =>
+      eventRowCodec.type.toBuffer(rowAt(offset, { account_id: 9, timestamp: 77 })),
+    ),
+  );
 
   it('gives each row with its bytes', () => {
     const rows = splitRows(datums, 2);
-    expect(rows?.map(({ mark, account_id, event, timestamp, message_id }) => [mark.offset, account_id, event, timestamp, message_id])).toEqual([
+    expect(
+      rows?.map(({ mark, account_id, event, timestamp, message_id }) => [
+        mark.offset,
+        account_id,
+        event,
+        timestamp,
+        message_id,
+      ]),
+    ).toEqual([
       [1, 9, 'خرید', 77, 'm1'],
       [2, 9, 'خرید', 77, 'm2'],
     ]);
@@ -152,7 +183,9 @@ describe('lookups', () => {
   it('asks in several queries when there are many keys, and without the day for times that a day cannot hold', () => {
     const many = Array.from({ length: 1200 }, (_, n) => row({ event: `e${n}` }));
     expect(lookups({ table: 'events', partition: 2 }, many)).toHaveLength(3);
-    expect(lookups({ table: 'events', partition: 2 }, [row({ timestamp: -1 })])[0]).toContain("(account_id, event) IN ((1, 'x'))");
+    expect(lookups({ table: 'events', partition: 2 }, [row({ timestamp: -1 })])[0]).toContain(
+      "(account_id, event) IN ((1, 'x'))",
+    );
   });
 });
 

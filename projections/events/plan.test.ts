@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareMarks, NOTHING, type Mark } from './mark.ts';
+import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
 import { plan, takeOver, tokenOf, type Entry, type Standing } from './plan.ts';
 
 const LIMITS = { rows: 10, bytes: 1000 };
@@ -19,7 +19,11 @@ const start = (taken: Mark = NOTHING): Standing => ({ next: 0, taken, unsettled:
 
 describe('plan', () => {
   it('stores what is new in one batch and names its range', () => {
-    const { actions, standing } = plan(start(), [run(0, mark(5), mark(6)), run(1, mark(7), mark(8))], LIMITS);
+    const { actions, standing } = plan(
+      start(),
+      [run(0, mark(5), mark(6)), run(1, mark(7), mark(8))],
+      LIMITS,
+    );
     expect(actions).toEqual([
       {
         kind: 'store',
@@ -35,7 +39,10 @@ describe('plan', () => {
   });
 
   it('skips a run that was taken, without an insert', () => {
-    expect(plan(start(mark(8)), [run(3, mark(5), mark(8))], LIMITS)).toMatchObject({ actions: [], standing: { next: 4, taken: mark(8) } });
+    expect(plan(start(mark(8)), [run(3, mark(5), mark(8))], LIMITS)).toMatchObject({
+      actions: [],
+      standing: { next: 4, taken: mark(8) },
+    });
   });
 
   it('cuts a run that was taken in part', () => {
@@ -44,16 +51,27 @@ describe('plan', () => {
   });
 
   it('ends a batch at its limits and where the schema changes', () => {
-    const entries = [0, 1, 2, 3].map((n) => run(n, mark(n), mark(n), { fingerprint: n < 2 ? 'f' : 'g' }));
+    const entries = [0, 1, 2, 3].map((n) =>
+      run(n, mark(n), mark(n), { fingerprint: n < 2 ? 'f' : 'g' }),
+    );
     const { actions } = plan(start(), entries, { rows: 100, bytes: 1000 });
-    expect(actions).toMatchObject([{ range: { first: 0, last: 1 } }, { range: { first: 2, last: 3 } }]);
+    expect(actions).toMatchObject([
+      { range: { first: 0, last: 1 } },
+      { range: { first: 2, last: 3 } },
+    ]);
     expect(plan(start(), entries, { rows: 2, bytes: 1000 }).actions).toHaveLength(4);
     expect(plan(start(), entries, { rows: 100, bytes: 150 }).actions).toHaveLength(4);
   });
 
   it('buries what cannot be read and goes on', () => {
-    const entries: Entry[] = [{ kind: 'unreadable', offset: 0, bytes: 3 }, run(1, mark(1), mark(1))];
-    expect(plan(start(), entries, LIMITS).actions.map(({ kind }) => kind)).toEqual(['bury', 'store']);
+    const entries: Entry[] = [
+      { kind: 'unreadable', offset: 0, bytes: 3 },
+      run(1, mark(1), mark(1)),
+    ];
+    expect(plan(start(), entries, LIMITS).actions.map(({ kind }) => kind)).toEqual([
+      'bury',
+      'store',
+    ]);
   });
 
   it('waits for the whole of an unsettled range, then repeats it as it was recorded', () => {
@@ -72,7 +90,12 @@ describe('takeOver', () => {
   const range = { first: 4, last: 9, before: mark(1), end: mark(7) };
   it.each([
     ['nothing recorded', undefined, 3, { next: 3, taken: NOTHING, unsettled: undefined }],
-    ['the offset has passed the range', range, 10, { next: 10, taken: mark(7), unsettled: undefined }],
+    [
+      'the offset has passed the range',
+      range,
+      10,
+      { next: 10, taken: mark(7), unsettled: undefined },
+    ],
     ['the offset stands before it', range, 4, { next: 4, taken: mark(1), unsettled: range }],
     ['an earlier commit was lost', range, 2, { next: 4, taken: mark(1), unsettled: range }],
     ['the group never committed', range, undefined, { next: 4, taken: mark(1), unsettled: range }],
@@ -82,7 +105,10 @@ describe('takeOver', () => {
 });
 
 it('any two ways to hand over the same records take the same places once, and a repeated range has the same pieces', () => {
-  const logs = fc.array(fc.record({ back: fc.nat(3), length: fc.integer({ min: 1, max: 4 }) }), { minLength: 1, maxLength: 15 });
+  const logs = fc.array(fc.record({ back: fc.nat(3), length: fc.integer({ min: 1, max: 4 }) }), {
+    minLength: 1,
+    maxLength: 15,
+  });
   fc.assert(
     fc.property(logs, fc.array(fc.integer({ min: 1, max: 4 })), (cuts, sizes) => {
       let high = 0;
@@ -99,7 +125,11 @@ it('any two ways to hand over the same records take the same places once, and a 
         const planned = plan(standing, batch, LIMITS);
         for (const action of planned.actions) {
           if (action.kind !== 'store') continue;
-          const again = plan(takeOver(action.range, action.range.first), entries.slice(action.range.first, action.range.last + 1), LIMITS);
+          const again = plan(
+            takeOver(action.range, action.range.first),
+            entries.slice(action.range.first, action.range.last + 1),
+            LIMITS,
+          );
           expect(again.actions).toEqual([{ ...action, repeat: true }]);
           for (const { offset, above } of action.pieces) {
             const entry = entries[offset];
@@ -117,7 +147,11 @@ it('any two ways to hand over the same records take the same places once, and a 
 });
 
 it('names a range by topic, partition and offsets', () => {
-  expect(tokenOf({ topic: 'events.normalised', partition: 3, range: { first: 4, last: 9, before: NOTHING, end: NOTHING } })).toBe(
-    'events.normalised-3-4-9',
-  );
+  expect(
+    tokenOf({
+      topic: 'events.normalised',
+      partition: 3,
+      range: { first: 4, last: 9, before: NOTHING, end: NOTHING },
+    }),
+  ).toBe('events.normalised-3-4-9');
 });

@@ -1,6 +1,9 @@
-import { compareMarks, NOTHING, type Mark } from './mark.ts';
+import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
 
-/** What decides an insert: the records `first..last` of the topic without the rows at or below `before`. Nothing else does, so it can be repeated byte for byte. */
+/**
+ * What decides an insert: the records `first..last` of the topic without the rows at or below
+ * `before`. Nothing else does, so it can be repeated byte for byte.
+ */
 export interface Range {
   first: number;
   last: number;
@@ -11,7 +14,8 @@ export interface Range {
 
 /** What is known of one record without decoding its rows. */
 export type Entry = { offset: number; bytes: number } & (
-  { kind: 'run'; fingerprint: string; first: Mark; last: Mark; rows: number } | { kind: 'unreadable' }
+  | { kind: 'run'; fingerprint: string; first: Mark; last: Mark; rows: number }
+  | { kind: 'unreadable' }
 );
 
 /** Where a partition stands. */
@@ -20,7 +24,10 @@ export interface Standing {
   next: number | undefined;
   /** The last place taken; rows at or below it are skipped. */
   taken: Mark;
-  /** A range that a previous owner recorded and whose insert may have happened, wholly, in part or not at all. */
+  /**
+   * A range that a previous owner recorded and whose insert may have happened, wholly, in part or
+   * not at all.
+   */
   unsettled: Range | undefined;
 }
 
@@ -29,7 +36,10 @@ export interface Limits {
   bytes: number;
 }
 
-/** One record's part in an insert: its rows above `above`; undefined takes them all, without decoding. */
+/**
+ * One record's part in an insert: its rows above `above`; undefined takes them all, without
+ * decoding.
+ */
 export interface Piece {
   offset: number;
   above: Mark | undefined;
@@ -50,8 +60,10 @@ export interface Planned {
 }
 
 /**
- * Decides what is done with the records at hand. A batch is as large as the limits allow and ends where the row schema changes; what was taken before is left out,
- * in whole records without looking inside. An unsettled range comes first and alone: it is complete once a record at or behind its end is at hand.
+ * Decides what is done with the records at hand. A batch is as large as the limits allow and ends
+ * where the row schema changes; what was taken before is left out, in whole records without looking
+ * inside. An unsettled range comes first and alone: it is complete once a record at or behind its
+ * end is at hand.
  */
 export function plan(standing: Standing, entries: readonly Entry[], limits: Limits): Planned {
   const actions: Action[] = [];
@@ -74,12 +86,18 @@ export function plan(standing: Standing, entries: readonly Entry[], limits: Limi
     position = batch.until;
   }
   const last = entries.at(-1);
-  return { actions, standing: { next: last ? last.offset + 1 : standing.next, taken, unsettled: undefined }, used: entries.length };
+  return {
+    actions,
+    standing: { next: last ? last.offset + 1 : standing.next, taken, unsettled: undefined },
+    used: entries.length,
+  };
 }
 
 function repeated(range: Range, entries: readonly Entry[]): Action[] {
   const { actions, pieces } = collect(entries, range.before);
-  return pieces.length === 0 ? actions : [...actions, { kind: 'store', range, pieces, repeat: true }];
+  return pieces.length === 0
+    ? actions
+    : [...actions, { kind: 'store', range, pieces, repeat: true }];
 }
 
 interface Cursor {
@@ -89,7 +107,11 @@ interface Cursor {
   limits: Limits;
 }
 
-function nextBatch({ entries, from, taken, limits }: Cursor): { actions: Action[]; taken: Mark; until: number } {
+function nextBatch({ entries, from, taken, limits }: Cursor): {
+  actions: Action[];
+  taken: Mark;
+  until: number;
+} {
   let until = from;
   let rows = 0;
   let bytes = 0;
@@ -98,7 +120,10 @@ function nextBatch({ entries, from, taken, limits }: Cursor): { actions: Action[
   for (; until < entries.length; until++) {
     const entry = entries[until];
     if (entry?.kind !== 'run' || compareMarks(entry.last, high) <= 0) continue;
-    const fits = rows + entry.rows <= limits.rows && bytes + entry.bytes <= limits.bytes && entry.fingerprint === (fingerprint ?? entry.fingerprint);
+    const fits =
+      rows + entry.rows <= limits.rows &&
+      bytes + entry.bytes <= limits.bytes &&
+      entry.fingerprint === (fingerprint ?? entry.fingerprint);
     if (!fits && rows > 0) break;
     fingerprint = entry.fingerprint;
     rows += entry.rows;
@@ -116,7 +141,10 @@ function nextBatch({ entries, from, taken, limits }: Cursor): { actions: Action[
 }
 
 /** The pieces of consecutive records above a mark, and what must be buried among them. */
-function collect(entries: readonly Entry[], before: Mark): { actions: Action[]; pieces: Piece[]; end: Mark } {
+function collect(
+  entries: readonly Entry[],
+  before: Mark,
+): { actions: Action[]; pieces: Piece[]; end: Mark } {
   const actions: Action[] = [];
   const pieces: Piece[] = [];
   let end = before;
@@ -126,19 +154,25 @@ function collect(entries: readonly Entry[], before: Mark): { actions: Action[]; 
       continue;
     }
     if (compareMarks(entry.last, end) <= 0) continue;
-    pieces.push({ offset: entry.offset, above: compareMarks(entry.first, end) <= 0 ? end : undefined });
+    pieces.push({
+      offset: entry.offset,
+      above: compareMarks(entry.first, end) <= 0 ? end : undefined,
+    });
     end = entry.last;
   }
   return { actions, pieces, end };
 }
 
 /**
- * Where a new owner begins: `recorded` is the range that the last owner recorded, `committed` the group's offset in Kafka. Everything before a recorded range is settled
- * (a range is recorded only after the one before it), so a lost commit costs nothing; the range itself is repeated unless the offset has passed it.
+ * Where a new owner begins: `recorded` is the range that the last owner recorded, `committed` the
+ * group's offset in Kafka. Everything before a recorded range is settled (a range is recorded only
+ * after the one before it), so a lost commit costs nothing; the range itself is repeated unless the
+ * offset has passed it.
  */
 export function takeOver(recorded: Range | undefined, committed: number | undefined): Standing {
   if (!recorded) return { next: committed, taken: NOTHING, unsettled: undefined };
-  if (committed !== undefined && committed > recorded.last) return { next: committed, taken: recorded.end, unsettled: undefined };
+  if (committed !== undefined && committed > recorded.last)
+    return { next: committed, taken: recorded.end, unsettled: undefined };
   return { next: recorded.first, taken: recorded.before, unsettled: recorded };
 }
 

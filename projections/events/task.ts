@@ -35,14 +35,25 @@ interface Assignment {
 }
 
 /** Becomes the owner of a partition and takes up where the last owner stopped. */
-export async function openPartition(parts: SinkParts, { partition, committed, fenced }: Assignment): Promise<PartitionTask> {
+export async function openPartition(
+  parts: SinkParts,
+  { partition, committed, fenced }: Assignment,
+): Promise<PartitionTask> {
   const { database, sink, topic, owner } = parts;
   const log = parts.log.child({ topic, partition });
-  const ownership = await claimPartition({ database, sink, topic, partition, owner }, { log, signal: fenced });
+  const ownership = await claimPartition(
+    { database, sink, topic, partition, owner },
+    { log, signal: fenced },
+  );
   const standing = takeOver(ownership.recorded, committed);
   const { next, unsettled } = standing;
   log.info(
-    { owner_epoch: ownership.epoch, committed, from: next, ...(unsettled ? { repeats: tokenOf({ topic, partition, range: unsettled }) } : {}) },
+    {
+      owner_epoch: ownership.epoch,
+      committed,
+      from: next,
+      ...(unsettled ? { repeats: tokenOf({ topic, partition, range: unsettled }) } : {}),
+    },
     'owns a partition',
   );
   return new SinkTask({ ...parts, log }, { partition, ownership, standing, signal: fenced });
@@ -100,7 +111,12 @@ class SinkTask implements PartitionTask {
       case 'store': {
         const { topic } = this.#parts;
         const { partition, ownership, signal } = this.#owned;
-        const batch = assemble({ token: tokenOf({ topic, partition, range: action.range }), partition, pieces: action.pieces, records });
+        const batch = assemble({
+          token: tokenOf({ topic, partition, range: action.range }),
+          partition,
+          pieces: action.pieces,
+          records,
+        });
         await ownership.record(action.range, { log: this.#parts.log, signal });
         await this.#store(batch, action.repeat);
       }
@@ -113,16 +129,36 @@ class SinkTask implements PartitionTask {
     const began = performance.now();
     const confirm = () => ownership.confirm({ log, signal });
     const isHopeless = (share: DeadShare) => guard.refuses(share);
-    const options = { warehouse, log, signal, ownerEpoch: ownership.epoch, confirm, onSettle: () => metrics.settled(), isHopeless };
+    const options = {
+      warehouse,
+      log,
+      signal,
+      ownerEpoch: ownership.epoch,
+      confirm,
+      onSettle: () => metrics.settled(),
+      isHopeless,
+    };
     let outcome = await storeOnce(options, batch, repeat);
-    // Held back, and tried again: what was refused may be taken by then, and what was stored is found there. Of a batch that was given up rows are left to look at.
-    while (!(await this.#admits(shareOf(batch, outcome, repeat))) || outcome.hopeless) outcome = await storeOnce(options, batch, true);
+    // Held back, and tried again: what was refused may be taken by then, and what was stored is
+    // found there. Of a batch that was given up rows are left to look at.
+    while (!(await this.#admits(shareOf(batch, outcome, repeat))) || outcome.hopeless)
+      outcome = await storeOnce(options, batch, true);
     const { refused, stored } = outcome;
     for (const record of batch.broken()) {
-      await this.#buryRecord(record, { reason: 'broken_rows', detail: 'the rows of the run cannot be read' }, record.run.count);
+      await this.#buryRecord(
+        record,
+        { reason: 'broken_rows', detail: 'the rows of the run cannot be read' },
+        record.run.count,
+      );
     }
     for (const one of refused) await this.#buryRow(batch, one);
-    if (stored > 0) metrics.stored({ rows: stored, bytes: batch.bytes, took: performance.now() - began, age: this.#parts.now() - batch.oldest });
+    if (stored > 0)
+      metrics.stored({
+        rows: stored,
+        bytes: batch.bytes,
+        took: performance.now() - began,
+        age: this.#parts.now() - batch.oldest,
+      });
   }
 
   async #admits(share: DeadShare): Promise<boolean> {
@@ -133,7 +169,14 @@ class SinkTask implements PartitionTask {
 
   async #buryRecord({ message }: ReadRecord, flaw: Flaw, events: number): Promise<void> {
     const { topic, partition, offset, key, timestamp, value } = message;
-    const rest = { index: null, account_id: null, message_id: '', appended_at: timestamp, key, value: value ?? Buffer.alloc(0) };
+    const rest = {
+      index: null,
+      account_id: null,
+      message_id: '',
+      appended_at: timestamp,
+      key,
+      value: value ?? Buffer.alloc(0),
+    };
     await this.#bury({ ...flaw, events, topic, partition, offset, ...rest });
   }
 
@@ -141,10 +184,30 @@ class SinkTask implements PartitionTask {
     const { record, index } = batch.origin(row);
     const { topic, partition, offset, key, timestamp } = record.message;
     const { epoch, offset: at, index: item } = row.mark;
-    const head = { ...record.run.head, epoch, first_offset: at, first_index: item, last_offset: at, last_index: item };
+    const head = {
+      ...record.run.head,
+      epoch,
+      first_offset: at,
+      first_index: item,
+      last_offset: at,
+      last_index: item,
+    };
     const value = joinRun({ head, count: 1, rows: row.datum });
     const { account_id, message_id } = row;
-    const letter = { reason: code, detail, events: 1, topic, partition, offset, index, account_id, message_id, appended_at: timestamp, key, value };
+    const letter = {
+      reason: code,
+      detail,
+      events: 1,
+      topic,
+      partition,
+      offset,
+      index,
+      account_id,
+      message_id,
+      appended_at: timestamp,
+      key,
+      value,
+    };
     await this.#bury(letter);
   }
 
@@ -159,8 +222,15 @@ function brokenRows(batch: AssembledBatch): number {
   return batch.broken().reduce((sum, { run }) => sum + run.count, 0);
 }
 
-/** A batch that an owner before may have stored says nothing about the table now, apart from what is refused of it. */
-function shareOf(batch: AssembledBatch, { refused, hopeless }: { refused: readonly Refused[]; hopeless: boolean }, repeat: boolean): DeadShare {
+/**
+ * A batch that an owner before may have stored says nothing about the table now, apart from what is
+ * refused of it.
+ */
+function shareOf(
+  batch: AssembledBatch,
+  { refused, hopeless }: { refused: readonly Refused[]; hopeless: boolean },
+  repeat: boolean,
+): DeadShare {
   const dead = refused.length + brokenRows(batch);
   return { dead, taken: hopeless || repeat ? dead : batch.count };
 }

@@ -20,10 +20,14 @@ export interface Advance {
 }
 
 /**
- * Takes in facts that need no look at other facts, wherever they belong in the order (IDENTITIES.md says why this is exact):
- * one whose previous_id is joined by an earlier fact changes nothing; one whose previous_id no fact ever mentioned hangs a new leaf onto a person.
+ * Takes in facts that need no look at other facts, wherever they belong in the order (IDENTITIES.md
+ * says why this is exact): one whose previous_id is joined by an earlier fact changes nothing; one
+ * whose previous_id no fact ever mentioned hangs a new leaf onto a person.
  */
-export function advance(facts: readonly AliasFact[], stored: ReadonlyMap<string, NameRow>): Advance {
+export function advance(
+  facts: readonly AliasFact[],
+  stored: ReadonlyMap<string, NameRow>,
+): Advance {
   const rows = new Map<string, NameRow>();
   const settled: AliasFact[] = [];
   const hard: AliasFact[] = [];

@@ -1,7 +1,10 @@
 import type { Stamp } from '../profiles/stamp.ts';
 import { compareStamps } from '../profiles/stamp.ts';
 
-/** An alias that may join something: `previousId` into `userId`. `at` orders the facts of an account and names the fact within it. */
+/**
+ * An alias that may join something: `previousId` into `userId`. `at` orders the facts of an account
+ * and names the fact within it.
+ */
 export interface AliasFact {
   previousId: string;
   userId: string;
@@ -18,5 +21,8 @@ export function factKey({ at }: AliasFact): string {
   return `${at.epoch}/${at.partition}/${at.offset}/${at.index}`;
 }
 
-/** What became of an alias: it joined its names; they were one person already; its previous_id belongs to somebody else; an operator took it back. */
+/**
+ * What became of an alias: it joined its names; they were one person already; its previous_id
+ * belongs to somebody else; an operator took it back.
+ */
 export type AliasOutcome = 'joined' | 'same' | 'refused' | 'undone';

@@ -1,9 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Registry } from 'prom-client';
-import { startPartitionConsumer, type PartitionConsumerOptions } from '../../platform/kafka/consumer.ts';
+import {
+  startPartitionConsumer,
+  type PartitionConsumerOptions,
+} from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { patiently } from '../events/patience.ts';
+import { patiently } from '../../platform/retry-until-aborted.ts';
 import type { IdentitiesConfig } from './config.ts';
 import { publishPeople } from './flat-table.ts';
 import { identityMetrics } from './metrics.ts';
@@ -35,12 +38,18 @@ export interface Identities {
   close(): Promise<void>;
 }
 
-/** Puts the projection together: aliases of events.normalised and commands of operators -> who is one person (PostgreSQL), and identities_flat (ClickHouse). */
+/**
+ * Puts the projection together: aliases of events.normalised and commands of operators -> who is
+ * one person (PostgreSQL), and identities_flat (ClickHouse).
+ */
 export async function startIdentities(options: IdentitiesOptions): Promise<Identities> {
   const { config, log, registry, clickhouse, database, names = NAMES } = options;
   const store = postgresIdentities(database);
   const publish = (accountId: number) =>
-    publishPeople({ store, client: clickhouse, table: names.table, cluster: config.CLICKHOUSE_CLUSTER }, accountId);
+    publishPeople(
+      { store, client: clickhouse, table: names.table, cluster: config.CLICKHOUSE_CLUSTER },
+      accountId,
+    );
   const parts = (signal: AbortSignal): IdentityParts => ({ store, publish, metrics, log, signal });
   const metrics = identityMetrics(registry);
   await publishLeftovers();
@@ -48,7 +57,12 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     settings: config,
     log,
     instanceId: config.KAFKA_INSTANCE_ID,
-    batch: { records: 20_000, bytes: 16 * 1024 * 1024, linger: 20, interval: config.IDENTITIES_INTERVAL },
+    batch: {
+      records: 20_000,
+      bytes: 16 * 1024 * 1024,
+      linger: 20,
+      interval: config.IDENTITIES_INTERVAL,
+    },
     crash: (error) => options.crash(error),
   };
   const aliases = await startPartitionConsumer({
@@ -73,11 +87,17 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     },
   };
 
-  /** What a killed process stored and did not write to ClickHouse any more: nobody may ever touch these accounts again. */
+  /**
+   * What a killed process stored and did not write to ClickHouse any more: nobody may ever touch
+   * these accounts again.
+   */
   async function publishLeftovers(): Promise<void> {
     const { signal } = options;
-    await patiently({ log, signal, code: 'identities_waiting', what: 'writing identities_flat' }, async () => {
-      for (const accountId of await store.accountsToPublish()) await publish(accountId);
-    });
+    await patiently(
+      { log, signal, code: 'identities_waiting', what: 'writing identities_flat' },
+      async () => {
+        for (const accountId of await store.accountsToPublish()) await publish(accountId);
+      },
+    );
   }
 }

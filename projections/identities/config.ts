@@ -1,6 +1,11 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({

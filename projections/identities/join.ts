@@ -15,17 +15,24 @@ export class TooManyConflicts extends Error {
 const MOST_CONFLICTS = 100;
 
 /**
- * Takes aliases of one account in; facts that are stored already change nothing. Resolves when they and all that follows from them are stored.
- * Answers what became of those that are new. Rejects with what the store rejects with, or TooManyConflicts.
+ * Takes aliases of one account in; facts that are stored already change nothing. Resolves when they
+ * and all that follows from them are stored. Answers what became of those that are new. Rejects
+ * with what the store rejects with, or TooManyConflicts.
  */
-export async function joinFacts(store: IdentityStore, accountId: number, facts: readonly AliasFact[]): Promise<Map<AliasFact, AliasOutcome>> {
+export async function joinFacts(
+  store: IdentityStore,
+  accountId: number,
+  facts: readonly AliasFact[],
+): Promise<Map<AliasFact, AliasOutcome>> {
   const outcomes = new Map<AliasFact, AliasOutcome>();
   let waiting = facts;
   for (let conflicts = 0; waiting.length > 0;) {
     if (conflicts > MOST_CONFLICTS) throw new TooManyConflicts(accountId);
     const look = await store.look(accountId, waiting);
     const fresh = waiting.filter((fact) => !look.stored.has(factKey(fact)));
-    const undone = fresh.filter(({ previousId, at }) => at.receivedAt <= (look.undone.get(previousId) ?? -1));
+    const undone = fresh.filter(
+      ({ previousId, at }) => at.receivedAt <= (look.undone.get(previousId) ?? -1),
+    );
     const step = advance(
       fresh.filter((fact) => !undone.includes(fact)),
       look.rows,
@@ -33,7 +40,14 @@ export async function joinFacts(store: IdentityStore, accountId: number, facts: 
     const easy = [...undone, ...step.settled];
     // First what is easy; what is hard then finds it stored.
     if (easy.length > 0) {
-      if (await store.commit({ accountId, revision: look.revision, facts: easy, rows: [...step.rows.values()] })) {
+      if (
+        await store.commit({
+          accountId,
+          revision: look.revision,
+          facts: easy,
+          rows: [...step.rows.values()],
+        })
+      ) {
         for (const fact of undone) outcomes.set(fact, 'undone');
         for (const [fact, outcome] of step.outcomes) outcomes.set(fact, outcome);
         waiting = step.hard;
@@ -50,7 +64,11 @@ export async function joinFacts(store: IdentityStore, accountId: number, facts: 
 }
 
 /** Takes an undo in. Resolves when all that follows from it is stored. */
-export async function undoAlias(store: IdentityStore, accountId: number, undo: Undo): Promise<void> {
+export async function undoAlias(
+  store: IdentityStore,
+  accountId: number,
+  undo: Undo,
+): Promise<void> {
   for (let conflicts = 0; conflicts <= MOST_CONFLICTS; conflicts++) {
     const { revision } = await store.look(accountId, []);
     if (await joinHard(store, { accountId, revision, facts: [], undo })) return;
@@ -65,7 +83,10 @@ interface Hard {
   undo?: Undo;
 }
 
-/** Computes the people concerned anew, and looks at more of them until nothing is missing. Answers undefined when the account changed meanwhile. */
+/**
+ * Computes the people concerned anew, and looks at more of them until nothing is missing. Answers
+ * undefined when the account changed meanwhile.
+ */
 async function joinHard(
   store: IdentityStore,
   { accountId, revision, facts, undo }: Hard,
@@ -78,7 +99,8 @@ async function joinHard(
     const stored = await store.people(accountId, [...names, ...extra], undo);
     // A name that was asked for and has no row is mentioned by no fact.
     const rows = new Map(stored.rows);
-    for (const name of extra) if (!rows.has(name)) rows.set(name, { name, canonical: name, via: undefined });
+    for (const name of extra)
+      if (!rows.has(name)) rows.set(name, { name, canonical: name, via: undefined });
     const result = recompute({ rows, facts: stored.facts }, facts);
     if (result.kind === 'needs') {
       const before = extra.size;
@@ -86,7 +108,13 @@ async function joinHard(
       if (extra.size > before) continue;
       throw new Error(`people of account ${accountId} stay unknown although they were asked for`);
     }
-    const isStored = await store.commit({ accountId, revision, facts, rows: [...result.rows.values()], ...(undo ? { undo } : {}) });
+    const isStored = await store.commit({
+      accountId,
+      revision,
+      facts,
+      rows: [...result.rows.values()],
+      ...(undo ? { undo } : {}),
+    });
     return isStored ? result : undefined;
   }
 }

@@ -2,7 +2,10 @@ import { factKey, type AliasFact } from './alias-fact.ts';
 import type { NameRow } from './advance.ts';
 import type { Change, IdentityStore } from './store.ts';
 
-/** The store of one account in memory, for tests of what is built on it: the same promises as the one in PostgreSQL, held by a property test against both. */
+/**
+ * The store of one account in memory, for tests of what is built on it: the same promises as the
+ * one in PostgreSQL, held by a property test against both.
+ */
 export class MemoryIdentities implements IdentityStore {
   readonly facts = new Map<string, AliasFact>();
   readonly rows = new Map<string, NameRow & { revision: number }>();
@@ -13,7 +16,9 @@ export class MemoryIdentities implements IdentityStore {
   beforeCommit: () => Promise<void> = () => Promise.resolve();
 
   look(_: number, facts: readonly AliasFact[]) {
-    const rows = facts.flatMap(({ previousId, userId }) => [this.rows.get(previousId) ?? [], this.rows.get(userId) ?? []].flat());
+    const rows = facts.flatMap(({ previousId, userId }) =>
+      [this.rows.get(previousId) ?? [], this.rows.get(userId) ?? []].flat(),
+    );
     return Promise.resolve({
       revision: this.revision,
       rows: new Map<string, NameRow>(rows.map((row) => [row.name, row])),
@@ -27,9 +32,15 @@ export class MemoryIdentities implements IdentityStore {
     const rows = [...this.rows.values()].filter((row) => canonical.has(row.canonical));
     const wanted = new Set([...names, ...rows.map(({ name }) => name)]);
     const isUndone = ({ previousId, at }: AliasFact) =>
-      at.receivedAt <= (this.undone.get(previousId) ?? -1) || (undo?.previousId === previousId && at.receivedAt <= undo.until);
-    const facts = [...this.facts.values()].filter((fact) => wanted.has(fact.previousId) && !isUndone(fact));
-    return Promise.resolve({ rows: new Map<string, NameRow>(rows.map((row) => [row.name, row])), facts });
+      at.receivedAt <= (this.undone.get(previousId) ?? -1) ||
+      (undo?.previousId === previousId && at.receivedAt <= undo.until);
+    const facts = [...this.facts.values()].filter(
+      (fact) => wanted.has(fact.previousId) && !isUndone(fact),
+    );
+    return Promise.resolve({
+      rows: new Map<string, NameRow>(rows.map((row) => [row.name, row])),
+      facts,
+    });
   }
 
   async commit({ revision, facts, rows, undo }: Change) {
@@ -38,12 +49,19 @@ export class MemoryIdentities implements IdentityStore {
     this.revision++;
     for (const fact of facts) this.facts.set(factKey(fact), fact);
     for (const row of rows) this.rows.set(row.name, { ...row, revision: this.revision });
-    if (undo) this.undone.set(undo.previousId, Math.max(undo.until, this.undone.get(undo.previousId) ?? -1));
+    if (undo)
+      this.undone.set(
+        undo.previousId,
+        Math.max(undo.until, this.undone.get(undo.previousId) ?? -1),
+      );
     return true;
   }
 
   unpublished() {
-    return Promise.resolve({ upTo: this.revision, rows: [...this.rows.values()].filter(({ revision }) => revision > this.publishedTo) });
+    return Promise.resolve({
+      upTo: this.revision,
+      rows: [...this.rows.values()].filter(({ revision }) => revision > this.publishedTo),
+    });
   }
 
   published(_: number, upTo: number) {

@@ -15,8 +15,21 @@ export function identityMetrics(registry: Registry): IdentityMetrics {
     labelNames: ['outcome'] as const,
     registers,
   });
-  const undos = new Counter({ name: 'ravand_identities_undos_total', help: 'Aliases that operators took back.', registers });
-  const unreadable = new Counter({ name: 'ravand_identities_unreadable_total', help: 'Records that cannot be read and join nothing.', registers });
-  for (const outcome of ['joined', 'same', 'refused', 'undone'] as const) aliases.inc({ outcome }, 0);
-  return { alias: (outcome) => aliases.inc({ outcome }), undo: () => undos.inc(), unreadable: () => unreadable.inc() };
+  const undos = new Counter({
+    name: 'ravand_identities_undos_total',
+    help: 'Aliases that operators took back.',
+    registers,
+  });
+  const unreadable = new Counter({
+    name: 'ravand_identities_unreadable_total',
+    help: 'Records that cannot be read and join nothing.',
+    registers,
+  });
+  for (const outcome of ['joined', 'same', 'refused', 'undone'] as const)
+    aliases.inc({ outcome }, 0);
+  return {
+    alias: (outcome) => aliases.inc({ outcome }),
+    undo: () => undos.inc(),
+    unreadable: () => unreadable.inc(),
+  };
 }

@@ -5,8 +5,12 @@ import { factKey, type AliasFact } from './alias-fact.ts';
 import { nameOf, textOf } from './name-text.ts';
 import type { Change, IdentityStore } from './store.ts';
 
-/** A row of alias_facts or the joined half of identity_names; PostgreSQL answers its bigints as texts. */
-type Place = Record<'received_at' | 'log_offset', string> & Record<'epoch' | 'partition' | 'log_index', number>;
+/**
+ * A row of alias_facts or the joined half of identity_names; PostgreSQL answers its bigints as
+ * texts.
+ */
+type Place = Record<'received_at' | 'log_offset', string> &
+  Record<'epoch' | 'partition' | 'log_index', number>;
 
 const stampOf = (row: Place): Stamp => ({
   receivedAt: Number(row.received_at),
@@ -20,7 +24,10 @@ type NameRecord = { name: string; canonical: string; joined_to: string | null } 
 
 function nameRow({ name: text, canonical, joined_to, ...place }: NameRecord): NameRow {
   const name = nameOf(text);
-  const via = joined_to === null ? undefined : { previousId: name, userId: nameOf(joined_to), at: stampOf(place) };
+  const via =
+    joined_to === null
+      ? undefined
+      : { previousId: name, userId: nameOf(joined_to), at: stampOf(place) };
   return { name, canonical: nameOf(canonical), via };
 }
 
@@ -33,7 +40,8 @@ const REVISION = `WITH made AS (INSERT INTO identity_accounts (account_id) VALUE
 const NAMES = `SELECT ${NAME} FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[])`;
 const STORED = `SELECT ${PLACE} FROM alias_facts JOIN unnest($2::text[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::int[])
   AS wanted (previous_id, received_at, epoch, partition, log_offset, log_index) USING (previous_id, ${PLACE}) WHERE account_id = $1`;
-const UNDONE = 'SELECT previous_id, until FROM alias_undos WHERE account_id = $1 AND previous_id = ANY($2::text[])';
+const UNDONE =
+  'SELECT previous_id, until FROM alias_undos WHERE account_id = $1 AND previous_id = ANY($2::text[])';
 const PEOPLE = `SELECT ${NAME} FROM identity_names WHERE account_id = $1
   AND canonical IN (SELECT canonical FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[]))`;
 const FACTS = `SELECT previous_id, user_id, ${PLACE} FROM alias_facts f WHERE account_id = $1 AND previous_id = ANY($2::text[])
@@ -56,19 +64,31 @@ const COMMIT = `WITH turn AS (
   ) SELECT revision FROM turn`;
 const UNPUBLISHED = `SELECT n.name, n.canonical, n.revision FROM identity_names n JOIN identity_accounts a USING (account_id)
   WHERE account_id = $1 AND n.revision > a.published AND n.revision <= $2`;
-const PUBLISHED = 'UPDATE identity_accounts SET published = greatest(published, $2) WHERE account_id = $1';
+const PUBLISHED =
+  'UPDATE identity_accounts SET published = greatest(published, $2) WHERE account_id = $1';
 
 /** The store in PostgreSQL (migration 0004). */
 export function postgresIdentities(database: Database): IdentityStore {
-  /** Somebody else may be making the row just now: then it is not seen yet, and its revision is 0. */
-  const revisionOf = async (accountId: number) => Number((await database.query<{ revision: string }>(REVISION, [accountId])).rows[0]?.revision ?? 0);
+  /**
+   * Somebody else may be making the row just now: then it is not seen yet, and its revision is 0.
+   */
+  const revisionOf = async (accountId: number) =>
+    Number(
+      (await database.query<{ revision: string }>(REVISION, [accountId])).rows[0]?.revision ?? 0,
+    );
   return {
     async look(accountId, facts) {
-      // The revision comes first: what is read after it is either of it, or the commit finds another one.
+      // The revision comes first: what is read after it is either of it, or the commit finds
+      // another one.
       const revision = await revisionOf(accountId);
-      const names = [...new Set(facts.flatMap(({ previousId, userId }) => [previousId, userId]))].map(textOf);
+      const names = [
+        ...new Set(facts.flatMap(({ previousId, userId }) => [previousId, userId])),
+      ].map(textOf);
       const rows = (await database.query<NameRecord>(NAMES, [accountId, names])).rows.map(nameRow);
-      const stored = await database.query<Place>(STORED, [accountId, ...factColumns(facts).slice(0, -1)]);
+      const stored = await database.query<Place>(STORED, [
+        accountId,
+        ...factColumns(facts).slice(0, -1),
+      ]);
       const undone = await database.query<{ previous_id: string; until: string }>(UNDONE, [
         accountId,
         facts.map(({ previousId }) => textOf(previousId)),
@@ -76,19 +96,29 @@ export function postgresIdentities(database: Database): IdentityStore {
       return {
         revision,
         rows: new Map(rows.map((row) => [row.name, row])),
-        stored: new Set(stored.rows.map((place) => factKey({ previousId: '', userId: '', at: stampOf(place) }))),
-        undone: new Map(undone.rows.map(({ previous_id, until }) => [nameOf(previous_id), Number(until)])),
+        stored: new Set(
+          stored.rows.map((place) => factKey({ previousId: '', userId: '', at: stampOf(place) })),
+        ),
+        undone: new Map(
+          undone.rows.map(({ previous_id, until }) => [nameOf(previous_id), Number(until)]),
+        ),
       };
     },
 
     async people(accountId, names, undo) {
-      const rows = (await database.query<NameRecord>(PEOPLE, [accountId, names.map(textOf)])).rows.map(nameRow);
+      const rows = (
+        await database.query<NameRecord>(PEOPLE, [accountId, names.map(textOf)])
+      ).rows.map(nameRow);
       const previous = [...new Set([...names, ...rows.map(({ name }) => name)])].map(textOf);
       const answer = await database.query<{ previous_id: string; user_id: string } & Place>(FACTS, [
         ...[accountId, previous, undo ? textOf(undo.previousId) : ''],
         undo?.until ?? -1,
       ]);
-      const facts = answer.rows.map((row) => ({ previousId: nameOf(row.previous_id), userId: nameOf(row.user_id), at: stampOf(row) }));
+      const facts = answer.rows.map((row) => ({
+        previousId: nameOf(row.previous_id),
+        userId: nameOf(row.user_id),
+        at: stampOf(row),
+      }));
       return { rows: new Map(rows.map((row) => [row.name, row])), facts };
     },
 
@@ -103,7 +133,10 @@ export function postgresIdentities(database: Database): IdentityStore {
 
     async unpublished(accountId) {
       const upTo = await revisionOf(accountId);
-      const answer = await database.query<{ name: string; canonical: string; revision: string }>(UNPUBLISHED, [accountId, upTo]);
+      const answer = await database.query<{ name: string; canonical: string; revision: string }>(
+        UNPUBLISHED,
+        [accountId, upTo],
+      );
       const rows = answer.rows.map(({ name, canonical, revision }) => ({
         name: nameOf(name),
         canonical: nameOf(canonical),
@@ -127,7 +160,11 @@ export function postgresIdentities(database: Database): IdentityStore {
 
 /** Columns previous_id, place, user_id as arrays. */
 function factColumns(facts: readonly AliasFact[]): unknown[][] {
-  return [facts.map(({ previousId }) => textOf(previousId)), ...placeColumns(facts.map(({ at }) => at)), facts.map(({ userId }) => textOf(userId))];
+  return [
+    facts.map(({ previousId }) => textOf(previousId)),
+    ...placeColumns(facts.map(({ at }) => at)),
+    facts.map(({ userId }) => textOf(userId)),
+  ];
 }
 
 /** Columns name, canonical, joined_to, place as arrays. */

@@ -5,7 +5,17 @@ import type { EventRow } from '../../schemas/records.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import type { AliasFact } from './alias-fact.ts';
 
-const FIELDS = ['_epoch', '_partition', '_offset', '_index', 'account_id', 'type', 'user_id', 'previous_id', 'received_at'] as const;
+const FIELDS = [
+  '_epoch',
+  '_partition',
+  '_offset',
+  '_index',
+  'account_id',
+  'type',
+  'user_id',
+  'previous_id',
+  'received_at',
+] as const;
 type AliasRow = Pick<EventRow, (typeof FIELDS)[number]>;
 
 /** The type as it stands in a row: a run without these bytes holds no alias, and is not decoded. */
@@ -13,8 +23,12 @@ const ALIAS = Buffer.from('\u000aalias', 'latin1');
 
 const readRows = rowReader(FIELDS, (rows) => rows.includes(ALIAS));
 
-/** The aliases in a record of events.normalised that may join something. Throws UnreadableRecord. */
-export function readAliases(message: Pick<ConsumedMessage, 'value'>): { accountId: number; fact: AliasFact }[] {
+/**
+ * The aliases in a record of events.normalised that may join something. Throws UnreadableRecord.
+ */
+export function readAliases(
+  message: Pick<ConsumedMessage, 'value'>,
+): { accountId: number; fact: AliasFact }[] {
   return readRows(message).flatMap((row) => aliasOf(row) ?? []);
 }
 
@@ -23,11 +37,35 @@ export function aliasOf(row: AliasRow): { accountId: number; fact: AliasFact } |
   return mayJoin(row) ? { accountId: row.account_id, fact: factOf(row) } : undefined;
 }
 
-/** reports.md, "People": an alias without user_id, onto itself, or with a longer previous_id is stored and joins nothing. */
+/**
+ * reports.md, "People": an alias without user_id, onto itself, or with a longer previous_id is
+ * stored and joins nothing.
+ */
 function mayJoin({ type, user_id, previous_id }: AliasRow): boolean {
-  return type === 'alias' && user_id !== '' && previous_id !== '' && previous_id !== user_id && utf8Length(previous_id) <= MAX_ID_BYTES;
+  return (
+    type === 'alias' &&
+    user_id !== '' &&
+    previous_id !== '' &&
+    previous_id !== user_id &&
+    utf8Length(previous_id) <= MAX_ID_BYTES
+  );
 }
 
-function factOf({ previous_id: previousId, user_id: userId, received_at: receivedAt, ...row }: AliasRow): AliasFact {
-  return { previousId, userId, at: { receivedAt, epoch: row._epoch, partition: row._partition, offset: row._offset, index: row._index } };
+function factOf({
+  previous_id: previousId,
+  user_id: userId,
+  received_at: receivedAt,
+  ...row
+}: AliasRow): AliasFact {
+  return {
+    previousId,
+    userId,
+    at: {
+      receivedAt,
+      epoch: row._epoch,
+      partition: row._partition,
+      offset: row._offset,
+      index: row._index,
+    },
+  };
 }

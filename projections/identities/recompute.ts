@@ -2,7 +2,10 @@ import type { NameRow } from './advance.ts';
 import { compareFacts, factKey, type AliasFact, type AliasOutcome } from './alias-fact.ts';
 import { resolve } from './resolve.ts';
 
-/** People as they are stored, whole: every name of theirs, with every fact of these names that was not undone. */
+/**
+ * People as they are stored, whole: every name of theirs, with every fact of these names that was
+ * not undone.
+ */
 export interface People {
   rows: ReadonlyMap<string, NameRow>;
   facts: readonly AliasFact[];
@@ -10,14 +13,26 @@ export interface People {
 
 export type Recomputed =
   /** Rows that are new or changed, and what became of the added facts. */
-  | { kind: 'done'; rows: ReadonlyMap<string, NameRow>; outcomes: ReadonlyMap<AliasFact, AliasOutcome> }
+  | {
+      kind: 'done';
+      rows: ReadonlyMap<string, NameRow>;
+      outcomes: ReadonlyMap<AliasFact, AliasOutcome>;
+    }
   /** People that must be looked at too, by one of their names. */
   | { kind: 'needs'; names: ReadonlySet<string> };
 
-/** Computes people anew from their facts and those that are added. Facts in `people` may be there again in `added`. */
+/**
+ * Computes people anew from their facts and those that are added. Facts in `people` may be there
+ * again in `added`.
+ */
 export function recompute(people: People, added: readonly AliasFact[]): Recomputed {
-  const facts = [...new Map([...people.facts, ...added].map((fact) => [factKey(fact), fact])).values()];
-  const atHand = new Set([...people.rows.keys(), ...added.flatMap(({ previousId, userId }) => [previousId, userId])]);
+  const facts = [
+    ...new Map([...people.facts, ...added].map((fact) => [factKey(fact), fact])).values(),
+  ];
+  const atHand = new Set([
+    ...people.rows.keys(),
+    ...added.flatMap(({ previousId, userId }) => [previousId, userId]),
+  ]);
   const resolution = resolve(facts, (name) => atHand.has(name));
   if (resolution.kind === 'needs') return resolution;
   const { joins, canonicalOf } = resolution;
@@ -36,5 +51,7 @@ export function recompute(people: People, added: readonly AliasFact[]): Recomput
 
 function isSame(a: NameRow, b: NameRow | undefined): boolean {
   if (b?.canonical !== a.canonical) return false;
-  return a.via === undefined || b.via === undefined ? a.via === b.via : compareFacts(a.via, b.via) === 0;
+  return a.via === undefined || b.via === undefined
+    ? a.via === b.via
+    : compareFacts(a.via, b.via) === 0;
 }

@@ -28,15 +28,23 @@ export interface Change {
   undo?: Undo;
 }
 
-/** Where facts and people are kept. Every method rejects when the store does not answer; repeating is harmless. */
+/**
+ * Where facts and people are kept. Every method rejects when the store does not answer; repeating
+ * is harmless.
+ */
 export interface IdentityStore {
   look(accountId: number, facts: readonly AliasFact[]): Promise<Look>;
   /** The people who have these names, as of now; `undo` counts as if it were stored. */
   people(accountId: number, names: readonly string[], undo?: Undo): Promise<People>;
-  /** Stores all of it, or nothing and answers false: somebody else changed the account since `revision`. */
+  /**
+   * Stores all of it, or nothing and answers false: somebody else changed the account since
+   * `revision`.
+   */
   commit(change: Change): Promise<boolean>;
   /** What ClickHouse does not have yet, up to a revision. */
-  unpublished(accountId: number): Promise<{ upTo: number; rows: { name: string; canonical: string; revision: number }[] }>;
+  unpublished(
+    accountId: number,
+  ): Promise<{ upTo: number; rows: { name: string; canonical: string; revision: number }[] }>;
   published(accountId: number, upTo: number): Promise<void>;
   /** Accounts with rows that ClickHouse does not have yet. */
   accountsToPublish(): Promise<number[]>;

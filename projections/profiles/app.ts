@@ -27,14 +27,27 @@ interface ProfilesOptions {
 
 export const NAMES = { topic: 'events.normalised', group: 'profiles-sink', table: 'profiles' };
 
-/** Puts the projection together: events.normalised -> ClickHouse `profiles`, each name the fold of its events. */
+/**
+ * Puts the projection together: events.normalised -> ClickHouse `profiles`, each name the fold of
+ * its events.
+ */
 export async function startProfiles(options: ProfilesOptions): Promise<PartitionConsumer> {
   const { config, log, registry, names = NAMES } = options;
   const caches = new Set<ProfileCache>();
-  const sum = (of: (cache: ProfileCache) => number) => [...caches].reduce((total, cache) => total + of(cache), 0);
-  const metrics = profileMetrics(registry, () => ({ people: sum(({ size }) => size), bytes: sum(({ bytes }) => bytes) }));
+  const sum = (of: (cache: ProfileCache) => number) =>
+    [...caches].reduce((total, cache) => total + of(cache), 0);
+  const metrics = profileMetrics(registry, () => ({
+    people: sum(({ size }) => size),
+    bytes: sum(({ bytes }) => bytes),
+  }));
   const requests = postgresRefolds(options.database);
-  const store = sharedRequests(clickhouseProfiles({ client: options.clickhouse, cluster: config.CLICKHOUSE_CLUSTER, table: names.table }));
+  const store = sharedRequests(
+    clickhouseProfiles({
+      client: options.clickhouse,
+      cluster: config.CLICKHOUSE_CLUSTER,
+      table: names.table,
+    }),
+  );
   return startPartitionConsumer({
     settings: config,
     log,
@@ -43,7 +56,12 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     clientId: `ravand-${names.group}`,
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
-    batch: { records: 20_000, bytes: config.PROFILES_BATCH_BYTES, linger: LINGER, interval: config.PROFILES_INTERVAL },
+    batch: {
+      records: 20_000,
+      bytes: config.PROFILES_BATCH_BYTES,
+      linger: LINGER,
+      interval: config.PROFILES_INTERVAL,
+    },
     assigned(partition, committed, signal) {
       const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / Math.max(1, caches.size));
       caches.add(cache);
@@ -52,9 +70,22 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
         cache.clear();
         caches.delete(cache);
       };
-      const task = foldTask({ store, cache, metrics, log, foldEvents: config.PROFILES_FOLD_EVENTS, signal, onRelease });
+      const task = foldTask({
+        store,
+        cache,
+        metrics,
+        log,
+        foldEvents: config.PROFILES_FOLD_EVENTS,
+        signal,
+        onRelease,
+      });
       const tail = (from: number, to: number) =>
-        readRange({ settings: config, clientId: 'ravand-profiles-refold', range: { topic: names.topic, partition, from, to }, signal });
+        readRange({
+          settings: config,
+          clientId: 'ravand-profiles-refold',
+          range: { topic: names.topic, partition, from, to },
+          signal,
+        });
       return Promise.resolve(
         refolder({
           task,

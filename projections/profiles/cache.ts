@@ -1,7 +1,10 @@
 import { packProfile, unpackProfile, type PackedProfile } from './profile-row.ts';
 import type { Profile } from './profile.ts';
 
-/** Bytes of the process that a profile takes beside its texts: two strings and a place in a map. Measured with bench/profiles.ts. */
+/**
+ * Bytes of the process that a profile takes beside its texts: two strings and a place in a map.
+ * Measured with bench/profiles.ts.
+ */
 const PROFILE_BYTES = 100;
 
 /** What a profile takes in memory, roughly. */
@@ -27,8 +30,9 @@ class Generation {
 }
 
 /**
- * The profiles of one partition that were used last, at most about `limit()` bytes of them. What is used moves into the young generation; when that is half full
- * the old one is dropped. An entry is what ClickHouse has, so dropping it loses nothing.
+ * The profiles of one partition that were used last, at most about `limit()` bytes of them. What is
+ * used moves into the young generation; when that is half full the old one is dropped. An entry is
+ * what ClickHouse has, so dropping it loses nothing.
  */
 export class ProfileCache {
   readonly #limit: () => number;

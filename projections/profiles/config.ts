@@ -1,6 +1,11 @@
 import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, kafkaSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
@@ -14,7 +19,11 @@ export const settings = defineSettings({
     min: 1024 * 1024,
     doc: 'Memory for profiles that were used last, over all partitions of a process; an estimate. Others are loaded from ClickHouse when they are needed.',
   }),
-  PROFILES_BATCH_BYTES: setting.bytes({ default: 16 * 1024 * 1024, min: 1024, doc: 'Most bytes of the log that one partition takes at a time.' }),
+  PROFILES_BATCH_BYTES: setting.bytes({
+    default: 16 * 1024 * 1024,
+    min: 1024,
+    doc: 'Most bytes of the log that one partition takes at a time.',
+  }),
   PROFILES_FOLD_EVENTS: setting.integer({
     default: 50_000,
     min: 1,

@@ -4,10 +4,17 @@ import type { SpecifiedProfile } from './specification.ts';
 import { unpackWrites } from './writes.ts';
 
 /** A folded state in the words of its specification, for comparison. */
-export function described({ eventCount, firstSeen, lastSeen, accrual, writes: packed }: Profile): SpecifiedProfile {
+export function described({
+  eventCount,
+  firstSeen,
+  lastSeen,
+  accrual,
+  writes: packed,
+}: Profile): SpecifiedProfile {
   const writes = unpackWrites(packed);
   const of = (wanted: (key: string) => boolean) => [...writes].filter(([key]) => wanted(key));
-  const texts = (wanted: (key: string) => boolean) => Object.fromEntries(of(wanted).map(([key, { text }]) => [key, text]));
+  const texts = (wanted: (key: string) => boolean) =>
+    Object.fromEntries(of(wanted).map(([key, { text }]) => [key, text]));
   const isTrait = (key: string) => !isProfileColumn(key);
   return {
     event_count: eventCount,
@@ -18,6 +25,10 @@ export function described({ eventCount, firstSeen, lastSeen, accrual, writes: pa
     last_order_at: accrual.lastOrderAt ?? null,
     columns: texts(isProfileColumn),
     traits: texts(isTrait),
-    trait_numbers: Object.fromEntries(of(isTrait).flatMap(([key, { number }]): [string, number][] => (number === undefined ? [] : [[key, number]]))),
+    trait_numbers: Object.fromEntries(
+      of(isTrait).flatMap(([key, { number }]): [string, number][] =>
+        number === undefined ? [] : [[key, number]],
+      ),
+    ),
   };
 }

@@ -9,24 +9,47 @@ import { specifiedProfiles } from './specification.ts';
 import { unpackWrites } from './writes.ts';
 
 const event = (changes: Partial<ProfileEvent>): ProfileEvent => ({
-  ...{ _epoch: 0, _partition: 3, _offset: 0, _index: 0, account_id: 1, event: 'identify', user_id: 'u', anonymous_id: '' },
+  ...{
+    _epoch: 0,
+    _partition: 3,
+    _offset: 0,
+    _index: 0,
+    account_id: 1,
+    event: 'identify',
+    user_id: 'u',
+    anonymous_id: '',
+  },
   ...{ timestamp: 5, received_at: 5, revenue: 0, traits: {}, trait_numbers: {}, profile: {} },
   ...changes,
 });
 
 /** The states by key after these events. */
-function after(states: ReadonlyMap<string, Profile>, events: readonly ProfileEvent[]): Map<string, Profile> {
+function after(
+  states: ReadonlyMap<string, Profile>,
+  events: readonly ProfileEvent[],
+): Map<string, Profile> {
   const gathered = gather(events);
   const { changed } = fold(
     gathered,
     gathered.names.map(({ key }) => states.get(key)),
   );
-  return new Map([...states, ...changed.map((profile): [string, Profile] => [profileKey(profile.accountId, profile.name), profile])]);
+  return new Map([
+    ...states,
+    ...changed.map((profile): [string, Profile] => [
+      profileKey(profile.accountId, profile.name),
+      profile,
+    ]),
+  ]);
 }
 
 /** Folds what is given in this order, as a worker does. */
 function folded(events: readonly ProfileEvent[]): Map<string, unknown> {
-  return new Map([...after(new Map(), events).values()].map((profile) => [`${profile.accountId}/${profile.name}`, described(profile)]));
+  return new Map(
+    [...after(new Map(), events).values()].map((profile) => [
+      `${profile.accountId}/${profile.name}`,
+      described(profile),
+    ]),
+  );
 }
 
 describe('the fold of a name', () => {
@@ -45,14 +68,20 @@ describe('the fold of a name', () => {
       fc.property(arbitraryEvents({ maxLength: 40 }), pieces, (events, again) => {
         let states = new Map<string, Profile>();
         let reached = 0;
-        // Each piece begins somewhere in what was read before, as after a crash, and goes some way on.
+        // Each piece begins somewhere in what was read before, as after a crash, and goes some way
+        // on.
         for (const [back, on] of [...again, [0, events.length] as const]) {
           const from = Math.max(0, reached - back);
           const to = Math.min(events.length, Math.max(reached, from + on));
           states = after(states, events.slice(from, to));
           reached = Math.max(reached, to);
         }
-        const found = new Map([...states.values()].map((profile) => [`${profile.accountId}/${profile.name}`, described(profile)]));
+        const found = new Map(
+          [...states.values()].map((profile) => [
+            `${profile.accountId}/${profile.name}`,
+            described(profile),
+          ]),
+        );
         expect(found).toEqual(specifiedProfiles(events));
       }),
       { numRuns: 300 },
@@ -60,10 +89,25 @@ describe('the fold of a name', () => {
   });
 
   it('decides a trait by the time of reception before the place', () => {
-    const late = event({ _offset: 1, received_at: 9, traits: { plan: 'old' }, profile: { city: 'x' } });
-    const spooled = event({ _offset: 2, received_at: 7, traits: { plan: 'older', level: '2' }, trait_numbers: { level: 2 }, profile: { city: 'y' } });
+    const late = event({
+      _offset: 1,
+      received_at: 9,
+      traits: { plan: 'old' },
+      profile: { city: 'x' },
+    });
+    const spooled = event({
+      _offset: 2,
+      received_at: 7,
+      traits: { plan: 'older', level: '2' },
+      trait_numbers: { level: 2 },
+      profile: { city: 'y' },
+    });
     const profile = [late, spooled].reduce<Profile | undefined>(evolve, undefined);
-    expect(profile && described(profile)).toMatchObject({ traits: { plan: 'old', level: '2' }, trait_numbers: { level: 2 }, columns: { city: 'x' } });
+    expect(profile && described(profile)).toMatchObject({
+      traits: { plan: 'old', level: '2' },
+      trait_numbers: { level: 2 },
+      columns: { city: 'x' },
+    });
   });
 
   it('a text takes the place of the number that was written before', () => {
@@ -78,13 +122,19 @@ describe('the fold of a name', () => {
     const profile = evolve(undefined, event({ _offset: 7 }));
     expect(() => isFoldedIn(profile, event({ _partition: 1, _offset: 9 }))).toThrow(MisplacedEvent);
     expect(isFoldedIn(profile, event({ _epoch: 1, _partition: 1, _offset: 0 }))).toBe(false);
-    expect(isFoldedIn(evolve(profile, event({ _epoch: 1, _partition: 1 })), event({ _offset: 8 }))).toBe(true);
+    expect(
+      isFoldedIn(evolve(profile, event({ _epoch: 1, _partition: 1 })), event({ _offset: 8 })),
+    ).toBe(true);
   });
 
   it('takes up no key past the limit, and goes on changing those it has', () => {
-    const keys = (from: number, count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, 'v']));
+    const keys = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, 'v']));
     let profile = evolve(undefined, event({ traits: keys(0, MAX_TRAITS) }));
-    profile = evolve(profile, event({ _offset: 1, received_at: 6, traits: { k0: 'new', more: 'v' } }));
+    profile = evolve(
+      profile,
+      event({ _offset: 1, received_at: 6, traits: { k0: 'new', more: 'v' } }),
+    );
     expect(unpackWrites(profile.writes).size).toBe(MAX_TRAITS);
     expect(unpackWrites(profile.writes).get('k0')?.text).toBe('new');
   });

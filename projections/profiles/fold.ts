@@ -8,7 +8,10 @@ export interface GatheredName {
   key: string;
 }
 
-/** Events with the names that they are of: event i is of name `of[i]`. Each name is looked up once, however many events it has. */
+/**
+ * Events with the names that they are of: event i is of name `of[i]`. Each name is looked up once,
+ * however many events it has.
+ */
 export interface Gathered {
   events: readonly ProfileEvent[];
   names: readonly GatheredName[];
@@ -34,8 +37,10 @@ export function gather(events: readonly ProfileEvent[]): Gathered {
 }
 
 /**
- * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]` is the state of name n before.
- * Answers the states that changed with their keys, and the events that came through another partition than their name's earlier ones: these stay out, because their order is unknown.
+ * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]`
+ * is the state of name n before. Answers the states that changed with their keys, and the events
+ * that came through another partition than their name's earlier ones: these stay out, because their
+ * order is unknown.
  */
 export function fold(
   { events, names, of }: Gathered,

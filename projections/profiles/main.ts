@@ -12,11 +12,23 @@ const log = createLog({ part: 'profiles-sink', level: config.LOG_LEVEL });
 const lifecycle = startLifecycle({ log, timeout: config.SHUTDOWN_TIMEOUT });
 const registry = new Registry();
 
-const clickhouse = connectClickhouse({ settings: config, name: 'ravand-profiles-sink', requestTimeout: 60_000, connections: 16 });
+const clickhouse = connectClickhouse({
+  settings: config,
+  name: 'ravand-profiles-sink',
+  requestTimeout: 60_000,
+  connections: 16,
+});
 lifecycle.onShutdown('clickhouse', () => clickhouse.close());
 const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-profiles-sink' });
 lifecycle.onShutdown('postgres', () => database.end());
-const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash: (error) => lifecycle.crash(error) });
+const consumer = await startProfiles({
+  config,
+  log,
+  registry,
+  clickhouse,
+  database,
+  crash: (error) => lifecycle.crash(error),
+});
 lifecycle.onShutdown('consumer', () => consumer.close());
 const admin = await startAdminServer({
   address: config.ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },

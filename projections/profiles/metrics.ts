@@ -1,8 +1,19 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface ProfileMetrics {
-  /** One fold: events folded in, events skipped because they were in already, states loaded and saved, and how long each step took, ms. */
-  folded(report: { events: number; skipped: number; loaded: number; saved: number; loadMs: number; foldMs: number; saveMs: number }): void;
+  /**
+   * One fold: events folded in, events skipped because they were in already, states loaded and
+   * saved, and how long each step took, ms.
+   */
+  folded(report: {
+    events: number;
+    skipped: number;
+    loaded: number;
+    saved: number;
+    loadMs: number;
+    foldMs: number;
+    saveMs: number;
+  }): void;
   unreadable(): void;
   /** Events that came through another partition than their name's earlier ones. */
   misplaced(count: number): void;
@@ -10,13 +21,25 @@ export interface ProfileMetrics {
   refolded(count: number): void;
 }
 
-export function profileMetrics(registry: Registry, cache: () => { people: number; bytes: number }): ProfileMetrics {
+export function profileMetrics(
+  registry: Registry,
+  cache: () => { people: number; bytes: number },
+): ProfileMetrics {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   const events = counter('ravand_profiles_events_total', 'Events folded into profiles.');
-  const skipped = counter('ravand_profiles_skipped_total', 'Events that a profile had folded in before: repeats after a restart or a replay.');
-  const loaded = counter('ravand_profiles_loaded_total', 'Profiles that were not in memory and came from ClickHouse.');
-  const saved = counter('ravand_profiles_saved_total', 'Changed profiles that ClickHouse has acknowledged.');
+  const skipped = counter(
+    'ravand_profiles_skipped_total',
+    'Events that a profile had folded in before: repeats after a restart or a replay.',
+  );
+  const loaded = counter(
+    'ravand_profiles_loaded_total',
+    'Profiles that were not in memory and came from ClickHouse.',
+  );
+  const saved = counter(
+    'ravand_profiles_saved_total',
+    'Changed profiles that ClickHouse has acknowledged.',
+  );
   const unreadable = counter(
     'ravand_profiles_unreadable_total',
     'Records of events.normalised that cannot be read; events-sink puts them into events.dead.',
@@ -25,7 +48,10 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
     'ravand_profiles_misplaced_total',
     'Events that came through another partition than the earlier ones of their name: in no profile. Must be 0.',
   );
-  const refolded = counter('ravand_profiles_refolded_total', 'Profiles that were folded anew from the log, because a replay added events of theirs.');
+  const refolded = counter(
+    'ravand_profiles_refolded_total',
+    'Profiles that were folded anew from the log, because a replay added events of theirs.',
+  );
   const seconds = new Histogram({
     name: 'ravand_profiles_step_seconds',
     help: 'Time of the steps of one fold.',
@@ -43,7 +69,11 @@ export function profileMetrics(registry: Registry, cache: () => { people: number
       },
     });
   gauge('ravand_profiles_cached', 'Profiles in memory.', () => cache().people);
-  gauge('ravand_profiles_cached_bytes', 'Estimated bytes of the profiles in memory.', () => cache().bytes);
+  gauge(
+    'ravand_profiles_cached_bytes',
+    'Estimated bytes of the profiles in memory.',
+    () => cache().bytes,
+  );
   return {
     folded(report) {
       events.inc(report.events);

@@ -32,7 +32,9 @@ describe('stamps', () => {
   });
 
   it('refuse what does not fit', () => {
-    expect(() => bytesOf({ receivedAt: 1, epoch: 0, partition: 0, offset: 2 ** 44, index: 0 })).toThrow(RangeError);
+    expect(() =>
+      bytesOf({ receivedAt: 1, epoch: 0, partition: 0, offset: 2 ** 44, index: 0 }),
+    ).toThrow(RangeError);
   });
 });
 

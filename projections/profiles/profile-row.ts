@@ -2,9 +2,21 @@ import type { Profile } from './profile.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { skipWrites, WRITE_COLUMNS } from './writes.ts';
 
-/** Columns of ClickHouse `profiles` in the order that writeProfile and readProfile use (DDL 0003). */
+/**
+ * Columns of ClickHouse `profiles` in the order that writeProfile and readProfile use (DDL 0003).
+ */
 export const COLUMNS: readonly string[] = [
-  ...['account_id', 'name', 'user_id', 'anonymous_id', '_epoch', '_partition', '_offset', '_index', 'event_count'],
+  ...[
+    'account_id',
+    'name',
+    'user_id',
+    'anonymous_id',
+    '_epoch',
+    '_partition',
+    '_offset',
+    '_index',
+    'event_count',
+  ],
   ...['first_seen', 'last_seen', 'total_revenue', 'order_count', 'last_order_at', ...WRITE_COLUMNS],
 ];
 
@@ -35,18 +47,28 @@ export function readProfile(row: RowBinaryReader): Profile {
     name: row.string(),
     userId: row.string(),
     anonymousId: row.string(),
-    last: { epoch: row.uint16(), partition: row.uint16(), offset: row.int64(), index: row.uint32() },
+    last: {
+      epoch: row.uint16(),
+      partition: row.uint16(),
+      offset: row.int64(),
+      index: row.uint32(),
+    },
     eventCount: row.int64(),
     firstSeen: row.int64(),
     lastSeen: row.int64(),
-    accrual: { totalRevenue: row.int128(), orderCount: row.int64(), lastOrderAt: row.uint8() === 1 ? undefined : row.int64() },
+    accrual: {
+      totalRevenue: row.int128(),
+      orderCount: row.int64(),
+      lastOrderAt: row.uint8() === 1 ? undefined : row.int64(),
+    },
     writes: skipWrites(row),
   };
 }
 
 /**
- * A row byte by byte in a string: how a profile waits in memory. One object that refers to no other: a million of them cost the garbage collector
- * a fraction of what a million profiles do (docs/performance.md).
+ * A row byte by byte in a string: how a profile waits in memory. One object that refers to no
+ * other: a million of them cost the garbage collector a fraction of what a million profiles do
+ * (docs/performance.md).
  */
 export type PackedProfile = string;
 

@@ -1,5 +1,5 @@
 import type { Accrual } from '../../events/accrual.ts';
-import type { Mark } from '../events/mark.ts';
+import type { Mark } from '../../schemas/log-position.ts';
 import type { PackedWrites } from './writes.ts';
 
 /** The place of the last event folded in. */
@@ -7,7 +7,10 @@ export interface LastPlace extends Mark {
   partition: number;
 }
 
-/** The state of a name: the fold of its events up to `last`, in the order of their places. Times are ms since the epoch. */
+/**
+ * The state of a name: the fold of its events up to `last`, in the order of their places. Times are
+ * ms since the epoch.
+ */
 export interface Profile {
   accountId: number;
   name: string;
@@ -24,7 +27,10 @@ export interface Profile {
   writes: PackedWrites;
 }
 
-/** What the fold looks at of an event; field names as in event-row. Values are normalised (ingest 2.3). */
+/**
+ * What the fold looks at of an event; field names as in event-row. Values are normalised (ingest
+ * 2.3).
+ */
 export interface ProfileEvent {
   _epoch: number;
   _partition: number;

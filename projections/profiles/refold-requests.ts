@@ -4,34 +4,56 @@ import { readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { textOf } from '../identities/name-text.ts';
 
-/** A name whose profile lacks events that were added to the log's projections later: its fold from the log, with them, up to `profile.last`. */
+/**
+ * A name whose profile lacks events that were added to the log's projections later: its fold from
+ * the log, with them, up to `profile.last`.
+ */
 export interface RefoldRequest {
   id: number;
   profile: Profile;
-  /** Every event of the name behind `profile.last` lies at or behind this offset of events.normalised. */
+  /**
+   * Every event of the name behind `profile.last` lies at or behind this offset of
+   * events.normalised.
+   */
   fromOffset: number;
   /** It was written before, by this owner or a former one. */
   applied: boolean;
 }
 
-/** Where requests wait for the owner of a partition. Every method rejects when PostgreSQL does not answer; repeating is harmless. */
+/**
+ * Where requests wait for the owner of a partition. Every method rejects when PostgreSQL does not
+ * answer; repeating is harmless.
+ */
 export interface RefoldRequests {
-  /** Requests that were not written yet, and those that were written long enough ago to be looked at again. */
+  /**
+   * Requests that were not written yet, and those that were written long enough ago to be looked at
+   * again.
+   */
   due(partition: number): Promise<RefoldRequest[]>;
   applied(ids: readonly number[]): Promise<void>;
   /** Nothing can undo them any more. */
   done(ids: readonly number[]): Promise<void>;
-  ask(requests: readonly { partition: number; profile: Profile; fromOffset: number }[]): Promise<void>;
+  ask(
+    requests: readonly { partition: number; profile: Profile; fromOffset: number }[],
+  ): Promise<void>;
 }
 
-/** When no former owner of a partition can be at work any more: its session ends after 6 s, its inserts after 60 s. */
+/**
+ * When no former owner of a partition can be at work any more: its session ends after 6 s, its
+ * inserts after 60 s.
+ */
 const SURE_AFTER = '90 seconds';
 const MOST = 500;
 
 export function postgresRefolds(database: Pick<Database, 'query'>): RefoldRequests {
   return {
     async due(partition) {
-      const { rows } = await database.query<{ request: string; profile: Buffer; from_offset: string; applied: boolean }>(
+      const { rows } = await database.query<{
+        request: string;
+        profile: Buffer;
+        from_offset: string;
+        applied: boolean;
+      }>(
         `SELECT request, profile, from_offset, applied_at IS NOT NULL AS applied FROM profile_refolds
          WHERE partition = $1 AND (applied_at IS NULL OR applied_at < clock_timestamp() - interval '${SURE_AFTER}') ORDER BY request LIMIT ${MOST}`,
         [partition],
@@ -44,7 +66,10 @@ export function postgresRefolds(database: Pick<Database, 'query'>): RefoldReques
       }));
     },
     async applied(ids) {
-      await database.query('UPDATE profile_refolds SET applied_at = clock_timestamp() WHERE request = ANY($1::bigint[])', [ids]);
+      await database.query(
+        'UPDATE profile_refolds SET applied_at = clock_timestamp() WHERE request = ANY($1::bigint[])',
+        [ids],
+      );
     },
     async done(ids) {
       await database.query('DELETE FROM profile_refolds WHERE request = ANY($1::bigint[])', [ids]);

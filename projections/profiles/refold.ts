@@ -3,8 +3,8 @@ import { delay } from '../../platform/backoff.ts';
 import { RangeGone } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { compareMarks, NOTHING } from '../events/mark.ts';
-import { patiently } from '../events/patience.ts';
+import { compareMarks, NOTHING } from '../../schemas/log-position.ts';
+import { patiently } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, gather } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
@@ -30,7 +30,10 @@ export interface RefoldParts {
   refolded(count: number): void;
 }
 
-/** The fold of a partition that also takes over profiles which a replay folded anew (FOLD.md, "Events that are added later"). Never while a take runs. */
+/**
+ * The fold of a partition that also takes over profiles which a replay folded anew (FOLD.md,
+ * "Events that are added later"). Never while a take runs.
+ */
 export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<void> } {
   const { task, signal, log } = parts;
   let position = parts.committed ?? 0;
@@ -44,7 +47,8 @@ export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<
   const over = AbortSignal.any([signal, released.signal]);
   const look = async () => {
     const due = await parts.requests.due(parts.partition);
-    if (due.length > 0) await inTurn(() => (over.aborted ? Promise.resolve() : takeOver(parts, { due, position })));
+    if (due.length > 0)
+      await inTurn(() => (over.aborted ? Promise.resolve() : takeOver(parts, { due, position })));
   };
   const watch = async () => {
     for (let failures = 0; !over.aborted;) {
@@ -56,7 +60,10 @@ export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<
         over.throwIfAborted();
         const message = error instanceof Error ? error.message : String(error);
         if (failures++ === 0)
-          log.warn({ code: 'refold_waiting', partition: parts.partition }, `profiles to fold anew are waiting (${message}); trying again`);
+          log.warn(
+            { code: 'refold_waiting', partition: parts.partition },
+            `profiles to fold anew are waiting (${message}); trying again`,
+          );
       }
     }
   };
@@ -78,8 +85,14 @@ export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<
   };
 }
 
-/** Brings the requested folds up to where the partition stands, and writes those that have more events than what is stored. */
-async function takeOver(parts: RefoldParts, { due, position }: { due: readonly RefoldRequest[]; position: number }): Promise<void> {
+/**
+ * Brings the requested folds up to where the partition stands, and writes those that have more
+ * events than what is stored.
+ */
+async function takeOver(
+  parts: RefoldParts,
+  { due, position }: { due: readonly RefoldRequest[]; position: number },
+): Promise<void> {
   const { store, cache, log, signal, requests, partition } = parts;
   let states: ReadonlyMap<string, Profile>;
   try {
@@ -94,24 +107,39 @@ async function takeOver(parts: RefoldParts, { due, position }: { due: readonly R
     return;
   }
   // What is stored, not what is in memory: a former owner may have written since.
-  const stored = await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' }, () =>
-    store.load([...states.values()], signal),
+  const stored = await patiently(
+    { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
+    () => store.load([...states.values()], signal),
   );
-  const isStored = ([key, { eventCount }]: [string, Profile]) => (stored.get(key)?.eventCount ?? 0) >= eventCount;
+  const isStored = ([key, { eventCount }]: [string, Profile]) =>
+    (stored.get(key)?.eventCount ?? 0) >= eventCount;
   const better = [...states].filter((one) => !isStored(one)).map(([, profile]) => profile);
-  if (better.length > 0) await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () => store.save(better, signal));
+  if (better.length > 0)
+    await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () =>
+      store.save(better, signal),
+    );
   signal.throwIfAborted();
   // In memory stands what wins in ClickHouse, also where somebody else wrote it.
-  for (const [key, profile] of states) cache.set(key, isStored([key, profile]) ? (stored.get(key) ?? profile) : profile);
+  for (const [key, profile] of states)
+    cache.set(key, isStored([key, profile]) ? (stored.get(key) ?? profile) : profile);
   const isBetter = new Set(better.map(({ accountId, name }) => profileKey(accountId, name)));
-  // What is stored goes further than this owner has come: a former one, which may not know of the added events, was ahead. Only at the same place can the two be compared.
-  const isAhead = (key: string) => compareMarks(stored.get(key)?.last ?? NOTHING, states.get(key)?.last ?? NOTHING) > 0;
-  const settled = due.filter(({ profile }) => !isAhead(profileKey(profile.accountId, profile.name)));
-  const lasting = settled.filter(({ applied, profile }) => applied && !isBetter.has(profileKey(profile.accountId, profile.name)));
-  await requests.applied(settled.filter((request) => !lasting.includes(request)).map(({ id }) => id));
+  // What is stored goes further than this owner has come: a former one, which may not know of the
+  // added events, was ahead. Only at the same place can the two be compared.
+  const isAhead = (key: string) =>
+    compareMarks(stored.get(key)?.last ?? NOTHING, states.get(key)?.last ?? NOTHING) > 0;
+  const settled = due.filter(
+    ({ profile }) => !isAhead(profileKey(profile.accountId, profile.name)),
+  );
+  const lasting = settled.filter(
+    ({ applied, profile }) => applied && !isBetter.has(profileKey(profile.accountId, profile.name)),
+  );
+  await requests.applied(
+    settled.filter((request) => !lasting.includes(request)).map(({ id }) => id),
+  );
   await requests.done(lasting.map(({ id }) => id));
   parts.refolded(better.length);
-  if (better.length > 0) log.info({ partition, profiles: better.length }, 'profiles were folded anew');
+  if (better.length > 0)
+    log.info({ partition, profiles: better.length }, 'profiles were folded anew');
 }
 
 /** The states of the requested names with the events that came since, by key. */
@@ -119,8 +147,13 @@ async function foldTail(
   parts: RefoldParts,
   { due, position }: { due: readonly RefoldRequest[]; position: number },
 ): Promise<ReadonlyMap<string, Profile>> {
-  const states = new Map(due.map(({ profile }) => [profileKey(profile.accountId, profile.name), profile]));
-  const from = due.reduce((least, { fromOffset }) => Math.min(least, fromOffset), Number.POSITIVE_INFINITY);
+  const states = new Map(
+    due.map(({ profile }) => [profileKey(profile.accountId, profile.name), profile]),
+  );
+  const from = due.reduce(
+    (least, { fromOffset }) => Math.min(least, fromOffset),
+    Number.POSITIVE_INFINITY,
+  );
   if (from >= position) return states;
   for await (const messages of parts.tail(from, position)) {
     const gathered = gather(messages.flatMap((message) => wanted(message, states)));
@@ -135,7 +168,9 @@ async function foldTail(
 
 function wanted(message: ConsumedMessage, states: ReadonlyMap<string, Profile>): ProfileEvent[] {
   try {
-    return readEvents(message).filter((event) => states.has(profileKey(event.account_id, event.user_id || event.anonymous_id)));
+    return readEvents(message).filter((event) =>
+      states.has(profileKey(event.account_id, event.user_id || event.anonymous_id)),
+    );
   } catch (error) {
     if (error instanceof UnreadableRecord) return [];
     throw error;

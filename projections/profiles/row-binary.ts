@@ -1,4 +1,7 @@
-/** Writes values in ClickHouse's RowBinary, growing as needed. Types are those of the columns: nothing is described in the bytes. */
+/**
+ * Writes values in ClickHouse's RowBinary, growing as needed. Types are those of the columns:
+ * nothing is described in the bytes.
+ */
 export class RowBinaryWriter {
   #bytes: Buffer;
   #end = 0;

@@ -15,7 +15,8 @@ function store() {
   const loads: Asked[] = [];
   const saves: { profiles: readonly Profile[]; done(): void }[] = [];
   const held: ProfileStore = {
-    load: (names, signal) => new Promise((answer, fail) => loads.push({ names, signal, answer, fail })),
+    load: (names, signal) =>
+      new Promise((answer, fail) => loads.push({ names, signal, answer, fail })),
     save: (profiles) => new Promise((done) => saves.push({ profiles, done })),
   };
   return { shared: sharedRequests(held), loads, saves };
@@ -87,7 +88,11 @@ describe('requests that callers share', () => {
   it('bounds a request', async () => {
     const { shared, loads } = store();
     const many = (count: number) => Array.from({ length: count }, (_, at) => name(String(at)));
-    const all = [shared.load(many(1), never), shared.load(many(150_000), never), shared.load(many(150_000), never)];
+    const all = [
+      shared.load(many(1), never),
+      shared.load(many(150_000), never),
+      shared.load(many(150_000), never),
+    ];
     for (let at = 0; at < 3; at++) {
       loads[at]?.answer(new Map());
       await soon();

@@ -1,7 +1,9 @@
 import type { ProfileName, ProfileStore } from './store.ts';
 import type { Profile } from './profile.ts';
 
-/** Most names of one request, unless a single caller brings more: bounds the memory of an answer. */
+/**
+ * Most names of one request, unless a single caller brings more: bounds the memory of an answer.
+ */
 const MOST_AT_ONCE = 200_000;
 
 /** Some caller's part of a request. */
@@ -12,7 +14,10 @@ interface Share<Item, Answer> {
   reject: (error: unknown) => void;
 }
 
-/** One request of a kind is under way at a time; what is asked for meanwhile goes together in the next. */
+/**
+ * One request of a kind is under way at a time; what is asked for meanwhile goes together in the
+ * next.
+ */
 class SharedRequests<Item, Answer> {
   readonly #send: (items: readonly Item[], signal: AbortSignal) => Promise<Answer>;
   #waiting: Share<Item, Answer>[] = [];
@@ -22,7 +27,10 @@ class SharedRequests<Item, Answer> {
     this.#send = send;
   }
 
-  /** Rejects with the error of the request, or when the signal aborts; the request itself is ended only when nobody waits for it any more. */
+  /**
+   * Rejects with the error of the request, or when the signal aborts; the request itself is ended
+   * only when nobody waits for it any more.
+   */
   ask(items: readonly Item[], signal: AbortSignal): Promise<Answer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -35,7 +43,8 @@ class SharedRequests<Item, Answer> {
       this.#waiting.push({
         ...{ items, signal },
         resolve: (answer) => settle(() => resolve(answer)),
-        reject: (error) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
+        reject: (error) =>
+          settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
       });
       if (!this.#isRunning) void this.#run();
     });
@@ -83,11 +92,19 @@ class SharedRequests<Item, Answer> {
 }
 
 /**
- * A store whose callers share requests: partitions that load or save at the same time do so in one query and one insert. A load reads most granules of `profiles`
- * however many names it asks for (docs/performance.md), and an insert makes a part.
+ * A store whose callers share requests: partitions that load or save at the same time do so in one
+ * query and one insert. A load reads most granules of `profiles` however many names it asks for
+ * (docs/performance.md), and an insert makes a part.
  */
 export function sharedRequests(store: ProfileStore): ProfileStore {
-  const loads = new SharedRequests<ProfileName, ReadonlyMap<string, Profile>>((names, signal) => store.load(names, signal));
-  const saves = new SharedRequests<Profile, void>((profiles, signal) => store.save(profiles, signal));
-  return { load: (names, signal) => loads.ask(names, signal), save: (profiles, signal) => saves.ask(profiles, signal) };
+  const loads = new SharedRequests<ProfileName, ReadonlyMap<string, Profile>>((names, signal) =>
+    store.load(names, signal),
+  );
+  const saves = new SharedRequests<Profile, void>((profiles, signal) =>
+    store.save(profiles, signal),
+  );
+  return {
+    load: (names, signal) => loads.ask(names, signal),
+    save: (profiles, signal) => saves.ask(profiles, signal),
+  };
 }

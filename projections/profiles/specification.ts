@@ -23,12 +23,18 @@ function compare(a: readonly number[], b: readonly number[]): number {
 }
 
 /**
- * What the profiles of a set of events are, straight from the words of ingest 2.3 and reports.md and sharing no code with the fold:
- * for tests only, slow. Events may come in any order and any number of times. Keys: `account/name`.
+ * What the profiles of a set of events are, straight from the words of ingest 2.3 and reports.md
+ * and sharing no code with the fold: for tests only, slow. Events may come in any order and any
+ * number of times. Keys: `account/name`.
  */
 export function specifiedProfiles(events: readonly ProfileEvent[]): Map<string, SpecifiedProfile> {
-  const once = [...new Map(events.map((event) => [rank(event).join(), event])).values()].sort((a, b) => compare(rank(a), rank(b)));
-  const byName = Map.groupBy(once, (event) => `${event.account_id}/${event.user_id === '' ? event.anonymous_id : event.user_id}`);
+  const once = [...new Map(events.map((event) => [rank(event).join(), event])).values()].sort(
+    (a, b) => compare(rank(a), rank(b)),
+  );
+  const byName = Map.groupBy(
+    once,
+    (event) => `${event.account_id}/${event.user_id === '' ? event.anonymous_id : event.user_id}`,
+  );
   return new Map([...byName].map(([key, own]) => [key, specified(own)]));
 }
 
@@ -40,7 +46,8 @@ function specified(events: readonly ProfileEvent[]): SpecifiedProfile {
     first_seen: Math.min(...events.map(({ timestamp }) => timestamp)),
     last_seen: Math.max(...events.map(({ timestamp }) => timestamp)),
     ...totals(events),
-    last_order_at: orders.length === 0 ? null : Math.max(...orders.map(({ timestamp }) => timestamp)),
+    last_order_at:
+      orders.length === 0 ? null : Math.max(...orders.map(({ timestamp }) => timestamp)),
     ...newestWrites(events),
   };
 }
@@ -65,10 +72,19 @@ function thousandths(amount: number): bigint {
   return BigInt(Math.round(amount * 1000));
 }
 
-function newestWrites(events: readonly ProfileEvent[]): Pick<SpecifiedProfile, 'columns' | 'traits' | 'trait_numbers'> {
-  const result = { columns: {} as Record<string, string>, traits: {} as Record<string, string>, trait_numbers: {} as Record<string, number> };
-  for (const { profile, traits, trait_numbers } of events.toSorted((a, b) => compare(recency(a), recency(b)))) {
-    for (const [key, text] of Object.entries(profile)) if (isProfileColumn(key)) result.columns[key] = text;
+function newestWrites(
+  events: readonly ProfileEvent[],
+): Pick<SpecifiedProfile, 'columns' | 'traits' | 'trait_numbers'> {
+  const result = {
+    columns: {} as Record<string, string>,
+    traits: {} as Record<string, string>,
+    trait_numbers: {} as Record<string, number>,
+  };
+  for (const { profile, traits, trait_numbers } of events.toSorted((a, b) =>
+    compare(recency(a), recency(b)),
+  )) {
+    for (const [key, text] of Object.entries(profile))
+      if (isProfileColumn(key)) result.columns[key] = text;
     for (const [key, text] of Object.entries(traits)) {
       result.traits[key] = text;
       const number = trait_numbers[key];

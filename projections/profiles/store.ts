@@ -10,11 +10,17 @@ export interface ProfileName {
   name: string;
 }
 
-/** Where profiles are kept. Both methods reject when the store does not answer; then anything may have happened, and repeating is harmless. */
+/**
+ * Where profiles are kept. Both methods reject when the store does not answer; then anything may
+ * have happened, and repeating is harmless.
+ */
 export interface ProfileStore {
   /** The latest states of those names that have one, by key. */
   load(names: readonly ProfileName[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
-  /** Resolves when every state is durable and seen by every later load. Of two states of a name the one with more events stays. */
+  /**
+   * Resolves when every state is durable and seen by every later load. Of two states of a name the
+   * one with more events stays.
+   */
   save(profiles: readonly Profile[], signal: AbortSignal): Promise<void>;
 }
 
@@ -29,7 +35,11 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   max_execution_time: 60,
 };
 /** On a cluster an acknowledged insert is on a quorum of replicas, and a load sees it. */
-const CLUSTER_INSERT: ClickHouseSettings = { distributed_foreground_insert: '1', insert_quorum: 'auto', insert_quorum_parallel: 0 };
+const CLUSTER_INSERT: ClickHouseSettings = {
+  distributed_foreground_insert: '1',
+  insert_quorum: 'auto',
+  insert_quorum_parallel: 0,
+};
 const LOAD_SETTINGS: ClickHouseSettings = {
   // The names stand in the query, as hexadecimal digits.
   max_query_size: '1000000000',
@@ -37,10 +47,15 @@ const LOAD_SETTINGS: ClickHouseSettings = {
   use_query_cache: 0,
 };
 
-export function clickhouseProfiles(options: { client: ClickHouseClient; cluster: string; table?: string }): ProfileStore {
+export function clickhouseProfiles(options: {
+  client: ClickHouseClient;
+  cluster: string;
+  table?: string;
+}): ProfileStore {
   const { client, cluster, table = 'profiles' } = options;
   const insert = cluster === '' ? INSERT_SETTINGS : { ...INSERT_SETTINGS, ...CLUSTER_INSERT };
-  const load: ClickHouseSettings = cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, select_sequential_consistency: '1' };
+  const load: ClickHouseSettings =
+    cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, select_sequential_consistency: '1' };
   const columns = COLUMNS.join(', ');
   return {
     async load(names, signal) {
@@ -54,7 +69,12 @@ export function clickhouseProfiles(options: { client: ClickHouseClient; cluster:
       const send = async () => {
         const values = Readable.from([writer.take()], { objectMode: false });
         const query = `INSERT INTO ${table} (${columns}) FORMAT RowBinary`;
-        const answer = await client.exec({ query, values, abort_signal: signal, clickhouse_settings: insert });
+        const answer = await client.exec({
+          query,
+          values,
+          abort_signal: signal,
+          clickhouse_settings: insert,
+        });
         await text(answer.stream);
       };
       for (const profile of profiles) {

@@ -1,7 +1,7 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { patiently } from '../events/patience.ts';
+import { patiently } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, gather } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
@@ -18,11 +18,17 @@ export interface FoldParts {
   foldEvents: number;
   /** Aborts when the partition is taken away. */
   signal: AbortSignal;
-  /** The cache is this partition's own and goes with it: another owner changes the states from then on. */
+  /**
+   * The cache is this partition's own and goes with it: another owner changes the states from then
+   * on.
+   */
   onRelease(): void;
 }
 
-/** Folds the events of one partition into profiles: load what is cold, fold, save, and only then commit (FOLD.md). ClickHouse away: it waits, with backoff. */
+/**
+ * Folds the events of one partition into profiles: load what is cold, fold, save, and only then
+ * commit (FOLD.md). ClickHouse away: it waits, with backoff.
+ */
 export function foldTask(parts: FoldParts): PartitionTask {
   return {
     from: undefined,
@@ -46,7 +52,9 @@ export function foldTask(parts: FoldParts): PartitionTask {
   };
 }
 
-/** The events of a record; none when it cannot be read: events-sink keeps its bytes in events.dead. */
+/**
+ * The events of a record; none when it cannot be read: events-sink keeps its bytes in events.dead.
+ */
 function readable({ log, metrics }: FoldParts, message: ConsumedMessage): ProfileEvent[] {
   try {
     return readEvents(message);
@@ -54,13 +62,22 @@ function readable({ log, metrics }: FoldParts, message: ConsumedMessage): Profil
     if (!(error instanceof UnreadableRecord)) throw error;
     const { topic, partition, offset } = message;
     metrics.unreadable();
-    log.warn({ code: error.code, topic, partition, offset }, 'a record cannot be read and is in no profile; see events.dead');
+    log.warn(
+      { code: error.code, topic, partition, offset },
+      'a record cannot be read and is in no profile; see events.dead',
+    );
     return [];
   }
 }
 
-/** Folds events in the order of their places into what is stored: resolves when every changed state is durable. */
-export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>, events: readonly ProfileEvent[]): Promise<void> {
+/**
+ * Folds events in the order of their places into what is stored: resolves when every changed state
+ * is durable.
+ */
+export async function foldIn(
+  parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
+  events: readonly ProfileEvent[],
+): Promise<void> {
   if (events.length === 0) return;
   const { store, cache, log, signal } = parts;
   const began = performance.now();
@@ -69,7 +86,10 @@ export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
   const states = gathered.names.map(({ key }) => cache.get(key));
   const cold = gathered.names.filter((_, at) => states[at] === undefined);
   if (cold.length > 0) {
-    const loaded = await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' }, () => store.load(cold, signal));
+    const loaded = await patiently(
+      { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
+      () => store.load(cold, signal),
+    );
     for (const [at, { key }] of gathered.names.entries()) states[at] ??= loaded.get(key);
   }
   const ready = performance.now();
@@ -84,11 +104,18 @@ export async function foldIn(parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
   }
   const folded = performance.now();
   if (changed.length > 0)
-    await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () => store.save(changed, signal));
+    await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () =>
+      store.save(changed, signal),
+    );
   signal.throwIfAborted();
   for (const [at, profile] of changed.entries()) cache.set(keys[at] ?? '', profile);
   parts.metrics.folded({
-    ...{ events: events.length - skipped - misplaced.length, skipped, loaded: cold.length, saved: changed.length },
+    ...{
+      events: events.length - skipped - misplaced.length,
+      skipped,
+      loaded: cold.length,
+      saved: changed.length,
+    },
     ...{ loadMs: ready - began, foldMs: folded - ready, saveMs: performance.now() - folded },
   });
 }

@@ -2,7 +2,10 @@ import { isProfileColumn, PROFILE_COLUMNS } from '../../events/traits.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { readStamp, writeStamp, type Stamp } from './stamp.ts';
 
-/** The newest write of a trait or profile column: its text, and its number where it was sent as a number or boolean. */
+/**
+ * The newest write of a trait or profile column: its text, and its number where it was sent as a
+ * number or boolean.
+ */
 export interface Write {
   text: string;
   number: number | undefined;
@@ -10,13 +13,19 @@ export interface Write {
 }
 
 /**
- * All writes of a name in RowBinary, byte by byte in a string: the columns of `profiles` from the first profile column to `_stamps`. Most events change none of them,
- * so they are carried from row to row as they are; a string of one byte a character is what takes the least memory in V8.
+ * All writes of a name in RowBinary, byte by byte in a string: the columns of `profiles` from the
+ * first profile column to `_stamps`. Most events change none of them, so they are carried from row
+ * to row as they are; a string of one byte a character is what takes the least memory in V8.
  */
 export type PackedWrites = string;
 
 /** Columns of ClickHouse `profiles` that the packed writes fill, in their order (DDL 0003). */
-export const WRITE_COLUMNS: readonly string[] = [...PROFILE_COLUMNS, 'traits', 'trait_numbers', '_stamps'];
+export const WRITE_COLUMNS: readonly string[] = [
+  ...PROFILE_COLUMNS,
+  'traits',
+  'trait_numbers',
+  '_stamps',
+];
 
 const scratch = new RowBinaryWriter();
 
@@ -59,7 +68,11 @@ export function unpackWrites(packed: PackedWrites): Map<string, Write> {
   const writes = new Map<string, Write>();
   for (let left = row.varint(); left > 0; left--) {
     const key = row.string();
-    writes.set(key, { text: texts.get(key) ?? '', number: numbers.get(key), stamp: row.raw16(readStamp) });
+    writes.set(key, {
+      text: texts.get(key) ?? '',
+      number: numbers.get(key),
+      stamp: row.raw16(readStamp),
+    });
   }
   return writes;
 }

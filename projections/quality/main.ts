@@ -21,7 +21,10 @@ const consumer = await startPartitionConsumer({
   instanceId: config.KAFKA_INSTANCE_ID,
   topic: 'ingest.outcomes',
   batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
-  assigned: (_partition, _committed, fenced) => Promise.resolve(qualityTask({ warehouse, log, signal: AbortSignal.any([lifecycle.signal, fenced]) })),
+  assigned: (_partition, _committed, fenced) =>
+    Promise.resolve(
+      qualityTask({ warehouse, log, signal: AbortSignal.any([lifecycle.signal, fenced]) }),
+    ),
   crash: lifecycle.crash,
   registry,
 });

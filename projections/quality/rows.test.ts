@@ -24,7 +24,11 @@ it('an outcome becomes one row for each count, under its day in Tehran', () => {
     { ...common, kind: 'reject', code: 'missing_identity', field: '', sdk: 'web/1.0', count: 2 },
     { ...common, kind: 'warn', code: 'invalid_phone', field: 'phone', sdk: '', count: 1 },
   ]);
-  expect(qualityRows({ ...outcome, received_at: outcome.received_at - 1, counts: outcome.counts.slice(0, 1) })).toMatchObject([
-    { day: '2026-11-21' },
-  ]);
+  expect(
+    qualityRows({
+      ...outcome,
+      received_at: outcome.received_at - 1,
+      counts: outcome.counts.slice(0, 1),
+    }),
+  ).toMatchObject([{ day: '2026-11-21' }]);
 });

@@ -22,5 +22,16 @@ export interface QualityRow {
 export function qualityRows(outcome: IngestOutcome): QualityRow[] {
   const day = new Date(tehranDay(outcome.received_at) * DAY).toISOString().slice(0, 10);
   const { account_id, app_id, gateway, sequence } = outcome;
-  return outcome.counts.map(({ kind, code, field, sdk, count }) => ({ account_id, day, kind, code, field, sdk, app_id, gateway, sequence, count }));
+  return outcome.counts.map(({ kind, code, field, sdk, count }) => ({
+    account_id,
+    day,
+    kind,
+    code,
+    field,
+    sdk,
+    app_id,
+    gateway,
+    sequence,
+    count,
+  }));
 }

@@ -5,8 +5,15 @@ import type { Log } from '../../platform/log.ts';
 import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { qualityRows } from './rows.ts';
 
-/** Writes the counts of outcomes; a batch that is written twice replaces itself. ClickHouse away: it waits, with backoff. */
-export function qualityTask(options: { warehouse: ClickHouseClient; log: Log; signal: AbortSignal }): PartitionTask {
+/**
+ * Writes the counts of outcomes; a batch that is written twice replaces itself. ClickHouse away: it
+ * waits, with backoff.
+ */
+export function qualityTask(options: {
+  warehouse: ClickHouseClient;
+  log: Log;
+  signal: AbortSignal;
+}): PartitionTask {
   const { warehouse, log, signal } = options;
   return {
     from: undefined,
@@ -17,7 +24,10 @@ export function qualityTask(options: { warehouse: ClickHouseClient; log: Log; si
           return qualityRows(ingestOutcomeCodec.decode(value));
         } catch (error) {
           if (!(error instanceof UnreadableRecord)) throw error;
-          log.warn({ partition, offset, code: error.code }, 'an outcome cannot be read and is not counted');
+          log.warn(
+            { partition, offset, code: error.code },
+            'an outcome cannot be read and is not counted',
+          );
           return [];
         }
       });
@@ -29,9 +39,19 @@ export function qualityTask(options: { warehouse: ClickHouseClient; log: Log; si
             attempts: Number.POSITIVE_INFINITY,
             signal,
             onFailure: (error, attempt) =>
-              attempt === 0 && log.warn({ err: error, code: 'clickhouse_unreachable' }, 'ingest quality waits for ClickHouse'),
+              attempt === 0 &&
+              log.warn(
+                { err: error, code: 'clickhouse_unreachable' },
+                'ingest quality waits for ClickHouse',
+              ),
           },
-          () => warehouse.insert({ table: 'ingest_quality', values, format: 'JSONEachRow', clickhouse_settings: { async_insert: 0 } }),
+          () =>
+            warehouse.insert({
+              table: 'ingest_quality',
+              values,
+              format: 'JSONEachRow',
+              clickhouse_settings: { async_insert: 0 },
+            }),
         );
       }
       return (messages.at(-1)?.offset ?? -1) + 1;

@@ -30,8 +30,18 @@ const DAY = 24 * HOUR;
 /** ms between two looks at the clock. */
 const EVERY = 30_000;
 
-/** Enforces the retention of accounts once a day in Tehran, in the background (ingest 2.4 rule 5). One process of it runs. */
-export function startRetention({ config, log, registry, clickhouse, database, signal }: Parts): Retention {
+/**
+ * Enforces the retention of accounts once a day in Tehran, in the background (ingest 2.4 rule 5).
+ * One process of it runs.
+ */
+export function startRetention({
+  config,
+  log,
+  registry,
+  clickhouse,
+  database,
+  signal,
+}: Parts): Retention {
   const rows = new Counter({
     name: 'ravand_retention_rows_deleted_total',
     help: 'Events that were deleted because their account does not keep them longer.',
@@ -55,8 +65,24 @@ export function startRetention({ config, log, registry, clickhouse, database, si
     const last = await ledger.lastDay();
     const lastDay = last === undefined ? undefined : Date.parse(last) / DAY;
     behind.set(lastDay === undefined ? 0 : Math.max(0, day - lastDay - 1));
-    if (!isDue({ day, sinceMidnight: now - startOfTehranDay(day), lastDay, runAt: config.RETENTION_HOUR * HOUR })) return;
-    const common = { ledger, warehouse, log, day: dayText(day), now, margin: config.RETENTION_MARGIN, signal };
+    if (
+      !isDue({
+        day,
+        sinceMidnight: now - startOfTehranDay(day),
+        lastDay,
+        runAt: config.RETENTION_HOUR * HOUR,
+      })
+    )
+      return;
+    const common = {
+      ledger,
+      warehouse,
+      log,
+      day: dayText(day),
+      now,
+      margin: config.RETENTION_MARGIN,
+      signal,
+    };
     const deleted = await enforceRetention({ ...common, deleted: (count) => rows.inc(count) });
     behind.set(0);
     log.info({ day: dayText(day), rows: deleted }, 'the retention of accounts was enforced');
@@ -71,7 +97,11 @@ export function startRetention({ config, log, registry, clickhouse, database, si
         if (isOver()) return;
         failures.inc();
         const message = error instanceof Error ? error.message : String(error);
-        if (failed++ % 20 === 0) log.warn({ code: 'retention_waiting' }, `retention could not be enforced to its end (${message}); trying again`);
+        if (failed++ % 20 === 0)
+          log.warn(
+            { code: 'retention_waiting' },
+            `retention could not be enforced to its end (${message}); trying again`,
+          );
       }
       await delay(EVERY, signal).catch(() => undefined);
     }

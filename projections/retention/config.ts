@@ -1,5 +1,9 @@
 import * as setting from '../../platform/setting-kinds.ts';
-import { clickhouseSettings, postgresSettings, processSettings } from '../../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  postgresSettings,
+  processSettings,
+} from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({

@@ -9,7 +9,10 @@ export interface RetentionClock {
   runAt: number;
 }
 
-/** Whether a run is due: today's hour has come and today was not enforced; or a whole day was missed, then at once. */
+/**
+ * Whether a run is due: today's hour has come and today was not enforced; or a whole day was
+ * missed, then at once.
+ */
 export function isDue({ day, sinceMidnight, lastDay, runAt }: RetentionClock): boolean {
   if (lastDay === undefined || lastDay < day - 1) return true;
   return lastDay < day && sinceMidnight >= runAt;
@@ -19,7 +22,10 @@ const DAY = 86_400_000;
 /** TTL of `events` (DDL 0001). */
 const TABLE_DAYS = 400;
 
-/** Events with a timestamp below this leave, ms since the epoch; undefined: the account keeps them until the table drops them by itself (ingest 2.4 rule 5). */
+/**
+ * Events with a timestamp below this leave, ms since the epoch; undefined: the account keeps them
+ * until the table drops them by itself (ingest 2.4 rule 5).
+ */
 export function leavesBelow(retentionDays: number, now: number): number | undefined {
   return retentionDays === 0 || retentionDays >= TABLE_DAYS ? undefined : now - retentionDays * DAY;
 }

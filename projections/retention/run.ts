@@ -19,8 +19,9 @@ interface RunOptions {
 }
 
 /**
- * Deletes what accounts do not keep any more, one account and one day of events at a time. Each deletion is written down with its counts before it, and booked once after it:
- * whatever is killed, the books lose nothing. Rejects when a server does not answer; the next attempt goes on.
+ * Deletes what accounts do not keep any more, one account and one day of events at a time. Each
+ * deletion is written down with its counts before it, and booked once after it: whatever is killed,
+ * the books lose nothing. Rejects when a server does not answer; the next attempt goes on.
  */
 export async function enforceRetention(options: RunOptions): Promise<number> {
   const { ledger, warehouse, log, day, now, margin, signal } = options;
@@ -35,19 +36,30 @@ export async function enforceRetention(options: RunOptions): Promise<number> {
     let rows = 0;
     for (const eventDay of await warehouse.days(leaving)) {
       signal.throwIfAborted();
-      const step: Step = { ...leaving, day: eventDay, counts: await warehouse.counts(leaving, eventDay) };
+      const step: Step = {
+        ...leaving,
+        day: eventDay,
+        counts: await warehouse.counts(leaving, eventDay),
+      };
       await ledger.record(step);
       rows += await carryOut(options, step);
     }
     await warehouse.deleteDays(accountId, below);
-    if (rows > 0) log.info({ account_id: accountId, rows, retention_days: days }, 'events past their retention were deleted');
+    if (rows > 0)
+      log.info(
+        { account_id: accountId, rows, retention_days: days },
+        'events past their retention were deleted',
+      );
     total += rows;
   }
   await ledger.finish(day);
   return total;
 }
 
-async function carryOut({ ledger, warehouse, day, deleted }: RunOptions, step: Step): Promise<number> {
+async function carryOut(
+  { ledger, warehouse, day, deleted }: RunOptions,
+  step: Step,
+): Promise<number> {
   await warehouse.delete(step);
   await ledger.close(step, day);
   const rows = rowsOf(step);

@@ -7,7 +7,10 @@ export interface Step {
   day: string;
   /** Rows with a timestamp below this leave. */
   below: number;
-  /** Only rows that were received before this: what is under way now is counted and deleted by the next run. */
+  /**
+   * Only rows that were received before this: what is under way now is counted and deleted by the
+   * next run.
+   */
   receivedBefore: number;
   /** How many of them were received in each minute (Unix s). */
   counts: [minute: number, rows: number][];
@@ -38,10 +41,15 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
       return rows[0]?.day;
     },
     async begin(day: string): Promise<void> {
-      await database.query('INSERT INTO retention_runs (day) VALUES ($1) ON CONFLICT DO NOTHING', [day]);
+      await database.query('INSERT INTO retention_runs (day) VALUES ($1) ON CONFLICT DO NOTHING', [
+        day,
+      ]);
     },
     async finish(day: string): Promise<void> {
-      await database.query('UPDATE retention_runs SET finished_at = clock_timestamp() WHERE day = $1', [day]);
+      await database.query(
+        'UPDATE retention_runs SET finished_at = clock_timestamp() WHERE day = $1',
+        [day],
+      );
     },
     /** Accounts that keep their events for less than the tables do, with their days. */
     async accounts(): Promise<{ id: number; days: number }[]> {
@@ -68,8 +76,9 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
       );
     },
     /**
-     * The step is done: in one statement it goes, and the books call its rows expired instead of stored. A minute that is compared again finds fewer rows, and expects fewer;
-     * one that is closed stays closed.
+     * The step is done: in one statement it goes, and the books call its rows expired instead of
+     * stored. A minute that is compared again finds fewer rows, and expects fewer; one that is
+     * closed stays closed.
      */
     async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
       await database.query(
@@ -77,7 +86,14 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
            run AS (UPDATE retention_runs SET rows_deleted = rows_deleted + $5 WHERE day = $6 AND EXISTS (SELECT 1 FROM done) RETURNING 1)
          UPDATE books SET expired = expired + gone.n, stored = greatest(0, stored - gone.n), changed_at = clock_timestamp()
          FROM done, unnest($3::timestamptz[], $4::bigint[]) AS gone (minute, n) WHERE books.account_id = done.account_id AND books.minute = gone.minute`,
-        [accountId, day, counts.map(([minute]) => new Date(minute * 1000)), counts.map(([, rows]) => rows), rowsOf({ counts }), runDay],
+        [
+          accountId,
+          day,
+          counts.map(([minute]) => new Date(minute * 1000)),
+          counts.map(([, rows]) => rows),
+          rowsOf({ counts }),
+          runDay,
+        ],
       );
     },
   };

@@ -16,7 +16,9 @@ interface Books {
 }
 
 async function booksOf(accountId: number): Promise<Books> {
-  return (JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Books }).books;
+  return (
+    JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Books }
+  ).books;
 }
 
 describe('promise 6: the books balance', () => {
@@ -25,15 +27,31 @@ describe('promise 6: the books balance', () => {
     const account = await createAccount('books');
     const url = `${ready.ingest_url}/v1/batch`;
     const event = (message_id: string) => ({ type: 'track', event: 'x', user_id: 'u', message_id });
-    await post(url, account.writeKey, { batch: [event('1'), event('2'), event('1'), { type: 'nonsense', user_id: 'u' }] });
-    await post(url, account.writeKey, { batch: [event('2'), event('3'), { type: 'track', event: 'x' }] });
+    await post(url, account.writeKey, {
+      batch: [event('1'), event('2'), event('1'), { type: 'nonsense', user_id: 'u' }],
+    });
+    await post(url, account.writeKey, {
+      batch: [event('2'), event('3'), { type: 'track', event: 'x' }],
+    });
     await post(`${ready.ingest_url}/v1/track`, account.writeKey, { event: 'x' });
     await post(`${ready.ingest_url}/v1/track`, account.writeKey, '{');
-    const books = await eventually({ ms: 60_000, every: 1000, waitingFor: 'the books to balance' }, async () => {
-      const found = await booksOf(account.accountId);
-      return found.received === 8 && found.in_flight === 0 ? found : undefined;
+    const books = await eventually(
+      { ms: 60_000, every: 1000, waitingFor: 'the books to balance' },
+      async () => {
+        const found = await booksOf(account.accountId);
+        return found.received === 8 && found.in_flight === 0 ? found : undefined;
+      },
+    );
+    expect(books).toEqual({
+      received: 8,
+      published: 3,
+      duplicate: 2,
+      rejected: 3,
+      spooled: 0,
+      stored: 3,
+      dead: 0,
+      in_flight: 0,
     });
-    expect(books).toEqual({ received: 8, published: 3, duplicate: 2, rejected: 3, spooled: 0, stored: 3, dead: 0, in_flight: 0 });
   });
 
   it('also when the gateway, the normaliser and the sink are killed with -9 under load', async () => {
@@ -41,16 +59,27 @@ describe('promise 6: the books balance', () => {
     const account = await createAccount('books under kills');
     const ledger = new Ledger();
     const load = startLoad({ ready, account, ledger, people: 10, pause: 5 });
-    for (const part of ['ingest-gateway', 'normaliser', 'events-sink', 'metering', 'ingest-gateway']) {
+    for (const part of [
+      'ingest-gateway',
+      'normaliser',
+      'events-sink',
+      'metering',
+      'ingest-gateway',
+    ]) {
       await sleep(1500);
       await killPart(part);
     }
     await sleep(2000);
     await load.stop();
-    const books = await eventually({ ms: 90_000, every: 1500, waitingFor: 'the books to balance' }, async () => {
-      const found = await booksOf(account.accountId);
-      return found.stored === ledger.durable.size && found.in_flight === 0 && found.spooled === 0 ? found : undefined;
-    });
+    const books = await eventually(
+      { ms: 90_000, every: 1500, waitingFor: 'the books to balance' },
+      async () => {
+        const found = await booksOf(account.accountId);
+        return found.stored === ledger.durable.size && found.in_flight === 0 && found.spooled === 0
+          ? found
+          : undefined;
+      },
+    );
     expect(books.published).toBe(ledger.durable.size);
     expect(books.stored + books.dead).toBe(books.published);
     expect(books.received).toBe(books.rejected + books.duplicate + books.published + books.spooled);

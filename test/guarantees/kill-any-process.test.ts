@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 import { Ledger, settle } from '../support/ledger.ts';
 import { sleep, startLoad } from '../support/load.ts';
-import { clickhouse, createAccount, eventually, FULL, killPart, partStatus, readyStack } from '../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  FULL,
+  killPart,
+  partStatus,
+  readyStack,
+} from '../support/stack.ts';
 
 const KILLS = FULL ? 30 : 4;
 const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
@@ -27,7 +35,9 @@ describe('promises 1 and 2: answered 200 is stored exactly once, whatever is kil
       while (kills < KILLS) {
         await sleep(300 + Math.random() * 1500);
         if (await killPart(part)) kills++;
-        await eventually({ ms: 30_000, waitingFor: `${part} to be up again` }, async () => ((await partStatus(part)).up ? true : undefined));
+        await eventually({ ms: 30_000, waitingFor: `${part} to be up again` }, async () =>
+          (await partStatus(part)).up ? true : undefined,
+        );
       }
       await sleep(500);
       const report = await load.stop();

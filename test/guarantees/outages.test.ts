@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 import { Ledger, settle } from '../support/ledger.ts';
 import { sleep, startLoad } from '../support/load.ts';
 import { clickhouse, createAccount, FULL, ravand, readyStack, rows } from '../support/stack.ts';
@@ -57,7 +57,8 @@ describe('an outage of a part that others lean on', () => {
       expect(ledger.open.size).toBe(0);
       expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
       expect(during).toBeGreaterThan(0);
-      // Promise 3: each request came after the answer to the last, so the places of a person's events rise with their numbers.
+      // Promise 3: each request came after the answer to the last, so the places of a person's
+      // events rise with their numbers.
       const disorder = await rows<{ person: string }>(
         client,
         `SELECT user_id AS person FROM (

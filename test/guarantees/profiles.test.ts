@@ -1,14 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { specifiedProfiles } from '../../projections/profiles/specification.ts';
-import { aliasesOf, eventsOf, startCommerceLoad, type Sayings, type Stored } from '../support/commerce-load.ts';
+import {
+  aliasesOf,
+  eventsOf,
+  startCommerceLoad,
+  type Sayings,
+  type Stored,
+} from '../support/commerce-load.ts';
 import { expectedPeople, storedPeople } from '../support/expected-people.ts';
 import { Ledger, settle } from '../support/ledger.ts';
 import { sleep, type LoadReport } from '../support/load.ts';
 import { endWorker, startSecondWorker } from '../support/second-worker.ts';
-import { clickhouse, createAccount, eventually, FULL, killPart, readyStack, rows, type TestAccount } from '../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  FULL,
+  killPart,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../support/stack.ts';
 
 const KILLS = FULL ? 30 : 5;
 const REBALANCES = FULL ? 20 : 4;
@@ -46,8 +61,14 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
     return { account, ledger, sayings, stop: () => load.stop() };
   }
 
-  /** Compares profiles and people with an in-memory fold of what was answered 200, once everything is stored. */
-  async function verify({ account, ledger, sayings, stop }: Traffic, facts: Record<string, unknown>): Promise<void> {
+  /**
+   * Compares profiles and people with an in-memory fold of what was answered 200, once everything
+   * is stored.
+   */
+  async function verify(
+    { account, ledger, sayings, stop }: Traffic,
+    facts: Record<string, unknown>,
+  ): Promise<void> {
     const report = await stop();
     const found = await settle(client, account.accountId, ledger, 180_000);
     expect(report.refusals).toEqual([]);
@@ -57,26 +78,40 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
     const events = eventsOf(stored, sayings);
     expect(events.length).toBe(ledger.durable.size);
     const folded = () =>
-      rows<{ name: string; event_count: number; thousandths: string; order_count: number }>(client, FOLDED, { a: account.accountId });
-    await eventually({ ms: 120_000, every: 1000, waitingFor: 'every event to be folded' }, async () => {
-      const count = (await folded()).reduce((sum, { event_count }) => sum + event_count, 0);
-      return count >= events.length ? true : undefined;
-    });
+      rows<{ name: string; event_count: number; thousandths: string; order_count: number }>(
+        client,
+        FOLDED,
+        { a: account.accountId },
+      );
+    await eventually(
+      { ms: 120_000, every: 1000, waitingFor: 'every event to be folded' },
+      async () => {
+        const count = (await folded()).reduce((sum, { event_count }) => sum + event_count, 0);
+        return count >= events.length ? true : undefined;
+      },
+    );
     // Whatever comes late must change nothing.
     await sleep(3000);
     const profiles = new Map((await folded()).map(({ name, ...figures }) => [name, figures]));
     const specified = specifiedProfiles(events);
-    const expected = [...specified].map(([key, { event_count, total_revenue, order_count }]): [string, object] => [
-      key.slice(key.indexOf('/') + 1),
-      { event_count, thousandths: String(total_revenue), order_count },
-    ]);
+    const expected = [...specified].map(
+      ([key, { event_count, total_revenue, order_count }]): [string, object] => [
+        key.slice(key.indexOf('/') + 1),
+        { event_count, thousandths: String(total_revenue), order_count },
+      ],
+    );
     expect(profiles).toEqual(new Map(expected));
     const people = expectedPeople(events, aliasesOf(stored, sayings));
     expect(people.size).toBeLessThan(profiles.size);
-    await eventually({ ms: 60_000, every: 1000, waitingFor: 'the aliases to be taken in' }, async () => {
-      const names = [...(await storedPeople(client, account.accountId)).keys()].sort();
-      return JSON.stringify(names) === JSON.stringify([...people.keys()].sort()) ? true : undefined;
-    }).catch(() => undefined);
+    await eventually(
+      { ms: 60_000, every: 1000, waitingFor: 'the aliases to be taken in' },
+      async () => {
+        const names = [...(await storedPeople(client, account.accountId)).keys()].sort();
+        return JSON.stringify(names) === JSON.stringify([...people.keys()].sort())
+          ? true
+          : undefined;
+      },
+    ).catch(() => undefined);
     expect(await storedPeople(client, account.accountId)).toEqual(people);
     const counted = await rows(client, COUNTED, { a: account.accountId });
     const catalogue = () => rows(client, CATALOGUE, { a: account.accountId });
@@ -84,7 +119,15 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
       JSON.stringify(await catalogue()) === JSON.stringify(counted) ? true : undefined,
     ).catch(() => undefined);
     expect(await catalogue()).toEqual(counted);
-    console.log(JSON.stringify({ ...facts, answered: ledger.durable.size, retries: report.retries, names: profiles.size, people: people.size }));
+    console.log(
+      JSON.stringify({
+        ...facts,
+        answered: ledger.durable.size,
+        retries: report.retries,
+        names: profiles.size,
+        people: people.size,
+      }),
+    );
   }
 
   it(
@@ -109,11 +152,21 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
     `every processor, ClickHouse and Kafka, ${KILLS} kills with -9 under load`,
     async () => {
       const traffic = await begin('profiles under kills of all parts');
-      const parts = ['clickhouse', 'kafka', 'normaliser', 'profiles-sink', 'identities-sink', 'catalogue-sink', 'events-sink', 'ingest-gateway'];
+      const parts = [
+        'clickhouse',
+        'kafka',
+        'normaliser',
+        'profiles-sink',
+        'identities-sink',
+        'catalogue-sink',
+        'events-sink',
+        'ingest-gateway',
+      ];
       const killed: string[] = [];
       while (killed.length < KILLS) {
         await sleep(1500 + Math.random() * 2500);
-        const part = parts[killed.length < 2 ? killed.length : Math.floor(Math.random() * parts.length)] ?? '';
+        const part =
+          parts[killed.length < 2 ? killed.length : Math.floor(Math.random() * parts.length)] ?? '';
         if (await killPart(part)) killed.push(part);
       }
       await sleep(1000);
@@ -127,10 +180,19 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
     async () => {
       const traffic = await begin('profiles under rebalances');
       for (let rebalance = 0; rebalance < REBALANCES; rebalance++) {
-        const workers = ['projections/profiles', 'projections/identities', 'projections/catalogue'].map((folder) => startSecondWorker(folder, ready));
-        await withDeadline({ ms: 60_000, waitingFor: 'the second workers' }, Promise.all(workers.map(({ assigned }) => assigned)));
+        const workers = [
+          'projections/profiles',
+          'projections/identities',
+          'projections/catalogue',
+        ].map((folder) => startSecondWorker(folder, ready));
+        await withDeadline(
+          { ms: 60_000, waitingFor: 'the second workers' },
+          Promise.all(workers.map(({ assigned }) => assigned)),
+        );
         await sleep(1000 + Math.random() * 3000);
-        await Promise.all(workers.map((worker) => endWorker(worker, rebalance % 2 === 0 ? 'SIGKILL' : 'SIGTERM')));
+        await Promise.all(
+          workers.map((worker) => endWorker(worker, rebalance % 2 === 0 ? 'SIGKILL' : 'SIGTERM')),
+        );
       }
       await verify(traffic, { rebalances: REBALANCES });
     },

@@ -24,13 +24,26 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
   const receivers: RelayReceiver[] = [];
 
   beforeAll(async () => {
-    database = connectPostgres({ url: readyStack().database_url, log: pino({ level: 'silent' }), name: 'relays-test', max: 2 });
+    database = connectPostgres({
+      url: readyStack().database_url,
+      log: pino({ level: 'silent' }),
+      name: 'relays-test',
+      max: 2,
+    });
     for (let n = 0; n < 7; n++) receivers.push(await startRelayReceiver());
     const key = makeSealingKey('test');
     sealer = parseSealingKeys(key) ?? expect.fail('no key');
-    account = new RelayAccount({ database, account: await createAccount('relays'), sealer, ingestUrl: readyStack().ingest_url });
+    account = new RelayAccount({
+      database,
+      account: await createAccount('relays'),
+      sealer,
+      ingestUrl: readyStack().ingest_url,
+    });
     const allowed = receivers.slice(0, 6).map(({ port }) => `127.0.0.1:${port}`);
-    relays = await RelayProcess.create({ RELAY_ALLOW_HOSTS: [...allowed, '127.0.0.1:1'].join(','), SEALING_KEY: key });
+    relays = await RelayProcess.create({
+      RELAY_ALLOW_HOSTS: [...allowed, '127.0.0.1:1'].join(','),
+      SEALING_KEY: key,
+    });
   });
   afterAll(async () => {
     await account.remove();
@@ -47,21 +60,31 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     `${DELIVERIES} deliveries with ${KILLS} kills arrive at least once, signed, and the log is true; so do those to an endpoint that flaps`,
     async () => {
       const [well, flapping] = [receiver(0), receiver(1)];
-      // Two seconds down, two seconds up; after a while it stays up, so that the schedule of the unluckiest delivery ends.
+      // Two seconds down, two seconds up; after a while it stays up, so that the schedule of the
+      // unluckiest delivery ends.
       const flapsUntil = Date.now() + (FULL ? 60_000 : 20_000);
-      flapping.behave(() => (Date.now() < flapsUntil && Math.floor(Date.now() / 2000) % 2 === 0 ? { status: 503, body: 'down' } : { status: 204 }));
+      flapping.behave(() =>
+        Date.now() < flapsUntil && Math.floor(Date.now() / 2000) % 2 === 0
+          ? { status: 503, body: 'down' }
+          : { status: 204 },
+      );
       const flaps = Math.floor(DELIVERIES / 10);
       const event = `killed-${randomUUID().slice(0, 8)}`;
       const wellId = await account.save({ event, url: well.url });
-      const flappingId = await account.save({ event, url: flapping.url, filters: [{ prop: 'seq', op: 'lt', value: flaps }] });
+      const flappingId = await account.save({
+        event,
+        url: flapping.url,
+        filters: [{ prop: 'seq', op: 'lt', value: flaps }],
+      });
 
       const sending = account.send(event, DELIVERIES);
       const left: number[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
         // In the middle of the work: each kill comes when its share of the requests was made.
         const share = (DELIVERIES * (kill + 1)) / (KILLS + 1);
-        await eventually({ ms: 120_000, every: 5, waitingFor: `${Math.floor(share)} requests` }, () =>
-          Promise.resolve(well.requests.length >= share ? true : undefined),
+        await eventually(
+          { ms: 120_000, every: 5, waitingFor: `${Math.floor(share)} requests` },
+          () => Promise.resolve(well.requests.length >= share ? true : undefined),
         );
         left.push(DELIVERIES - well.taken().size);
         await relays.killAndStart();
@@ -87,9 +110,20 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       expect(left.filter((count) => count > 0).length).toBeGreaterThan(KILLS / 2);
       expect(sent.slice(0, flaps).filter((id) => !flapped.has(id))).toEqual([]);
       expect(flapped.size).toBe(flaps);
-      expect([...well.requests, ...flapping.requests].filter(({ isSigned }) => !isSigned)).toEqual([]);
-      expect(await account.counted(wellId)).toEqual({ succeeded: DELIVERIES, dead: 0, failed: 0, pending: 0 });
-      expect(await account.counted(flappingId)).toMatchObject({ succeeded: flaps, dead: 0, pending: 0 });
+      expect([...well.requests, ...flapping.requests].filter(({ isSigned }) => !isSigned)).toEqual(
+        [],
+      );
+      expect(await account.counted(wellId)).toEqual({
+        succeeded: DELIVERIES,
+        dead: 0,
+        failed: 0,
+        pending: 0,
+      });
+      expect(await account.counted(flappingId)).toMatchObject({
+        succeeded: flaps,
+        dead: 0,
+        pending: 0,
+      });
       expect(await account.lies(wellId, taken)).toEqual([]);
       expect(await account.lies(flappingId, flapped)).toEqual([]);
     },
@@ -97,7 +131,12 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
   );
 
   it('a sick endpoint slows nobody: the others have everything while it still times out', async () => {
-    const [well, silent, redirecting, secret] = [receiver(2), receiver(3), receiver(4), receiver(6)];
+    const [well, silent, redirecting, secret] = [
+      receiver(2),
+      receiver(3),
+      receiver(4),
+      receiver(6),
+    ];
     const event = `sick-${randomUUID().slice(0, 8)}`;
     const wellId = await account.save({ event, url: well.url });
 
@@ -109,7 +148,11 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     const deadId = await account.save({ event, url: 'http://127.0.0.1:1/' });
     const redirectingId = await account.save({ event, url: redirecting.url });
     const disturbed = await latencies(event, well, 'while');
-    const sick = { silent: await account.counted(silentId), dead: await account.counted(deadId), redirecting: await account.counted(redirectingId) };
+    const sick = {
+      silent: await account.counted(silentId),
+      dead: await account.counted(deadId),
+      redirecting: await account.counted(redirectingId),
+    };
     console.log(
       JSON.stringify({
         medians_ms: { undisturbed: median(undisturbed), disturbed: median(disturbed) },
@@ -126,11 +169,19 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     await account.settled(redirectingId, PROBES, 30_000);
     expect(await account.counted(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
     expect(secret.requests).toEqual([]);
-    const [refused] = await account.rows<{ error: string; response_status: number | null; attempts: number }>(
+    const [refused] = await account.rows<{
+      error: string;
+      response_status: number | null;
+      attempts: number;
+    }>(
       'SELECT error, response_status, attempts FROM relay_deliveries WHERE relay_id = $1 LIMIT 1',
       redirectingId,
     );
-    expect(refused).toEqual({ error: expect.stringContaining('127.0.0.1 is a loopback address') as string, response_status: null, attempts: 1 });
+    expect(refused).toEqual({
+      error: expect.stringContaining('127.0.0.1 is a loopback address') as string,
+      response_status: null,
+      attempts: 1,
+    });
     // Nobody is there: pending, with the reason, and the breaker keeps the rest from trying.
     await eventually({ ms: 30_000, waitingFor: 'the breaker of the dead endpoint' }, async () =>
       (await relays.metric('ravand_relay_breakers', 'open"')) > 0 ? true : undefined,
@@ -140,9 +191,12 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       deadId,
     );
     expect(failed.length).toBeGreaterThan(0);
-    expect(new Set(failed.map(({ error }) => error))).toEqual(new Set(['connect ECONNREFUSED 127.0.0.1:1']));
+    expect(new Set(failed.map(({ error }) => error))).toEqual(
+      new Set(['connect ECONNREFUSED 127.0.0.1:1']),
+    );
 
-    // It comes back, and so does a process that was killed with attempts in hand: everything that waited arrives.
+    // It comes back, and so does a process that was killed with attempts in hand: everything that
+    // waited arrives.
     await relays.killAndStart();
     silent.behave(() => ({ status: 200 }));
     await account.settled(silentId, PROBES, 150_000);
@@ -150,7 +204,10 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     expect(await account.lies(silentId, silent.taken())).toEqual([]);
 
     // What was dead is delivered once its address was put right and it was retried.
-    await database.query('UPDATE relays SET url = $2 WHERE id = $1', [redirectingId, receiver(5).url]);
+    await database.query('UPDATE relays SET url = $2 WHERE id = $1', [
+      redirectingId,
+      receiver(5).url,
+    ]);
     expect(await account.retry(redirectingId)).toBe(PROBES);
     await eventually({ ms: 60_000, waitingFor: 'retried deliveries to arrive' }, async () =>
       (await account.counted(redirectingId)).succeeded === PROBES ? true : undefined,
@@ -160,7 +217,10 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
 
   const PROBES = FULL ? 300 : 80;
 
-  /** Time from the moment an event is sent until the receiver has it, ms, one event after the other at a steady pace. */
+  /**
+   * Time from the moment an event is sent until the receiver has it, ms, one event after the other
+   * at a steady pace.
+   */
   async function latencies(event: string, at: RelayReceiver, name: string): Promise<number[]> {
     const sentAt = new Map<string, number>();
     for (let n = 0; n < PROBES; n++) {
@@ -195,13 +255,19 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     await account.settled(id, 1, 30_000);
     await database.query('UPDATE relays SET enabled = false WHERE id = $1', [id]);
     await account.track(event, `${event}-disabled`);
-    await database.query('UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1', [id]);
+    await database.query(
+      'UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1',
+      [id],
+    );
     await account.track(event, `${event}-again`);
     await account.settled(id, 2, 30_000);
     const arrived = [...at.taken().keys()].filter((messageId) => messageId.startsWith(event));
     expect(arrived.sort()).toEqual([`${event}-again`, `${event}-first`]);
     const request = at.requests.find(({ messageId }) => messageId === `${event}-first`);
-    expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Service-Relay/1' });
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Service-Relay/1',
+    });
     expect(JSON.parse(request?.body ?? '')).toEqual({
       event,
       user_id: 'u',
@@ -218,14 +284,42 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       allowed: new AllowedHosts([]),
       timeout: 2000,
       excerptBytes: 500,
-      resolve: () => (looks++ === 0 ? Promise.reject(new Error('queryA ETIMEOUT')) : Promise.resolve([{ address: '127.0.0.1', family: 4 }])),
+      resolve: () =>
+        looks++ === 0
+          ? Promise.reject(new Error('queryA ETIMEOUT'))
+          : Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     });
-    const attempt = attemptWith({ client, metrics: { attempted: () => undefined }, now: () => Date.now(), random: () => 0 });
-    const relay: Relay = { id: 1, accountId: 1, url: `http://changes.example:${at.port}/`, secret: { kind: 'none' }, wants: () => true };
+    const attempt = attemptWith({
+      client,
+      metrics: { attempted: () => undefined },
+      now: () => Date.now(),
+      random: () => 0,
+    });
+    const relay: Relay = {
+      id: 1,
+      accountId: 1,
+      url: `http://changes.example:${at.port}/`,
+      secret: { kind: 'none' },
+      wants: () => true,
+    };
     const place = { epoch: 0, partition: 0, offset: 0, index: 0 };
-    const delivery = { relayId: 1, accountId: 1, place, messageId: 'm', event: 'e', payload: '{"message_id":"m"}', attempts: 0 };
-    expect(await attempt(relay, delivery)).toMatchObject({ kind: 'retry', error: 'queryA ETIMEOUT' });
-    expect(await attempt(relay, { ...delivery, attempts: 1 })).toMatchObject({ kind: 'dead', error: expect.stringContaining('loopback') as string });
+    const delivery = {
+      relayId: 1,
+      accountId: 1,
+      place,
+      messageId: 'm',
+      event: 'e',
+      payload: '{"message_id":"m"}',
+      attempts: 0,
+    };
+    expect(await attempt(relay, delivery)).toMatchObject({
+      kind: 'retry',
+      error: 'queryA ETIMEOUT',
+    });
+    expect(await attempt(relay, { ...delivery, attempts: 1 })).toMatchObject({
+      kind: 'dead',
+      error: expect.stringContaining('loopback') as string,
+    });
     expect([looks, at.requests]).toEqual([2, []]);
     client.close();
   });
@@ -237,14 +331,21 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     const other = parseSealingKeys(makeSealingKey('other')) ?? expect.fail('no key');
     await account.seal(id, other, 'x');
     const [messageId = ''] = await account.send(event, 1);
-    const row = await eventually({ ms: 30_000, waitingFor: 'the delivery in the queue' }, async () => {
-      const [found] = await account.rows<{ status: string; attempts: number; error: string }>(
-        'SELECT status, attempts, error FROM relay_deliveries WHERE relay_id = $1',
-        id,
-      );
-      return found;
+    const row = await eventually(
+      { ms: 30_000, waitingFor: 'the delivery in the queue' },
+      async () => {
+        const [found] = await account.rows<{ status: string; attempts: number; error: string }>(
+          'SELECT status, attempts, error FROM relay_deliveries WHERE relay_id = $1',
+          id,
+        );
+        return found;
+      },
+    );
+    expect(row).toEqual({
+      status: 'pending',
+      attempts: 0,
+      error: expect.stringContaining('sealed under the key other') as string,
     });
-    expect(row).toEqual({ status: 'pending', attempts: 0, error: expect.stringContaining('sealed under the key other') as string });
     expect(at.taken().has(messageId)).toBe(false);
     // With a secret that opens it goes out.
     await account.seal(id, sealer, RELAY_SECRET);

@@ -7,7 +7,16 @@ import { killedAtNote } from '../support/killed-command.ts';
 import { startCommerceLoad, type Sayings } from '../support/commerce-load.ts';
 import { Ledger, settle } from '../support/ledger.ts';
 import { sleep } from '../support/load.ts';
-import { clickhouse, createAccount, eventually, FULL, ravand, readyStack, rows, type TestAccount } from '../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  FULL,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const WHERE = 'WHERE account_id = {a:UInt64}';
@@ -30,12 +39,23 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     account = await createAccount('replay');
     // What an interrupted run left behind would be in the way.
     await ravand('replay', '--cancel').catch(() => undefined);
-    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 4, pause: FULL ? 60 : 150 });
+    const load = startCommerceLoad({
+      ready,
+      account,
+      ledger,
+      sayings,
+      people: 4,
+      pause: FULL ? 60 : 150,
+    });
     await sleep(FULL ? 30_000 : 5000);
     await load.stop();
     await settle(client, account.accountId, ledger);
     await eventually({ ms: 30_000, waitingFor: 'every event to be folded' }, async () => {
-      const [found] = await rows<{ n: number }>(client, `SELECT sum(event_count) AS n FROM profiles FINAL ${WHERE}`, { a: account.accountId });
+      const [found] = await rows<{ n: number }>(
+        client,
+        `SELECT sum(event_count) AS n FROM profiles FINAL ${WHERE}`,
+        { a: account.accountId },
+      );
       return found?.n === ledger.durable.size ? true : undefined;
     });
   });
@@ -45,17 +65,32 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
   });
 
   const picture = async (table: string) =>
-    rows(client, `SELECT ${COLUMNS.join(', ')} FROM ${table} ${WHERE} ORDER BY _partition, _offset, _index`, { a: account.accountId });
-  const profiles = async () => rows(client, `SELECT * FROM profiles FINAL ${WHERE} ORDER BY name`, { a: account.accountId });
+    rows(
+      client,
+      `SELECT ${COLUMNS.join(', ')} FROM ${table} ${WHERE} ORDER BY _partition, _offset, _index`,
+      { a: account.accountId },
+    );
+  const profiles = async () =>
+    rows(client, `SELECT * FROM profiles FINAL ${WHERE} ORDER BY name`, { a: account.accountId });
   const booksOf = async ({ accountId }: TestAccount) =>
-    (JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Record<string, number> }).books;
+    (
+      JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as {
+        books: Record<string, number>;
+      }
+    ).books;
   const replay = async (...args: string[]) =>
-    JSON.parse(await ravand('replay', '--account', String(account.accountId), '--json', ...args)) as ReplayReport;
+    JSON.parse(
+      await ravand('replay', '--account', String(account.accountId), '--json', ...args),
+    ) as ReplayReport;
   const lose = async (condition: string) => {
     for (const [table, where] of [
       ['events', condition],
-      // Profiles of those who lose an event are lost too: they must come back as the fold of all their events.
-      ['profiles', `name IN (SELECT if(user_id = '', anonymous_id, user_id) FROM events ${WHERE} AND ${condition})`],
+      // Profiles of those who lose an event are lost too: they must come back as the fold of all
+      // their events.
+      [
+        'profiles',
+        `name IN (SELECT if(user_id = '', anonymous_id, user_id) FROM events ${WHERE} AND ${condition})`,
+      ],
     ].reverse())
       await client.command({
         query: `DELETE FROM ${table} ${WHERE} AND ${where}`,
@@ -72,20 +107,36 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     expect(lost).toBeGreaterThan(0);
     expect((await profiles()).length).toBeLessThan(folded.length);
     const dry = await replay('--topic', 'events.raw', '--dry-run');
-    expect(dry.counts).toMatchObject({ new: lost, stored: before.length - lost, would_change: 0, duplicate: 0, expired: 0, dead: 0 });
+    expect(dry.counts).toMatchObject({
+      new: lost,
+      stored: before.length - lost,
+      would_change: 0,
+      duplicate: 0,
+      expired: 0,
+      dead: 0,
+    });
     expect(await picture('events')).toHaveLength(before.length - lost);
     expect((await replay('--topic', 'events.raw')).counts).toMatchObject({ new: lost, refused: 0 });
     expect(await picture('events')).toEqual(before);
-    await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () => ((await profiles()).length === folded.length ? true : undefined));
+    await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () =>
+      (await profiles()).length === folded.length ? true : undefined,
+    );
     expect(await profiles()).toEqual(folded);
-    expect((await replay('--topic', 'events.raw')).counts).toMatchObject({ new: 0, stored: before.length });
+    expect((await replay('--topic', 'events.raw')).counts).toMatchObject({
+      new: 0,
+      stored: before.length,
+    });
   });
 
   // Minutes on a log that all tests before have filled: in the full form only.
   it.runIf(FULL)(
     'killed with -9 and continued by the same command, beside live traffic: every row once, every profile and the books as if nothing had happened',
     async () => {
-      const [before, folded, balance] = [await picture('events'), await profiles(), await booksOf(account)];
+      const [before, folded, balance] = [
+        await picture('events'),
+        await profiles(),
+        await booksOf(account),
+      ];
       await lose('_index % 2 = 0');
       const other = await createAccount('beside a replay');
       const [otherLedger, otherSayings] = [new Ledger(), new Map() as Sayings];
@@ -97,12 +148,24 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
         people: 4,
         pause: FULL ? 50 : 150,
       });
-      const command = ['replay', '--account', String(account.accountId), '--topic', 'events.raw', '--json'];
-      // The range is recorded and nothing of it is stored; then its rows are stored and it is not closed.
+      const command = [
+        'replay',
+        '--account',
+        String(account.accountId),
+        '--topic',
+        'events.raw',
+        '--json',
+      ];
+      // The range is recorded and nothing of it is stored; then its rows are stored and it is not
+      // closed.
       await killedAtNote(command, { moment: 'after', note: /SET recorded/ });
       await killedAtNote(command, { moment: 'before', note: /SET positions/ });
       for (let kill = 0; kill < (FULL ? 8 : 0); kill++) {
-        const child = spawn(process.execPath, [join(CHECKOUT, 'deploy/local/cli.ts'), ...command, '--rate', '400'], { stdio: 'ignore' });
+        const child = spawn(
+          process.execPath,
+          [join(CHECKOUT, 'cli/main.ts'), ...command, '--rate', '400'],
+          { stdio: 'ignore' },
+        );
         const gone = new Promise((resolve) => child.once('exit', resolve));
         await sleep(1500 + Math.random() * 2500);
         child.kill('SIGKILL');
@@ -113,10 +176,16 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       expect(last.state).toBe('finished');
       await load.stop();
       expect(await picture('events')).toEqual(before);
-      await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () => ((await profiles()).length === folded.length ? true : undefined));
+      await eventually({ ms: 30_000, waitingFor: 'the profiles' }, async () =>
+        (await profiles()).length === folded.length ? true : undefined,
+      );
       expect(await profiles()).toEqual(folded);
       expect(await booksOf(account)).toEqual(balance);
-      expect(await settle(client, other.accountId, otherLedger)).toEqual({ lost: [], doubled: [], unknown: [] });
+      expect(await settle(client, other.accountId, otherLedger)).toEqual({
+        lost: [],
+        doubled: [],
+        unknown: [],
+      });
     },
     900_000,
   );

@@ -32,13 +32,17 @@ const rules = readdirSync(ALERTS)
   .filter((file) => file.endsWith('.rules.yml'))
   .flatMap((file) => rulesOf(readFileSync(join(ALERTS, file), 'utf8')));
 const boards = readdirSync(GRAFANA).flatMap((file) => {
-  const { panels } = JSON.parse(readFileSync(join(GRAFANA, file), 'utf8')) as { panels: { title: string; targets: { expr: string }[] }[] };
+  const { panels } = JSON.parse(readFileSync(join(GRAFANA, file), 'utf8')) as {
+    panels: { title: string; targets: { expr: string }[] }[];
+  };
   return panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr })));
 });
 
 /** Names that a part exposes: histograms under the names that are asked for. */
 async function exposed(adminUrl: string): Promise<string[]> {
-  const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
+  const text = await (
+    await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })
+  ).text();
   return [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', kind]) =>
     kind === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   );
@@ -51,13 +55,20 @@ async function parts(): Promise<(PartStatus & { admin_url: string })[]> {
 
 describe('what operators look at', () => {
   it('every metric of the dashboard and of the rules is exposed by some part', async () => {
-    const names = new Set((await Promise.all((await parts()).map(({ admin_url: url }) => exposed(url)))).flat());
-    const wanted = [...boards.map(({ title, expr }) => ({ where: title, expr })), ...rules.map(({ alert, expr }) => ({ where: alert, expr }))];
+    const names = new Set(
+      (await Promise.all((await parts()).map(({ admin_url: url }) => exposed(url)))).flat(),
+    );
+    const wanted = [
+      ...boards.map(({ title, expr }) => ({ where: title, expr })),
+      ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
+    ];
     expect(wanted.length).toBeGreaterThan(40);
     const missing = wanted.flatMap(({ where, expr }) => {
       const used = metricsIn(expr);
       if (used.length === 0) return [`${where}: no metric in ${expr}`];
-      return used.filter((name) => !names.has(name) && !OF_PROMETHEUS.includes(name)).map((name) => `${where}: ${name}`);
+      return used
+        .filter((name) => !names.has(name) && !OF_PROMETHEUS.includes(name))
+        .map((name) => `${where}: ${name}`);
     });
     expect(missing).toEqual([]);
   });
@@ -66,7 +77,9 @@ describe('what operators look at', () => {
     const all = await parts();
     expect(all.length).toBeGreaterThan(8);
     for (const { name, admin_url: url } of all) {
-      expect(await exposed(url), name).toEqual(expect.arrayContaining(['process_start_time_seconds', 'ravand_ready']));
+      expect(await exposed(url), name).toEqual(
+        expect.arrayContaining(['process_start_time_seconds', 'ravand_ready']),
+      );
       const [health, ready] = await Promise.all([fetch(`${url}/healthz`), fetch(`${url}/readyz`)]);
       expect([health.status, ready.status], name).toEqual([200, 200]);
     }

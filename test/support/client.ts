@@ -6,11 +6,19 @@ export interface Answer {
 }
 
 /** Posts JSON, or the very bytes that are given, with a write key. */
-export async function post(url: string, writeKey: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function post(
+  url: string,
+  writeKey: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${writeKey}`, ...headers },
-    body: typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body),
+    body:
+      typeof body === 'string' || body instanceof Uint8Array
+        ? Buffer.from(body)
+        : JSON.stringify(body),
     signal: AbortSignal.timeout(20_000),
   });
   const text = await response.text();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 import type { AliasFact } from '../../projections/identities/alias-fact.ts';
 import type { ProfileEvent } from '../../projections/profiles/profile.ts';
 import type { Ledger } from './ledger.ts';
@@ -7,7 +7,10 @@ import { sleep, type LoadReport } from './load.ts';
 import type { TestAccount } from './stack.ts';
 
 /** What a client said in an event, apart from where and when it was stored. */
-export type Said = Pick<ProfileEvent, 'event' | 'user_id' | 'anonymous_id' | 'revenue' | 'traits' | 'trait_numbers' | 'profile'> & {
+export type Said = Pick<
+  ProfileEvent,
+  'event' | 'user_id' | 'anonymous_id' | 'revenue' | 'traits' | 'trait_numbers' | 'profile'
+> & {
   previous_id: string;
 };
 
@@ -15,7 +18,10 @@ export type Said = Pick<ProfileEvent, 'event' | 'user_id' | 'anonymous_id' | 're
 export type Sayings = Map<string, Said>;
 
 /** Where and when an event was stored. */
-export type Stored = Pick<ProfileEvent, '_epoch' | '_partition' | '_offset' | '_index' | 'account_id' | 'timestamp' | 'received_at'> & {
+export type Stored = Pick<
+  ProfileEvent,
+  '_epoch' | '_partition' | '_offset' | '_index' | 'account_id' | 'timestamp' | 'received_at'
+> & {
   message_id: string;
 };
 
@@ -31,11 +37,13 @@ interface CommerceOptions {
 }
 
 const CITIES = ['تهران', 'شیراز', 'تبریز'];
-const pick = <T>(values: readonly [T, ...T[]]): T => values[Math.floor(Math.random() * values.length)] ?? values[0];
+const pick = <T>(values: readonly [T, ...T[]]): T =>
+  values[Math.floor(Math.random() * values.length)] ?? values[0];
 
 /**
- * Shoppers who browse without a name, sign in (alias), order, get refunds, change their traits; some share a device, so that aliases are refused.
- * What is not answered 200 is sent again with the same ids.
+ * Shoppers who browse without a name, sign in (alias), order, get refunds, change their traits;
+ * some share a device, so that aliases are refused. What is not answered 200 is sent again with the
+ * same ids.
  */
 export function startCommerceLoad(options: CommerceOptions): { stop(): Promise<LoadReport> } {
   const report: LoadReport = { requests: 0, retries: 0, refusals: [] };
@@ -44,7 +52,9 @@ export function startCommerceLoad(options: CommerceOptions): { stop(): Promise<L
   const shoppers = Array.from({ length: options.people }, async (_, shopper) => {
     let visit = 0;
     while (running) {
-      const items = Array.from({ length: 1 + Math.floor(Math.random() * 8) }, () => item(options, shopper, visit));
+      const items = Array.from({ length: 1 + Math.floor(Math.random() * 8) }, () =>
+        item(options, shopper, visit),
+      );
       if (Math.random() < 0.1) visit++;
       const ids = items.map(({ message_id }) => message_id);
       options.ledger.sent(ids);
@@ -81,18 +91,33 @@ function item({ sayings }: CommerceOptions, shopper: number, visit: number): Env
   const user = `shopper-${shopper}`;
   const isSignedIn = Math.random() < 0.6;
   const said: Said = {
-    ...{ event: 'identify', revenue: 0, traits: {}, trait_numbers: {}, profile: {}, previous_id: '' },
+    ...{
+      event: 'identify',
+      revenue: 0,
+      traits: {},
+      trait_numbers: {},
+      profile: {},
+      previous_id: '',
+    },
     ...{ user_id: isSignedIn ? user : '', anonymous_id: device },
   };
   const message_id = randomUUID();
   sayings.set(message_id, said);
   const sent = { message_id, user_id: said.user_id, anonymous_id: said.anonymous_id };
-  switch (pick<string>(['order', 'order', 'refund', 'cancel', 'amount', 'identify', 'alias', 'merge'])) {
+  switch (
+    pick<string>(['order', 'order', 'refund', 'cancel', 'amount', 'identify', 'alias', 'merge'])
+  ) {
     case 'order':
     case 'refund':
     case 'cancel':
     case 'amount': {
-      said.event = pick(['order_completed', 'order_completed', 'order_refunded', 'order_cancelled', 'product_viewed']);
+      said.event = pick([
+        'order_completed',
+        'order_completed',
+        'order_refunded',
+        'order_cancelled',
+        'product_viewed',
+      ]);
       said.revenue = Math.floor(Math.random() * 4_000_000) / 1000;
       return { ...sent, type: 'track', event: said.event, properties: { revenue: said.revenue } };
     }
@@ -116,7 +141,10 @@ function item({ sayings }: CommerceOptions, shopper: number, visit: number): Env
   }
 }
 
-async function postBatch({ ready, account }: CommerceOptions, batch: readonly object[]): Promise<number> {
+async function postBatch(
+  { ready, account }: CommerceOptions,
+  batch: readonly object[],
+): Promise<number> {
   try {
     const response = await fetch(`${ready.ingest_url}/v1/batch`, {
       method: 'POST',
@@ -144,7 +172,13 @@ export function aliasesOf(stored: readonly Stored[], sayings: Sayings): AliasFac
   return stored.flatMap(({ message_id, received_at, ...place }) => {
     const said = sayings.get(message_id);
     if (said?.event !== 'alias' || said.previous_id === said.user_id) return [];
-    const at = { receivedAt: received_at, epoch: place._epoch, partition: place._partition, offset: place._offset, index: place._index };
+    const at = {
+      receivedAt: received_at,
+      epoch: place._epoch,
+      partition: place._partition,
+      offset: place._offset,
+      index: place._index,
+    };
     return [{ previousId: said.previous_id, userId: said.user_id, at }];
   });
 }

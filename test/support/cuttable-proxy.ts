@@ -1,7 +1,10 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** A TCP proxy in front of a server that a test can take away from one client, while everybody else keeps it. */
+/**
+ * A TCP proxy in front of a server that a test can take away from one client, while everybody else
+ * keeps it.
+ */
 export class CuttableProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -19,8 +19,14 @@ export interface PersonFigures {
   trait_numbers: Record<string, number>;
 }
 
-/** What `people` must hold for these events of one account, computed in memory from the specifications alone. */
-export function expectedPeople(events: readonly ProfileEvent[], aliases: readonly AliasFact[]): Map<string, PersonFigures> {
+/**
+ * What `people` must hold for these events of one account, computed in memory from the
+ * specifications alone.
+ */
+export function expectedPeople(
+  events: readonly ProfileEvent[],
+  aliases: readonly AliasFact[],
+): Map<string, PersonFigures> {
   const canonical = specifiedPeople(aliases);
   const byPerson = Map.groupBy(events, (event) => {
     const name = event.user_id === '' ? event.anonymous_id : event.user_id;
@@ -32,7 +38,9 @@ export function expectedPeople(events: readonly ProfileEvent[], aliases: readonl
 function figuresOf(person: string, events: readonly ProfileEvent[]): PersonFigures {
   const names = [...specifiedProfiles(events).values()];
   // Traits are decided over the writes of all names, as if one name had written them.
-  const [asOne] = specifiedProfiles(events.map((event) => ({ ...event, user_id: person }))).values();
+  const [asOne] = specifiedProfiles(
+    events.map((event) => ({ ...event, user_id: person })),
+  ).values();
   const orders = names.flatMap(({ last_order_at }) => last_order_at ?? []);
   return {
     person,
@@ -57,9 +65,18 @@ const QUERY = `SELECT person, toUnixTimestamp64Milli(first_seen) AS first_seen, 
   FROM people WHERE account_id = {a:UInt64}`;
 
 /** The rows of `people` of an account as they are; empty columns left out. */
-export async function storedPeople(client: ClickHouseClient, accountId: number): Promise<Map<string, PersonFigures>> {
+export async function storedPeople(
+  client: ClickHouseClient,
+  accountId: number,
+): Promise<Map<string, PersonFigures>> {
   const found = await rows<PersonFigures>(client, QUERY, { a: accountId });
   return new Map(
-    found.map((row) => [row.person, { ...row, columns: Object.fromEntries(Object.entries(row.columns).filter(([, text]) => text !== '')) }]),
+    found.map((row) => [
+      row.person,
+      {
+        ...row,
+        columns: Object.fromEntries(Object.entries(row.columns).filter(([, text]) => text !== '')),
+      },
+    ]),
   );
 }

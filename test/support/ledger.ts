@@ -27,12 +27,20 @@ export interface Discrepancies {
 }
 
 /** Compares a ledger with what is stored of an account. */
-export async function compare(client: ClickHouseClient, accountId: number, ledger: Ledger): Promise<Discrepancies> {
+export async function compare(
+  client: ClickHouseClient,
+  accountId: number,
+  ledger: Ledger,
+): Promise<Discrepancies> {
   const stored = new Map(
     (
-      await rows<{ id: string; n: number }>(client, 'SELECT message_id AS id, count() AS n FROM events WHERE account_id = {a:UInt64} GROUP BY id', {
-        a: accountId,
-      })
+      await rows<{ id: string; n: number }>(
+        client,
+        'SELECT message_id AS id, count() AS n FROM events WHERE account_id = {a:UInt64} GROUP BY id',
+        {
+          a: accountId,
+        },
+      )
     ).map(({ id, n }) => [id, n]),
   );
   return {
@@ -42,10 +50,19 @@ export async function compare(client: ClickHouseClient, accountId: number, ledge
   };
 }
 
-/** Waits until nothing answered 200 is missing, then a little longer, so that a double that comes late is seen too. */
-export async function settle(client: ClickHouseClient, accountId: number, ledger: Ledger, ms = 90_000): Promise<Discrepancies> {
-  await eventually({ ms, every: 1000, waitingFor: 'everything answered 200 to be stored' }, async () =>
-    (await compare(client, accountId, ledger)).lost.length === 0 ? true : undefined,
+/**
+ * Waits until nothing answered 200 is missing, then a little longer, so that a double that comes
+ * late is seen too.
+ */
+export async function settle(
+  client: ClickHouseClient,
+  accountId: number,
+  ledger: Ledger,
+  ms = 90_000,
+): Promise<Discrepancies> {
+  await eventually(
+    { ms, every: 1000, waitingFor: 'everything answered 200 to be stored' },
+    async () => ((await compare(client, accountId, ledger)).lost.length === 0 ? true : undefined),
   ).catch(() => undefined);
   await new Promise((resolve) => setTimeout(resolve, 4000));
   return compare(client, accountId, ledger);

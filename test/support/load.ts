@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 import type { Ledger } from './ledger.ts';
 import type { TestAccount } from './stack.ts';
 
@@ -14,7 +14,9 @@ interface LoadOptions {
 }
 
 export interface Load {
-  /** Ends the traffic; what is under way is sent again until it is answered 200, at most a minute. */
+  /**
+   * Ends the traffic; what is under way is sent again until it is answered 200, at most a minute.
+   */
   stop(): Promise<LoadReport>;
 }
 
@@ -26,8 +28,9 @@ export interface LoadReport {
 }
 
 /**
- * Traffic as careful SDKs make it: single events and batches, each with message ids; what is not answered 200 is sent again with the same ids.
- * Every event carries its number within its person, `seq`.
+ * Traffic as careful SDKs make it: single events and batches, each with message ids; what is not
+ * answered 200 is sent again with the same ids. Every event carries its number within its person,
+ * `seq`.
  */
 export function startLoad(options: LoadOptions): Load {
   const report: LoadReport = { requests: 0, retries: 0, refusals: [] };
@@ -46,11 +49,18 @@ export function startLoad(options: LoadOptions): Load {
       }));
       const ids = items.map((item) => item.message_id);
       options.ledger.sent(ids);
-      const [path, body] = size === 1 ? ['/v1/track', JSON.stringify(items[0])] : ['/v1/batch', JSON.stringify({ batch: items })];
+      const [path, body] =
+        size === 1
+          ? ['/v1/track', JSON.stringify(items[0])]
+          : ['/v1/batch', JSON.stringify({ batch: items })];
       for (let attempt = 0; ; attempt++) {
         report.requests++;
         if (attempt > 0) report.retries++;
-        const status = await post(`${options.ready.ingest_url}${path}`, options.account.writeKey, body);
+        const status = await post(
+          `${options.ready.ingest_url}${path}`,
+          options.account.writeKey,
+          body,
+        );
         if (status === 200) {
           options.ledger.answered(ids);
           break;

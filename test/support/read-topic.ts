@@ -42,17 +42,28 @@ export async function readTopic({
     'fetch.message.max.bytes': 20_000_000,
   };
   const consumer = new kafka.KafkaConsumer(config, {});
-  await new Promise<void>((resolve, reject) => consumer.connect({}, (error: unknown) => settle(error, resolve, reject)));
+  await new Promise<void>((resolve, reject) =>
+    consumer.connect({}, (error: unknown) => settle(error, resolve, reject)),
+  );
   try {
-    consumer.assign([...open.keys()].map((partition) => ({ topic, partition, offset: from.get(partition) ?? 0 })));
+    consumer.assign(
+      [...open.keys()].map((partition) => ({ topic, partition, offset: from.get(partition) ?? 0 })),
+    );
     const messages: Message[] = [];
     for (let rounds = 0; open.size > 0 && rounds < 1000; rounds++) {
       const batch = await new Promise<kafka.Message[]>((resolve, reject) =>
-        consumer.consume(500, (error: unknown, found) => settle(error, () => resolve(found), reject)),
+        consumer.consume(500, (error: unknown, found) =>
+          settle(error, () => resolve(found), reject),
+        ),
       );
       for (const { partition, offset, key, value } of batch) {
         if (offset >= (to.get(partition) ?? 0)) continue;
-        messages.push({ partition, offset, key: key === null || key === undefined ? null : key.toString(), value: value ?? Buffer.alloc(0) });
+        messages.push({
+          partition,
+          offset,
+          key: key === null || key === undefined ? null : key.toString(),
+          value: value ?? Buffer.alloc(0),
+        });
         if (offset + 1 >= (open.get(partition) ?? 0)) open.delete(partition);
       }
     }

@@ -15,12 +15,20 @@ interface Counted {
   pending: number;
 }
 
-/** The relays of one account as the control plane would save them, its events, and what the log says of its deliveries. */
+/**
+ * The relays of one account as the control plane would save them, its events, and what the log says
+ * of its deliveries.
+ */
 export class RelayAccount {
   readonly #parts: { database: Database; account: TestAccount; sealer: Sealer; ingestUrl: string };
   readonly #made: number[] = [];
 
-  constructor(parts: { database: Database; account: TestAccount; sealer: Sealer; ingestUrl: string }) {
+  constructor(parts: {
+    database: Database;
+    account: TestAccount;
+    sealer: Sealer;
+    ingestUrl: string;
+  }) {
     this.#parts = parts;
   }
 
@@ -37,7 +45,10 @@ export class RelayAccount {
     const id = Number(rows[0]?.id);
     this.#made.push(id);
     await this.seal(id, this.#parts.sealer, RELAY_SECRET);
-    await this.#parts.database.query('UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1', [id]);
+    await this.#parts.database.query(
+      'UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1',
+      [id],
+    );
     return id;
   }
 
@@ -47,9 +58,17 @@ export class RelayAccount {
   }
 
   /** Sends one event; it is answered 200. */
-  async track(event: string, messageId: string, properties: Record<string, unknown> = {}): Promise<void> {
+  async track(
+    event: string,
+    messageId: string,
+    properties: Record<string, unknown> = {},
+  ): Promise<void> {
     const body = { event, user_id: 'u', message_id: messageId, properties };
-    const answer = await post(`${this.#parts.ingestUrl}/v1/track`, this.#parts.account.writeKey, body);
+    const answer = await post(
+      `${this.#parts.ingestUrl}/v1/track`,
+      this.#parts.account.writeKey,
+      body,
+    );
     expect(answer.status).toBe(200);
   }
 
@@ -59,9 +78,17 @@ export class RelayAccount {
     while (ids.length < count) {
       const batch = Array.from({ length: Math.min(25, count - ids.length) }, (_, at) => {
         const seq = ids.length + at;
-        return { type: 'track', event, user_id: `u${seq % 97}`, message_id: `${event}-${seq}`, properties: { seq } };
+        return {
+          type: 'track',
+          event,
+          user_id: `u${seq % 97}`,
+          message_id: `${event}-${seq}`,
+          properties: { seq },
+        };
       });
-      const answer = await post(`${this.#parts.ingestUrl}/v1/batch`, this.#parts.account.writeKey, { batch });
+      const answer = await post(`${this.#parts.ingestUrl}/v1/batch`, this.#parts.account.writeKey, {
+        batch,
+      });
       expect(answer.status).toBe(200);
       ids.push(...batch.map(({ message_id }) => message_id));
     }
@@ -84,10 +111,13 @@ export class RelayAccount {
 
   /** Waits until so many deliveries of a relay have ended, and none is pending. */
   async settled(relayId: number, count: number, ms: number): Promise<void> {
-    await eventually({ ms, every: 500, waitingFor: `${count} deliveries of relay ${relayId} to end` }, async () => {
-      const { succeeded, dead, pending } = await this.counted(relayId);
-      return succeeded + dead === count && pending === 0 ? true : undefined;
-    });
+    await eventually(
+      { ms, every: 500, waitingFor: `${count} deliveries of relay ${relayId} to end` },
+      async () => {
+        const { succeeded, dead, pending } = await this.counted(relayId);
+        return succeeded + dead === count && pending === 0 ? true : undefined;
+      },
+    );
   }
 
   /** Rows of the log that say "succeeded" of something that the receiver never took. */
@@ -99,7 +129,10 @@ export class RelayAccount {
     return log.map(({ message_id }) => message_id).filter((id) => !taken.has(id));
   }
 
-  /** What POST /v1/relays/{id}/retry does (pipeline/relays/RELAYS.md); answers how many are pending again. */
+  /**
+   * What POST /v1/relays/{id}/retry does (pipeline/relays/RELAYS.md); answers how many are pending
+   * again.
+   */
   async retry(relayId: number): Promise<number> {
     const { rowCount } = await this.#parts.database.query(
       `UPDATE relay_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
@@ -110,6 +143,8 @@ export class RelayAccount {
   }
 
   async remove(): Promise<void> {
-    await this.#parts.database.query('DELETE FROM relays WHERE id = ANY($1::bigint[])', [this.#made]);
+    await this.#parts.database.query('DELETE FROM relays WHERE id = ANY($1::bigint[])', [
+      this.#made,
+    ]);
   }
 }

@@ -6,8 +6,8 @@ import { eventually, ravand, readyStack } from './stack.ts';
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 
 /**
- * The part `relays` with settings of the test's own, in place of the one of the stack: the same group and the same instance name. Started again after every kill, as
- * the supervisor does it.
+ * The part `relays` with settings of the test's own, in place of the one of the stack: the same
+ * group and the same instance name. Started again after every kill, as the supervisor does it.
  */
 export class RelayProcess {
   readonly #env: NodeJS.ProcessEnv;
@@ -42,10 +42,14 @@ export class RelayProcess {
     this.#child = child;
     this.#log = '';
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (this.#log = `${this.#log}${chunk.toString()}`.slice(-50_000)));
+      stream.on(
+        'data',
+        (chunk: Buffer) => (this.#log = `${this.#log}${chunk.toString()}`.slice(-50_000)),
+      );
     await eventually({ ms: 30_000, every: 50, waitingFor: 'relays to run' }, () => {
       if (child.exitCode !== null) throw new Error(`relays left: ${this.#log}`);
-      const [, host = '', port = ''] = /"admin":\{"host":"([^"]+)","port":(\d+)\}/.exec(this.#log) ?? [];
+      const [, host = '', port = ''] =
+        /"admin":\{"host":"([^"]+)","port":(\d+)\}/.exec(this.#log) ?? [];
       this.#adminUrl = `http://${host}:${port}`;
       return Promise.resolve(port === '' ? undefined : true);
     });
@@ -60,7 +64,12 @@ export class RelayProcess {
   /** A number of its metrics, summed up over the labels that match. */
   async metric(name: string, label = ''): Promise<number> {
     const text = await (await fetch(`${this.#adminUrl}/metrics`)).text();
-    const lines = text.split('\n').filter((line) => (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && line.includes(label));
+    const lines = text
+      .split('\n')
+      .filter(
+        (line) =>
+          (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && line.includes(label),
+      );
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
   }
 

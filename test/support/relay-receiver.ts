@@ -16,7 +16,9 @@ export interface RelayRequest {
 }
 
 /** How it answers: a status (with a body for failures), an address to go to, or not at all. */
-export type Behaviour = (request: { messageId: string }) => { status: number; body?: string; location?: string } | 'silent';
+export type Behaviour = (request: {
+  messageId: string;
+}) => { status: number; body?: string; location?: string } | 'silent';
 
 export interface RelayReceiver {
   port: number;
@@ -30,7 +32,10 @@ export interface RelayReceiver {
 
 export const RELAY_SECRET = 'a secret of the receiver';
 
-/** An endpoint of a relay on 127.0.0.1, at a free port or the given one; well behaved until it is told otherwise. */
+/**
+ * An endpoint of a relay on 127.0.0.1, at a free port or the given one; well behaved until it is
+ * told otherwise.
+ */
 export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
   const requests: RelayRequest[] = [];
   let behaviour: Behaviour = () => ({ status: 200 });
@@ -39,11 +44,15 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
     const { message_id: messageId } = JSON.parse(body) as { message_id: string };
     const chosen = behaviour({ messageId });
     const timestamp = Number(request.headers['x-service-timestamp']);
-    const isSigned = request.headers['x-service-signature'] === relaySignature({ secret: RELAY_SECRET, timestamp, payload: body });
+    const isSigned =
+      request.headers['x-service-signature'] ===
+      relaySignature({ secret: RELAY_SECRET, timestamp, payload: body });
     const isTaken = chosen !== 'silent' && chosen.status >= 200 && chosen.status < 300;
     requests.push({ messageId, at, isTaken, isSigned, headers: request.headers, body });
     if (chosen === 'silent') return;
-    response.writeHead(chosen.status, chosen.location === undefined ? {} : { location: chosen.location }).end(chosen.body ?? '');
+    response
+      .writeHead(chosen.status, chosen.location === undefined ? {} : { location: chosen.location })
+      .end(chosen.body ?? '');
   };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -59,7 +68,8 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
     behave: (next) => (behaviour = next),
     taken() {
       const counts = new Map<string, number>();
-      for (const { messageId, isTaken } of requests) if (isTaken) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
+      for (const { messageId, isTaken } of requests)
+        if (isTaken) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
       return counts;
     },
     close: () =>

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 
@@ -28,15 +28,21 @@ export function startSecondWorker(folder: string, ready: Ready): SecondWorker {
   });
   const assigned = new Promise<void>((resolve, reject) => {
     createInterface(child.stdout).on('line', (line) => {
-      if (line.includes('"topic":"events.normalised"') && line.includes('partitions assigned')) resolve();
+      if (line.includes('"topic":"events.normalised"') && line.includes('partitions assigned'))
+        resolve();
     });
-    child.once('exit', () => reject(new Error(`the second worker of ${folder} ended before it had partitions`)));
+    child.once('exit', () =>
+      reject(new Error(`the second worker of ${folder} ended before it had partitions`)),
+    );
   });
   return { child, assigned };
 }
 
 /** Ends it with this signal and waits until it is gone. */
-export async function endWorker({ child }: SecondWorker, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+export async function endWorker(
+  { child }: SecondWorker,
+  signal: 'SIGTERM' | 'SIGKILL',
+): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Ready } from '../../deploy/local/ready.ts';
+import type { Ready } from '../../cli/ready.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const execute = promisify(execFile);
@@ -14,13 +14,20 @@ export const FULL = process.env['RAVAND_TEST_FULL'] === '1';
 /** The stack that `./ravand test` started; throws when there is none. */
 export function readyStack(): Ready {
   const home = process.env['RAVAND_HOME'];
-  if (home === undefined) throw new Error('RAVAND_HOME is not set: run these tests with ./ravand test');
+  if (home === undefined)
+    throw new Error('RAVAND_HOME is not set: run these tests with ./ravand test');
   return JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 }
 
-/** Runs `./ravand …` on the stack under test and answers what it printed. Rejects on a non-zero exit code. */
+/**
+ * Runs `./ravand …` on the stack under test and answers what it printed. Rejects on a non-zero exit
+ * code.
+ */
 export async function ravand(...args: string[]): Promise<string> {
-  const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, { timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, {
+    timeout: 120_000,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return stdout;
 }
 
@@ -46,7 +53,9 @@ export async function partStatus(name: string): Promise<PartStatus> {
   return part;
 }
 
-/** kill -9 of a part's process; the supervisor starts it again. Answers false when it was just down. */
+/**
+ * kill -9 of a part's process; the supervisor starts it again. Answers false when it was just down.
+ */
 export async function killPart(name: string): Promise<boolean> {
   const { pid } = await partStatus(name);
   if (pid === null) return false;
@@ -66,21 +75,56 @@ export interface TestAccount {
 
 /** A fresh account with a write key and an admin's management key. */
 export async function createAccount(name: string): Promise<TestAccount> {
-  const { account_id } = await admin<{ account_id: number }>('account', 'create', '--name', name, '--retention-days', '400');
+  const { account_id } = await admin<{ account_id: number }>(
+    'account',
+    'create',
+    '--name',
+    name,
+    '--retention-days',
+    '400',
+  );
   const id = String(account_id);
   const [write, management] = await Promise.all([
-    admin<{ write_key: string }>('write-key', 'create', '--account', id, '--app', 'test', '--environment', 'test'),
-    admin<{ management_key: string }>('management-key', 'create', '--account', id, '--role', 'admin'),
+    admin<{ write_key: string }>(
+      'write-key',
+      'create',
+      '--account',
+      id,
+      '--app',
+      'test',
+      '--environment',
+      'test',
+    ),
+    admin<{ management_key: string }>(
+      'management-key',
+      'create',
+      '--account',
+      id,
+      '--role',
+      'admin',
+    ),
   ]);
-  return { accountId: account_id, writeKey: write.write_key, managementKey: management.management_key };
+  return {
+    accountId: account_id,
+    writeKey: write.write_key,
+    managementKey: management.management_key,
+  };
 }
 
 export function clickhouse(ready: Ready): ClickHouseClient {
-  return createClient({ url: ready.clickhouse_url, database: ready.clickhouse_database, request_timeout: 60_000 });
+  return createClient({
+    url: ready.clickhouse_url,
+    database: ready.clickhouse_database,
+    request_timeout: 60_000,
+  });
 }
 
 /** Rows of a query, as objects. */
-export async function rows<T>(client: ClickHouseClient, query: string, params: Record<string, unknown> = {}): Promise<T[]> {
+export async function rows<T>(
+  client: ClickHouseClient,
+  query: string,
+  params: Record<string, unknown> = {},
+): Promise<T[]> {
   const answer = await client.query({
     query,
     query_params: params,
@@ -91,7 +135,10 @@ export async function rows<T>(client: ClickHouseClient, query: string, params: R
 }
 
 /** Asks again until `probe` answers something, at most `ms`; then rejects with what was awaited. */
-export async function eventually<T>(options: { ms: number; every?: number; waitingFor: string }, probe: () => Promise<T | undefined>): Promise<T> {
+export async function eventually<T>(
+  options: { ms: number; every?: number; waitingFor: string },
+  probe: () => Promise<T | undefined>,
+): Promise<T> {
   const deadline = Date.now() + options.ms;
   let last: unknown;
   for (;;) {
@@ -101,7 +148,8 @@ export async function eventually<T>(options: { ms: number; every?: number; waiti
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline) throw new Error(`waited ${options.ms} ms for ${options.waitingFor}`, { cause: last });
+    if (Date.now() > deadline)
+      throw new Error(`waited ${options.ms} ms for ${options.waitingFor}`, { cause: last });
     await new Promise((resolve) => setTimeout(resolve, options.every ?? 250));
   }
 }

@@ -1,6 +1,7 @@
 /**
- * `node without-chdb.ts FOLDER`: takes ClickHouse's engine (more than 500 MB) out of FOLDER/package.json and its lock file, for those who point
- * CLICKHOUSE_URL at a server of their own. Runs before any package can be counted on: it imports nothing but Node itself.
+ * `node without-chdb.ts FOLDER`: takes ClickHouse's engine (more than 500 MB) out of
+ * FOLDER/package.json and its lock file, for those who point CLICKHOUSE_URL at a server of their
+ * own. Runs before any package can be counted on: it imports nothing but Node itself.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,20 +17,29 @@ interface Lock {
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: node without-chdb.ts FOLDER');
 
-const without = (dependencies: Dependencies) => Object.fromEntries(Object.entries(dependencies).filter(([name]) => name !== 'chdb'));
+const without = (dependencies: Dependencies) =>
+  Object.fromEntries(Object.entries(dependencies).filter(([name]) => name !== 'chdb'));
 
 function rewrite<T>(name: string, change: (content: T) => T): void {
   const path = join(folder ?? '', name);
   writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')) as T), null, 2));
 }
 
-rewrite<Manifest>('package.json', (manifest) => ({ ...manifest, dependencies: without(manifest.dependencies) }));
+rewrite<Manifest>('package.json', (manifest) => ({
+  ...manifest,
+  dependencies: without(manifest.dependencies),
+}));
 rewrite<Lock>('package-lock.json', (lock) => {
-  const kept = Object.entries(lock.packages).filter(([path]) => !/^node_modules\/(chdb|@chdb\/)/.test(path));
+  const kept = Object.entries(lock.packages).filter(
+    ([path]) => !/^node_modules\/(chdb|@chdb\/)/.test(path),
+  );
   return {
     ...lock,
     packages: Object.fromEntries(
-      kept.map(([path, entry]) => [path, path === '' ? { ...entry, dependencies: without(entry.dependencies ?? {}) } : entry]),
+      kept.map(([path, entry]) => [
+        path,
+        path === '' ? { ...entry, dependencies: without(entry.dependencies ?? {}) } : entry,
+      ]),
     ),
   };
 });

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
-import { parseLine } from '../arguments.ts';
-import { Refusal, type Command } from '../command.ts';
-import type { Home } from '../home.ts';
-import { readJsonFile } from '../json-file.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import { Refusal, type Command } from '../../../cli/command.ts';
+import type { Home } from '../../../cli/home.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
 import { allGone, endLeftovers } from '../leftovers.ts';
 import { signalProcess, type ProcessIdentity } from '../process-identity.ts';
 import { ask, runningSupervisor } from '../supervisor/control-client.ts';
-import { print } from '../terminal.ts';
+import { print } from '../../../cli/terminal.ts';
 
 const SILENCE_MS = 90_000;
 const EXIT_MS = 10_000;
@@ -26,15 +26,18 @@ export const down: Command = {
 export async function bringDown(home: Home): Promise<string> {
   const supervisor = runningSupervisor(home);
   if (supervisor) {
-    await ask({ home, request: { command: 'down' }, silence: SILENCE_MS }).catch(async (error: unknown) => {
-      if (!(error instanceof Refusal)) throw error;
-      await insist(supervisor);
-    });
+    await ask({ home, request: { command: 'down' }, silence: SILENCE_MS }).catch(
+      async (error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        await insist(supervisor);
+      },
+    );
     if (!(await allGone([supervisor], EXIT_MS))) await insist(supervisor);
   }
   const left = await endLeftovers(home);
   forget(home);
-  if (supervisor === undefined && left.length > 0) return `the supervisor had died; ended what it left running: ${left.join(', ')}`;
+  if (supervisor === undefined && left.length > 0)
+    return `the supervisor had died; ended what it left running: ${left.join(', ')}`;
   return supervisor === undefined ? 'nothing was running' : 'everything is stopped';
 }
 
@@ -49,10 +52,14 @@ async function insist(supervisor: ProcessIdentity): Promise<void> {
 
 /** Removes what tells of a running stack. */
 export function forget(home: Home): void {
-  for (const file of [home.readyFile, home.supervisorFile, home.processesFile, home.socket]) rmSync(file, { force: true });
+  for (const file of [home.readyFile, home.supervisorFile, home.processesFile, home.socket])
+    rmSync(file, { force: true });
 }
 
 /** Whether a supervisor died without taking leave. */
 export function diedSupervisor(home: Home): boolean {
-  return readJsonFile<ProcessIdentity>(home.supervisorFile) !== undefined && runningSupervisor(home) === undefined;
+  return (
+    readJsonFile<ProcessIdentity>(home.supervisorFile) !== undefined &&
+    runningSupervisor(home) === undefined
+  );
 }

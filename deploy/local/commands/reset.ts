@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { parseLine } from '../arguments.ts';
-import { Refusal, type Command } from '../command.ts';
-import { print } from '../terminal.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import { Refusal, type Command } from '../../../cli/command.ts';
+import { print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
 const usage = 'reset [--yes]';
@@ -12,13 +12,27 @@ export const reset: Command = {
   summary: 'stops everything and deletes its data, spool, logs and demo keys (asks first)',
   usage,
   run: async (args, { home }) => {
-    const { values } = parseLine({ args, options: { yes: { type: 'boolean', short: 'y' } }, usage });
-    const doomed = [home.data, home.spool, home.logs, home.run, home.demoFile, home.sealingKeyFile].filter((path) => existsSync(path));
+    const { values } = parseLine({
+      args,
+      options: { yes: { type: 'boolean', short: 'y' } },
+      usage,
+    });
+    const doomed = [
+      home.data,
+      home.spool,
+      home.logs,
+      home.run,
+      home.demoFile,
+      home.sealingKeyFile,
+    ].filter((path) => existsSync(path));
     if (doomed.length === 0) {
       print(`nothing to delete under ${home.dir}`);
       return 0;
     }
-    if (values.yes !== true && !(await confirm(`Delete all data of the stack in ${home.dir}? [y/N] `))) {
+    if (
+      values.yes !== true &&
+      !(await confirm(`Delete all data of the stack in ${home.dir}? [y/N] `))
+    ) {
       print('nothing was deleted');
       return 1;
     }
@@ -30,7 +44,10 @@ export const reset: Command = {
 };
 
 async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new Refusal('reset asks before it deletes, and nobody is at the terminal: ./ravand reset --yes');
+  if (!process.stdin.isTTY)
+    throw new Refusal(
+      'reset asks before it deletes, and nobody is at the terminal: ./ravand reset --yes',
+    );
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return /^(y|yes)$/i.test((await terminal.question(question)).trim());

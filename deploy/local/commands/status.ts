@@ -1,13 +1,13 @@
-import { parseLine } from '../arguments.ts';
-import { Refusal, type Command, type CommandContext } from '../command.ts';
-import { readJsonFile } from '../json-file.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import { Refusal, type Command, type CommandContext } from '../../../cli/command.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
 import { leftovers } from '../leftovers.ts';
 import { partsOf } from '../stack.ts';
 import type { StackPlan } from '../stack-plan.ts';
 import { ask, runningSupervisor } from '../supervisor/control-client.ts';
 import { probe } from '../supervisor/probe.ts';
 import type { PartStatus } from '../supervisor/protocol.ts';
-import { complain, paint, print, table } from '../terminal.ts';
+import { complain, paint, print, table } from '../../../cli/terminal.ts';
 import { diedSupervisor } from './down.ts';
 import { sections } from './status-sections.ts';
 
@@ -20,8 +20,13 @@ export const status: Command = {
   summary: 'each part: up or not, process, address, restarts, lag',
   usage,
   run: async (args, context) => {
-    const { values } = parseLine({ args, options: { json: { type: 'boolean' }, account: { type: 'string' } }, usage });
-    if (values.account !== undefined && sections.length === 0) throw new Refusal('nothing in the status is told by account: leave --account out', 2);
+    const { values } = parseLine({
+      args,
+      options: { json: { type: 'boolean' }, account: { type: 'string' } },
+      usage,
+    });
+    if (values.account !== undefined && sections.length === 0)
+      throw new Refusal('nothing in the status is told by account: leave --account out', 2);
     const plan = readJsonFile<StackPlan>(context.home.planFile);
     const running = runningSupervisor(context.home) !== undefined;
     const died = diedSupervisor(context.home);
@@ -31,21 +36,30 @@ export const status: Command = {
     const broker = parts.find((part) => part.name === 'kafka');
     // Loaded here: the Kafka client is most of what this command weighs.
     const { lagOf } = await import('../lag.ts');
-    const lags = broker?.up === true ? await lagOf({ ...context, plan, parts: partsOf({ ...context, plan }) }) : new Map<string, number>();
+    const lags =
+      broker?.up === true
+        ? await lagOf({ ...context, plan, parts: partsOf({ ...context, plan }) })
+        : new Map<string, number>();
     const rows = parts.map((part) => ({ ...part, lag: lags.get(part.name) ?? null }));
     if (died)
       complain(
         'the supervisor has died: what is shown was looked up without it, and nothing is started again; ./ravand up or ./ravand down cleans up',
       );
     const ready = context.ready();
-    const read = async (section: (typeof sections)[number]) => ({ section, value: await section.read({ context, ready, account: values.account }) });
+    const read = async (section: (typeof sections)[number]) => ({
+      section,
+      value: await section.read({ context, ready, account: values.account }),
+    });
     const told = await Promise.all(sections.map(read));
     if (values.json === true) {
-      const more = Object.fromEntries(told.map(({ section, value }) => [section.name, value ?? null]));
+      const more = Object.fromEntries(
+        told.map(({ section, value }) => [section.name, value ?? null]),
+      );
       print(JSON.stringify({ parts: rows, ...more }, null, 2));
     } else {
       show(rows);
-      for (const { section, value } of told) if (value !== undefined) for (const line of section.show(value)) print(line);
+      for (const { section, value } of told)
+        if (value !== undefined) for (const line of section.show(value)) print(line);
     }
     return running ? 0 : 1;
   },
@@ -63,11 +77,19 @@ function show(rows: Row[]): void {
     String(row.restarts),
     String(row.lag ?? '-'),
   ]);
-  for (const line of table(['part', 'up', 'state', 'pid', 'address', 'restarts', 'lag'], cells)) print(line);
+  for (const line of table(['part', 'up', 'state', 'pid', 'address', 'restarts', 'lag'], cells))
+    print(line);
 }
 
-/** From the supervisor; when it does not answer or has died, from the processes it recorded and from the parts themselves. */
-async function readParts(context: CommandContext, plan: StackPlan, running: boolean): Promise<PartStatus[]> {
+/**
+ * From the supervisor; when it does not answer or has died, from the processes it recorded and from
+ * the parts themselves.
+ */
+async function readParts(
+  context: CommandContext,
+  plan: StackPlan,
+  running: boolean,
+): Promise<PartStatus[]> {
   if (running) {
     let parts: PartStatus[] | undefined;
     try {
@@ -93,7 +115,15 @@ async function readParts(context: CommandContext, plan: StackPlan, running: bool
       const own = part.launch !== undefined;
       const up = (!own || pid !== null) && (await probe(part.readiness, PROBE_MS));
       const state = own ? (pid === null ? 'stopped' : 'unattended') : 'external';
-      return { name: part.name, pid, up, address: part.address, admin_url: part.adminUrl ?? null, restarts: 0, state };
+      return {
+        name: part.name,
+        pid,
+        up,
+        address: part.address,
+        admin_url: part.adminUrl ?? null,
+        restarts: 0,
+        state,
+      };
     }),
   );
 }

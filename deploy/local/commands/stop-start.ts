@@ -1,9 +1,9 @@
-import { parseLine } from '../arguments.ts';
-import { Refusal, type Command } from '../command.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import { Refusal, type Command } from '../../../cli/command.ts';
 import { serviceNames } from '../parts/services.ts';
 import { serverSettings } from '../stack.ts';
 import { ask, runningSupervisor } from '../supervisor/control-client.ts';
-import { print } from '../terminal.ts';
+import { print } from '../../../cli/terminal.ts';
 
 /** Longer than any part may take to come up or to end. */
 const SILENCE_MS = 180_000;
@@ -18,8 +18,12 @@ function partCommand(name: 'stop' | 'start', summary: string): Command {
       const { words } = parseLine({ args, options: {}, usage, words: { min: 1, max: 1 } });
       const part = words[0] ?? '';
       const names = [...Object.keys(serverSettings), ...serviceNames];
-      if (!names.includes(part)) throw new Refusal(`there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`);
-      if (!runningSupervisor(home)) throw new Refusal('no stack is running here: start it with ./ravand up');
+      if (!names.includes(part))
+        throw new Refusal(
+          `there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`,
+        );
+      if (!runningSupervisor(home))
+        throw new Refusal('no stack is running here: start it with ./ravand up');
       const { text } = await ask({ home, request: { command: name, part }, silence: SILENCE_MS });
       print(text);
       return 0;

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseLine } from '../arguments.ts';
-import { Refusal, type Command, type CommandContext } from '../command.ts';
-import { homeOf } from '../home.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import { Refusal, type Command, type CommandContext } from '../../../cli/command.ts';
+import { homeOf } from '../../../cli/home.ts';
 import { add, lastLine, NONE, type Counts } from '../testing/counts.ts';
 import { KINDS, runChecks, runKind, type Kind } from '../testing/run.ts';
-import { complain, print } from '../terminal.ts';
+import { complain, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 import { bringUp } from './up.ts';
 
@@ -17,17 +17,38 @@ export const test: Command = {
   summary: 'proves the system on a stack of its own; all kinds unless one is named',
   usage,
   run: async (args, context) => {
-    const { values, words } = parseLine({ args, options: { full: { type: 'boolean' } }, usage, words: { min: 0, max: 1 } });
+    const { values, words } = parseLine({
+      args,
+      options: { full: { type: 'boolean' } },
+      usage,
+      words: { min: 0, max: 1 },
+    });
     const named = KINDS.find((kind) => kind === words[0]);
     if (words[0] !== undefined && named === undefined)
-      throw new Refusal(`there is no kind of tests ${JSON.stringify(words[0])}: ${KINDS.join(', ')}`, 2);
-    return await runTests({ context, kinds: named === undefined ? KINDS : [named], full: values.full === true });
+      throw new Refusal(
+        `there is no kind of tests ${JSON.stringify(words[0])}: ${KINDS.join(', ')}`,
+        2,
+      );
+    return await runTests({
+      context,
+      kinds: named === undefined ? KINDS : [named],
+      full: values.full === true,
+    });
   },
 };
 
-async function runTests({ context, kinds, full }: { context: CommandContext; kinds: readonly Kind[]; full: boolean }): Promise<number> {
+async function runTests({
+  context,
+  kinds,
+  full,
+}: {
+  context: CommandContext;
+  kinds: readonly Kind[];
+  full: boolean;
+}): Promise<number> {
   const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => interrupt.abort());
   const env: NodeJS.ProcessEnv = { ...context.env, ...(full ? { RAVAND_TEST_FULL: '1' } : {}) };
   delete env['RAVAND_HOME'];
   const run = { checkout: context.checkout, signal: interrupt.signal };
@@ -41,7 +62,9 @@ async function runTests({ context, kinds, full }: { context: CommandContext; kin
       counts,
       await withStack(context, env, async (stackEnv) => {
         let sum: Counts = NONE;
-        for (const kind of onStack) if (!interrupt.signal.aborted) sum = add(sum, await runKind(kind, { ...run, env: stackEnv }));
+        for (const kind of onStack)
+          if (!interrupt.signal.aborted)
+            sum = add(sum, await runKind(kind, { ...run, env: stackEnv }));
         return sum;
       }),
     );
@@ -54,8 +77,15 @@ async function runTests({ context, kinds, full }: { context: CommandContext; kin
   return counts.failed === 0 ? 0 : 1;
 }
 
-/** Brings up a stack under a home of its own, and takes it down whatever happens. Its files stay when something failed. */
-async function withStack(context: CommandContext, base: NodeJS.ProcessEnv, work: (env: NodeJS.ProcessEnv) => Promise<Counts>): Promise<Counts> {
+/**
+ * Brings up a stack under a home of its own, and takes it down whatever happens. Its files stay
+ * when something failed.
+ */
+async function withStack(
+  context: CommandContext,
+  base: NodeJS.ProcessEnv,
+  work: (env: NodeJS.ProcessEnv) => Promise<Counts>,
+): Promise<Counts> {
   const dir = mkdtempSync(join(tmpdir(), 'ravand-test-'));
   // Port 0: any free one, so that a stack that runs beside it keeps 8080 to 8082.
   const env: NodeJS.ProcessEnv = {
@@ -69,7 +99,13 @@ async function withStack(context: CommandContext, base: NodeJS.ProcessEnv, work:
   let counts: Counts = { passed: 0, failed: 1 };
   try {
     const started = await bringUp({ ...context, home, env, detach: true, quiet: true });
-    if (started === 0) counts = await work({ ...env, HTTP_ADDR: undefined, PUBLIC_API_ADDR: undefined, PANEL_ADDR: undefined });
+    if (started === 0)
+      counts = await work({
+        ...env,
+        HTTP_ADDR: undefined,
+        PUBLIC_API_ADDR: undefined,
+        PANEL_ADDR: undefined,
+      });
     else complain('the tests on the stack were not run: it did not start');
   } finally {
     print(await bringDown(home));

@@ -1,10 +1,10 @@
-import { parseLine } from '../arguments.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { readReady, type Ready } from '../ready.ts';
+import { parseLine } from '../../../cli/arguments.ts';
+import type { Command, CommandContext } from '../../../cli/command.ts';
+import { readReady, type Ready } from '../../../cli/ready.ts';
 import { startStack } from '../start-stack.ts';
 import { ask } from '../supervisor/control-client.ts';
 import type { ControlReply } from '../supervisor/protocol.ts';
-import { complain, paint, print } from '../terminal.ts';
+import { complain, paint, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
 const usage = 'up [--detach|-d]';
@@ -14,18 +14,28 @@ export const up: Command = {
   summary: 'starts the whole system and shows where it is; --detach returns once it is ready',
   usage,
   run: async (args, context) => {
-    const { values } = parseLine({ args, options: { detach: { type: 'boolean', short: 'd' } }, usage });
+    const { values } = parseLine({
+      args,
+      options: { detach: { type: 'boolean', short: 'd' } },
+      usage,
+    });
     return await bringUp({ ...context, detach: values.detach === true });
   },
 };
 
 type Outcome = 'ready' | 'failed' | 'down' | 'lost' | 'interrupted';
 
-/** Starts the stack, or joins a start that is under way, and follows it until it is ready; in the foreground until it is down. */
-export async function bringUp(context: CommandContext & { detach: boolean; quiet?: boolean }): Promise<number> {
+/**
+ * Starts the stack, or joins a start that is under way, and follows it until it is ready; in the
+ * foreground until it is down.
+ */
+export async function bringUp(
+  context: CommandContext & { detach: boolean; quiet?: boolean },
+): Promise<number> {
   const { home } = context;
   const began = Date.now();
-  const say = (line: string) => print(`${paint('dim', `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`)}  ${line}`);
+  const say = (line: string) =>
+    print(`${paint('dim', `${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s`)}  ${line}`);
   const interrupted = listenForInterrupt();
   const how = await startStack({ ...context, say });
   const joined = how === 'running';
@@ -55,7 +65,9 @@ export async function bringUp(context: CommandContext & { detach: boolean; quiet
         return false;
     }
   };
-  const followed = ask({ home, request: { command: 'watch' }, silence: 0, onReply }).then(() => outcome);
+  const followed = ask({ home, request: { command: 'watch' }, silence: 0, onReply }).then(
+    () => outcome,
+  );
   switch (await Promise.race([followed, interrupted.promise])) {
     case 'ready':
       return 0;
@@ -92,13 +104,20 @@ function announce(ready: Ready | undefined, stay: boolean): void {
   if (ready === undefined) return;
   const { demo } = ready;
   print();
-  print(`${paint('green', 'ready')}: events go to ${paint('bold', ready.ingest_url)}, reports come from ${paint('bold', ready.base_url)}`);
+  print(
+    `${paint('green', 'ready')}: events go to ${paint('bold', ready.ingest_url)}, reports come from ${paint('bold', ready.base_url)}`,
+  );
   print(`  demo account ${demo.account_id}, write key ${demo.write_key}`);
-  for (const [role, key] of Object.entries(demo.management_keys)) print(`  management key (${role}) ${key}`);
+  for (const [role, key] of Object.entries(demo.management_keys))
+    print(`  management key (${role}) ${key}`);
   print(`  panel ${ready.panel_url}, sign in as ${demo.member.email} with ${demo.member.password}`);
-  print(`  ClickHouse ${ready.clickhouse_url}/?database=${ready.clickhouse_database}   all addresses: ./ravand status`);
+  print(
+    `  ClickHouse ${ready.clickhouse_url}/?database=${ready.clickhouse_database}   all addresses: ./ravand status`,
+  );
   print(`try:`);
-  print(`  curl -s ${ready.ingest_url}/v1/track -H 'Authorization: Bearer ${demo.write_key}' -d '{"event":"Hello","user_id":"you"}'`);
+  print(
+    `  curl -s ${ready.ingest_url}/v1/track -H 'Authorization: Bearer ${demo.write_key}' -d '{"event":"Hello","user_id":"you"}'`,
+  );
   if (stay) print(`Ctrl-C stops everything.`);
   print();
 }

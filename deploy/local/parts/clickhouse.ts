@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Home } from '../home.ts';
+import type { Home } from '../../../cli/home.ts';
 import type { Launch } from './part.ts';
 
 interface Server {
@@ -14,7 +14,10 @@ interface Server {
 
 const MIB = 2 ** 20;
 
-/** Writes the server's file. Its caches are bounded beside the memory as a whole: their own defaults are made for bigger machines. */
+/**
+ * Writes the server's file. Its caches are bounded beside the memory as a whole: their own defaults
+ * are made for bigger machines.
+ */
 export function prepareClickhouse({ home, checkout, port, memory }: Server): Launch {
   const folder = join(home.data, 'clickhouse');
   mkdirSync(folder, { recursive: true });
@@ -33,8 +36,13 @@ export function prepareClickhouse({ home, checkout, port, memory }: Server): Lau
     max_concurrent_queries: 200,
   };
   const file = join(home.run, 'clickhouse.xml');
-  const lines = Object.entries(settings).map(([name, value]) => `  <${name}>${escapeXml(String(value))}</${name}>`);
-  writeFileSync(file, `<clickhouse>\n${lines.join('\n')}\n  <logger><console>1</console></logger>\n</clickhouse>\n`);
+  const lines = Object.entries(settings).map(
+    ([name, value]) => `  <${name}>${escapeXml(String(value))}</${name}>`,
+  );
+  writeFileSync(
+    file,
+    `<clickhouse>\n${lines.join('\n')}\n  <logger><console>1</console></logger>\n</clickhouse>\n`,
+  );
   return {
     command: process.execPath,
     args: [join(checkout, 'deploy/local/clickhouse-server.ts'), file],

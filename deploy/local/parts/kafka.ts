@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Home } from '../home.ts';
+import type { Home } from '../../../cli/home.ts';
 import type { Launch } from './part.ts';
 
 const run = promisify(execFile);
@@ -31,7 +31,11 @@ logger.server.level = info
 
 /** Arguments of java that every tool of Kafka gets. */
 function java(broker: Broker): string[] {
-  return ['-cp', join(broker.libs, '*'), `-Dlog4j2.configurationFile=${join(broker.home.run, 'log4j2.properties')}`];
+  return [
+    '-cp',
+    join(broker.libs, '*'),
+    `-Dlog4j2.configurationFile=${join(broker.home.run, 'log4j2.properties')}`,
+  ];
 }
 
 function serverProperties({ home, port, controllerPort }: Broker): string {
@@ -68,7 +72,15 @@ export function prepareKafka(broker: Broker): Launch {
   const heap = Math.ceil(broker.heap / 2 ** 20);
   return {
     command: 'java',
-    args: [`-Xms${Math.min(heap, 256)}m`, `-Xmx${heap}m`, '-XX:+UseG1GC', '-XX:+ExitOnOutOfMemoryError', ...java(broker), 'kafka.Kafka', properties],
+    args: [
+      `-Xms${Math.min(heap, 256)}m`,
+      `-Xmx${heap}m`,
+      '-XX:+UseG1GC',
+      '-XX:+ExitOnOutOfMemoryError',
+      ...java(broker),
+      'kafka.Kafka',
+      properties,
+    ],
     env: {},
     prepare: () => formatStorage(broker, properties),
   };
@@ -78,11 +90,23 @@ async function formatStorage(broker: Broker, properties: string): Promise<void> 
   const folder = join(broker.home.data, 'kafka');
   if (existsSync(join(folder, 'meta.properties'))) return;
   mkdirSync(folder, { recursive: true });
-  const tool = ['-XX:TieredStopAtLevel=1', 'kafka.tools.StorageTool', 'format', '--standalone', '-t', clusterId(broker.home), '-c', properties];
+  const tool = [
+    '-XX:TieredStopAtLevel=1',
+    'kafka.tools.StorageTool',
+    'format',
+    '--standalone',
+    '-t',
+    clusterId(broker.home),
+    '-c',
+    properties,
+  ];
   await run('java', [...java(broker), ...tool], { timeout: 60_000 });
 }
 
-/** 16 random bytes, as StorageTool random-uuid makes them; kept, so that an interrupted format is repeated with the same id. */
+/**
+ * 16 random bytes, as StorageTool random-uuid makes them; kept, so that an interrupted format is
+ * repeated with the same id.
+ */
 function clusterId(home: Home): string {
   const file = join(home.data, 'kafka-cluster-id');
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();

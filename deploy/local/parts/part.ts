@@ -1,6 +1,9 @@
 import type { Address } from '../../../platform/setting-kinds.ts';
 
-/** How a process is started. The command is the part itself: no shell and no wrapper stands in between. */
+/**
+ * How a process is started. The command is the part itself: no shell and no wrapper stands in
+ * between.
+ */
 export interface Launch {
   command: string;
   args: readonly string[];
@@ -37,7 +40,10 @@ export interface Part {
   lag: { group: string; topic: string } | undefined;
 }
 
-/** Something that is done once at each `up`, before the parts that need it: topics, migrations, the demo account. */
+/**
+ * Something that is done once at each `up`, before the parts that need it: topics, migrations, the
+ * demo account.
+ */
 export interface Step {
   name: string;
   title: string;

@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Home } from '../home.ts';
+import type { Home } from '../../../cli/home.ts';
 import type { Launch } from './part.ts';
 
-/** Claims live in packed hash buckets: beyond these sizes a bucket would fall apart into a table of many times the memory. */
+/**
+ * Claims live in packed hash buckets: beyond these sizes a bucket would fall apart into a table of
+ * many times the memory.
+ */
 const LISTPACK = { entries: 512, value: 64 };
 
 /** The server's file. noeviction: a claim that were evicted would let a duplicate in. */

@@ -101,7 +101,9 @@ export function servicePart(name: string, { plan, checkout, env }: ServiceContex
   const row = rows.find((one) => one.name === name);
   const port = plan.admin_ports[name];
   if (row === undefined || port === undefined)
-    throw new Error(`the stack that runs was made by another version, which has no ${name}: ./ravand down, then ./ravand up`);
+    throw new Error(
+      `the stack that runs was made by another version, which has no ${name}: ./ravand down, then ./ravand up`,
+    );
   const admin = `127.0.0.1:${port}`;
   return {
     name,
@@ -109,7 +111,11 @@ export function servicePart(name: string, { plan, checkout, env }: ServiceContex
     adminUrl: `http://${admin}`,
     needs: row.needs,
     setting: undefined,
-    launch: { command: process.execPath, args: [join(checkout, row.folder, 'main.ts')], env: { ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name } },
+    launch: {
+      command: process.execPath,
+      args: [join(checkout, row.folder, 'main.ts')],
+      env: { ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name },
+    },
     readiness: { kind: 'http', url: `http://${admin}/readyz` },
     startMs: 120_000,
     stopMs: 15_000,

@@ -20,7 +20,12 @@ function bare(code: number, body = ''): Buffer {
 
 const sslRequest = bare(80_877_103);
 const startup = bare(196_608, 'user\0postgres\0\0');
-const extended = Buffer.concat([message('P', 'select'), message('B', 'x'), message('E'), message('S')]);
+const extended = Buffer.concat([
+  message('P', 'select'),
+  message('B', 'x'),
+  message('E'),
+  message('S'),
+]);
 
 function feed(pieces: Buffer[]): Unit[] {
   const units: Unit[] = [];
@@ -28,7 +33,11 @@ function feed(pieces: Buffer[]): Unit[] {
   let started = false;
   for (const piece of pieces) {
     const cut = cutUnits(Buffer.concat([rest, piece]), started);
-    units.push(...cut.units.map((unit) => ('bytes' in unit ? { ...unit, bytes: Buffer.from(unit.bytes) } : unit)));
+    units.push(
+      ...cut.units.map((unit) =>
+        'bytes' in unit ? { ...unit, bytes: Buffer.from(unit.bytes) } : unit,
+      ),
+    );
     rest = Buffer.from(cut.rest);
     started = cut.started;
   }
@@ -37,14 +46,31 @@ function feed(pieces: Buffer[]): Unit[] {
 }
 
 describe('cutting a client stream into units', () => {
-  const stream = Buffer.concat([sslRequest, startup, extended, message('Q', 'begin\0'), message('P', 'a'), message('H'), message('S'), message('X')]);
+  const stream = Buffer.concat([
+    sslRequest,
+    startup,
+    extended,
+    message('Q', 'begin\0'),
+    message('P', 'a'),
+    message('H'),
+    message('S'),
+    message('X'),
+  ]);
   const expected = ['encryption', 'startup', 'query', 'query', 'query', 'query', 'end'];
 
   it('keeps Parse to Sync together and marks what is flushed without Sync', () => {
     const units = feed([stream]);
     expect(units.map((unit) => unit.kind)).toEqual(expected);
     expect(units[2]).toEqual({ kind: 'query', bytes: extended, held: false });
-    expect(units.map((unit) => unit.kind === 'query' && unit.held)).toEqual([false, false, false, false, true, false, false]);
+    expect(units.map((unit) => unit.kind === 'query' && unit.held)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('finds the same units wherever the network cuts the stream', () => {

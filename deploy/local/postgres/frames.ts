@@ -1,12 +1,16 @@
 /**
- * Cuts what a PostgreSQL client sends into units that the engine must run in one go. All clients of the embedded engine share one session: between the
- * Parse and the Sync of one client no message of another may pass, or the one would bind to the other's unnamed statement.
+ * Cuts what a PostgreSQL client sends into units that the engine must run in one go. All clients of
+ * the embedded engine share one session: between the Parse and the Sync of one client no message of
+ * another may pass, or the one would bind to the other's unnamed statement.
  */
 export type Unit =
   /** The client asks for TLS or GSS, and hears that there is none. */
   | { kind: 'encryption' }
   | { kind: 'startup'; bytes: Buffer }
-  /** Runs in the engine. `held`: the client has flushed without Sync and goes on with the same statement. */
+  /**
+   * Runs in the engine. `held`: the client has flushed without Sync and goes on with the same
+   * statement.
+   */
   | { kind: 'query'; bytes: Buffer; held: boolean }
   /** The client takes its leave, or asks to cancel, which one session cannot. */
   | { kind: 'end' };
@@ -52,7 +56,8 @@ export function cutUnits(buffer: Buffer, started: boolean): Cut {
   }
   while (open && buffer.length - at >= 5) {
     const length = 1 + checkLength(buffer.readInt32BE(at + 1), 4);
-    if (at + length - begin > MAX_UNIT_BYTES) throw new Error(`more than ${MAX_UNIT_BYTES} bytes in one statement`);
+    if (at + length - begin > MAX_UNIT_BYTES)
+      throw new Error(`more than ${MAX_UNIT_BYTES} bytes in one statement`);
     if (buffer.length - at < length) break;
     const type = buffer[at];
     at += length;

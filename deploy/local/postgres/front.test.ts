@@ -20,7 +20,12 @@ describe('many clients share one engine', () => {
 
   beforeAll(async () => {
     db = await PGlite.create();
-    server = createFront({ engine: db, maxConnections: 50, idleInTransaction: 1500, onEngineFailure: (error) => failures.push(error) });
+    server = createFront({
+      engine: db,
+      maxConnections: 50,
+      idleInTransaction: 1500,
+      onEngineFailure: (error) => failures.push(error),
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}/postgres`;
     await pool().query('CREATE TABLE t (id int PRIMARY KEY, v text)');
@@ -42,7 +47,10 @@ describe('many clients share one engine', () => {
           const odd = (i + w) % 2 === 1;
           const { rows } = odd
             ? await one.query<{ v: string }>('SELECT $1::text AS v', [mark + large])
-            : await one.query<{ v: string }>('SELECT $2::text AS v, $1::int AS n', [i, mark + large]);
+            : await one.query<{ v: string }>('SELECT $2::text AS v, $1::int AS n', [
+                i,
+                mark + large,
+              ]);
           expect(rows[0]?.v).toBe(mark + large);
         }
       }),

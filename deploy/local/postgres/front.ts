@@ -3,7 +3,10 @@ import { cutUnits, type Unit } from './frames.ts';
 
 /** What the front needs of the engine; PGlite has it. */
 export interface Engine {
-  execProtocolRawStream(message: Uint8Array, options: { onRawData: (data: Uint8Array) => void }): Promise<void>;
+  execProtocolRawStream(
+    message: Uint8Array,
+    options: { onRawData: (data: Uint8Array) => void },
+  ): Promise<void>;
   isInTransaction(): boolean;
   exec(sql: string): Promise<unknown>;
 }
@@ -11,7 +14,10 @@ export interface Engine {
 interface Options {
   engine: Engine;
   maxConnections: number;
-  /** A client that holds a transaction open for so long without a word is disconnected and rolled back: everybody else waits for it. ms */
+  /**
+   * A client that holds a transaction open for so long without a word is disconnected and rolled
+   * back: everybody else waits for it. ms
+   */
   idleInTransaction: number;
   /** The engine itself failed: nothing sensible can follow. */
   onEngineFailure: (error: unknown) => void;
@@ -26,8 +32,8 @@ interface Client {
 }
 
 /**
- * Lets many PostgreSQL clients share one embedded engine: whole units, one at a time, in turn; a client inside a transaction has the engine to itself
- * until the transaction ends.
+ * Lets many PostgreSQL clients share one embedded engine: whole units, one at a time, in turn; a
+ * client inside a transaction has the engine to itself until the transaction ends.
  */
 export function createFront(options: Options): Server {
   const { engine } = options;
@@ -42,7 +48,9 @@ export function createFront(options: Options): Server {
     if (client) ownerTimer = setTimeout(() => client.socket.destroy(), options.idleInTransaction);
   };
 
-  /** Whose turn it is: the owner of an open transaction, otherwise the client that waits longest. */
+  /**
+   * Whose turn it is: the owner of an open transaction, otherwise the client that waits longest.
+   */
   const next = (): Client | undefined => {
     const index = owner ? turn.indexOf(owner) : 0;
     return index < 0 ? undefined : turn.splice(index, 1)[0];
@@ -100,11 +108,20 @@ export function createFront(options: Options): Server {
   };
 
   const server = createServer((socket) => {
-    const client: Client = { socket, waiting: [], rest: Buffer.alloc(0), started: false, gone: false };
+    const client: Client = {
+      socket,
+      waiting: [],
+      rest: Buffer.alloc(0),
+      started: false,
+      gone: false,
+    };
     socket.setNoDelay(true);
     socket.on('data', (data) => {
       try {
-        const cut = cutUnits(client.rest.length === 0 ? data : Buffer.concat([client.rest, data]), client.started);
+        const cut = cutUnits(
+          client.rest.length === 0 ? data : Buffer.concat([client.rest, data]),
+          client.started,
+        );
         client.rest = cut.rest;
         client.started = cut.started;
         client.waiting.push(...cut.units);

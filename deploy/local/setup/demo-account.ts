@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { seedDemo, type DemoKeys } from '../../../control-plane/admin/seed-demo.ts';
+import { seedDemo, type DemoKeys } from '../../../ops/admin/seed-demo.ts';
 import { createLog } from '../../../platform/log.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { sealingSettings } from '../../../platform/sealing-settings.ts';
 import { postgresSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
-import { homeOf } from '../home.ts';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { homeOf } from '../../../cli/home.ts';
+import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 
 const home = homeOf({ checkout: join(import.meta.dirname, '../../..'), env: process.env });
 const settings = parseSettings({ ...postgresSettings, ...sealingSettings }, process.env);

@@ -9,7 +9,10 @@ const settings = parseSettings(postgresSettings, process.env);
 const log = createLog({ part: 'migrate-postgres', level: 'info' });
 const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-migrate' });
 try {
-  const ran = await migratePostgres(database, join(import.meta.dirname, '../../migrations/postgres'));
+  const ran = await migratePostgres(
+    database,
+    join(import.meta.dirname, '../../migrations/postgres'),
+  );
   console.log(ran.length === 0 ? 'PostgreSQL is up to date' : `ran ${ran.join(', ')}`);
 } finally {
   await database.end();

@@ -5,6 +5,11 @@ import { ensureTopics, plannedTopics } from '../../topics.ts';
 
 const settings = parseSettings(defineSettings({ ...kafkaSettings, ...topicSettings }), process.env);
 const created = await withKafkaAdmin(settings, (admin) =>
-  ensureTopics({ admin, plans: plannedTopics(settings), replication: settings.KAFKA_REPLICATION || 3, minIsr: settings.KAFKA_MIN_ISR || 2 }),
+  ensureTopics({
+    admin,
+    plans: plannedTopics(settings),
+    replication: settings.KAFKA_REPLICATION || 3,
+    minIsr: settings.KAFKA_MIN_ISR || 2,
+  }),
 );
 console.log(created.length === 0 ? 'all topics are there' : `created ${created.join(', ')}`);

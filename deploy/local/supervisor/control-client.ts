@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { Home } from '../home.ts';
-import { readJsonFile } from '../json-file.ts';
+import type { Home } from '../../../cli/home.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
 import { isAlive, type ProcessIdentity } from '../process-identity.ts';
-import { Refusal } from '../command.ts';
+import { Refusal } from '../../../cli/command.ts';
 import type { ControlReply, ControlRequest } from './protocol.ts';
 
 /** The supervisor of a home, if it runs. */
@@ -22,9 +22,15 @@ interface Ask {
 }
 
 /**
- * Sends one request and answers the closing reply. Throws Refusal when the supervisor refuses, hangs, or goes away before its closing reply.
+ * Sends one request and answers the closing reply. Throws Refusal when the supervisor refuses,
+ * hangs, or goes away before its closing reply.
  */
-export async function ask({ home, request, silence, onReply }: Ask): Promise<Extract<ControlReply, { event: 'end' }>> {
+export async function ask({
+  home,
+  request,
+  silence,
+  onReply,
+}: Ask): Promise<Extract<ControlReply, { event: 'end' }>> {
   return await new Promise((resolve, reject) => {
     const socket = connect(home.socket);
     socket.setTimeout(silence);
@@ -34,10 +40,20 @@ export async function ask({ home, request, silence, onReply }: Ask): Promise<Ext
     };
     socket.on('connect', () => socket.write(`${JSON.stringify(request)}\n`));
     socket.on('timeout', () =>
-      fail(`the supervisor has not answered for ${silence / 1000} s; its log: ./ravand logs supervisor; to end it all: ./ravand down`),
+      fail(
+        `the supervisor has not answered for ${silence / 1000} s; its log: ./ravand logs supervisor; to end it all: ./ravand down`,
+      ),
     );
-    socket.on('error', (error) => fail(`the supervisor cannot be reached (${error.message}); its log: ./ravand logs supervisor`));
-    socket.on('close', () => fail('the supervisor ended in the middle of it; its log: ./ravand logs supervisor; to clean up: ./ravand down'));
+    socket.on('error', (error) =>
+      fail(
+        `the supervisor cannot be reached (${error.message}); its log: ./ravand logs supervisor`,
+      ),
+    );
+    socket.on('close', () =>
+      fail(
+        'the supervisor ended in the middle of it; its log: ./ravand logs supervisor; to clean up: ./ravand down',
+      ),
+    );
     createInterface({ input: socket })
       .on('line', (line) => {
         const reply = JSON.parse(line) as ControlReply;

@@ -11,8 +11,14 @@ interface Exchange {
   onClose: (listener: () => void) => void;
 }
 
-/** Listens on the control socket; each connection is one request and its replies. Only the owner of the folder can reach it. */
-export async function listenForControl(path: string, serve: (request: ControlRequest, exchange: Exchange) => Promise<void>): Promise<Server> {
+/**
+ * Listens on the control socket; each connection is one request and its replies. Only the owner of
+ * the folder can reach it.
+ */
+export async function listenForControl(
+  path: string,
+  serve: (request: ControlRequest, exchange: Exchange) => Promise<void>,
+): Promise<Server> {
   rmSync(path, { force: true });
   const server = createServer((socket) => accept(socket, serve));
   const umask = process.umask(0o177);
@@ -27,7 +33,10 @@ export async function listenForControl(path: string, serve: (request: ControlReq
   return server;
 }
 
-function accept(socket: Socket, serve: (request: ControlRequest, exchange: Exchange) => Promise<void>): void {
+function accept(
+  socket: Socket,
+  serve: (request: ControlRequest, exchange: Exchange) => Promise<void>,
+): void {
   const reply: Reply = (message) => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   };
@@ -41,7 +50,9 @@ function accept(socket: Socket, serve: (request: ControlRequest, exchange: Excha
       return;
     }
     serve(request, { reply, onClose: (listener) => socket.on('close', listener) })
-      .catch((error: unknown) => reply({ event: 'end', error: error instanceof Error ? error.message : String(error) }))
+      .catch((error: unknown) =>
+        reply({ event: 'end', error: error instanceof Error ? error.message : String(error) }),
+      )
       .finally(() => socket.end());
   });
 }

@@ -1,8 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decide, initialState, type Decision, type PartEvent, type PartState, type Policy } from './decide.ts';
+import {
+  decide,
+  initialState,
+  type Decision,
+  type PartEvent,
+  type PartState,
+  type Policy,
+} from './decide.ts';
 
-const policy: Policy = { restartMs: 100, capAfterUpMs: 800, capMs: 15_000, steadyMs: 5000, stopMs: 10_000 };
+const policy: Policy = {
+  restartMs: 100,
+  capAfterUpMs: 800,
+  capMs: 15_000,
+  steadyMs: 5000,
+  stopMs: 10_000,
+};
 
 /** Runs events at their instants; answers the last decision. */
 function run(events: [at: number, event: PartEvent][], state: PartState = initialState): Decision {
@@ -15,12 +28,19 @@ const started: [number, PartEvent][] = [
   [0, { type: 'start-ordered' }],
   [0, { type: 'spawned', pid: 7 }],
 ];
-const died = (at: number): [number, PartEvent] => [at, { type: 'exited', reason: 'SIGKILL', jitter: 0 }];
+const died = (at: number): [number, PartEvent] => [
+  at,
+  { type: 'exited', reason: 'SIGKILL', jitter: 0 },
+];
 
 describe('the life of a part', () => {
   it('is spawned when ordered and up when it answers', () => {
     expect(run([started[0] ?? died(0)]).actions).toEqual([{ do: 'spawn' }]);
-    expect(run([...started, [900, { type: 'answered' }]]).state.now).toEqual({ phase: 'up', pid: 7, since: 900 });
+    expect(run([...started, [900, { type: 'answered' }]]).state.now).toEqual({
+      phase: 'up',
+      pid: 7,
+      since: 900,
+    });
   });
 
   it('is started again within a second after it was up, however often it is killed', () => {
@@ -73,7 +93,10 @@ describe('the life of a part', () => {
   it('forgets its failures after it lived a while', () => {
     const weak = { ...run(started).state, failures: 8 };
     const proved = run([[1000, { type: 'answered' }], died(1000 + policy.steadyMs)], weak);
-    expect(proved.state).toMatchObject({ failures: 0, now: { phase: 'resting', until: 1000 + policy.steadyMs + 100 } });
+    expect(proved.state).toMatchObject({
+      failures: 0,
+      now: { phase: 'resting', until: 1000 + policy.steadyMs + 100 },
+    });
   });
 
   it('gets SIGTERM, then SIGKILL after its time, and stays out', () => {
@@ -82,14 +105,23 @@ describe('the life of a part', () => {
       { do: 'signal', pid: 7, signal: 'SIGTERM' },
       { do: 'wake', at: 1000 + policy.stopMs },
     ]);
-    expect(run([[5000, { type: 'woken' }]], stopping.state).actions).toEqual([{ do: 'wake', at: 1000 + policy.stopMs }]);
-    expect(run([[1000 + policy.stopMs, { type: 'woken' }]], stopping.state).actions).toEqual([{ do: 'signal', pid: 7, signal: 'SIGKILL' }]);
+    expect(run([[5000, { type: 'woken' }]], stopping.state).actions).toEqual([
+      { do: 'wake', at: 1000 + policy.stopMs },
+    ]);
+    expect(run([[1000 + policy.stopMs, { type: 'woken' }]], stopping.state).actions).toEqual([
+      { do: 'signal', pid: 7, signal: 'SIGKILL' },
+    ]);
     const out = run([died(12_000)], stopping.state);
     expect(out).toMatchObject({ actions: [], state: { wanted: false, now: { phase: 'out' } } });
   });
 
   it('comes back at once when start follows stop before it has ended', () => {
-    const again = run([...started, [1000, { type: 'stop-ordered' }], [1100, { type: 'start-ordered' }], died(1200)]);
+    const again = run([
+      ...started,
+      [1000, { type: 'stop-ordered' }],
+      [1100, { type: 'start-ordered' }],
+      died(1200),
+    ]);
     expect(again.actions).toEqual([{ do: 'spawn' }]);
     expect(again.state.restarts).toBe(0);
   });
@@ -105,11 +137,19 @@ describe('the life of a part', () => {
         resting.state,
       ),
     ).toMatchObject({ actions: [], state: { now: { phase: 'out' } } });
-    expect(run([[150, { type: 'start-ordered' }]], resting.state).actions).toEqual([{ do: 'spawn' }]);
+    expect(run([[150, { type: 'start-ordered' }]], resting.state).actions).toEqual([
+      { do: 'spawn' },
+    ]);
   });
 
   it('never has two processes at once, whatever happens in whatever order', () => {
-    const event = fc.constantFrom<PartEvent['type']>('start-ordered', 'stop-ordered', 'answered', 'exited', 'woken');
+    const event = fc.constantFrom<PartEvent['type']>(
+      'start-ordered',
+      'stop-ordered',
+      'answered',
+      'exited',
+      'woken',
+    );
     fc.assert(
       fc.property(fc.array(fc.tuple(event, fc.nat(20_000)), { maxLength: 60 }), (steps) => {
         let state = initialState;
@@ -120,7 +160,9 @@ describe('the life of a part', () => {
           at += pause;
           if (type === 'exited' && !alive) continue;
           if (type === 'exited') alive = false;
-          const happened = (type === 'exited' ? { type, reason: 'x', jitter: 0.5 } : { type }) as PartEvent;
+          const happened = (
+            type === 'exited' ? { type, reason: 'x', jitter: 0.5 } : { type }
+          ) as PartEvent;
           const { state: next, actions } = decide({ state, event: happened, at, policy });
           state = next;
           for (const action of actions) {

@@ -1,4 +1,7 @@
-/** Life of one part under the supervisor, as values: what is known (PartState), what happened (PartEvent), what to do (PartAction). */
+/**
+ * Life of one part under the supervisor, as values: what is known (PartState), what happened
+ * (PartEvent), what to do (PartAction).
+ */
 export interface Policy {
   /** Delay before the first restart, ms. */
   restartMs: number;
@@ -36,14 +39,23 @@ export type PartEvent =
   | { type: 'exited'; reason: string; jitter: number }
   | { type: 'woken' };
 
-export type PartAction = { do: 'spawn' } | { do: 'signal'; pid: number; signal: 'SIGTERM' | 'SIGKILL' } | { do: 'wake'; at: number };
+export type PartAction =
+  | { do: 'spawn' }
+  | { do: 'signal'; pid: number; signal: 'SIGTERM' | 'SIGKILL' }
+  | { do: 'wake'; at: number };
 
 export interface Decision {
   state: PartState;
   actions: PartAction[];
 }
 
-export const initialState: PartState = { wanted: false, now: { phase: 'out' }, restarts: 0, failures: 0, lastExit: undefined };
+export const initialState: PartState = {
+  wanted: false,
+  now: { phase: 'out' },
+  restarts: 0,
+  failures: 0,
+  lastExit: undefined,
+};
 
 interface Given {
   state: PartState;
@@ -113,19 +125,32 @@ function onStop({ state, at, policy }: Given): Decision {
   }
 }
 
-function onExit({ state, event, at, policy }: Given & { event: Extract<PartEvent, { type: 'exited' }> }): Decision {
+function onExit({
+  state,
+  event,
+  at,
+  policy,
+}: Given & { event: Extract<PartEvent, { type: 'exited' }> }): Decision {
   const ended = { ...state, lastExit: event.reason };
   switch (state.now.phase) {
     case 'stopping':
-      return state.wanted ? spawn({ ...ended, failures: 0 }, at) : keep({ ...ended, now: { phase: 'out' } });
+      return state.wanted
+        ? spawn({ ...ended, failures: 0 }, at)
+        : keep({ ...ended, now: { phase: 'out' } });
     case 'starting':
     case 'up': {
       const wasUp = state.now.phase === 'up';
       const failures = wasUp && at - state.now.since >= policy.steadyMs ? 0 : state.failures + 1;
       const cap = wasUp ? policy.capAfterUpMs : policy.capMs;
-      const backoff = Math.min(cap, policy.restartMs * 2 ** Math.min(Math.max(failures - 1, 0), 20));
+      const backoff = Math.min(
+        cap,
+        policy.restartMs * 2 ** Math.min(Math.max(failures - 1, 0), 20),
+      );
       const until = Math.round(at + backoff * (1 - event.jitter / 4));
-      return { state: { ...ended, failures, now: { phase: 'resting', until } }, actions: [{ do: 'wake', at: until }] };
+      return {
+        state: { ...ended, failures, now: { phase: 'resting', until } },
+        actions: [{ do: 'wake', at: until }],
+      };
     }
     case 'out':
     case 'resting':
@@ -147,5 +172,8 @@ function onWake({ state, at }: Given): Decision {
 }
 
 function spawn(state: PartState, at: number): Decision {
-  return { state: { ...state, now: { phase: 'starting', pid: undefined, since: at } }, actions: [{ do: 'spawn' }] };
+  return {
+    state: { ...state, now: { phase: 'starting', pid: undefined, since: at } },
+    actions: [{ do: 'spawn' }],
+  };
 }

@@ -18,12 +18,18 @@ export function describeState({ state, answers }: Pick<PartView, 'state' | 'answ
 }
 
 /** A line for those who watch, or undefined when the change is of no interest to them. */
-export function describeChange({ name, state }: Pick<PartView, 'name' | 'state'>, before: PartState): string | undefined {
+export function describeChange(
+  { name, state }: Pick<PartView, 'name' | 'state'>,
+  before: PartState,
+): string | undefined {
   const { now } = state;
   if (now.phase === before.now.phase) return undefined;
   switch (now.phase) {
     case 'up': {
-      const took = before.now.phase === 'starting' ? ` (${((now.since - before.now.since) / 1000).toFixed(1)} s)` : '';
+      const took =
+        before.now.phase === 'starting'
+          ? ` (${((now.since - before.now.since) / 1000).toFixed(1)} s)`
+          : '';
       return `${name} is up, pid ${now.pid}${took}`;
     }
     case 'resting':

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { Refusal } from '../command.ts';
-import type { Home } from '../home.ts';
-import { readJsonFile } from '../json-file.ts';
+import { Refusal } from '../../../cli/command.ts';
+import type { Home } from '../../../cli/home.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '../process-identity.ts';
 import { lastLines, logFile, openLog } from './log-file.ts';
 
@@ -16,7 +16,10 @@ interface Launching {
   env: NodeJS.ProcessEnv;
 }
 
-/** Starts the supervisor in a session of its own (Ctrl-C at the terminal does not reach it) and returns when it listens. */
+/**
+ * Starts the supervisor in a session of its own (Ctrl-C at the terminal does not reach it) and
+ * returns when it listens.
+ */
 export async function launchSupervisor({ home, checkout, env }: Launching): Promise<void> {
   const log = openLog(home.logs, 'supervisor');
   const child = spawn(process.execPath, [join(checkout, 'deploy/local/supervisor/main.ts')], {

@@ -1,7 +1,18 @@
-import { appendFileSync, closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
-/** A log may grow to this before it is moved to PART.log.1, which replaces the one before: a part never takes more than about twice this. */
+/**
+ * A log may grow to this before it is moved to PART.log.1, which replaces the one before: a part
+ * never takes more than about twice this.
+ */
 const MAX_BYTES = 32 * 2 ** 20;
 const TAIL_BYTES = 256 * 1024;
 
@@ -9,16 +20,24 @@ export function logFile(logs: string, part: string): string {
   return join(logs, `${part}.log`);
 }
 
-/** Opens a log for a child's output. Appending: after a rotation the child goes on at the new beginning. */
+/**
+ * Opens a log for a child's output. Appending: after a rotation the child goes on at the new
+ * beginning.
+ */
 export function openLog(logs: string, part: string): number {
   return openSync(logFile(logs, part), 'a', 0o600);
 }
 
 export function note(logs: string, part: string, text: string): void {
-  appendFileSync(logFile(logs, part), `--- ${new Date().toISOString()} ravand: ${text}\n`, { mode: 0o600 });
+  appendFileSync(logFile(logs, part), `--- ${new Date().toISOString()} ravand: ${text}\n`, {
+    mode: 0o600,
+  });
 }
 
-/** The child keeps its file open, so the content is copied aside and the file cut; lines written between the two are lost. */
+/**
+ * The child keeps its file open, so the content is copied aside and the file cut; lines written
+ * between the two are lost.
+ */
 export function rotateIfLarge(logs: string, part: string, maxBytes = MAX_BYTES): boolean {
   const path = logFile(logs, part);
   if (sizeOf(path) <= maxBytes) return false;

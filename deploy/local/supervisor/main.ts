@@ -1,15 +1,16 @@
 /**
- * The process over all parts, started by `./ravand up`. Reads run/stack.json, starts everything in order, and serves the control socket until
- * it is told to go down (or gets SIGTERM). Standard output is its log.
+ * The process over all parts, started by `./ravand up`. Reads run/stack.json, starts everything in
+ * order, and serves the control socket until it is told to go down (or gets SIGTERM). Standard
+ * output is its log.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { homeOf } from '../home.ts';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { homeOf } from '../../../cli/home.ts';
+import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 import { identify } from '../process-identity.ts';
 import { urlOfListener, type StackPlan } from '../stack-plan.ts';
-import type { DemoKeys } from '../../../control-plane/admin/seed-demo.ts';
-import type { Ready } from '../ready.ts';
+import type { DemoKeys } from '../../../ops/admin/seed-demo.ts';
+import type { Ready } from '../../../cli/ready.ts';
 import { partsOf, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
 import type { ControlRequest } from './protocol.ts';
@@ -21,7 +22,8 @@ const { env } = process;
 const home = homeOf({ checkout, env });
 const plan = readJsonFile<StackPlan>(home.planFile);
 const self = identify(process.pid);
-if (plan === undefined || self === undefined) throw new Error(`${home.planFile} cannot be read: this process is started by ./ravand up`);
+if (plan === undefined || self === undefined)
+  throw new Error(`${home.planFile} cannot be read: this process is started by ./ravand up`);
 
 const readyOf = (demo: DemoKeys): Ready => ({
   ingest_url: urlOfListener(plan.http_addr),
@@ -48,7 +50,8 @@ const supervisor = createSupervisor({
   cwd: checkout,
   onReady: () => {
     const demo = readJsonFile<DemoKeys>(home.demoFile);
-    if (demo === undefined) throw new StartFailed(`${home.demoFile} is missing after the demo account was made`, []);
+    if (demo === undefined)
+      throw new StartFailed(`${home.demoFile} is missing after the demo account was made`, []);
     writeJsonFile(home.readyFile, readyOf(demo));
   },
 });
@@ -58,40 +61,45 @@ const goDown = async (exitCode: number): Promise<void> => {
   goingDown ??= supervisor.bringDown();
   await goingDown;
   setTimeout(() => {
-    for (const file of [home.supervisorFile, home.processesFile, home.socket]) rmSync(file, { force: true });
+    for (const file of [home.supervisorFile, home.processesFile, home.socket])
+      rmSync(file, { force: true });
     process.exit(exitCode);
   }, 50);
 };
 
-const server = await listenForControl(home.socket, async (request: ControlRequest, { reply, onClose }) => {
-  switch (request.command) {
-    case 'status':
-      reply({ event: 'status', parts: await supervisor.status() });
-      reply({ event: 'end' });
-      return;
-    case 'start':
-      reply({ event: 'end', text: await supervisor.startPart(request.part) });
-      return;
-    case 'stop':
-      reply({ event: 'end', text: await supervisor.stopPart(request.part) });
-      return;
-    case 'down':
-      await goDown(0);
-      reply({ event: 'end' });
-      return;
-    case 'watch':
-      await new Promise<void>((resolve) => {
-        onClose(resolve);
-        onClose(supervisor.watch(reply));
-      });
-  }
-});
+const server = await listenForControl(
+  home.socket,
+  async (request: ControlRequest, { reply, onClose }) => {
+    switch (request.command) {
+      case 'status':
+        reply({ event: 'status', parts: await supervisor.status() });
+        reply({ event: 'end' });
+        return;
+      case 'start':
+        reply({ event: 'end', text: await supervisor.startPart(request.part) });
+        return;
+      case 'stop':
+        reply({ event: 'end', text: await supervisor.stopPart(request.part) });
+        return;
+      case 'down':
+        await goDown(0);
+        reply({ event: 'end' });
+        return;
+      case 'watch':
+        await new Promise<void>((resolve) => {
+          onClose(resolve);
+          onClose(supervisor.watch(reply));
+        });
+    }
+  },
+);
 // From here on commands find it.
 writeJsonFile(home.supervisorFile, self);
 server.on('error', (error) => console.error('the control socket failed:', error));
 setInterval(() => rotateIfLarge(home.logs, 'supervisor'), 5000).unref();
 
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void goDown(0));
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, () => void goDown(0));
 
 try {
   await supervisor.bringUp();
@@ -99,7 +107,8 @@ try {
   supervisor.tell({
     event: 'failed',
     message: (error as Error).message,
-    lines: error instanceof StartFailed ? error.lines : lastLines(join(home.logs, 'supervisor.log'), 10),
+    lines:
+      error instanceof StartFailed ? error.lines : lastLines(join(home.logs, 'supervisor.log'), 10),
   });
   await goDown(1);
 }

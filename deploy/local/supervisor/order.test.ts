@@ -15,8 +15,16 @@ describe('the order of a start', () => {
 
   it('begins the next as soon as what it needs is done, and nothing twice', () => {
     expect(startable(nodes, new Set(['kafka', 'redis']), new Set(['kafka']))).toEqual(['topics']);
-    expect(startable(nodes, new Set(['kafka', 'redis', 'topics']), new Set(['kafka', 'topics']))).toEqual([]);
-    expect(startable(nodes, new Set(['kafka', 'redis', 'topics']), new Set(['kafka', 'topics', 'redis']))).toEqual(['gateway']);
+    expect(
+      startable(nodes, new Set(['kafka', 'redis', 'topics']), new Set(['kafka', 'topics'])),
+    ).toEqual([]);
+    expect(
+      startable(
+        nodes,
+        new Set(['kafka', 'redis', 'topics']),
+        new Set(['kafka', 'topics', 'redis']),
+      ),
+    ).toEqual(['gateway']);
   });
 
   it('stops what others need last', () => {

@@ -1,22 +1,35 @@
-/** Something that has to be up or done before others begin: a part, or a step like the migrations. */
+/**
+ * Something that has to be up or done before others begin: a part, or a step like the migrations.
+ */
 export interface Node {
   name: string;
   needs: readonly string[];
 }
 
 /** Which nodes can begin now: everything they need is done, and they have not begun yet. */
-export function startable(nodes: readonly Node[], begun: ReadonlySet<string>, done: ReadonlySet<string>): string[] {
-  return nodes.filter((node) => !begun.has(node.name) && node.needs.every((need) => done.has(need))).map((node) => node.name);
+export function startable(
+  nodes: readonly Node[],
+  begun: ReadonlySet<string>,
+  done: ReadonlySet<string>,
+): string[] {
+  return nodes
+    .filter((node) => !begun.has(node.name) && node.needs.every((need) => done.has(need)))
+    .map((node) => node.name);
 }
 
-/** The order of going down: levels of names that may stop side by side, those that others need last. */
+/**
+ * The order of going down: levels of names that may stop side by side, those that others need last.
+ */
 export function stopLevels(nodes: readonly Node[]): string[][] {
   const levels: string[][] = [];
   let left = [...nodes];
   while (left.length > 0) {
     const needed = new Set(left.flatMap((node) => node.needs));
     const level = left.filter((node) => !needed.has(node.name)).map((node) => node.name);
-    if (level.length === 0) throw new Error(`parts need each other in a circle: ${left.map((node) => node.name).join(', ')}`);
+    if (level.length === 0)
+      throw new Error(
+        `parts need each other in a circle: ${left.map((node) => node.name).join(', ')}`,
+      );
     levels.push(level);
     left = left.filter((node) => !level.includes(node.name));
   }

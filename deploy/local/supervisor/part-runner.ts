@@ -1,11 +1,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Part } from '../parts/part.ts';
-import { decide, initialState, type PartAction, type PartEvent, type PartState, type Policy } from './decide.ts';
+import {
+  decide,
+  initialState,
+  type PartAction,
+  type PartEvent,
+  type PartState,
+  type Policy,
+} from './decide.ts';
 import { note, openLog, rotateIfLarge } from './log-file.ts';
 import { probe } from './probe.ts';
 
-const POLICY: Omit<Policy, 'stopMs'> = { restartMs: 100, capAfterUpMs: 800, capMs: 15_000, steadyMs: 5000 };
+const POLICY: Omit<Policy, 'stopMs'> = {
+  restartMs: 100,
+  capAfterUpMs: 800,
+  capMs: 15_000,
+  steadyMs: 5000,
+};
 const STARTING_PROBE_MS = 100;
 const UP_PROBE_MS = 2000;
 const PROBE_TIMEOUT_MS = 1500;
@@ -48,7 +60,12 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
   let probeTimer: NodeJS.Timeout | undefined;
   let probing: Promise<{ pid: number | undefined; answered: boolean }> | undefined;
 
-  const view = (): PartView => ({ name: part.name, state, pid: 'pid' in state.now ? state.now.pid : undefined, answers });
+  const view = (): PartView => ({
+    name: part.name,
+    state,
+    pid: 'pid' in state.now ? state.now.pid : undefined,
+    answers,
+  });
 
   const dispatch = (event: PartEvent): void => {
     const before = state;
@@ -70,7 +87,10 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
         return;
       case 'wake':
         clearTimeout(wakeTimer);
-        wakeTimer = setTimeout(() => dispatch({ type: 'woken' }), Math.max(0, action.at - Date.now()));
+        wakeTimer = setTimeout(
+          () => dispatch({ type: 'woken' }),
+          Math.max(0, action.at - Date.now()),
+        );
     }
   };
 
@@ -78,14 +98,22 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
     const { launch } = part;
     if (launch === undefined) return;
     const log = openLog(logs, part.name);
-    const started = spawn(launch.command, launch.args, { cwd, env: { ...env, ...launch.env }, stdio: ['ignore', log, log] });
+    const started = spawn(launch.command, launch.args, {
+      cwd,
+      env: { ...env, ...launch.env },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     child = started;
     let over = false;
     const ended = (reason: string) => {
       if (over) return;
       over = true;
-      note(logs, part.name, `${part.name} ${started.pid === undefined ? '' : `(pid ${started.pid}) `}ended: ${reason}`);
+      note(
+        logs,
+        part.name,
+        `${part.name} ${started.pid === undefined ? '' : `(pid ${started.pid}) `}ended: ${reason}`,
+      );
       dispatch({ type: 'exited', reason, jitter: Math.random() });
     };
     started.on('error', (error) => {
@@ -107,7 +135,9 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
     probing ??= probeOnce().finally(() => (probing = undefined));
     const { pid, answered } = await probing;
     // An answer of the process before this one says nothing.
-    const current = part.launch === undefined || (pid !== undefined && pid === view().pid && state.now.phase !== 'stopping');
+    const current =
+      part.launch === undefined ||
+      (pid !== undefined && pid === view().pid && state.now.phase !== 'stopping');
     const up = answered && current;
     if (up && part.launch !== undefined) dispatch({ type: 'answered' });
     if (up !== answers) {
@@ -121,7 +151,8 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
     clearTimeout(probeTimer);
     const { phase } = state.now;
     if (part.launch !== undefined && phase !== 'starting' && phase !== 'up') return;
-    const pause = part.launch !== undefined && phase === 'starting' ? STARTING_PROBE_MS : UP_PROBE_MS;
+    const pause =
+      part.launch !== undefined && phase === 'starting' ? STARTING_PROBE_MS : UP_PROBE_MS;
     probeTimer = setTimeout(() => void check().finally(scheduleProbe), pause);
   };
 

@@ -5,7 +5,10 @@ import { connect as connectTls } from 'node:tls';
 import type { Address } from '../../../platform/setting-kinds.ts';
 import type { Readiness } from '../parts/part.ts';
 
-/** Asks a part for a sign of life that only its own work can give (a hung process still has an open port). Never rejects, and answers within `timeout` ms. */
+/**
+ * Asks a part for a sign of life that only its own work can give (a hung process still has an open
+ * port). Never rejects, and answers within `timeout` ms.
+ */
 export async function probe(readiness: Readiness, timeout: number): Promise<boolean> {
   switch (readiness.kind) {
     case 'http':
@@ -13,7 +16,13 @@ export async function probe(readiness: Readiness, timeout: number): Promise<bool
     case 'kafka':
       // Behind TLS an accepted handshake has to do.
       if (readiness.tls) return await exchange({ address: readiness.address, tls: true, timeout });
-      return await exchange({ address: readiness.address, tls: false, timeout, say: API_VERSIONS, accept: isApiVersions });
+      return await exchange({
+        address: readiness.address,
+        tls: false,
+        timeout,
+        say: API_VERSIONS,
+        accept: isApiVersions,
+      });
     case 'postgres':
       return await exchange({
         address: readiness.address,
@@ -23,11 +32,19 @@ export async function probe(readiness: Readiness, timeout: number): Promise<bool
         accept: (answer) => /^[SN]/.test(answer.toString('latin1')),
       });
     case 'redis':
-      return await exchange({ ...readiness, timeout, say: Buffer.from('PING\r\n'), accept: isPong });
+      return await exchange({
+        ...readiness,
+        timeout,
+        say: Buffer.from('PING\r\n'),
+        accept: isPong,
+      });
   }
 }
 
-/** ApiVersions v0 without a client id, correlation 7: the one request that every broker answers before anything else. */
+/**
+ * ApiVersions v0 without a client id, correlation 7: the one request that every broker answers
+ * before anything else.
+ */
 const API_VERSIONS = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]);
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
@@ -35,7 +52,9 @@ function isApiVersions(answer: Buffer): boolean {
   return answer.length >= 10 && answer.readInt32BE(4) === 7 && answer.readInt16BE(8) === 0;
 }
 
-/** A server that wants a password answers too; one that still loads its data does not count as up. */
+/**
+ * A server that wants a password answers too; one that still loads its data does not count as up.
+ */
 function isPong(answer: Buffer): boolean {
   return /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1'));
 }
@@ -43,10 +62,14 @@ function isPong(answer: Buffer): boolean {
 async function probeHttp(url: string, timeout: number): Promise<boolean> {
   return await new Promise((resolve) => {
     const target = new URL(url);
-    const request = (target.protocol === 'https:' ? getSecure : get)(target, { agent: false, signal: AbortSignal.timeout(timeout) }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
+    const request = (target.protocol === 'https:' ? getSecure : get)(
+      target,
+      { agent: false, signal: AbortSignal.timeout(timeout) },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
     request.on('error', () => resolve(false));
   });
 }

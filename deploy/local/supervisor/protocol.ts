@@ -1,6 +1,13 @@
-/** What commands and the supervisor say to each other over the control socket: one JSON line a message. */
+/**
+ * What commands and the supervisor say to each other over the control socket: one JSON line a
+ * message.
+ */
 export type ControlRequest =
-  { command: 'status' } | { command: 'watch' } | { command: 'start'; part: string } | { command: 'stop'; part: string } | { command: 'down' };
+  | { command: 'status' }
+  | { command: 'watch' }
+  | { command: 'start'; part: string }
+  | { command: 'stop'; part: string }
+  | { command: 'down' };
 
 export interface PartStatus {
   name: string;
@@ -21,4 +28,7 @@ export type StackEvent =
   | { event: 'down' };
 
 /** `end` closes an exchange: with `error` when the request could not be served. */
-export type ControlReply = StackEvent | { event: 'status'; parts: PartStatus[] } | { event: 'end'; error?: string; text?: string };
+export type ControlReply =
+  | StackEvent
+  | { event: 'status'; parts: PartStatus[] }
+  | { event: 'end'; error?: string; text?: string };

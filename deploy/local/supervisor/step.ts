@@ -16,14 +16,21 @@ interface Options {
   signal: AbortSignal;
 }
 
-/** Runs a step to its end, some times over when it fails: a server that has just begun may refuse for a moment. Rejects with the last reason. */
+/**
+ * Runs a step to its end, some times over when it fails: a server that has just begun may refuse
+ * for a moment. Rejects with the last reason.
+ */
 export async function runStep(options: Options): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await runOnce(options);
       return;
     } catch (error) {
-      note(options.logs, STEP_LOG, `${options.step.name}: attempt ${attempt} of ${ATTEMPTS} failed: ${(error as Error).message}`);
+      note(
+        options.logs,
+        STEP_LOG,
+        `${options.step.name}: attempt ${attempt} of ${ATTEMPTS} failed: ${(error as Error).message}`,
+      );
       if (attempt >= ATTEMPTS || options.signal.aborted) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
@@ -46,7 +53,14 @@ async function runOnce({ step, logs, env, cwd, signal }: Options): Promise<void>
     child.on('error', reject);
     child.on('exit', (code, killed) => {
       if (code === 0) resolve();
-      else reject(new Error(killed === null ? `exit code ${code ?? 'unknown'}` : `ended by ${killed} (it may take ${step.timeoutMs / 1000} s)`));
+      else
+        reject(
+          new Error(
+            killed === null
+              ? `exit code ${code ?? 'unknown'}`
+              : `ended by ${killed} (it may take ${step.timeoutMs / 1000} s)`,
+          ),
+        );
     });
   });
 }

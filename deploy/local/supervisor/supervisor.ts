@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import type { Home } from '../home.ts';
-import { writeJsonFile } from '../json-file.ts';
+import type { Home } from '../../../cli/home.ts';
+import { writeJsonFile } from '../../../cli/json-file.ts';
 import type { Part, Step } from '../parts/part.ts';
 import { identify, type ProcessIdentity } from '../process-identity.ts';
 import { describeChange, describeState } from './describe.ts';
@@ -88,7 +88,10 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
 
   const runnerOf = (name: string): PartRunner => {
     const runner = runners.get(name);
-    if (runner === undefined) throw new Error(`there is no part ${JSON.stringify(name)}; the parts are ${[...runners.keys()].join(', ')}`);
+    if (runner === undefined)
+      throw new Error(
+        `there is no part ${JSON.stringify(name)}; the parts are ${[...runners.keys()].join(', ')}`,
+      );
     return runner;
   };
 
@@ -126,7 +129,10 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     const why = hopeless()
       ? `died ${HOPELESS} times while it started (${runner.view().state.lastExit ?? ''})`
       : `did not answer within ${startMs / 1000} s`;
-    throw new StartFailed(`${name} ${why}; its log: ./ravand logs ${name}`, lastLines(logFile(home.logs, name), FAILURE_LINES));
+    throw new StartFailed(
+      `${name} ${why}; its log: ./ravand logs ${name}`,
+      lastLines(logFile(home.logs, name), FAILURE_LINES),
+    );
   };
 
   const beginPart = async (runner: PartRunner): Promise<void> => {
@@ -169,15 +175,23 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
 
   const stopRunner = async (runner: PartRunner): Promise<void> => {
     runner.order('stop-ordered');
-    const out = await until(() => runner.view().state.now.phase === 'out', runner.part.stopMs + STOP_SLACK_MS);
-    if (!out) throw new Error(`${runner.part.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`);
+    const out = await until(
+      () => runner.view().state.now.phase === 'out',
+      runner.part.stopMs + STOP_SLACK_MS,
+    );
+    if (!out)
+      throw new Error(
+        `${runner.part.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`,
+      );
   };
 
   const bringDown = async (): Promise<void> => {
     aborting.abort();
     rmSync(home.readyFile, { force: true });
     for (const level of stopLevels(nodes)) {
-      const own = level.map((name) => runners.get(name)).filter((runner) => runner?.part.launch !== undefined);
+      const own = level
+        .map((name) => runners.get(name))
+        .filter((runner) => runner?.part.launch !== undefined);
       await Promise.allSettled(own.map(async (runner) => runner && (await stopRunner(runner))));
     }
     for (const runner of runners.values()) runner.dispose();
@@ -187,7 +201,9 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
   const ownRunner = (name: string): PartRunner => {
     const runner = runnerOf(name);
     if (runner.part.launch === undefined) {
-      throw new Error(`${name} at ${runner.part.address} is a server of your own, which this stack neither starts nor stops`);
+      throw new Error(
+        `${name} at ${runner.part.address} is a server of your own, which this stack neither starts nor stops`,
+      );
     }
     return runner;
   };
@@ -201,7 +217,8 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     },
     startPart: async (name) => {
       const runner = ownRunner(name);
-      if (isUp(runner) && (await runner.check())) return `${name} is up already (pid ${runner.view().pid ?? 'unknown'})`;
+      if (isUp(runner) && (await runner.check()))
+        return `${name} is up already (pid ${runner.view().pid ?? 'unknown'})`;
       await beginPart(runner);
       return `${name} is up (pid ${runner.view().pid ?? 'unknown'})`;
     },

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { add, countRun, lastLine, type VitestReport } from './counts.ts';
 
-const report = (passed: number, failed: number, testResults: VitestReport['testResults'] = []): VitestReport => ({
+const report = (
+  passed: number,
+  failed: number,
+  testResults: VitestReport['testResults'] = [],
+): VitestReport => ({
   numPassedTests: passed,
   numFailedTests: failed,
   testResults,
@@ -16,11 +20,15 @@ const file = (status: string, ...results: string[]) => ({
 describe('counting what the tests came to', () => {
   it('takes the numbers of the report', () => {
     expect(countRun({ report: report(5, 0), exitCode: 0 })).toEqual({ passed: 5, failed: 0 });
-    expect(countRun({ report: report(5, 2, [file('failed', 'passed', 'failed')]), exitCode: 1 })).toEqual({ passed: 5, failed: 2 });
+    expect(
+      countRun({ report: report(5, 2, [file('failed', 'passed', 'failed')]), exitCode: 1 }),
+    ).toEqual({ passed: 5, failed: 2 });
   });
 
   it('counts a file that could not be loaded as a failure', () => {
-    expect(countRun({ report: report(5, 1, [file('failed'), file('failed', 'failed')]), exitCode: 1 })).toEqual({ passed: 5, failed: 2 });
+    expect(
+      countRun({ report: report(5, 1, [file('failed'), file('failed', 'failed')]), exitCode: 1 }),
+    ).toEqual({ passed: 5, failed: 2 });
   });
 
   it('counts a crash of the runner, an error outside of tests and an empty run as failures', () => {
@@ -31,6 +39,8 @@ describe('counting what the tests came to', () => {
   });
 
   it('sums and says it in one plain line', () => {
-    expect(lastLine(add({ passed: 5, failed: 0 }, { passed: 7, failed: 1 }))).toBe('12 passed, 1 failed');
+    expect(lastLine(add({ passed: 5, failed: 0 }, { passed: 7, failed: 1 }))).toBe(
+      '12 passed, 1 failed',
+    );
   });
 });

@@ -8,7 +8,12 @@ export interface Counts {
 export interface VitestReport {
   numPassedTests: number;
   numFailedTests: number;
-  testResults: readonly { name: string; status: string; message: string; assertionResults: readonly { status: string }[] }[];
+  testResults: readonly {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: readonly { status: string }[];
+  }[];
 }
 
 export const NONE: Counts = { passed: 0, failed: 0 };
@@ -18,13 +23,21 @@ export function add(a: Counts, b: Counts): Counts {
 }
 
 /**
- * Counts a run of vitest. A file that could not be loaded counts as one failure; so does a run that ended badly although every test of it passed (a crash,
- * an error outside of any test), one that left no report, and one without any test: green must mean that something was tested.
+ * Counts a run of vitest. A file that could not be loaded counts as one failure; so does a run that
+ * ended badly although every test of it passed (a crash, an error outside of any test), one that
+ * left no report, and one without any test: green must mean that something was tested.
  */
-export function countRun({ report, exitCode }: { report: VitestReport | undefined; exitCode: number | null }): Counts {
+export function countRun({
+  report,
+  exitCode,
+}: {
+  report: VitestReport | undefined;
+  exitCode: number | null;
+}): Counts {
   if (report === undefined) return { passed: 0, failed: 1 };
   const brokenFiles = report.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((one) => one.status === 'failed'),
+    (file) =>
+      file.status === 'failed' && !file.assertionResults.some((one) => one.status === 'failed'),
   ).length;
   const passed = report.numPassedTests;
   const failed = report.numFailedTests + brokenFiles;

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile } from '../json-file.ts';
-import { complain } from '../terminal.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
+import { complain } from '../../../cli/terminal.ts';
 import { countRun, type Counts, type VitestReport } from './counts.ts';
 
 export const KINDS = ['unit', 'contract', 'integration', 'guarantees'] as const;
@@ -22,7 +22,15 @@ export async function runKind(kind: Kind, { checkout, env, signal }: Run): Promi
   const file = join(folder, `${kind}-${process.pid}.json`);
   rmSync(file, { force: true });
   const vitest = join(checkout, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', '--project', kind, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const args = [
+    vitest,
+    'run',
+    '--project',
+    kind,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${file}`,
+  ];
   const exitCode = await runTool({ command: process.execPath, args, checkout, env, signal });
   const counts = countRun({ report: readJsonFile<VitestReport>(file), exitCode });
   rmSync(file, { force: true });
@@ -43,11 +51,21 @@ export async function runChecks(run: Run): Promise<Counts> {
   return counts;
 }
 
-async function runTool({ command, args, checkout, env, signal }: Run & { command: string; args: string[] }): Promise<number | null> {
+async function runTool({
+  command,
+  args,
+  checkout,
+  env,
+  signal,
+}: Run & { command: string; args: string[] }): Promise<number | null> {
   if (signal.aborted) return null;
   // Some tools colour whatever a CI system shows them: a log file is no terminal.
   const plain = process.stdout.isTTY || env['FORCE_COLOR'] !== undefined ? {} : { NO_COLOR: '1' };
-  const child: ChildProcess = spawn(command, args, { cwd: checkout, env: { ...env, ...plain }, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child: ChildProcess = spawn(command, args, {
+    cwd: checkout,
+    env: { ...env, ...plain },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const stop = () => child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
   const exitCode = await new Promise<number | null>((resolve) => {

@@ -2,16 +2,36 @@ import { expect, test } from 'vitest';
 import { answerFunnel, type FunnelRow } from './answer.ts';
 import { parseFunnel } from './request.ts';
 
-const body = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-09-01T00:00:00Z', to: '2026-09-02T00:00:00Z', window_seconds: 60 };
+const body = {
+  steps: [{ event: 'a' }, { event: 'b' }],
+  from: '2026-09-01T00:00:00Z',
+  to: '2026-09-02T00:00:00Z',
+  window_seconds: 60,
+};
 const to = Date.parse(body.to);
 
-function answer(rows: FunnelRow[], options: { breakdown?: object; freshUntil?: number } = {}): ReturnType<typeof answerFunnel> {
-  const parsed = parseFunnel({ ...body, ...(options.breakdown ? { breakdown: options.breakdown } : {}) });
+function answer(
+  rows: FunnelRow[],
+  options: { breakdown?: object; freshUntil?: number } = {},
+): ReturnType<typeof answerFunnel> {
+  const parsed = parseFunnel({
+    ...body,
+    ...(options.breakdown ? { breakdown: options.breakdown } : {}),
+  });
   if (!parsed.ok) throw new Error(parsed.problem.message);
-  return answerFunnel({ request: parsed.request, rows, measured: { freshUntil: options.freshUntil ?? to + 60_000, rowsRead: 5, elapsedMs: 12.4 } });
+  return answerFunnel({
+    request: parsed.request,
+    rows,
+    measured: { freshUntil: options.freshUntil ?? to + 60_000, rowsRead: 5, elapsedMs: 12.4 },
+  });
 }
 
-const row = (kind: FunnelRow['kind'], value: string | null, counts: number[], waits: (number | null)[][]): FunnelRow => ({
+const row = (
+  kind: FunnelRow['kind'],
+  value: string | null,
+  counts: number[],
+  waits: (number | null)[][],
+): FunnelRow => ({
   kind,
   value,
   counts,
@@ -38,14 +58,24 @@ test('conversions are fractions, times are seconds with milliseconds kept', () =
         p90_seconds_from_previous: 2.85,
       },
     ],
-    meta: { fresh_until: '2026-09-02T00:01:00.000Z', incomplete: false, rows_read: 5, elapsed_ms: 12 },
+    meta: {
+      fresh_until: '2026-09-02T00:01:00.000Z',
+      incomplete: false,
+      rows_read: 5,
+      elapsed_ms: 12,
+    },
   });
 });
 
 test('nobody: conversions that would divide by zero are null, and so are times', () => {
   const [first, second] = answer([row('all', null, [0, 0], [[null, null]])]).steps;
   expect(first).toMatchObject({ count: 0, conversion_from_previous: 1, conversion_from_first: 1 });
-  expect(second).toMatchObject({ count: 0, conversion_from_previous: null, conversion_from_first: null, median_seconds_from_previous: null });
+  expect(second).toMatchObject({
+    count: 0,
+    conversion_from_previous: null,
+    conversion_from_first: null,
+    median_seconds_from_previous: null,
+  });
 });
 
 test('incomplete until the window of the last start is over', () => {
@@ -54,10 +84,17 @@ test('incomplete until the window of the last start is over', () => {
 });
 
 test('a breakdown keeps the order of the rows and names what is past the limit', () => {
-  const rows = [row('all', null, [6, 0], [[]]), row('value', 'x', [3, 0], [[]]), row('other', null, [2, 0], [[]]), row('none', null, [1, 0], [[]])];
+  const rows = [
+    row('all', null, [6, 0], [[]]),
+    row('value', 'x', [3, 0], [[]]),
+    row('other', null, [2, 0], [[]]),
+    row('none', null, [1, 0], [[]]),
+  ];
   const { breakdown, steps } = answer(rows, { breakdown: { property: 'p', limit: 1 } });
   expect(steps[0]?.count).toBe(6);
-  expect(breakdown?.map(({ value, other, steps: [first] }) => [value, other, first?.count])).toEqual([
+  expect(
+    breakdown?.map(({ value, other, steps: [first] }) => [value, other, first?.count]),
+  ).toEqual([
     ['x', undefined, 3],
     [null, true, 2],
     [null, undefined, 1],

@@ -24,18 +24,28 @@ export interface FunnelAnswer {
   meta: ReportMeta;
 }
 
-/** One row of the compiled statement. Without a breakdown there is one, of kind 'all'. Rows come in the order of the answer. */
+/**
+ * One row of the compiled statement. Without a breakdown there is one, of kind 'all'. Rows come in
+ * the order of the answer.
+ */
 export interface FunnelRow {
   kind: 'all' | 'value' | 'other' | 'none';
   value: string | null;
   /** People by step. */
   counts: number[];
-  /** For each step but the first: median and 90th percentile in milliseconds; null or nothing where nobody got. */
+  /**
+   * For each step but the first: median and 90th percentile in milliseconds; null or nothing where
+   * nobody got.
+   */
   waits: (readonly (number | null)[])[];
 }
 
 /** The answer of POST /v1/reports/funnel from the rows of compileFunnel's statement. */
-export function answerFunnel(options: { request: FunnelRequest; rows: readonly FunnelRow[]; measured: Measured }): FunnelAnswer {
+export function answerFunnel(options: {
+  request: FunnelRequest;
+  rows: readonly FunnelRow[];
+  measured: Measured;
+}): FunnelAnswer {
   const { request, rows, measured } = options;
   const meta = reportMeta(measured, measured.freshUntil < request.range.to + request.windowMs);
   if (!request.breakdown) return { steps: stepAnswers(request, rows[0]), meta };
@@ -44,14 +54,17 @@ export function answerFunnel(options: { request: FunnelRequest; rows: readonly F
     .filter((row) => row.kind !== 'all')
     .map((row): FunnelValueAnswer => {
       const steps = stepAnswers(request, row);
-      return row.kind === 'other' ? { value: null, other: true, steps } : { value: row.value, steps };
+      return row.kind === 'other'
+        ? { value: null, other: true, steps }
+        : { value: row.value, steps };
     });
   return { steps: stepAnswers(request, total), breakdown, meta };
 }
 
 function stepAnswers({ steps }: FunnelRequest, row: FunnelRow | undefined): FunnelStepAnswer[] {
   const count = (at: number): number => row?.counts[at] ?? 0;
-  const conversion = (at: number, from: number): number | null => (at === 0 ? 1 : count(from) === 0 ? null : count(at) / count(from));
+  const conversion = (at: number, from: number): number | null =>
+    at === 0 ? 1 : count(from) === 0 ? null : count(at) / count(from);
   return steps.map(({ label }, at) => {
     const [median, p90] = row?.waits[at - 1] ?? [];
     return {
@@ -66,9 +79,12 @@ function stepAnswers({ steps }: FunnelRequest, row: FunnelRow | undefined): Funn
 }
 
 /**
- * Milliseconds that ClickHouse interpolated in floating point, as exact seconds: a median or 90th percentile of whole milliseconds is a whole number of tenths of
- * one, so rounding to that takes away what the floating point left.
+ * Milliseconds that ClickHouse interpolated in floating point, as exact seconds: a median or 90th
+ * percentile of whole milliseconds is a whole number of tenths of one, so rounding to that takes
+ * away what the floating point left.
  */
 function seconds(milliseconds: number | null | undefined): number | null {
-  return milliseconds === null || milliseconds === undefined ? null : Math.round(milliseconds * 10) / 10_000;
+  return milliseconds === null || milliseconds === undefined
+    ? null
+    : Math.round(milliseconds * 10) / 10_000;
 }

@@ -1,21 +1,36 @@
 import { levels } from '../levels.ts';
-import { columnList, funnelRows, hasEventValue, PLACE, stepBit, type FunnelSqlContext } from './elements.ts';
+import {
+  columnList,
+  funnelRows,
+  hasEventValue,
+  PLACE,
+  stepBit,
+  type FunnelSqlContext,
+} from './elements.ts';
 import { stepsOverlap } from '../overlap.ts';
 
 /**
- * The funnel in any order. Elements are (time, place…, steps, value?), sorted: the total order, in which a chain's events follow each other.
+ * The funnel in any order. Elements are (time, place…, steps, value?), sorted: the total order, in
+ * which a chain's events follow each other.
  *
- * Where no event matches two steps, the steps that can be covered by a chain which ends at an element are those that occur within the window before it. The first element with
- * the greatest number of them ends the counted chain. It starts as late as it may: with the earliest of the latest events of each covered step; when all of those lie
- * past the range, with the latest one inside it. The other steps are taken as early as possible after that.
+ * Where no event matches two steps, the steps that can be covered by a chain which ends at an
+ * element are those that occur within the window before it. The first element with the greatest
+ * number of them ends the counted chain. It starts as late as it may: with the earliest of the
+ * latest events of each covered step; when all of those lie past the range, with the latest one
+ * inside it. The other steps are taken as early as possible after that.
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const source = levels(elements(context), [['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])]]);
+  const source = levels(elements(context), [
+    ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
+  ]);
   const chained = stepsOverlap(request.steps) ? folded(context, source) : covered(context, source);
   const gaps = request.steps
     .slice(1)
-    .map((_, at) => `if(depth < ${at + 2}, 0, toInt64(ts[qs[${at + 2}]]) - toInt64(ts[qs[${at + 1}]])) AS gap${at + 1}`);
+    .map(
+      (_, at) =>
+        `if(depth < ${at + 2}, 0, toInt64(ts[qs[${at + 2}]]) - toInt64(ts[qs[${at + 1}]])) AS gap${at + 1}`,
+    );
   const value = hasEventValue(request) ? [`vs[qs[${request.breakdown?.step ?? 1}]] AS value`] : [];
   return `SELECT person, depth, ${[...gaps, ...value].join(', ')} FROM (${chained})`;
 }
@@ -24,10 +39,17 @@ export function anyPeople(context: FunnelSqlContext): string {
 function covered({ request, params }: FunnelSqlContext, source: string): string {
   const window = params.whole(request.windowMs);
   const steps = request.steps.map((_, at) => at);
-  const each = (write: (at: number) => string, separator = ', '): string => steps.map(write).join(separator);
+  const each = (write: (at: number) => string, separator = ', '): string =>
+    steps.map(write).join(separator);
   const isNear = (time: string): string => `${time} > 0 AND t <= ${time} + ${window}`;
-  const latest = steps.map((at) => `arrayFill(x -> x > 0, arrayMap((m, t) -> if(bitTest(m, ${stepBit(at)}), t, 0), ms, ts)) AS l${at}`);
-  const inside = steps.map((at) => `arrayFill(x -> x > 0, arrayMap((m, t) -> if(bitTest(m, ${stepBit(at)}) AND t < to, t, 0), ms, ts)) AS i${at}`);
+  const latest = steps.map(
+    (at) =>
+      `arrayFill(x -> x > 0, arrayMap((m, t) -> if(bitTest(m, ${stepBit(at)}), t, 0), ms, ts)) AS l${at}`,
+  );
+  const inside = steps.map(
+    (at) =>
+      `arrayFill(x -> x > 0, arrayMap((m, t) -> if(bitTest(m, ${stepBit(at)}) AND t < to, t, 0), ms, ts)) AS i${at}`,
+  );
   const mayStart = `(t < to OR ${each((at) => `(NOT bitTest(m, ${stepBit(at)}) AND ${isNear(`i${at}`)})`, ' OR ')})`;
   const counts = `arrayMap((m, t, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) -> if(${mayStart}, toUInt8(${each((at) => `(${isNear(`l${at}`)})`, ' + ')}), 0), ms, ts, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) AS cs`;
   const last = (at: number, also = ''): string =>
@@ -39,20 +61,31 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
     [counts],
     ['toUInt8(arrayMax(cs)) AS depth'],
     ['if(depth = 0, 0, indexOf(cs, depth)) AS pe', 'ts[pe] AS te', 'ms[pe] AS me'],
-    [...steps.map((at) => `${last(at)} AS a${at}`), ...steps.map((at) => `if(bitTest(me, ${stepBit(at)}), 0, ${last(at, ' AND t < to')}) AS b${at}`)],
+    [
+      ...steps.map((at) => `${last(at)} AS a${at}`),
+      ...steps.map(
+        (at) => `if(bitTest(me, ${stepBit(at)}), 0, ${last(at, ' AND t < to')}) AS b${at}`,
+      ),
+    ],
     [`arrayMin(arrayFilter(x -> x > 0, [pe, ${position('a')}])) AS natural`],
-    [`toUInt64(multiIf(depth < 2, pe, ts[natural] < to, natural, greatest(${position('b')}))) AS q1`, 'ms[q1] AS m1'],
+    [
+      `toUInt64(multiIf(depth < 2, pe, ts[natural] < to, natural, greatest(${position('b')}))) AS q1`,
+      'ms[q1] AS m1',
+    ],
     steps.map(
       (at) =>
         `if(depth < 2 OR bitTest(bitOr(m1, me), ${stepBit(at)}), 0, arrayFirstIndex((m, i) -> i > q1 AND i < pe AND bitTest(m, ${stepBit(at)}), ms, arrayEnumerate(ms))) AS c${at}`,
     ),
-    [`if(depth < 2, [pe], arraySort(arrayFilter(x -> x > 0, [toUInt64(q1), toUInt64(pe), ${each((at) => `toUInt64(c${at})`)}]))) AS qs`],
+    [
+      `if(depth < 2, [pe], arraySort(arrayFilter(x -> x > 0, [toUInt64(q1), toUInt64(pe), ${each((at) => `toUInt64(c${at})`)}]))) AS qs`,
+    ],
   ]);
 }
 
 /**
- * With steps that share events: a fold over the events. A state is (steps covered, start, positions); of those that cover the same steps the best is kept: the later start,
- * then the earlier second event, and so on, because whatever continues the other continues it too.
+ * With steps that share events: a fold over the events. A state is (steps covered, start,
+ * positions); of those that cover the same steps the best is kept: the later start, then the
+ * earlier second event, and so on, because whatever continues the other continues it too.
  */
 function folded({ request, params }: FunnelSqlContext, source: string): string {
   const count = request.steps.length;
@@ -67,17 +100,30 @@ function folded({ request, params }: FunnelSqlContext, source: string): string {
     const found = `if(length(acc.3) > 0, acc.3, arraySort(s -> (bitCount(s.1) != ${length ?? '0'}, ${preference}), now)[1].3)`;
     const isFound = `arrayExists(s -> bitCount(s.1) = ${length ?? '0'}, now)`;
     const type = 'Tuple(Array(Tuple(UInt8, UInt64, Array(UInt32))), UInt8, Array(UInt32))';
-    const next = length === undefined ? `(now, ${reached}, acc.3)` : `(now, acc.2, if(${isFound}, ${found}, acc.3))`;
+    const next =
+      length === undefined
+        ? `(now, ${reached}, acc.3)`
+        : `(now, acc.2, if(${isFound}, ${found}, acc.3))`;
     return `arrayFold((acc, t, m, p) -> arrayMap(now -> CAST(${next} AS ${type}), [${states}])[1], ts, ms, arrayEnumerate(ts), CAST(([(0, 0, [])], 0, []) AS ${type}))`;
   };
-  return levels(source, [[`${endOfRange(request, params)} AS to`], [`${fold()}.2 AS depth`], [`${fold('depth')}.3 AS qs`]]);
+  return levels(source, [
+    [`${endOfRange(request, params)} AS to`],
+    [`${fold()}.2 AS depth`],
+    [`${fold('depth')}.3 AS qs`],
+  ]);
 }
 
-function endOfRange({ range }: FunnelSqlContext['request'], params: FunnelSqlContext['params']): string {
+function endOfRange(
+  { range }: FunnelSqlContext['request'],
+  params: FunnelSqlContext['params'],
+): string {
   return `toUInt64(${params.whole(Math.max(0, range.to) - Math.max(0, range.from) + 1)})`;
 }
 
-/** Steps may lie past the range here, all but the first of a chain: the bit of step 1 says nothing about time. */
+/**
+ * Steps may lie past the range here, all but the first of a chain: the bit of step 1 says nothing
+ * about time.
+ */
 function elements(context: FunnelSqlContext): string {
   const { request, params } = context;
   const rows = funnelRows(context);

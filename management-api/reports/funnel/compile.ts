@@ -8,15 +8,24 @@ import { strictPeople } from './strict-sql.ts';
 import type { FunnelRequest } from './request.ts';
 
 /** POST /v1/reports/funnel as SQL (reports.md, "Funnel"). */
-export function compileFunnel(options: { request: FunnelRequest; accountId: number; merges: Merges }): CompiledReport {
+export function compileFunnel(options: {
+  request: FunnelRequest;
+  accountId: number;
+  merges: Merges;
+}): CompiledReport {
   const params = new SqlParams();
   const context: FunnelSqlContext = { ...options, params };
   const people = peopleOf(context);
-  const sql = options.request.breakdown ? brokenDown(context, people) : whole(options.request, people);
+  const sql = options.request.breakdown
+    ? brokenDown(context, people)
+    : whole(options.request, people);
   return { sql, params: params.values() };
 }
 
-/** SELECT of one row a person: depth, gap1… in milliseconds, and the breakdown's value where an event carries it. */
+/**
+ * SELECT of one row a person: depth, gap1… in milliseconds, and the breakdown's value where an
+ * event carries it.
+ */
 function peopleOf(context: FunnelSqlContext): string {
   switch (context.request.order) {
     case 'ordered':
@@ -32,11 +41,16 @@ const QUANTILES = 'quantilesExactInclusiveIf';
 
 function whole({ steps }: FunnelRequest, people: string): string {
   const counts = steps.map((_, at) => `countIf(depth > ${at})`);
-  const waits = steps.slice(1).map((_, at) => `${QUANTILES}(0.5, 0.9)(gap${at + 1}, depth > ${at + 1})`);
+  const waits = steps
+    .slice(1)
+    .map((_, at) => `${QUANTILES}(0.5, 0.9)(gap${at + 1}, depth > ${at + 1})`);
   return `SELECT 'all' AS kind, NULL AS value, [${counts.join(', ')}] AS counts, [${waits.join(', ')}] AS waits FROM (${people})`;
 }
 
-/** Each value by itself, then those past the limit together, those without one together, and all. States are merged, so people are computed once. */
+/**
+ * Each value by itself, then those past the limit together, those without one together, and all.
+ * States are merged, so people are computed once.
+ */
 function brokenDown(context: FunnelSqlContext, people: string): string {
   const { steps, breakdown } = context.request;
   const counts = steps.map((_, at) => `count${at}`);
@@ -44,7 +58,9 @@ function brokenDown(context: FunnelSqlContext, people: string): string {
   const perValue = [
     'value',
     ...counts.map((name, at) => `countIf(depth > ${at}) AS ${name}`),
-    ...waits.map((name, at) => `${QUANTILES}State(0.5, 0.9)(gap${at + 1}, depth > ${at + 1}) AS ${name}`),
+    ...waits.map(
+      (name, at) => `${QUANTILES}State(0.5, 0.9)(gap${at + 1}, depth > ${at + 1}) AS ${name}`,
+    ),
   ];
   const values = `SELECT ${perValue.join(', ')} FROM (${withTrait(context, people)}) WHERE depth > 0 GROUP BY value`;
   const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS place FROM (${values})`;
@@ -57,7 +73,10 @@ function brokenDown(context: FunnelSqlContext, people: string): string {
   ].join(' ');
 }
 
-/** Adds the person's current trait as the value, for those who got to the step that the breakdown names. */
+/**
+ * Adds the person's current trait as the value, for those who got to the step that the breakdown
+ * names.
+ */
 function withTrait({ request, params, accountId }: FunnelSqlContext, people: string): string {
   const target = request.breakdown?.target;
   if (target?.kind !== 'trait') return people;

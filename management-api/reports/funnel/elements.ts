@@ -5,11 +5,14 @@ import type { SqlParams } from '../sql-params.ts';
 import type { FunnelRequest } from './request.ts';
 
 /**
- * What a person's events become in ClickHouse: elements of an array. The key of an element is one UInt64, so that sorting by time costs little:
+ * What a person's events become in ClickHouse: elements of an array. The key of an element is one
+ * UInt64, so that sorting by time costs little:
  *
- *     time since the range's start + 1 ms (40 bits) | exclusion (1) | gaps that it breaks (11) | steps that it matches (12)
+ * time since the range's start + 1 ms (40 bits) | exclusion (1) | gaps that it breaks (11) | steps
+ * that it matches (12)
  *
- * At one timestamp steps come before exclusions, and a lower step before a higher one. An event that is both gives two elements.
+ * At one timestamp steps come before exclusions, and a lower step before a higher one. An event
+ * that is both gives two elements.
  */
 export const TIME_SHIFT = 24;
 export const GAP_SHIFT = 12;
@@ -34,7 +37,9 @@ export interface FunnelSqlContext {
   params: SqlParams;
 }
 
-/** Earliest instant that a report looks at: DateTime64 and the unsigned keys know none before it. */
+/**
+ * Earliest instant that a report looks at: DateTime64 and the unsigned keys know none before it.
+ */
 const EPOCH = 0;
 
 /** First instant whose events matter, epoch milliseconds. */
@@ -50,7 +55,10 @@ export interface RowSql {
   person: string;
 }
 
-/** The rows that a funnel reads, with `mask` (steps matched), `gaps` (gaps broken) and `t` (time as in the key) beside them. */
+/**
+ * The rows that a funnel reads, with `mask` (steps matched), `gaps` (gaps broken) and `t` (time as
+ * in the key) beside them.
+ */
 export function funnelRows(context: FunnelSqlContext): RowSql {
   const { request, params, accountId, merges } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
@@ -64,11 +72,18 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
   ];
   const starts = `timestamp < ${params.instant(request.range.to)}`;
-  // in any order every step may come first: only where the order is given does the mask know about the range
+  // in any order every step may come first: only where the order is given does the mask know about
+  // the range
   const isBound = (at: number): boolean => at === 0 && request.order !== 'any';
-  const masks = request.steps.map((step, at) => ({ at, condition: selectorSql(step, filterContext, isBound(at) ? starts : undefined) }));
+  const masks = request.steps.map((step, at) => ({
+    at,
+    condition: selectorSql(step, filterContext, isBound(at) ? starts : undefined),
+  }));
   const gaps = request.exclude.map((exclusion) => {
-    const bits = Array.from({ length: exclusion.toStep - exclusion.fromStep }, (_, gap) => 1 << (exclusion.fromStep - 1 + gap));
+    const bits = Array.from(
+      { length: exclusion.toStep - exclusion.fromStep },
+      (_, gap) => 1 << (exclusion.fromStep - 1 + gap),
+    );
     return `if(${selectorSql(exclusion, filterContext)}, ${bits.reduce((sum, bit) => sum | bit, 0)}, 0)`;
   });
   return {
@@ -86,7 +101,10 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
 }
 
 function selectorSql(selector: EventSelector, context: FilterSqlContext, also?: string): string {
-  const conditions = [`event = ${context.params.text(selector.event)}`, ...(also === undefined ? [] : [also])];
+  const conditions = [
+    `event = ${context.params.text(selector.event)}`,
+    ...(also === undefined ? [] : [also]),
+  ];
   if (selector.filters.length > 0) conditions.push(filtersSql(selector.filters, context));
   return conditions.join(' AND ');
 }
@@ -100,7 +118,11 @@ function valueColumn({ request, params }: FunnelSqlContext): Record<string, stri
   const { breakdown } = request;
   if (!breakdown || breakdown.target.kind === 'trait') return {};
   const { text } = eventTargetSql(breakdown.target, params);
-  return { value: text ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)` : 'CAST(NULL AS Nullable(String))' };
+  return {
+    value: text
+      ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)`
+      : 'CAST(NULL AS Nullable(String))',
+  };
 }
 
 /** True when elements carry the breakdown's value. */
@@ -117,19 +139,30 @@ export function columnList({ columns }: RowSql): string {
     .join(', ');
 }
 
-/** SELECT of one row a person with its elements: `es`, sorted; tuples (key, place…, value?) when `isPlaced`, plain keys otherwise. */
-export function elementsByPerson(context: FunnelSqlContext, { isPlaced }: { isPlaced: boolean }): string {
+/**
+ * SELECT of one row a person with its elements: `es`, sorted; tuples (key, place…, value?) when
+ * `isPlaced`, plain keys otherwise.
+ */
+export function elementsByPerson(
+  context: FunnelSqlContext,
+  { isPlaced }: { isPlaced: boolean },
+): string {
   const { request, params } = context;
   const rows = funnelRows(context);
   const names = [...request.steps, ...request.exclude].map(({ event }) => event);
   const hasGaps = request.exclude.length > 0;
-  const needsCheck = [...request.steps, ...request.exclude].some(({ filters }) => filters.length > 0);
+  const needsCheck = [...request.steps, ...request.exclude].some(
+    ({ filters }) => filters.length > 0,
+  );
   const where = [...rows.where, `event IN ${params.bind('Array(String)', [...new Set(names)])}`];
   if (needsCheck) where.push(hasGaps ? '(mask != 0 OR gaps != 0)' : 'mask != 0');
-  const element = (key: string): string => (isPlaced ? `(${[key, PLACE, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})` : key);
+  const element = (key: string): string =>
+    isPlaced ? `(${[key, PLACE, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})` : key;
   const stepKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), mask)`;
   const gapKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), bitShiftLeft(gaps, ${GAP_SHIFT}) + ${EXCLUSION_FLAG})`;
-  const both = request.exclude.some(({ event }) => request.steps.some((step) => step.event === event));
+  const both = request.exclude.some(({ event }) =>
+    request.steps.some((step) => step.event === event),
+  );
   const collected = !hasGaps
     ? `groupArray(${element(stepKey)})`
     : both

@@ -1,7 +1,10 @@
 import { stepsOverlap } from '../overlap.ts';
 import type { FunnelSqlContext } from './elements.ts';
 
-/** Whether step `at + 1` (0-based) can be taken by an event that also matches step `at`: then only what lies before that event counts. */
+/**
+ * Whether step `at + 1` (0-based) can be taken by an event that also matches step `at`: then only
+ * what lies before that event counts.
+ */
 export function isShared({ request }: FunnelSqlContext, at: number): boolean {
   return stepsOverlap(request.steps.slice(at, at + 2));
 }
@@ -21,12 +24,14 @@ export const carried = (array: string): string => `arrayFill(x -> x > 0, ${array
 const PRUNE_EVERY = 3;
 
 /**
- * After some passes the arrays of people who did not get so far are emptied: whoever has no chain of `step` events has none of more, and the later passes cost
- * nothing for them. Names of the keys and times that go with `l<step>`; step is 1-based.
+ * After some passes the arrays of people who did not get so far are emptied: whoever has no chain
+ * of `step` events has none of more, and the later passes cost nothing for them. Names of the keys
+ * and times that go with `l<step>`; step is 1-based.
  */
 export function arraysAt({ request }: FunnelSqlContext, step: number): { ks: string; ts: string } {
   // The way back over exclusions needs the arrays of all passes to be of one length.
-  const pruned = request.exclude.length > 0 ? 0 : Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
+  const pruned =
+    request.exclude.length > 0 ? 0 : Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
   return pruned === 0 ? { ks: 'ks', ts: 'ts' } : { ks: `ks${pruned}`, ts: `ts${pruned}` };
 }
 

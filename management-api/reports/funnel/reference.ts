@@ -1,14 +1,22 @@
 import { isPlatformEvent } from '../../../events/names.ts';
 import type { EventRow } from '../../../schemas/records.ts';
-import { breakdownText, compareEvents, compareTexts, eventsByPerson, matches, type World } from '../world.ts';
+import {
+  breakdownText,
+  compareEvents,
+  compareTexts,
+  eventsByPerson,
+  matches,
+  type World,
+} from '../world.ts';
 import type { FunnelAnswer, FunnelStepAnswer, FunnelValueAnswer } from './answer.ts';
 import type { FunnelRequest } from './request.ts';
 
 type Chain = readonly EventRow[];
 
 /**
- * A funnel by the letter of reports.md, "Funnel": it lists every chain of every person, takes the longest, and of those the counted one. Exponential in the events
- * of a person: it is there to be obviously right, and the SQL is held against it.
+ * A funnel by the letter of reports.md, "Funnel": it lists every chain of every person, takes the
+ * longest, and of those the counted one. Exponential in the events of a person: it is there to be
+ * obviously right, and the SQL is held against it.
  */
 export function funnelReference(world: World, request: FunnelRequest): Omit<FunnelAnswer, 'meta'> {
   const chains: Chain[] = [];
@@ -17,7 +25,9 @@ export function funnelReference(world: World, request: FunnelRequest): Omit<Funn
     if (chain) chains.push(chain);
   }
   const steps = stepAnswers(request, chains);
-  return request.breakdown ? { steps, breakdown: breakdownAnswers(world, request, chains) } : { steps };
+  return request.breakdown
+    ? { steps, breakdown: breakdownAnswers(world, request, chains) }
+    : { steps };
 }
 
 function allChains(world: World, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
@@ -28,7 +38,8 @@ function allChains(world: World, request: FunnelRequest, events: readonly EventR
     const step = request.steps[chain.length];
     if (!step) return;
     for (const event of events) {
-      if (matches(world, step, event) && mayFollow({ world, request, events, chain, event })) extend([...chain, event]);
+      if (matches(world, step, event) && mayFollow({ world, request, events, chain, event }))
+        extend([...chain, event]);
     }
   };
   extend([]);
@@ -47,24 +58,47 @@ function mayFollow({ world, request, events, chain, event }: Extension): boolean
   const first = chain[0];
   const last = chain.at(-1);
   if (!first || !last) return isInRange(request, event);
-  if (chain.includes(event) || event.timestamp < last.timestamp || event.timestamp - first.timestamp > request.windowMs) return false;
+  if (
+    chain.includes(event) ||
+    event.timestamp < last.timestamp ||
+    event.timestamp - first.timestamp > request.windowMs
+  )
+    return false;
   const step = chain.length;
   const isBroken = request.exclude.some(
     (exclusion) =>
       exclusion.fromStep <= step &&
       step < exclusion.toStep &&
-      events.some((x) => last.timestamp < x.timestamp && x.timestamp < event.timestamp && matches(world, exclusion, x)),
+      events.some(
+        (x) =>
+          last.timestamp < x.timestamp &&
+          x.timestamp < event.timestamp &&
+          matches(world, exclusion, x),
+      ),
   );
   return !isBroken && (request.order === 'ordered' || followsDirectly({ events, last, event }));
 }
 
-function followsDirectly({ events, last, event }: { events: readonly EventRow[]; last: EventRow; event: EventRow }): boolean {
-  const sequence = events.filter((one) => ['track', 'page', 'screen'].includes(one.type) && !isPlatformEvent(one.event));
+function followsDirectly({
+  events,
+  last,
+  event,
+}: {
+  events: readonly EventRow[];
+  last: EventRow;
+  event: EventRow;
+}): boolean {
+  const sequence = events.filter(
+    (one) => ['track', 'page', 'screen'].includes(one.type) && !isPlatformEvent(one.event),
+  );
   const at = sequence.indexOf(last);
   return at >= 0 && sequence[at + 1] === event;
 }
 
-/** Any order: events in total order, each on a step of its own. A chain is its events; which of several steps each takes does not show. */
+/**
+ * Any order: events in total order, each on a step of its own. A chain is its events; which of
+ * several steps each takes does not show.
+ */
 function anyChains(world: World, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
   const found: Chain[] = [];
   const extend = (chain: Chain, taken: ReadonlySet<number>): void => {
@@ -73,10 +107,13 @@ function anyChains(world: World, request: FunnelRequest, events: readonly EventR
     const last = chain.at(-1);
     for (const event of events) {
       const isLater = !last || compareEvents(last, event) < 0;
-      const isInTime = first ? event.timestamp - first.timestamp <= request.windowMs : isInRange(request, event);
+      const isInTime = first
+        ? event.timestamp - first.timestamp <= request.windowMs
+        : isInRange(request, event);
       if (!isLater || !isInTime) continue;
       for (const [at, step] of request.steps.entries()) {
-        if (!taken.has(at) && matches(world, step, event)) extend([...chain, event], new Set([...taken, at]));
+        if (!taken.has(at) && matches(world, step, event))
+          extend([...chain, event], new Set([...taken, at]));
       }
     }
   };
@@ -88,7 +125,10 @@ function isInRange({ range }: FunnelRequest, event: EventRow): boolean {
   return range.from <= event.timestamp && event.timestamp < range.to;
 }
 
-/** The longest; among those the one that ends first, then the one that starts last, then the earliest second event, third event, and so on. */
+/**
+ * The longest; among those the one that ends first, then the one that starts last, then the
+ * earliest second event, third event, and so on.
+ */
 function countedChain(chains: readonly Chain[]): Chain | undefined {
   const depth = Math.max(0, ...chains.map((chain) => chain.length));
   return chains.filter((chain) => chain.length === depth).sort(compareChains)[0];
@@ -125,7 +165,10 @@ function fraction(part = 0, whole = 0): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-/** Linear interpolation between closest ranks, rank tenths/10 × (n − 1), from milliseconds; one division at the end, so nothing is rounded twice. */
+/**
+ * Linear interpolation between closest ranks, rank tenths/10 × (n − 1), from milliseconds; one
+ * division at the end, so nothing is rounded twice.
+ */
 function percentileSeconds(milliseconds: readonly number[], tenths: number): number | null {
   const sorted = [...milliseconds].sort((a, b) => a - b);
   const rank = tenths * (sorted.length - 1);
@@ -135,7 +178,11 @@ function percentileSeconds(milliseconds: readonly number[], tenths: number): num
   return (low * 10 + (high - low) * (rank % 10)) / 10_000;
 }
 
-function breakdownAnswers(world: World, request: FunnelRequest, chains: readonly Chain[]): FunnelValueAnswer[] {
+function breakdownAnswers(
+  world: World,
+  request: FunnelRequest,
+  chains: readonly Chain[],
+): FunnelValueAnswer[] {
   const { breakdown } = request;
   if (!breakdown) return [];
   const groups = new Map<string | null, Chain[]>();
@@ -152,7 +199,9 @@ function breakdownAnswers(world: World, request: FunnelRequest, chains: readonly
   const nobody = groups.get(null);
   return [
     ...listed.map((value) => ({ value, steps: stepAnswers(request, groups.get(value) ?? []) })),
-    ...(others.length > 0 ? [{ value: null, other: true as const, steps: stepAnswers(request, others) }] : []),
+    ...(others.length > 0
+      ? [{ value: null, other: true as const, steps: stepAnswers(request, others) }]
+      : []),
     ...(nobody ? [{ value: null, steps: stepAnswers(request, nobody) }] : []),
   ];
 }

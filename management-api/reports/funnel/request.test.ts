@@ -19,24 +19,45 @@ function kind(body: unknown): ReportProblemKind | undefined {
 describe('defaults', () => {
   test('Tehran time, ordered, a week, no bots', () => {
     const request = read(valid);
-    expect(request.range).toEqual({ from: Date.parse('2026-08-31T20:30:00Z'), to: Date.parse('2026-09-30T20:30:00Z'), timeZone: 'Asia/Tehran' });
-    expect(request).toMatchObject({ order: 'ordered', windowMs: 604_800_000, includeBots: false, exclude: [], filters: [], breakdown: undefined });
+    expect(request.range).toEqual({
+      from: Date.parse('2026-08-31T20:30:00Z'),
+      to: Date.parse('2026-09-30T20:30:00Z'),
+      timeZone: 'Asia/Tehran',
+    });
+    expect(request).toMatchObject({
+      order: 'ordered',
+      windowMs: 604_800_000,
+      includeBots: false,
+      exclude: [],
+      filters: [],
+      breakdown: undefined,
+    });
   });
 
   test('exclusions span the whole funnel, a breakdown lists 25 values of the first step', () => {
     const request = read({ ...valid, exclude: [{ event: 'x' }], breakdown: { property: 'p' } });
     expect(request.exclude).toEqual([{ event: 'x', filters: [], fromStep: 1, toStep: 2 }]);
-    expect(request.breakdown).toEqual({ target: { kind: 'property', name: 'p' }, step: 1, limit: 25 });
+    expect(request.breakdown).toEqual({
+      target: { kind: 'property', name: 'p' },
+      step: 1,
+      limit: 25,
+    });
   });
 
   test('unknown fields are ignored', () => {
-    expect(kind({ ...valid, colour: 'red', steps: [{ event: 'a', note: 1 }, { event: 'b' }] })).toBeUndefined();
+    expect(
+      kind({ ...valid, colour: 'red', steps: [{ event: 'a', note: 1 }, { event: 'b' }] }),
+    ).toBeUndefined();
   });
 });
 
 describe('what is compared is normalised as ingest 2.3 normalises what it stores', () => {
   test('event names, and their label stays', () => {
-    expect(read({ ...valid, steps: [{ event: ' خريد  ' }, { event: 'b' }] }).steps[0]).toEqual({ label: ' خريد  ', event: 'خرید', filters: [] });
+    expect(read({ ...valid, steps: [{ event: ' خريد  ' }, { event: 'b' }] }).steps[0]).toEqual({
+      label: ' خريد  ',
+      event: 'خرید',
+      filters: [],
+    });
   });
 
   test('property keys and values, values of Persian columns, and no others', () => {
@@ -47,9 +68,18 @@ describe('what is compared is normalised as ingest 2.3 normalises what it stores
       { trait: 'email', op: 'eq', value: 'A@b.ir ' },
     ];
     expect(read({ ...valid, filters }).filters).toEqual([
-      { target: { kind: 'property', name: 'product_name' }, test: { op: 'eq', value: { text: 'کفش' } } },
-      { target: { kind: 'field', name: 'city' }, test: { op: 'in', values: [{ text: 'رشت' }, { text: 'یزد' }] } },
-      { target: { kind: 'field', name: 'utm_source' }, test: { op: 'eq', value: { text: 'كانال ' } } },
+      {
+        target: { kind: 'property', name: 'product_name' },
+        test: { op: 'eq', value: { text: 'کفش' } },
+      },
+      {
+        target: { kind: 'field', name: 'city' },
+        test: { op: 'in', values: [{ text: 'رشت' }, { text: 'یزد' }] },
+      },
+      {
+        target: { kind: 'field', name: 'utm_source' },
+        test: { op: 'eq', value: { text: 'كانال ' } },
+      },
       { target: { kind: 'trait', name: 'email' }, test: { op: 'eq', value: { text: 'A@b.ir ' } } },
     ]);
   });
@@ -77,10 +107,22 @@ const refused: [ReportProblemKind, string, unknown][] = [
   ['body', 'include_bots as text', { ...valid, include_bots: 'yes' }],
   ['steps', 'no steps', { ...valid, steps: undefined }],
   ['steps', 'one step', { ...valid, steps: [{ event: 'a' }] }],
-  ['steps', 'thirteen steps', { ...valid, steps: Array.from({ length: 13 }, (_, at) => ({ event: `e${at}` })) }],
-  ['steps', 'seven steps in any order that share events', { ...valid, order: 'any', steps: overlapping }],
+  [
+    'steps',
+    'thirteen steps',
+    { ...valid, steps: Array.from({ length: 13 }, (_, at) => ({ event: `e${at}` })) },
+  ],
+  [
+    'steps',
+    'seven steps in any order that share events',
+    { ...valid, order: 'any', steps: overlapping },
+  ],
   ['event_missing', 'a step without a name', { ...valid, steps: [{}, { event: 'b' }] }],
-  ['event_missing', 'a name of blanks', { ...valid, steps: [{ event: ' ‌ '.replace('‌', '') }, { event: 'b' }] }],
+  [
+    'event_missing',
+    'a name of blanks',
+    { ...valid, steps: [{ event: ' ‌ '.replace('‌', '') }, { event: 'b' }] },
+  ],
   ['range', 'no from', { ...valid, from: undefined }],
   ['range', 'from = to', { ...valid, to: valid.from }],
   ['range', '30 February', { ...valid, from: '2026-02-30' }],
@@ -94,9 +136,17 @@ const refused: [ReportProblemKind, string, unknown][] = [
   ['window', 'half a second', { ...valid, window_seconds: 0.5 }],
   ['option', 'an unknown order', { ...valid, order: 'random' }],
   ['option', 'exclusions in any order', { ...valid, order: 'any', exclude: [{ event: 'x' }] }],
-  ['option', 'from_step = to_step', { ...valid, exclude: [{ event: 'x', from_step: 1, to_step: 1 }] }],
+  [
+    'option',
+    'from_step = to_step',
+    { ...valid, exclude: [{ event: 'x', from_step: 1, to_step: 1 }] },
+  ],
   ['option', 'to_step past the last', { ...valid, exclude: [{ event: 'x', to_step: 3 }] }],
-  ['option', 'a breakdown by two things', { ...valid, breakdown: { property: 'p', field: 'city' } }],
+  [
+    'option',
+    'a breakdown by two things',
+    { ...valid, breakdown: { property: 'p', field: 'city' } },
+  ],
   ['option', 'a breakdown by an unknown column', { ...valid, breakdown: { field: 'colour' } }],
   ['option', 'a breakdown at step 3 of 2', { ...valid, breakdown: { property: 'p', step: 3 } }],
   ['option', '101 values', { ...valid, breakdown: { property: 'p', limit: 101 } }],
@@ -106,16 +156,36 @@ const refused: [ReportProblemKind, string, unknown][] = [
   ['filter', 'gt with a text', { ...valid, filters: [{ property: 'p', op: 'gt', value: '5' }] }],
   ['filter', 'an empty list', { ...valid, filters: [{ property: 'p', op: 'in', value: [] }] }],
   ['filter', 'eq with an object', { ...valid, filters: [{ property: 'p', op: 'eq', value: {} }] }],
-  ['filter', 'between of one', { ...valid, filters: [{ property: 'p', op: 'between', value: [1] }] }],
+  [
+    'filter',
+    'between of one',
+    { ...valid, filters: [{ property: 'p', op: 'between', value: [1] }] },
+  ],
   [
     'too_many_filters',
     'eleven over all lists',
-    { ...valid, steps: [{ event: 'a', filters: Array(6).fill(filter) }, { event: 'b' }], filters: Array(5).fill(filter) },
+    {
+      ...valid,
+      steps: [{ event: 'a', filters: Array(6).fill(filter) }, { event: 'b' }],
+      filters: Array(5).fill(filter),
+    },
   ],
-  ['event_too_long', '257 bytes', { ...valid, steps: [{ event: 'e'.repeat(257) }, { event: 'b' }] }],
+  [
+    'event_too_long',
+    '257 bytes',
+    { ...valid, steps: [{ event: 'e'.repeat(257) }, { event: 'b' }] },
+  ],
   ['key_too_long', '129 bytes', { ...valid, filters: [{ ...filter, property: 'k'.repeat(129) }] }],
-  ['key_too_long', '129 bytes in a breakdown', { ...valid, breakdown: { property: 'k'.repeat(129) } }],
-  ['value_too_long', '513 bytes', { ...valid, filters: [{ ...filter, value: 'ش'.repeat(256) + 'x' }] }],
+  [
+    'key_too_long',
+    '129 bytes in a breakdown',
+    { ...valid, breakdown: { property: 'k'.repeat(129) } },
+  ],
+  [
+    'value_too_long',
+    '513 bytes',
+    { ...valid, filters: [{ ...filter, value: 'ش'.repeat(256) + 'x' }] },
+  ],
 ];
 
 describe('what is refused', () => {
@@ -127,11 +197,16 @@ describe('what is refused', () => {
     const kinds = [...new Set(refused.map(([problem]) => problem))];
     expect(kinds).toHaveLength(13);
     expect(new Set(kinds.map((one) => reportProblem(one).message)).size).toBe(13);
-    expect(kinds.filter((one) => reportProblem(one).message.startsWith('analytics: '))).toHaveLength(4);
+    expect(
+      kinds.filter((one) => reportProblem(one).message.startsWith('analytics: ')),
+    ).toHaveLength(4);
   });
 
   test('Persian sentences say where', () => {
-    const parsed = parseFunnel({ ...valid, steps: [{ event: 'a' }, { event: 'b', filters: [{ ...filter, op: 'like' }] }] });
+    const parsed = parseFunnel({
+      ...valid,
+      steps: [{ event: 'a' }, { event: 'b', filters: [{ ...filter, op: 'like' }] }],
+    });
     expect(parsed.ok || parsed.problem.message).toBe(
       'یکی از فیلترها نادرست است: نام، عملگر و مقدار آن باید با هم سازگار باشند (steps[1].filters[0].op).',
     );
@@ -147,15 +222,30 @@ describe('what is refused', () => {
     };
     expect(kind(wide)).toBeUndefined();
     expect(
-      kind({ ...valid, steps: [{ event: 'e'.repeat(256) }, { event: 'b' }], breakdown: { property: 'k'.repeat(128), limit: 100, step: 2 } }),
+      kind({
+        ...valid,
+        steps: [{ event: 'e'.repeat(256) }, { event: 'b' }],
+        breakdown: { property: 'k'.repeat(128), limit: 100, step: 2 },
+      }),
     ).toBeUndefined();
     expect(kind({ ...valid, order: 'any', steps: overlapping.slice(1) })).toBeUndefined();
-    expect(kind({ ...valid, order: 'any', steps: Array.from({ length: 12 }, (_, at) => ({ event: `e${at}` })) })).toBeUndefined();
+    expect(
+      kind({
+        ...valid,
+        order: 'any',
+        steps: Array.from({ length: 12 }, (_, at) => ({ event: `e${at}` })),
+      }),
+    ).toBeUndefined();
   });
 });
 
 describe('retention', () => {
-  const body = { start: { event: 'a' }, return: { event: 'b' }, from: '2026-09-01', to: '2026-10-01' };
+  const body = {
+    start: { event: 'a' },
+    return: { event: 'b' },
+    from: '2026-09-01',
+    to: '2026-10-01',
+  };
 
   test('defaults', () => {
     const parsed = parseRetention(body);

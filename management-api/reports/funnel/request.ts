@@ -23,7 +23,10 @@ export interface FunnelStep extends EventSelector {
   label: string;
 }
 
-/** An event that must not lie strictly between the events of steps i and i + 1, for fromStep ≤ i < toStep (1-based). */
+/**
+ * An event that must not lie strictly between the events of steps i and i + 1, for fromStep ≤ i <
+ * toStep (1-based).
+ */
 export interface Exclusion extends EventSelector {
   fromStep: number;
   toStep: number;
@@ -40,7 +43,10 @@ export interface FunnelRequest {
   includeBots: boolean;
 }
 
-/** Reads the body of POST /v1/reports/funnel (reports.md, "Funnel"; errors: management 4.2). Unknown fields are ignored. */
+/**
+ * Reads the body of POST /v1/reports/funnel (reports.md, "Funnel"; errors: management 4.2). Unknown
+ * fields are ignored.
+ */
 export function parseFunnel(body: unknown): Parsed<FunnelRequest> {
   return parsed(() => readFunnel(body));
 }
@@ -58,7 +64,8 @@ function readFunnel(body: unknown): FunnelRequest {
   const order = readChoice(fields['order'], ['ordered', 'strict', 'any'], 'order');
   const exclude = readExclusions(fields['exclude'], { reader, steps: steps.length });
   if (order === 'any' && exclude.length > 0) return refuse('option', 'exclude');
-  if (order === 'any' && steps.length > MAX_AMBIGUOUS_STEPS && stepsOverlap(steps)) return refuse('steps');
+  if (order === 'any' && steps.length > MAX_AMBIGUOUS_STEPS && stepsOverlap(steps))
+    return refuse('steps');
   return {
     range,
     steps,
@@ -73,11 +80,18 @@ function readFunnel(body: unknown): FunnelRequest {
 
 function readWindow(value: unknown): number {
   if (value === undefined || value === null) return DEFAULT_WINDOW_SECONDS * 1000;
-  const isWindow = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_WINDOW_SECONDS;
+  const isWindow =
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    value >= 1 &&
+    value <= MAX_WINDOW_SECONDS;
   return isWindow ? value * 1000 : refuse('window');
 }
 
-function readExclusions(value: unknown, { reader, steps }: { reader: FilterReader; steps: number }): Exclusion[] {
+function readExclusions(
+  value: unknown,
+  { reader, steps }: { reader: FilterReader; steps: number },
+): Exclusion[] {
   const sent = readList(value, 'exclude');
   if (sent.length > MAX_EXCLUSIONS) return refuse('option', 'exclude');
   return sent.map((item, at): Exclusion => {

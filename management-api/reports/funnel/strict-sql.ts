@@ -1,29 +1,50 @@
 import { levels } from '../levels.ts';
-import { columnList, funnelRows, GAP_SHIFT, gapBit, hasEventValue, PLACE, stepBit, type FunnelSqlContext } from './elements.ts';
+import {
+  columnList,
+  funnelRows,
+  GAP_SHIFT,
+  gapBit,
+  hasEventValue,
+  PLACE,
+  stepBit,
+  type FunnelSqlContext,
+} from './elements.ts';
 import { before, carried, hasGap } from './passes.ts';
 
 /** Bit of an element that is one of the events which have to follow each other directly. */
 const SEQUENCE_BIT = 24;
-/** What the platform itself writes (ingest 6.1; events/names.ts tells them apart in the reference). */
+/**
+ * What the platform itself writes (ingest 6.1; events/names.ts tells them apart in the reference).
+ */
 const PLATFORM_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened'];
 
 /**
- * The strict funnel. An element is (time × 2 + 1 for an exclusion, place…, bits, value?): sorted, that is the total order, with the exclusions of a time behind its other events.
- * A chain is a run of the person's sequence, so the one that ends at an element with step i is known: `l<i>` holds its start there, 0 where there is none.
+ * The strict funnel. An element is (time × 2 + 1 for an exclusion, place…, bits, value?): sorted,
+ * that is the total order, with the exclusions of a time behind its other events. A chain is a run
+ * of the person's sequence, so the one that ends at an element with step i is known: `l<i>` holds
+ * its start there, 0 where there is none.
  */
 export function strictPeople(context: FunnelSqlContext): string {
   const { request } = context;
   const isMember = (bits: string): string => `bitTest(${bits}, ${SEQUENCE_BIT})`;
   const gaps = request.steps.slice(1).flatMap((_, at) => (hasGap(context, at) ? [at + 1] : []));
-  const members = (array: string): string => `arrayFilter((v, b) -> ${isMember('b')}, ${array}, bs)`;
+  const members = (array: string): string =>
+    `arrayFilter((v, b) -> ${isMember('b')}, ${array}, bs)`;
   const lists = [
-    ['arrayMap(e -> bitShiftRight(e.1, 1), es) AS ts', 'es.6 AS bs', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
+    [
+      'arrayMap(e -> bitShiftRight(e.1, 1), es) AS ts',
+      'es.6 AS bs',
+      ...(hasEventValue(request) ? ['es.7 AS vs'] : []),
+    ],
     [
       `arrayFirstIndex(b -> bitTest(b, ${stepBit(0)}), bs) AS p0`,
       `${members('ts')} AS mt`,
       `${members('bs')} AS mb`,
       ...(hasEventValue(request) ? [`${members('vs')} AS mv`] : []),
-      ...gaps.map((gap) => `${members(carried(`arrayMap((b, t) -> if(bitTest(b, ${gapBit(gap - 1)}), t, 0), bs, ts)`))} AS x${gap}`),
+      ...gaps.map(
+        (gap) =>
+          `${members(carried(`arrayMap((b, t) -> if(bitTest(b, ${gapBit(gap - 1)}), t, 0), bs, ts)`))} AS x${gap}`,
+      ),
     ],
     [`arrayMap((b, t) -> if(bitTest(b, ${stepBit(0)}), t, 0), mb, mt) AS l1`],
     ...request.steps.slice(1).map((_, at) => follow(context, at + 1)),
@@ -48,10 +69,15 @@ function chain({ request }: FunnelSqlContext, source: string): string {
     .join(', ')}, 0)`;
   const depth = `toUInt8(1 + ${later.map((step) => `(p${step} > 0)`).join(' + ')})`;
   const position = (step: number): string => `toInt64(pe) - depth + ${step}`;
-  const gaps = later.map((step) => `if(depth < ${step}, 0, toInt64(mt[${position(step)}]) - toInt64(mt[${position(step - 1)}])) AS gap${step - 1}`);
+  const gaps = later.map(
+    (step) =>
+      `if(depth < ${step}, 0, toInt64(mt[${position(step)}]) - toInt64(mt[${position(step - 1)}])) AS gap${step - 1}`,
+  );
   const at = request.breakdown?.step ?? 1;
   const value = `multiIf(depth < ${at}, NULL, depth = 1, vs[p0], mv[${position(at)}]) AS value`;
-  const ended = levels(`SELECT * FROM (${source}) WHERE p0 > 0`, [[`${end} AS pe`, `${depth} AS depth`]]);
+  const ended = levels(`SELECT * FROM (${source}) WHERE p0 > 0`, [
+    [`${end} AS pe`, `${depth} AS depth`],
+  ]);
   return `SELECT person, depth, ${[...gaps, ...(hasEventValue(request) ? [value] : [])].join(', ')} FROM (${ended})`;
 }
 

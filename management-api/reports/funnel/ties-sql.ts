@@ -1,9 +1,16 @@
-import { GAP_SHIFT, hasEventValue, STEP_BITS, TIME_SHIFT, type FunnelSqlContext } from './elements.ts';
+import {
+  GAP_SHIFT,
+  hasEventValue,
+  STEP_BITS,
+  TIME_SHIFT,
+  type FunnelSqlContext,
+} from './elements.ts';
 import { stepsOverlapInPart, stepsSharedApart } from '../overlap.ts';
 
 /**
- * Whether it can matter which of several simultaneous events takes which step, beyond what the order of the keys settles. It does where conditions overlap in part, where equal
- * ones have another between them, and where the value of one of the events is asked for.
+ * Whether it can matter which of several simultaneous events takes which step, beyond what the
+ * order of the keys settles. It does where conditions overlap in part, where equal ones have
+ * another between them, and where the value of one of the events is asked for.
  */
 export function needsTies({ request }: FunnelSqlContext): boolean {
   if (stepsOverlapInPart(request.steps)) return true;
@@ -11,7 +18,10 @@ export function needsTies({ request }: FunnelSqlContext): boolean {
   return shared === 'apart' || (shared === 'together' && hasEventValue(request));
 }
 
-/** True for a person with simultaneous events of which one matches several steps: `ks` are the person's sorted keys. */
+/**
+ * True for a person with simultaneous events of which one matches several steps: `ks` are the
+ * person's sorted keys.
+ */
 export function isTied(keys: string): string {
   const mask = (key: string): string => `bitAnd(${key}, ${STEP_BITS})`;
   const isTie = `bitShiftRight(k, ${TIME_SHIFT}) = bitShiftRight(n, ${TIME_SHIFT}) AND ${mask('k')} != 0 AND ${mask('n')} != 0`;
@@ -25,13 +35,17 @@ function named(name: string, value: string, body: string): string {
 }
 
 /**
- * The chains of one person as a fold over the events in total order (`zt` times, `zm` steps, `zl` whether the last of its time, `zp` positions 1…), exact whatever ties and
- * overlaps. A state is (steps covered, those of them at the current time, start, time of the last event before the current time, position of each step's event). At one
- * time events may take the steps in any order, so all sets of steps are followed there; when the time is over, only chains without a hole stay. Of the states that cover the same
- * steps the best is kept: a state whose start is later, then whose second event is earlier, and so on, can be continued by whatever continues the other.
+ * The chains of one person as a fold over the events in total order (`zt` times, `zm` steps, `zl`
+ * whether the last of its time, `zp` positions 1…), exact whatever ties and overlaps. A state is
+ * (steps covered, those of them at the current time, start, time of the last event before the
+ * current time, position of each step's event). At one time events may take the steps in any order,
+ * so all sets of steps are followed there; when the time is over, only chains without a hole stay.
+ * Of the states that cover the same steps the best is kept: a state whose start is later, then
+ * whose second event is earlier, and so on, can be continued by whatever continues the other.
  *
- * `length` is the SQL of the length that is looked for. Without it the fold answers the greatest length in `.2`; with it `.3` holds the positions of the counted chain of that
- * length, which among chains of that length prefers the one that ends first.
+ * `length` is the SQL of the length that is looked for. Without it the fold answers the greatest
+ * length in `.2`; with it `.3` holds the positions of the counted chain of that length, which among
+ * chains of that length prefers the one that ends first.
  */
 export function foldTies(context: FunnelSqlContext, length?: string): string {
   const { request, params } = context;
@@ -48,15 +62,29 @@ export function foldTies(context: FunnelSqlContext, length?: string): string {
   const taken = `(bitOr(s.1, ${bit}), bitOr(s.2, ${bit}), if(b = 0, t, s.3), s.4, ${positions})`;
   const grown = `arrayConcat(old, arrayFlatten(arrayMap(b -> arrayMap(s -> ${taken}, arrayFilter(s -> ${mayTake}, old)), range(toUInt8(${count})))))`;
   const preference = `(s.1, s.2 = 0, ${length === undefined ? '' : `s.5[${length}], `}${2 ** 32 - 1} - s.5[1], s.5)`;
-  const best = (states: string): string => `arrayCompact(s -> (s.1, s.2 = 0), arraySort(s -> ${preference}, ${states}))`;
+  const best = (states: string): string =>
+    `arrayCompact(s -> (s.1, s.2 = 0), arraySort(s -> ${preference}, ${states}))`;
   const isWhole = 'bitAnd(s.1, s.1 + 1) = 0';
   const settled = `arrayMap(s -> (s.1, toUInt16(0), s.3, if(s.2 = 0, s.4, t), s.5), arrayFilter(s -> ${isWhole} AND NOT ${isBroken('<= t')}, now))`;
   const reached = `arrayMax(arrayMap(s -> if(${isWhole}, toUInt8(bitCount(s.1)), 0), now))`;
   const isFound = `s.1 = bitShiftLeft(1, ${length ?? 0}) - 1`;
   const found = `if(length(acc.3) = 0, arrayFirst(s -> ${isFound}, now).5, acc.3)`;
-  const over = [best(settled), `greatest(acc.2, ${reached})`, length === undefined ? 'acc.3' : found];
-  const type = 'Tuple(Array(Tuple(UInt16, UInt16, UInt64, UInt64, Array(UInt32))), UInt8, Array(UInt32))';
-  const step = named('old', alive, named('now', best(grown), `CAST(if(last, (${over.join(', ')}), (now, acc.2, acc.3)) AS ${type})`));
+  const over = [
+    best(settled),
+    `greatest(acc.2, ${reached})`,
+    length === undefined ? 'acc.3' : found,
+  ];
+  const type =
+    'Tuple(Array(Tuple(UInt16, UInt16, UInt64, UInt64, Array(UInt32))), UInt8, Array(UInt32))';
+  const step = named(
+    'old',
+    alive,
+    named(
+      'now',
+      best(grown),
+      `CAST(if(last, (${over.join(', ')}), (now, acc.2, acc.3)) AS ${type})`,
+    ),
+  );
   const none = `(0, 0, 0, 0, arrayResize(emptyArrayUInt32(), ${count}))`;
   return `arrayFold((acc, t, m, last, p) -> ${step}, zt, zm, zl, zp, CAST(([${none}], 0, []) AS ${type}))`;
 }

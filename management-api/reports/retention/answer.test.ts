@@ -2,13 +2,26 @@ import { expect, test } from 'vitest';
 import { answerRetention, type RetentionRow } from './answer.ts';
 import { parseRetention } from './request.ts';
 
-const body = { start: { event: 'a' }, return: { event: 'b' }, from: '2026-09-01', to: '2026-09-04', timezone: 'UTC', periods: 3 };
-const rows: RetentionRow[] = [{ kind: 'all', value: null, cohort: 1, size: 4, returned: [1, 2, 3] }];
+const body = {
+  start: { event: 'a' },
+  return: { event: 'b' },
+  from: '2026-09-01',
+  to: '2026-09-04',
+  timezone: 'UTC',
+  periods: 3,
+};
+const rows: RetentionRow[] = [
+  { kind: 'all', value: null, cohort: 1, size: 4, returned: [1, 2, 3] },
+];
 
 function cohorts(freshUntil: string): ReturnType<typeof answerRetention> {
   const parsed = parseRetention(body);
   if (!parsed.ok) throw new Error(parsed.problem.message);
-  return answerRetention({ request: parsed.request, rows, measured: { freshUntil: Date.parse(freshUntil), rowsRead: 0, elapsedMs: 0 } });
+  return answerRetention({
+    request: parsed.request,
+    rows,
+    measured: { freshUntil: Date.parse(freshUntil), rowsRead: 0, elapsedMs: 0 },
+  });
 }
 
 test('a cohort is listed for every period, empty ones too', () => {

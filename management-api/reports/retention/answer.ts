@@ -24,7 +24,10 @@ export interface RetentionAnswer {
   meta: ReportMeta;
 }
 
-/** One row of the compiled statement: a cohort that has members, of all people or of one value. Rows come in the order of the answer. */
+/**
+ * One row of the compiled statement: a cohort that has members, of all people or of one value. Rows
+ * come in the order of the answer.
+ */
 export interface RetentionRow {
   kind: 'all' | 'value' | 'other' | 'none';
   value: string | null;
@@ -36,7 +39,11 @@ export interface RetentionRow {
 }
 
 /** The answer of POST /v1/reports/retention from the rows of compileRetention's statement. */
-export function answerRetention(options: { request: RetentionRequest; rows: readonly RetentionRow[]; measured: Measured }): RetentionAnswer {
+export function answerRetention(options: {
+  request: RetentionRequest;
+  rows: readonly RetentionRow[];
+  measured: Measured;
+}): RetentionAnswer {
   const { request, rows, measured } = options;
   const periods = periodsOf(request);
   const shape = { periods, followed: request.periods, freshUntil: measured.freshUntil };
@@ -55,7 +62,9 @@ export function answerRetention(options: { request: RetentionRequest; rows: read
   );
   const breakdown = [...groups.values()].map((group): RetentionValueAnswer => {
     const answers = cohortAnswers(group, shape);
-    return group[0]?.kind === 'other' ? { value: null, other: true, cohorts: answers } : { value: group[0]?.value ?? null, cohorts: answers };
+    return group[0]?.kind === 'other'
+      ? { value: null, other: true, cohorts: answers }
+      : { value: group[0]?.value ?? null, cohorts: answers };
   });
   return { cohorts, breakdown, meta };
 }
@@ -67,15 +76,27 @@ interface Shape {
   freshUntil: number;
 }
 
-function cohortAnswers(rows: readonly RetentionRow[], { periods, followed, freshUntil }: Shape): CohortAnswer[] {
+function cohortAnswers(
+  rows: readonly RetentionRow[],
+  { periods, followed, freshUntil }: Shape,
+): CohortAnswer[] {
   const byCohort = new Map(rows.map((row) => [row.cohort, row]));
   const { labels, starts } = periods;
   return labels.map((start, cohort) => {
     const row = byCohort.get(cohort);
     // entry n is of the period cohort + n: from starts[cohort + n] to starts[cohort + n + 1]
-    const begun = starts.slice(cohort, cohort + followed).filter((instant) => instant <= freshUntil).length;
-    const over = starts.slice(cohort + 1, cohort + 1 + begun).filter((end) => end <= freshUntil).length;
+    const begun = starts
+      .slice(cohort, cohort + followed)
+      .filter((instant) => instant <= freshUntil).length;
+    const over = starts
+      .slice(cohort + 1, cohort + 1 + begun)
+      .filter((end) => end <= freshUntil).length;
     const returned = Array.from({ length: begun }, (_, n) => row?.returned[n] ?? 0);
-    return { start, size: row?.size ?? 0, returned, ...(over < begun ? { incomplete_from: over } : {}) };
+    return {
+      start,
+      size: row?.size ?? 0,
+      returned,
+      ...(over < begun ? { incomplete_from: over } : {}),
+    };
   });
 }

@@ -8,12 +8,17 @@ import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
 /** POST /v1/reports/retention as SQL (reports.md, "Retention"); its rows are RetentionRow. */
-export function compileRetention(options: { request: RetentionRequest; accountId: number; merges: Merges }): CompiledReport {
+export function compileRetention(options: {
+  request: RetentionRequest;
+  accountId: number;
+  merges: Merges;
+}): CompiledReport {
   const { request } = options;
   const params = new SqlParams();
   const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };
   const members = withTrait(context, membersOf(context));
-  // members with the same cohort and the same pattern of returns are counted together before the patterns are taken apart
+  // members with the same cohort and the same pattern of returns are counted together before the
+  // patterns are taken apart
   const patterns = `SELECT value, cohort, pattern, count() AS members FROM (${members}) GROUP BY value, cohort, pattern`;
   const bits = `arrayMap(n -> if(bitTest(pattern, n), members, 0), range(toUInt8(${request.periods})))`;
   const counts = `sum(members) AS size, sumForEach(${bits}) AS returned`;
@@ -23,8 +28,13 @@ export function compileRetention(options: { request: RetentionRequest; accountId
   return { sql, params: params.values() };
 }
 
-/** Each value by itself, then those past the limit together, those without one together, and all. */
-function brokenDown(patterns: string, { counts, limit }: { counts: string; limit: number }): string {
+/**
+ * Each value by itself, then those past the limit together, those without one together, and all.
+ */
+function brokenDown(
+  patterns: string,
+  { counts, limit }: { counts: string; limit: number },
+): string {
   const bucket = `multiIf(value IS NULL, ('none', NULL), place <= ${limit}, ('value', value), ('other', NULL))`;
   const ranked = levels(patterns, [
     ['sum(members) OVER (PARTITION BY value) AS total'],

@@ -7,8 +7,9 @@ import type { Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
 /**
- * An element of a person's array is one UInt64: time in ms (50 bits) | position of its period + 1, 0 before all of them (12) | is a return (1) | is a start (1).
- * 730 days and 60 more periods fit into the twelve bits.
+ * An element of a person's array is one UInt64: time in ms (50 bits) | position of its period + 1,
+ * 0 before all of them (12) | is a return (1) | is a start (1). 730 days and 60 more periods fit
+ * into the twelve bits.
  */
 const TIME_SHIFT = 14;
 const PERIOD_SHIFT = 2;
@@ -17,7 +18,8 @@ const PLACE = 'received_at, _partition, _offset, _index';
 
 export const isStart = (key: string): string => `bitTest(${key}, 0)`;
 export const isReturn = (key: string): string => `bitTest(${key}, 1)`;
-export const periodOf = (key: string): string => `bitAnd(bitShiftRight(${key}, ${PERIOD_SHIFT}), ${PERIOD_BITS})`;
+export const periodOf = (key: string): string =>
+  `bitAnd(bitShiftRight(${key}, ${PERIOD_SHIFT}), ${PERIOD_BITS})`;
 export const timeOf = (key: string): string => `bitShiftRight(${key}, ${TIME_SHIFT})`;
 
 export interface RetentionSqlContext {
@@ -33,13 +35,19 @@ export function hasEventValue({ breakdown }: RetentionRequest): boolean {
   return breakdown !== undefined && breakdown.target.kind !== 'trait';
 }
 
-/** Whether it matters which of several simultaneous start events is the first: for its value, and where only some of them are returns themselves. */
+/**
+ * Whether it matters which of several simultaneous start events is the first: for its value, and
+ * where only some of them are returns themselves.
+ */
 export function isPlaced(request: RetentionRequest): boolean {
   const isSame = JSON.stringify(request.start) === JSON.stringify(request.return);
   return hasEventValue(request) || (mayShare(request.start, request.return) && !isSame);
 }
 
-/** SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples (key, place…, value?) where ties matter. */
+/**
+ * SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples
+ * (key, place…, value?) where ties matter.
+ */
 export function elementsByPerson(context: RetentionSqlContext): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
@@ -48,7 +56,8 @@ export function elementsByPerson(context: RetentionSqlContext): string {
   // DateTime64 and the unsigned keys know nothing before 1970
   const bounds = starts.map((start) => Math.max(0, start));
   const [begin = 0, end = 0, cohortsEnd = 0] = [bounds[0], bounds.at(-1), bounds[labels.length]];
-  const selector = (one: EventSelector): string => `event = ${params.text(one.event)} AND ${filtersSql(one.filters, filterContext)}`;
+  const selector = (one: EventSelector): string =>
+    `event = ${params.text(one.event)} AND ${filtersSql(one.filters, filterContext)}`;
   const since = `timestamp >= ${params.instant(begin)}`;
   // the very first start event may lie before the report's range
   const isWithin = request.mode === 'recurring' ? ` AND ${since}` : '';
@@ -74,9 +83,18 @@ export function elementsByPerson(context: RetentionSqlContext): string {
   return `SELECT person, ${isPlaced(request) ? placed : 'arraySort(groupArray(key))'} AS es FROM (${rows}) GROUP BY person HAVING max(is_start)`;
 }
 
-function keySql({ bounds, begin, params }: { bounds: readonly number[]; begin: number; params: SqlParams }): string {
+function keySql({
+  bounds,
+  begin,
+  params,
+}: {
+  bounds: readonly number[];
+  begin: number;
+  params: SqlParams;
+}): string {
   const time = 'toUnixTimestamp64Milli(timestamp)';
-  // where the calendar leaves a day out, two periods begin at one instant, and the later one has the events
+  // where the calendar leaves a day out, two periods begin at one instant, and the later one has
+  // the events
   const distinct = [...new Set(bounds)];
   const positions = distinct.map((start) => bounds.lastIndexOf(start) + 1);
   const starts = params.bind('Array(Int64)', distinct);
@@ -88,5 +106,7 @@ function keySql({ bounds, begin, params }: { bounds: readonly number[]; begin: n
 function valueSql({ breakdown }: RetentionRequest, params: SqlParams): string {
   const target = breakdown?.target;
   const text = target && target.kind !== 'trait' ? eventTargetSql(target, params).text : undefined;
-  return text ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)` : 'CAST(NULL AS Nullable(String))';
+  return text
+    ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)`
+    : 'CAST(NULL AS Nullable(String))';
 }

@@ -1,14 +1,26 @@
 import { levels } from '../levels.ts';
-import { elementsByPerson, hasEventValue, isPlaced, isReturn, isStart, periodOf, timeOf, type RetentionSqlContext } from './elements-sql.ts';
+import {
+  elementsByPerson,
+  hasEventValue,
+  isPlaced,
+  isReturn,
+  isStart,
+  periodOf,
+  timeOf,
+  type RetentionSqlContext,
+} from './elements-sql.ts';
 import type { RetentionRequest } from './request.ts';
 
 const WORD = 64;
 
 /**
- * SELECT of one row a member of a cohort: person, cohort, `pattern` with bit n set when they returned in the n-th period, and the value of their first start event.
+ * SELECT of one row a member of a cohort: person, cohort, `pattern` with bit n set when they
+ * returned in the n-th period, and the value of their first start event.
  *
- * Arrays are sorted by time. `bs` and `ns` hold the nearest return before and after each element: a first start event has a return in its own period when the next one lies
- * in it, or when the last one is of the same time. All periods of a person's returns make a bit set of 64-bit words, and a cohort's pattern is cut out of it.
+ * Arrays are sorted by time. `bs` and `ns` hold the nearest return before and after each element: a
+ * first start event has a return in its own period when the next one lies in it, or when the last
+ * one is of the same time. All periods of a person's returns make a bit set of 64-bit words, and a
+ * cohort's pattern is cut out of it.
  */
 export function membersOf(context: RetentionSqlContext): string {
   const { request } = context;
@@ -16,17 +28,25 @@ export function membersOf(context: RetentionSqlContext): string {
   const returns = `arrayMap(k -> if(${isReturn('k')}, k, 0), ks)`;
   const isIn = `${periodOf('k')} BETWEEN 1 AND ${labels.length}`;
   const hasReturned = `(n != 0 AND ${periodOf('n')} = ${periodOf('k')}) OR (b != 0 AND ${timeOf('b')} = ${timeOf('k')})`;
-  const [names, arrays] = hasEventValue(request) ? ['f, k, b, n, v', 'fs, ks, bs, ns, vs'] : ['f, k, b, n', 'fs, ks, bs, ns'];
+  const [names, arrays] = hasEventValue(request)
+    ? ['f, k, b, n, v', 'fs, ks, bs, ns, vs']
+    : ['f, k, b, n', 'fs, ks, bs, ns'];
   const member = `(f AND ${isIn}, toUInt64(${periodOf('k')}), toUInt64(${hasReturned})${hasEventValue(request) ? ', v' : ''})`;
   const rows = levels(elementsByPerson(context), [
-    [isPlaced(request) ? 'es.1 AS ks' : 'es AS ks', ...(hasEventValue(request) ? ['es.6 AS vs'] : [])],
+    [
+      isPlaced(request) ? 'es.1 AS ks' : 'es AS ks',
+      ...(hasEventValue(request) ? ['es.6 AS vs'] : []),
+    ],
     [
       `arrayPopBack(arrayPushFront(arrayFill(x -> x > 0, ${returns}), 0)) AS bs`,
       `arrayPopFront(arrayPushBack(arrayReverseFill(x -> x > 0, ${returns}), 0)) AS ns`,
       `${firsts(request)} AS fs`,
       `arrayCompact(arrayMap(k -> ${periodOf('k')}, arrayFilter(k -> ${isReturn('k')}, ks))) AS rs`,
     ],
-    [`arrayFilter(m -> m.1, arrayMap((${names}) -> ${member}, ${arrays})) AS ms`, `${bitSet(starts.length)} AS ws`],
+    [
+      `arrayFilter(m -> m.1, arrayMap((${names}) -> ${member}, ${arrays})) AS ms`,
+      `${bitSet(starts.length)} AS ws`,
+    ],
     ['arrayJoin(ms) AS m'],
   ]);
   const value = hasEventValue(request) ? 'm.4' : 'CAST(NULL AS Nullable(String))';
@@ -41,7 +61,9 @@ function firsts({ mode }: RetentionRequest): string {
   return `arrayMap((k, p) -> ${isStart('k')} AND ${isFirst}, ks, ${before})`;
 }
 
-/** The periods in `rs` as words of 64 bits, and one more word, so that a cut may begin in the last. */
+/**
+ * The periods in `rs` as words of 64 bits, and one more word, so that a cut may begin in the last.
+ */
 function bitSet(periods: number): string {
   const words = Array.from({ length: Math.floor(periods / WORD) + 2 }, (_, at) => {
     const bit = `bitShiftLeft(toUInt64(1), p % ${WORD})`;

@@ -11,9 +11,18 @@ function periods(fields: object): { labels: string[]; starts: string[] } {
 
 describe('from and to are widened to whole periods', () => {
   test('days', () => {
-    const { labels, starts } = periods({ from: '2026-09-21T10:00:00+03:30', to: '2026-09-23', periods: 2 });
+    const { labels, starts } = periods({
+      from: '2026-09-21T10:00:00+03:30',
+      to: '2026-09-23',
+      periods: 2,
+    });
     expect(labels).toEqual(['2026-09-21', '2026-09-22']);
-    expect(starts).toEqual(['2026-09-20T20:30:00.000Z', '2026-09-21T20:30:00.000Z', '2026-09-22T20:30:00.000Z', '2026-09-23T20:30:00.000Z']);
+    expect(starts).toEqual([
+      '2026-09-20T20:30:00.000Z',
+      '2026-09-21T20:30:00.000Z',
+      '2026-09-22T20:30:00.000Z',
+      '2026-09-23T20:30:00.000Z',
+    ]);
   });
 
   test('weeks begin on Saturday, or as asked', () => {
@@ -28,22 +37,52 @@ describe('from and to are widened to whole periods', () => {
     expect(periods(range).labels).toEqual(['2026-03-01', '2026-04-01']);
     const jalali = periods({ ...range, calendar: 'jalali' });
     expect(jalali.labels).toEqual(['1404-12-01', '1405-01-01']);
-    expect(jalali.starts).toEqual(['2026-02-19T20:30:00.000Z', '2026-03-20T20:30:00.000Z', '2026-04-20T20:30:00.000Z']);
+    expect(jalali.starts).toEqual([
+      '2026-02-19T20:30:00.000Z',
+      '2026-03-20T20:30:00.000Z',
+      '2026-04-20T20:30:00.000Z',
+    ]);
   });
 
   test('Jalali labels of days and weeks', () => {
-    expect(periods({ from: '2026-03-20', to: '2026-03-22', calendar: 'jalali', periods: 1 }).labels).toEqual(['1404-12-29', '1405-01-01']);
-    expect(periods({ from: '2026-03-21', to: '2026-03-22', period: 'week', calendar: 'jalali', periods: 1 }).labels).toEqual(['1405-01-01']);
+    expect(
+      periods({ from: '2026-03-20', to: '2026-03-22', calendar: 'jalali', periods: 1 }).labels,
+    ).toEqual(['1404-12-29', '1405-01-01']);
+    expect(
+      periods({
+        from: '2026-03-21',
+        to: '2026-03-22',
+        period: 'week',
+        calendar: 'jalali',
+        periods: 1,
+      }).labels,
+    ).toEqual(['1405-01-01']);
   });
 
   test('a day of 25 hours is one period', () => {
-    const { starts } = periods({ from: '2026-11-01', to: '2026-11-02', timezone: 'America/New_York', periods: 1 });
+    const { starts } = periods({
+      from: '2026-11-01',
+      to: '2026-11-02',
+      timezone: 'America/New_York',
+      periods: 1,
+    });
     expect(starts).toEqual(['2026-11-01T04:00:00.000Z', '2026-11-02T05:00:00.000Z']);
   });
 });
 
 test('a cohort is followed for `periods` periods, the year turning', () => {
-  const { labels, starts } = periods({ from: '2026-12-01', to: '2027-01-01', period: 'month', timezone: 'UTC', periods: 3 });
+  const { labels, starts } = periods({
+    from: '2026-12-01',
+    to: '2027-01-01',
+    period: 'month',
+    timezone: 'UTC',
+    periods: 3,
+  });
   expect(labels).toEqual(['2026-12-01']);
-  expect(starts).toEqual(['2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z', '2027-02-01T00:00:00.000Z', '2027-03-01T00:00:00.000Z']);
+  expect(starts).toEqual([
+    '2026-12-01T00:00:00.000Z',
+    '2027-01-01T00:00:00.000Z',
+    '2027-02-01T00:00:00.000Z',
+    '2027-03-01T00:00:00.000Z',
+  ]);
 });

@@ -5,7 +5,11 @@ import type { PeriodRule, RetentionRequest } from './request.ts';
 
 const DAY = 86_400_000;
 /** A day number (days since 1970-01-01) that is the first of its week. */
-const FIRST_OF_WEEK: Record<PeriodRule['weekStart'], number> = { saturday: 2, sunday: 3, monday: 4 };
+const FIRST_OF_WEEK: Record<PeriodRule['weekStart'], number> = {
+  saturday: 2,
+  sunday: 3,
+  monday: 4,
+};
 
 /** First day of the period that a day lies in. Days are days since 1970-01-01. */
 export function periodStart(day: number, rule: PeriodRule): number {
@@ -43,17 +47,30 @@ function monthStart(day: number, { rule, ahead }: { rule: PeriodRule; ahead: num
 export interface Periods {
   /** First days of the cohorts' periods, as the answer writes them. */
   labels: string[];
-  /** First instants, epoch milliseconds, of all periods that matter: the cohorts' and those that they can return in. The last one is an end only. */
+  /**
+   * First instants, epoch milliseconds, of all periods that matter: the cohorts' and those that
+   * they can return in. The last one is an end only.
+   */
   starts: number[];
 }
 
-/** The periods of a report: from and to widened to whole ones, and after them as many as a cohort is followed. */
+/**
+ * The periods of a report: from and to widened to whole ones, and after them as many as a cohort is
+ * followed.
+ */
 export function periodsOf({ range, rule, periods }: RetentionRequest): Periods {
   const { timeZone } = range;
   const lastDay = dayOf(range.to - 1, timeZone);
   const days: number[] = [];
-  for (let day = periodStart(dayOf(range.from, timeZone), rule); day <= lastDay; day = nextPeriod(day, rule)) days.push(day);
-  const labels = days.map((day) => (rule.calendar === 'jalali' ? jalaliText(jalaliOfDay(day)) : dayText(day)));
+  for (
+    let day = periodStart(dayOf(range.from, timeZone), rule);
+    day <= lastDay;
+    day = nextPeriod(day, rule)
+  )
+    days.push(day);
+  const labels = days.map((day) =>
+    rule.calendar === 'jalali' ? jalaliText(jalaliOfDay(day)) : dayText(day),
+  );
   // the last cohort's own period is the first of those that it is followed in
   for (let ahead = 0; ahead < periods; ahead++) days.push(nextPeriod(days.at(-1) ?? 0, rule));
   return { labels, starts: days.map((day) => startOfDay(day, timeZone)) };

@@ -13,19 +13,32 @@ interface Member {
   returned: number[];
 }
 
-/** Retention by the letter of reports.md, "Retention": cohort by cohort, person by person, period by period. The SQL is held against it. */
-export function retentionReference(world: World, request: RetentionRequest, freshUntil: number): Omit<RetentionAnswer, 'meta'> {
+/**
+ * Retention by the letter of reports.md, "Retention": cohort by cohort, person by person, period by
+ * period. The SQL is held against it.
+ */
+export function retentionReference(
+  world: World,
+  request: RetentionRequest,
+  freshUntil: number,
+): Omit<RetentionAnswer, 'meta'> {
   const cohorts = cohortDays(request);
   const members = [...eventsByPerson(world, request).values()].flatMap((events) =>
     cohorts.flatMap((cohort) => memberOf({ world, request, events, cohort }) ?? []),
   );
   const answers = cohortAnswers(request, freshUntil, members);
-  return request.breakdown ? { cohorts: answers, breakdown: breakdownAnswers({ world, request, freshUntil, members }) } : { cohorts: answers };
+  return request.breakdown
+    ? { cohorts: answers, breakdown: breakdownAnswers({ world, request, freshUntil, members }) }
+    : { cohorts: answers };
 }
 
 function cohortDays({ range, rule }: RetentionRequest): number[] {
   const days: number[] = [];
-  for (let day = periodStart(dayOf(range.from, range.timeZone), rule); day <= dayOf(range.to - 1, range.timeZone); day = nextPeriod(day, rule)) {
+  for (
+    let day = periodStart(dayOf(range.from, range.timeZone), rule);
+    day <= dayOf(range.to - 1, range.timeZone);
+    day = nextPeriod(day, rule)
+  ) {
     days.push(day);
   }
   return days;
@@ -35,22 +48,41 @@ function periodOf(event: EventRow, { range, rule }: RetentionRequest): number {
   return periodStart(dayOf(event.timestamp, range.timeZone), rule);
 }
 
-function memberOf(options: { world: World; request: RetentionRequest; events: readonly EventRow[]; cohort: number }): Member | undefined {
+function memberOf(options: {
+  world: World;
+  request: RetentionRequest;
+  events: readonly EventRow[];
+  cohort: number;
+}): Member | undefined {
   const { world, request, events, cohort } = options;
   const starts = events.filter((event) => matches(world, request.start, event));
-  const first = request.mode === 'first_time' ? starts[0] : starts.find((event) => periodOf(event, request) === cohort);
+  const first =
+    request.mode === 'first_time'
+      ? starts[0]
+      : starts.find((event) => periodOf(event, request) === cohort);
   if (!first || periodOf(first, request) !== cohort) return undefined;
   const backs = events.filter((event) => matches(world, request.return, event));
   const returned: number[] = [];
-  for (let n = 0, period = cohort; n < request.periods; n++, period = nextPeriod(period, request.rule)) {
+  for (
+    let n = 0, period = cohort;
+    n < request.periods;
+    n++, period = nextPeriod(period, request.rule)
+  ) {
     const inPeriod = backs.filter((event) => periodOf(event, request) === period);
-    const counted = n === 0 ? inPeriod.filter((event) => event.timestamp >= first.timestamp && event !== first) : inPeriod;
+    const counted =
+      n === 0
+        ? inPeriod.filter((event) => event.timestamp >= first.timestamp && event !== first)
+        : inPeriod;
     if (counted.length > 0) returned.push(n);
   }
   return { cohort, first, returned };
 }
 
-function cohortAnswers(request: RetentionRequest, freshUntil: number, members: readonly Member[]): CohortAnswer[] {
+function cohortAnswers(
+  request: RetentionRequest,
+  freshUntil: number,
+  members: readonly Member[],
+): CohortAnswer[] {
   const { labels, starts } = periodsOf(request);
   return cohortDays(request).map((day, at) => {
     const inCohort = members.filter((member) => member.cohort === day);
@@ -74,14 +106,21 @@ function breakdownAnswers(options: {
   const { world, request, freshUntil, members } = options;
   const { breakdown } = request;
   if (!breakdown) return [];
-  const groups = Map.groupBy(members, (member) => breakdownText(world, breakdown.target, member.first));
+  const groups = Map.groupBy(members, (member) =>
+    breakdownText(world, breakdown.target, member.first),
+  );
   const size = (value: string): number => groups.get(value)?.length ?? 0;
-  const values = [...groups.keys()].filter((value) => value !== null).sort((a, b) => size(b) - size(a) || compareTexts(a, b));
+  const values = [...groups.keys()]
+    .filter((value) => value !== null)
+    .sort((a, b) => size(b) - size(a) || compareTexts(a, b));
   const others = values.slice(breakdown.limit).flatMap((value) => groups.get(value) ?? []);
-  const cohorts = (some: readonly Member[]): CohortAnswer[] => cohortAnswers(request, freshUntil, some);
+  const cohorts = (some: readonly Member[]): CohortAnswer[] =>
+    cohortAnswers(request, freshUntil, some);
   const nobody = groups.get(null);
   return [
-    ...values.slice(0, breakdown.limit).map((value) => ({ value, cohorts: cohorts(groups.get(value) ?? []) })),
+    ...values
+      .slice(0, breakdown.limit)
+      .map((value) => ({ value, cohorts: cohorts(groups.get(value) ?? []) })),
     ...(others.length > 0 ? [{ value: null, other: true as const, cohorts: cohorts(others) }] : []),
     ...(nobody ? [{ value: null, cohorts: cohorts(nobody) }] : []),
   ];

@@ -31,7 +31,10 @@ export interface RetentionRequest {
   includeBots: boolean;
 }
 
-/** Reads the body of POST /v1/reports/retention (reports.md, "Retention"; errors: management 4.2). Unknown fields are ignored. */
+/**
+ * Reads the body of POST /v1/reports/retention (reports.md, "Retention"; errors: management 4.2).
+ * Unknown fields are ignored.
+ */
 export function parseRetention(body: unknown): Parsed<RetentionRequest> {
   return parsed(() => readRetention(body));
 }

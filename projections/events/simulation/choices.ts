@@ -1,4 +1,7 @@
-/** Decisions of a simulated world, made beforehand so that a failing run can be shrunk. Once they are used up everything goes well (0). */
+/**
+ * Decisions of a simulated world, made beforehand so that a failing run can be shrunk. Once they
+ * are used up everything goes well (0).
+ */
 export class Choices {
   readonly #made: readonly number[];
   #used = 0;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../classify.ts';
-import { markKey } from '../mark.ts';
+import { markKey } from '../../../schemas/log-position.ts';
 import { splitRows, type Row } from '../rows.ts';
 import { TTL_SECONDS } from '../write.ts';
 import type { Insert, Warehouse } from '../warehouse.ts';
@@ -23,8 +23,9 @@ interface Request {
 const UNCERTAIN: Outcome = { kind: 'uncertain', error: new Error('connection reset') };
 
 /**
- * ClickHouse as far as the sink relies on it: a block is stored month by month, each month at once and under the token, whose log may name a month that a crash
- * kept from being stored. Requests can be lost, come late, run on after their client has gone, or lose their answer.
+ * ClickHouse as far as the sink relies on it: a block is stored month by month, each month at once
+ * and under the token, whose log may name a month that a crash kept from being stored. Requests can
+ * be lost, come late, run on after their client has gone, or lose their answer.
  */
 export class SimulatedClickhouse implements Warehouse {
   readonly #choices: Choices;
@@ -39,7 +40,11 @@ export class SimulatedClickhouse implements Warehouse {
   }
 
   insert(insert: Insert): Promise<Outcome> {
-    const request = { queryId: insert.queryId, token: insert.token, rows: splitRows(Buffer.concat(insert.datums), insert.count) };
+    const request = {
+      queryId: insert.queryId,
+      token: insert.token,
+      rows: splitRows(Buffer.concat(insert.datums), insert.count),
+    };
     this.#deliverSome();
     switch (this.#choices.next(14)) {
       case 13:
@@ -60,7 +65,11 @@ export class SimulatedClickhouse implements Warehouse {
         this.#crashDuring(request);
         return Promise.resolve(UNCERTAIN);
       default:
-        return Promise.resolve(this.#apply(request) ? { kind: 'stored' } : { kind: 'refused', code: 'INCORRECT_DATA', detail: 'poison' });
+        return Promise.resolve(
+          this.#apply(request)
+            ? { kind: 'stored' }
+            : { kind: 'refused', code: 'INCORRECT_DATA', detail: 'poison' },
+        );
     }
   }
 
@@ -76,14 +85,17 @@ export class SimulatedClickhouse implements Warehouse {
   stored(_partition: number, rows: readonly Row[]): Promise<{ keys: Set<string>; now: number }> {
     this.#deliverSome();
     if (this.#choices.chance(8)) return Promise.reject(new Error('ClickHouse is away'));
-    const keys = rows.map(({ mark }) => markKey(mark)).filter((key) => (this.counts.get(key) ?? 0) > 0);
+    const keys = rows
+      .map(({ mark }) => markKey(mark))
+      .filter((key) => (this.counts.get(key) ?? 0) > 0);
     this.#deliverSome();
     return Promise.resolve({ keys: new Set(keys), now: NOW / 1000 });
   }
 
   /** Everything that was under way arrives in the end. */
   deliverAll(): void {
-    for (const request of [...this.#late.splice(0), ...this.#running.splice(0)]) this.#apply(request);
+    for (const request of [...this.#late.splice(0), ...this.#running.splice(0)])
+      this.#apply(request);
   }
 
   #deliverSome(): void {
@@ -96,7 +108,9 @@ export class SimulatedClickhouse implements Warehouse {
 
   /** The moment between the token and the rows, drawn out. */
   #begin(request: Request): Request {
-    const committing = (this.#months(request) ?? []).filter(([key]) => !this.#deduplication.has(key));
+    const committing = (this.#months(request) ?? []).filter(
+      ([key]) => !this.#deduplication.has(key),
+    );
     for (const [key] of committing) this.#deduplication.add(key);
     return { ...request, committing };
   }
@@ -110,7 +124,10 @@ export class SimulatedClickhouse implements Warehouse {
     return months !== undefined;
   }
 
-  /** kill -9 in the middle: some months are stored, the log may name one that is not, and every connection is gone. */
+  /**
+   * kill -9 in the middle: some months are stored, the log may name one that is not, and every
+   * connection is gone.
+   */
   #crashDuring(request: Request): void {
     const months = this.#months(request) ?? [];
     const whole = this.#choices.next(months.length + 1);
@@ -140,7 +157,8 @@ export class SimulatedClickhouse implements Warehouse {
   #addRows(rows: readonly Row[]): void {
     for (const { mark, timestamp } of rows) {
       // What is born expired may leave at once.
-      if (Math.floor(timestamp / 1000) + TTL_SECONDS <= NOW / 1000 && this.#choices.next(2) === 1) continue;
+      if (Math.floor(timestamp / 1000) + TTL_SECONDS <= NOW / 1000 && this.#choices.next(2) === 1)
+        continue;
       this.counts.set(markKey(mark), (this.counts.get(markKey(mark)) ?? 0) + 1);
     }
   }

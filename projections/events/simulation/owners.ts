@@ -2,7 +2,10 @@ import type { Choices } from './choices.ts';
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** A sink process that may be killed (nothing that it awaits comes back), or stopped for a while and wake up later without knowing that somebody else took over. */
+/**
+ * A sink process that may be killed (nothing that it awaits comes back), or stopped for a while and
+ * wake up later without knowing that somebody else took over.
+ */
 export class Owner {
   readonly #choices: Choices;
   readonly #mayDie: boolean;

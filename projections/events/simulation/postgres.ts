@@ -3,7 +3,10 @@ import type { Choices } from './choices.ts';
 
 type Values = readonly (string | number)[];
 
-/** The row of sink_ranges of one partition: the three statements of ranges.ts, with answers that get lost. */
+/**
+ * The row of sink_ranges of one partition: the three statements of ranges.ts, with answers that get
+ * lost.
+ */
 export function simulatedPostgres(choices: Choices): Database {
   let owner = 0;
   let range: (string | number | null)[] = [null, null, -1, -1, -1, -1, -1, -1];
@@ -11,10 +14,24 @@ export function simulatedPostgres(choices: Choices): Database {
     if (sql.startsWith('INSERT INTO sink_ranges')) {
       owner++;
       const [first, last, ...marks] = range;
-      const names = ['before_epoch', 'before_offset', 'before_index', 'end_epoch', 'end_offset', 'end_index'];
+      const names = [
+        'before_epoch',
+        'before_offset',
+        'before_index',
+        'end_epoch',
+        'end_offset',
+        'end_index',
+      ];
       return {
         rowCount: 1,
-        rows: [{ owner_epoch: owner, first_offset: first, last_offset: last, ...Object.fromEntries(names.map((name, at) => [name, marks[at]])) }],
+        rows: [
+          {
+            owner_epoch: owner,
+            first_offset: first,
+            last_offset: last,
+            ...Object.fromEntries(names.map((name, at) => [name, marks[at]])),
+          },
+        ],
       };
     }
     const mine = values[3] === owner;

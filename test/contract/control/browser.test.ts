@@ -11,9 +11,14 @@ let foreign: Server;
 let member: Member;
 beforeAll(async () => {
   // Chromium refuses its sandbox to root, and containers often have none.
-  browser = await chromium.launch({ executablePath: findChromium(process.env), args: ['--no-sandbox', '--disable-gpu'] });
+  browser = await chromium.launch({
+    executablePath: findChromium(process.env),
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   foreign = createServer((_request, response) =>
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>foreign</title>'),
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<!doctype html><title>foreign</title>'),
   );
   await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
   member = await makeMember(await makeAccount(), 'owner');
@@ -38,7 +43,10 @@ async function open(context: BrowserContext, url: string) {
   return {
     page,
     send: async (sending: Sending): Promise<number> => {
-      const seen = page.waitForResponse((response) => response.url() === `${readyStack().panel_url}${sending.path}`, { timeout: 15_000 });
+      const seen = page.waitForResponse(
+        (response) => response.url() === `${readyStack().panel_url}${sending.path}`,
+        { timeout: 15_000 },
+      );
       await fetchIn(page, { ...sending, panel: readyStack().panel_url });
       return (await seen).status();
     },
@@ -49,8 +57,13 @@ async function open(context: BrowserContext, url: string) {
 function fetchIn(page: Page, sending: Sending & { panel: string }): Promise<void> {
   return page.evaluate(async ({ method, path, body, simply, panel }) => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const how = simply === true ? { mode: 'no-cors' as const } : { headers: { 'content-type': 'application/json' } };
-    await fetch(`${panel}${path}`, { method, credentials: 'include', ...sent, ...how }).catch(() => undefined);
+    const how =
+      simply === true
+        ? { mode: 'no-cors' as const }
+        : { headers: { 'content-type': 'application/json' } };
+    await fetch(`${panel}${path}`, { method, credentials: 'include', ...sent, ...how }).catch(
+      () => undefined,
+    );
   }, sending);
 }
 
@@ -64,7 +77,12 @@ describe('in a browser', () => {
     expect(await send({ method: 'GET', path: '/api/session' })).toBe(401);
     expect(await send({ method: 'POST', path: '/api/session', body: credentials() })).toBe(200);
     const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ name: 'service_session', httpOnly: true, sameSite: 'Strict', path: '/' });
+    expect(cookie).toMatchObject({
+      name: 'service_session',
+      httpOnly: true,
+      sameSite: 'Strict',
+      path: '/',
+    });
     expect(await page.evaluate('document.cookie')).toBe('');
     expect(await send({ method: 'PUT', path: '/api/proxy/v1/relays', body: relay })).toBe(200);
     expect(await send({ method: 'GET', path: '/api/proxy/v1/relays' })).toBe(200);
@@ -73,19 +91,46 @@ describe('in a browser', () => {
     await context.close();
   });
 
-  // 127.0.0.1 is another site than localhost; another port of localhost is the same site, whose requests carry the cookie.
-  it.each(['127.0.0.1', 'localhost'])('a page of %s changes nothing, signed in or not', async (host) => {
-    const context = await browser.newContext();
-    const own = await open(context, readyStack().panel_url);
-    const other = await open(context, `http://${host}:${(foreign.address() as AddressInfo).port}/`);
-    expect(await other.send({ method: 'POST', path: '/api/session', body: credentials(), simply: true })).toBe(403);
-    expect(await context.cookies()).toEqual([]);
-    expect(await own.send({ method: 'POST', path: '/api/session', body: credentials() })).toBe(200);
-    expect(await other.send({ method: 'POST', path: '/api/proxy/v1/relays/1/retry', simply: true })).toBe(403);
-    // What is not simple is asked for first, and nobody answers that.
-    await fetchIn(other.page, { method: 'DELETE', path: '/api/session', panel: readyStack().panel_url });
-    await fetchIn(other.page, { method: 'PUT', path: '/api/proxy/v1/relays', body: relay, panel: readyStack().panel_url });
-    expect(await own.send({ method: 'GET', path: '/api/session' })).toBe(200);
-    await context.close();
-  });
+  // 127.0.0.1 is another site than localhost; another port of localhost is the same site, whose
+  // requests carry the cookie.
+  it.each(['127.0.0.1', 'localhost'])(
+    'a page of %s changes nothing, signed in or not',
+    async (host) => {
+      const context = await browser.newContext();
+      const own = await open(context, readyStack().panel_url);
+      const other = await open(
+        context,
+        `http://${host}:${(foreign.address() as AddressInfo).port}/`,
+      );
+      expect(
+        await other.send({
+          method: 'POST',
+          path: '/api/session',
+          body: credentials(),
+          simply: true,
+        }),
+      ).toBe(403);
+      expect(await context.cookies()).toEqual([]);
+      expect(await own.send({ method: 'POST', path: '/api/session', body: credentials() })).toBe(
+        200,
+      );
+      expect(
+        await other.send({ method: 'POST', path: '/api/proxy/v1/relays/1/retry', simply: true }),
+      ).toBe(403);
+      // What is not simple is asked for first, and nobody answers that.
+      await fetchIn(other.page, {
+        method: 'DELETE',
+        path: '/api/session',
+        panel: readyStack().panel_url,
+      });
+      await fetchIn(other.page, {
+        method: 'PUT',
+        path: '/api/proxy/v1/relays',
+        body: relay,
+        panel: readyStack().panel_url,
+      });
+      expect(await own.send({ method: 'GET', path: '/api/session' })).toBe(200);
+      await context.close();
+    },
+  );
 });

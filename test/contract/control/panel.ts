@@ -22,29 +22,49 @@ export interface Call {
   base?: string;
 }
 
-/** One request to the panel; node:http, because fetch does not let a test pretend to be another site. */
-export async function call(method: string, path: string, { session, body, headers = {}, base = readyStack().panel_url }: Call = {}): Promise<Reply> {
-  const sent = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+/**
+ * One request to the panel; node:http, because fetch does not let a test pretend to be another
+ * site.
+ */
+export async function call(
+  method: string,
+  path: string,
+  { session, body, headers = {}, base = readyStack().panel_url }: Call = {},
+): Promise<Reply> {
+  const sent =
+    body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   const cookie = session === undefined ? {} : { cookie: `service_session=${session}` };
   const length = sent === undefined ? {} : { 'content-length': String(Buffer.byteLength(sent)) };
   return await new Promise((resolve, reject) => {
-    const outgoing = request(`${base}${path}`, { method, headers: { ...cookie, ...length, ...headers }, timeout: 30_000 }, (reply) => {
-      const chunks: Buffer[] = [];
-      reply.on('data', (chunk: Buffer) => chunks.push(chunk));
-      reply.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        resolve({ status: reply.statusCode ?? 0, headers: reply.headers, text, body: text === '' ? undefined : (JSON.parse(text) as unknown) });
-      });
-      reply.on('error', reject);
-    });
+    const outgoing = request(
+      `${base}${path}`,
+      { method, headers: { ...cookie, ...length, ...headers }, timeout: 30_000 },
+      (reply) => {
+        const chunks: Buffer[] = [];
+        reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+        reply.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({
+            status: reply.statusCode ?? 0,
+            headers: reply.headers,
+            text,
+            body: text === '' ? undefined : (JSON.parse(text) as unknown),
+          });
+        });
+        reply.on('error', reject);
+      },
+    );
     outgoing.on('error', reject);
-    outgoing.on('timeout', () => outgoing.destroy(new Error('the panel did not answer within 30 s')));
+    outgoing.on('timeout', () =>
+      outgoing.destroy(new Error('the panel did not answer within 30 s')),
+    );
     outgoing.end(sent);
   });
 }
 
 /** A request through the panel's proxy. */
-export const control = (method: string, path: string, options: Call = {}): Promise<Reply> => call(method, `/api/proxy${path}`, options);
+export const control = (method: string, path: string, options: Call = {}): Promise<Reply> =>
+  call(method, `/api/proxy${path}`, options);
 
 export interface Member {
   id: number;
@@ -53,22 +73,44 @@ export interface Member {
 }
 
 export async function makeAccount(): Promise<string> {
-  const { account_id } = await admin<{ account_id: number }>('account', 'create', '--name', 'control');
+  const { account_id } = await admin<{ account_id: number }>(
+    'account',
+    'create',
+    '--name',
+    'control',
+  );
   return String(account_id);
 }
 
 export async function makeMember(account: string, role: string): Promise<Member> {
   const email = `${role}-${randomBytes(6).toString('hex')}@test.example`;
-  const made = await admin<{ member_id: number; password: string }>('member', 'create', '--account', account, '--email', email, '--role', role);
+  const made = await admin<{ member_id: number; password: string }>(
+    'member',
+    'create',
+    '--account',
+    account,
+    '--email',
+    email,
+    '--role',
+    role,
+  );
   return { id: made.member_id, email, password: made.password };
 }
 
-export const signIn = (member: Pick<Member, 'email' | 'password'>, options: Call = {}): Promise<Reply> =>
-  call('POST', '/api/session', { body: { email: member.email, password: member.password }, ...options });
+export const signIn = (
+  member: Pick<Member, 'email' | 'password'>,
+  options: Call = {},
+): Promise<Reply> =>
+  call('POST', '/api/session', {
+    body: { email: member.email, password: member.password },
+    ...options,
+  });
 
 /** The token of the cookie that an answer sets. */
 export function sessionIn({ headers }: Reply): string {
-  const token = /^service_session=([A-Za-z0-9_-]{43});/.exec([headers['set-cookie'] ?? ''].flat()[0] ?? '')?.[1];
+  const token = /^service_session=([A-Za-z0-9_-]{43});/.exec(
+    [headers['set-cookie'] ?? ''].flat()[0] ?? '',
+  )?.[1];
   if (token === undefined) throw new Error('the answer sets no session');
   return token;
 }

@@ -6,10 +6,25 @@ import { call, control, controlUrl, enter, type Reply } from './panel.ts';
 /** Ingest 4.9. */
 const table: readonly { method: string; path: string; permission: string; body?: object }[] = [
   { method: 'GET', path: '/v1/integrations', permission: 'settings.read' },
-  { method: 'PUT', path: '/v1/integrations', permission: 'settings.write', body: { source: 'event_pipeline', label: '', secret: '' } },
-  { method: 'POST', path: '/v1/integrations/{source}/enabled', permission: 'settings.write', body: { enabled: true } },
+  {
+    method: 'PUT',
+    path: '/v1/integrations',
+    permission: 'settings.write',
+    body: { source: 'event_pipeline', label: '', secret: '' },
+  },
+  {
+    method: 'POST',
+    path: '/v1/integrations/{source}/enabled',
+    permission: 'settings.write',
+    body: { enabled: true },
+  },
   { method: 'GET', path: '/v1/relays', permission: 'settings.read' },
-  { method: 'PUT', path: '/v1/relays', permission: 'settings.write', body: { name: 'n', url: 'https://x.example', events: [], filters: [] } },
+  {
+    method: 'PUT',
+    path: '/v1/relays',
+    permission: 'settings.write',
+    body: { name: 'n', url: 'https://x.example', events: [], filters: [] },
+  },
   { method: 'DELETE', path: '/v1/relays/{id}', permission: 'settings.write' },
   { method: 'GET', path: '/v1/relays/{id}/deliveries', permission: 'settings.read' },
   { method: 'POST', path: '/v1/relays/{id}/retry', permission: 'settings.write' },
@@ -50,14 +65,26 @@ describe('without a session', () => {
     expectRefusal(await control(method, filled, { body }), 401, signedOut);
     expectRefusal(await control(method, filled, { body, session: 'A'.repeat(43) }), 401, signedOut);
     for (const key of [writeKey, managementKey]) {
-      const headers = { authorization: `Bearer ${key}`, 'x-service-key': key, cookie: `service_session=${key}` };
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'x-service-key': key,
+        cookie: `service_session=${key}`,
+      };
       expectRefusal(await control(method, filled, { body, headers }), 401, signedOut);
     }
   });
 
   it.each(rows)('$name on the control plane itself', async ({ method, filled, body }) => {
-    const headers = { 'x-panel-pass': 'guessed', 'x-panel-client': '127.0.0.1', authorization: `Bearer ${account.managementKey}` };
-    expectRefusal(await call(method, filled, { body, headers, base: controlUrl() }), 401, signedOut);
+    const headers = {
+      'x-panel-pass': 'guessed',
+      'x-panel-client': '127.0.0.1',
+      authorization: `Bearer ${account.managementKey}`,
+    };
+    expectRefusal(
+      await call(method, filled, { body, headers, base: controlUrl() }),
+      401,
+      signedOut,
+    );
   });
 
   it('a path that nobody serves tells nothing either', async () => {
@@ -71,27 +98,50 @@ describe('a role without the permission', () => {
     const sessions = await Promise.all(roles.map((role) => enter(String(account.accountId), role)));
     for (const [at, session] of sessions.entries()) {
       for (const { method, filled, body, permission } of rows) {
-        const refusal = { error: `your role ${roles[at] ?? ''} lacks the permission ${permission}`, code: 'forbidden', need: permission };
+        const refusal = {
+          error: `your role ${roles[at] ?? ''} lacks the permission ${permission}`,
+          code: 'forbidden',
+          need: permission,
+        };
         expectRefusal(await control(method, filled, { session, body: body ?? '{' }), 403, refusal);
-        expectRefusal(await call(method, filled, { session, body: '{', base: controlUrl() }), 403, refusal);
+        expectRefusal(
+          await call(method, filled, { session, body: '{', base: controlUrl() }),
+          403,
+          refusal,
+        );
       }
     }
   });
 
   it('an admin does', async () => {
-    expect((await control('GET', '/v1/relays', { session: await enter(String(account.accountId), 'admin') })).body).toEqual({ relays: [] });
+    expect(
+      (
+        await control('GET', '/v1/relays', {
+          session: await enter(String(account.accountId), 'admin'),
+        })
+      ).body,
+    ).toEqual({ relays: [] });
   });
 });
 
 describe('a malformed body', () => {
   it.each(reading)('$name', async ({ method, filled }) => {
     for (const body of ['{', '', '{"a":1}x'])
-      expectRefusal(await control(method, filled, { session: owner, body }), 400, { error: 'malformed JSON', code: 'malformed_json' });
+      expectRefusal(await control(method, filled, { session: owner, body }), 400, {
+        error: 'malformed JSON',
+        code: 'malformed_json',
+      });
     for (const body of ['null', '[]', '5', '"x"', '{}', '{"enabled":"true"}']) {
       const reply = await control(method, filled, { session: owner, body });
-      expect([reply.status, (reply.body as { code: string }).code], body).toEqual([400, 'invalid_request']);
+      expect([reply.status, (reply.body as { code: string }).code], body).toEqual([
+        400,
+        'invalid_request',
+      ]);
     }
-    const long = await control(method, filled, { session: owner, body: `{}${' '.repeat(2 ** 20)}` });
+    const long = await control(method, filled, {
+      session: owner,
+      body: `{}${' '.repeat(2 ** 20)}`,
+    });
     expect([long.status, (long.body as { code: string }).code]).toEqual([413, 'body_too_large']);
   });
 });
@@ -99,14 +149,22 @@ describe('a malformed body', () => {
 describe('a wrong method, and paths that nobody serves', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
   const wrong = [...new Set(rows.map(({ filled }) => filled))].flatMap((path) =>
-    METHODS.filter((method) => !rows.some((row) => row.filled === path && row.method === method)).map((method): [string, string] => [method, path]),
+    METHODS.filter(
+      (method) => !rows.some((row) => row.filled === path && row.method === method),
+    ).map((method): [string, string] => [method, path]),
   );
-  it.each([...wrong, ['GET', '/v1/'], ['GET', '/v1/relays/'], ['GET', '/v1/whoami'], ['GET', '/v1/integrations/event_pipeline']] as [
-    string,
-    string,
-  ][])('%s %s', async (method, path) => {
+  it.each([
+    ...wrong,
+    ['GET', '/v1/'],
+    ['GET', '/v1/relays/'],
+    ['GET', '/v1/whoami'],
+    ['GET', '/v1/integrations/event_pipeline'],
+  ] as [string, string][])('%s %s', async (method, path) => {
     const reply = await control(method, `${path}?secret=1`, { session: owner });
-    expectRefusal(reply, 404, { error: `no such endpoint: ${method} ${path}`, code: 'unknown_endpoint' });
+    expectRefusal(reply, 404, {
+      error: `no such endpoint: ${method} ${path}`,
+      code: 'unknown_endpoint',
+    });
   });
 
   it.each([
@@ -124,33 +182,59 @@ describe('a wrong method, and paths that nobody serves', () => {
     expect(reply.status).toBe(404);
   });
 
-  it.each(['0', '-1', 'x', '1.5', '99999999999999999999', '1%20'])('the id %s is none', async (id) => {
-    for (const [method, path] of [
-      ['DELETE', `/v1/relays/${id}`],
-      ['GET', `/v1/relays/${id}/deliveries`],
-      ['POST', `/v1/relays/${id}/retry`],
-    ] as const)
-      expect((await control(method, path, { session: owner })).status, path).toBe(400);
-  });
+  it.each(['0', '-1', 'x', '1.5', '99999999999999999999', '1%20'])(
+    'the id %s is none',
+    async (id) => {
+      for (const [method, path] of [
+        ['DELETE', `/v1/relays/${id}`],
+        ['GET', `/v1/relays/${id}/deliveries`],
+        ['POST', `/v1/relays/${id}/retry`],
+      ] as const)
+        expect((await control(method, path, { session: owner })).status, path).toBe(400);
+    },
+  );
 });
 
 describe('the same routes elsewhere', () => {
-  it.each(rows)('$name on the management host: 404 unknown_endpoint', async ({ method, filled, body }) => {
-    const headers = { authorization: `Bearer ${account.managementKey}` };
-    const reply = await call(method, filled, { base: readyStack().base_url, session: owner, headers, body });
-    expect([reply.status, reply.body]).toEqual([
-      404,
-      { error: { code: 'unknown_endpoint', message: `no such endpoint: ${method} ${filled}; see GET /v1/capabilities` } },
-    ]);
-  });
+  it.each(rows)(
+    '$name on the management host: 404 unknown_endpoint',
+    async ({ method, filled, body }) => {
+      const headers = { authorization: `Bearer ${account.managementKey}` };
+      const reply = await call(method, filled, {
+        base: readyStack().base_url,
+        session: owner,
+        headers,
+        body,
+      });
+      expect([reply.status, reply.body]).toEqual([
+        404,
+        {
+          error: {
+            code: 'unknown_endpoint',
+            message: `no such endpoint: ${method} ${filled}; see GET /v1/capabilities`,
+          },
+        },
+      ]);
+    },
+  );
 
-  it.each(rows)('$name on the ingest host: no route of the control plane', async ({ method, filled, body }) => {
-    const reply = await call(method, filled, { base: readyStack().ingest_url, session: owner, body });
-    expect([404, 405]).toContain(reply.status);
-  });
+  it.each(rows)(
+    '$name on the ingest host: no route of the control plane',
+    async ({ method, filled, body }) => {
+      const reply = await call(method, filled, {
+        base: readyStack().ingest_url,
+        session: owner,
+        body,
+      });
+      expect([404, 405]).toContain(reply.status);
+    },
+  );
 
   it('a session is no key of the management host', async () => {
     const reply = await call('GET', '/v1/whoami', { base: readyStack().base_url, session: owner });
-    expect([reply.status, reply.body]).toMatchObject([401, { error: { code: 'api_key_required' } }]);
+    expect([reply.status, reply.body]).toMatchObject([
+      401,
+      { error: { code: 'api_key_required' } },
+    ]);
   });
 });

@@ -1,6 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, readyStack } from '../../support/stack.ts';
-import { call, control, enter, makeAccount, makeMember, sessionIn, signIn, type Member } from './panel.ts';
+import {
+  call,
+  control,
+  enter,
+  makeAccount,
+  makeMember,
+  sessionIn,
+  signIn,
+  type Member,
+} from './panel.ts';
 
 let account: string;
 let member: Member;
@@ -9,13 +18,16 @@ beforeAll(async () => {
   member = await makeMember(account, 'owner');
 });
 
-const statusOf = async (session: string) => (await control('GET', '/v1/relays', { session })).status;
+const statusOf = async (session: string) =>
+  (await control('GET', '/v1/relays', { session })).status;
 
 describe('signing in and out', () => {
   it('sets a cookie that scripts cannot read, and tells who is signed in', async () => {
     const reply = await signIn({ ...member, email: ` ${member.email.toUpperCase()} ` });
     expect(reply.status).toBe(200);
-    expect(reply.headers['set-cookie']).toEqual([`service_session=${sessionIn(reply)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200`]);
+    expect(reply.headers['set-cookie']).toEqual([
+      `service_session=${sessionIn(reply)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200`,
+    ]);
     expect(reply.text).not.toContain(sessionIn(reply));
     const own = { id: Number(account), name: 'control' };
     expect(reply.body).toMatchObject({
@@ -27,9 +39,15 @@ describe('signing in and out', () => {
     expect((reply.body as { permissions: string[] }).permissions).toHaveLength(28);
     const session = sessionIn(reply);
     expect((await call('GET', '/api/session', { session })).body).toEqual(reply.body);
-    expect((await control('GET', '/v1/integrations', { session })).body).toEqual({ integrations: [] });
+    expect((await control('GET', '/v1/integrations', { session })).body).toEqual({
+      integrations: [],
+    });
     const out = await call('DELETE', '/api/session', { session });
-    expect([out.status, out.text, out.headers['set-cookie']]).toEqual([204, '', ['service_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0']]);
+    expect([out.status, out.text, out.headers['set-cookie']]).toEqual([
+      204,
+      '',
+      ['service_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0'],
+    ]);
     expect((await call('GET', '/api/session', { session })).status).toBe(401);
     expect(await statusOf(session)).toBe(401);
     expect((await call('DELETE', '/api/session', { session })).status).toBe(204);
@@ -40,7 +58,9 @@ describe('signing in and out', () => {
     const beside = sessionIn(await signIn(member));
     const after = sessionIn(await signIn(member, { session: before }));
     expect(new Set([before, beside, after]).size).toBe(3);
-    expect([await statusOf(before), await statusOf(beside), await statusOf(after)]).toEqual([401, 200, 200]);
+    expect([await statusOf(before), await statusOf(beside), await statusOf(after)]).toEqual([
+      401, 200, 200,
+    ]);
   });
 
   it('the demo member signs in as ready.json says', async () => {
@@ -48,17 +68,29 @@ describe('signing in and out', () => {
     const reply = await signIn(demo.member);
     expect(reply.body).toMatchObject({ account: { id: demo.account_id }, role: 'owner' });
     const session = sessionIn(reply);
-    const { integrations } = (await control('GET', '/v1/integrations', { session })).body as { integrations: { source: string }[] };
-    expect(integrations.map(({ source }) => source).toSorted()).toEqual(Object.keys(demo.webhooks).toSorted());
-    expect((await control('GET', '/v1/relays', { session })).body).toMatchObject({ relays: [{ name: 'demo orders', enabled: false }] });
+    const { integrations } = (await control('GET', '/v1/integrations', { session })).body as {
+      integrations: { source: string }[];
+    };
+    expect(integrations.map(({ source }) => source).toSorted()).toEqual(
+      Object.keys(demo.webhooks).toSorted(),
+    );
+    expect((await control('GET', '/v1/relays', { session })).body).toMatchObject({
+      relays: [{ name: 'demo orders', enabled: false }],
+    });
   });
 
   it('nobody and a wrong password look alike', async () => {
     const wrong = await signIn({ ...member, password: 'wrong' });
     const nobody = await signIn({ email: `nobody-${member.email}`, password: 'wrong' });
-    expect([wrong.status, wrong.body]).toEqual([401, { error: 'the e-mail address or the password is wrong', code: 'wrong_credentials' }]);
+    expect([wrong.status, wrong.body]).toEqual([
+      401,
+      { error: 'the e-mail address or the password is wrong', code: 'wrong_credentials' },
+    ]);
     expect([nobody.status, nobody.body]).toEqual([wrong.status, wrong.body]);
-    expect([wrong.headers['set-cookie'], nobody.headers['set-cookie']]).toEqual([undefined, undefined]);
+    expect([wrong.headers['set-cookie'], nobody.headers['set-cookie']]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it.each([
@@ -76,7 +108,9 @@ describe('signing in and out', () => {
   });
 
   it('a body beyond 8 KiB is not read', async () => {
-    expect((await call('POST', '/api/session', { body: `{}${' '.repeat(9000)}` })).status).toBe(413);
+    expect((await call('POST', '/api/session', { body: `{}${' '.repeat(9000)}` })).status).toBe(
+      413,
+    );
   });
 });
 
@@ -84,7 +118,16 @@ describe('what the operator changes holds at once', () => {
   it('role', async () => {
     const one = await makeMember(account, 'owner');
     const session = sessionIn(await signIn(one));
-    await admin('member', 'set-role', '--account', account, '--email', one.email, '--role', 'viewer');
+    await admin(
+      'member',
+      'set-role',
+      '--account',
+      account,
+      '--email',
+      one.email,
+      '--role',
+      'viewer',
+    );
     expect(await statusOf(session)).toBe(401);
     expect(await statusOf(sessionIn(await signIn(one)))).toBe(403);
   });
@@ -92,7 +135,12 @@ describe('what the operator changes holds at once', () => {
   it('password', async () => {
     const one = await makeMember(account, 'owner');
     const session = sessionIn(await signIn(one));
-    const { password } = await admin<{ password: string }>('member', 'set-password', '--email', one.email);
+    const { password } = await admin<{ password: string }>(
+      'member',
+      'set-password',
+      '--email',
+      one.email,
+    );
     expect(password).toMatch(/^[A-Za-z0-9]{24}$/);
     expect(await statusOf(session)).toBe(401);
     expect((await signIn(one)).status).toBe(401);
@@ -102,15 +150,29 @@ describe('what the operator changes holds at once', () => {
   it('membership', async () => {
     const other = await makeAccount();
     const one = await makeMember(account, 'owner');
-    const added = await admin<object>('member', 'create', '--account', other, '--email', one.email, '--role', 'admin');
+    const added = await admin<object>(
+      'member',
+      'create',
+      '--account',
+      other,
+      '--email',
+      one.email,
+      '--role',
+      'admin',
+    );
     expect(added).not.toHaveProperty('password');
     const session = sessionIn(await signIn(one, { body: { ...one, account_id: Number(other) } }));
-    expect((await call('GET', '/api/session', { session })).body).toMatchObject({ role: 'admin', account: { id: Number(other) } });
+    expect((await call('GET', '/api/session', { session })).body).toMatchObject({
+      role: 'admin',
+      account: { id: Number(other) },
+    });
     await admin('member', 'remove', '--account', other, '--email', one.email);
     expect(await statusOf(session)).toBe(401);
     expect((await signIn(one, { body: { ...one, account_id: Number(other) } })).status).toBe(403);
     expect((await signIn(one)).body).toMatchObject({ account: { id: Number(account) } });
-    expect(await admin('member', 'remove', '--account', account, '--email', one.email)).toMatchObject({ forgotten: true });
+    expect(
+      await admin('member', 'remove', '--account', account, '--email', one.email),
+    ).toMatchObject({ forgotten: true });
     expect((await signIn(one)).status).toBe(401);
   });
 
@@ -120,7 +182,10 @@ describe('what the operator changes holds at once', () => {
     const session = sessionIn(await signIn(one));
     await admin('account', 'set', '--account', other, 'ip_allow=192.0.2.0/24');
     const refusal = await control('GET', '/v1/relays', { session });
-    expect([refusal.status, (refusal.body as { code: string }).code]).toEqual([403, 'ip_not_allowed']);
+    expect([refusal.status, (refusal.body as { code: string }).code]).toEqual([
+      403,
+      'ip_not_allowed',
+    ]);
     expect((await signIn(one)).status).toBe(403);
     await admin('account', 'set', '--account', other, 'ip_allow=127.0.0.0/8,::1');
     expect(await statusOf(session)).toBe(200);
@@ -138,7 +203,10 @@ describe('guesses', () => {
     for (let time = 0; time < 7; time++) replies.push(await guess());
     const refused = replies.find(({ status }) => status === 429);
     expect(replies.slice(0, 5).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401]);
-    expect(refused?.body).toEqual({ error: 'too many failed sign-ins; wait and try again', code: 'too_many_guesses' });
+    expect(refused?.body).toEqual({
+      error: 'too many failed sign-ins; wait and try again',
+      code: 'too_many_guesses',
+    });
     let wait = Number(refused?.headers['retry-after']);
     expect(wait).toBeGreaterThan(0);
     // Others are not slowed down by it.
@@ -157,48 +225,90 @@ describe('guesses', () => {
 
   it('many at once are counted before they are checked', async () => {
     const target = await makeMember(account, 'viewer');
-    const replies = await Promise.all(Array.from({ length: 20 }, () => signIn({ ...target, password: 'guess' })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => signIn({ ...target, password: 'guess' })),
+    );
     expect(replies.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(6);
     expect(replies.every(({ status }) => status === 401 || status === 429)).toBe(true);
   });
 });
 
 describe('other sites', () => {
-  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', 'content-type': 'application/json' };
+  const evil = {
+    origin: 'https://evil.example',
+    'sec-fetch-site': 'cross-site',
+    'content-type': 'application/json',
+  };
 
   it('cannot sign anybody in or out, or change anything', async () => {
     const session = await enter(account);
-    const relay = { name: 'evil', url: 'https://evil.example', events: [], filters: [], enabled: true };
-    for (const headers of [evil, { origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site' }, { origin: 'null' }]) {
+    const relay = {
+      name: 'evil',
+      url: 'https://evil.example',
+      events: [],
+      filters: [],
+      enabled: true,
+    };
+    for (const headers of [
+      evil,
+      { origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'null' },
+    ]) {
       const replies = [
         await signIn(member, { headers }),
         await call('DELETE', '/api/session', { session, headers }),
         await control('PUT', '/v1/relays', { session, headers, body: relay }),
         await control('DELETE', '/v1/relays/1', { session, headers }),
       ];
-      for (const reply of replies) expect([reply.status, (reply.body as { code: string }).code]).toEqual([403, 'cross_site']);
+      for (const reply of replies)
+        expect([reply.status, (reply.body as { code: string }).code]).toEqual([403, 'cross_site']);
     }
     expect((await control('GET', '/v1/relays', { session })).body).toEqual({ relays: [] });
   });
 
   it('no form can: its types are no JSON', async () => {
     const origin = readyStack().panel_url;
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
       const reply = await signIn(member, { headers: { origin, 'content-type': type } });
-      expect([reply.status, (reply.body as { code: string }).code]).toEqual([415, 'unsupported_media_type']);
+      expect([reply.status, (reply.body as { code: string }).code]).toEqual([
+        415,
+        'unsupported_media_type',
+      ]);
     }
   });
 
   it('the own page can', async () => {
-    const headers = { origin: readyStack().panel_url, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+    const headers = {
+      origin: readyStack().panel_url,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/json',
+    };
     const session = sessionIn(await signIn(member, { headers }));
-    const relay = { name: 'own', url: 'https://x.example', events: [], filters: [], enabled: false };
-    expect((await control('PUT', '/v1/relays', { session, headers, body: relay })).status).toBe(200);
+    const relay = {
+      name: 'own',
+      url: 'https://x.example',
+      events: [],
+      filters: [],
+      enabled: false,
+    };
+    expect((await control('PUT', '/v1/relays', { session, headers, body: relay })).status).toBe(
+      200,
+    );
     expect((await call('DELETE', '/api/session', { session, headers })).status).toBe(204);
   });
 
   it('nothing allows them to read', async () => {
-    const reply = await call('GET', '/api/session', { session: await enter(account), headers: { origin: 'https://evil.example' } });
-    expect(Object.keys(reply.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    const reply = await call('GET', '/api/session', {
+      session: await enter(account),
+      headers: { origin: 'https://evil.example' },
+    });
+    expect(Object.keys(reply.headers).filter((name) => name.startsWith('access-control'))).toEqual(
+      [],
+    );
   });
 });

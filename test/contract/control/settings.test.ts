@@ -19,7 +19,12 @@ beforeAll(async () => {
 afterAll(() => database.end());
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller names the shape that it looks at
-async function ask<T = Record<string, unknown>>(method: string, path: string, body?: unknown, session = owner): Promise<{ status: number; body: T }> {
+async function ask<T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+  session = owner,
+): Promise<{ status: number; body: T }> {
   const reply = await control(method, path, { session, body });
   answers.push(reply.text, JSON.stringify(reply.headers));
   return { status: reply.status, body: reply.body as T };
@@ -33,7 +38,11 @@ interface Connection {
 
 describe('webhook connections (ingest 2.8, 4.9)', () => {
   it('are minted with a token that later saves keep, as they keep a secret that is left empty', async () => {
-    const made = await ask<Connection>('PUT', '/v1/integrations', { source: 'event_pipeline', label: ' My pipeline ', secret: SECRET });
+    const made = await ask<Connection>('PUT', '/v1/integrations', {
+      source: 'event_pipeline',
+      label: ' My pipeline ',
+      secret: SECRET,
+    });
     expect(made.status).toBe(200);
     expect(made.body.token).toMatch(/^[A-Za-z0-9_-]{32}$/);
     const { id, token } = made.body;
@@ -48,19 +57,36 @@ describe('webhook connections (ingest 2.8, 4.9)', () => {
       webhook_url: '',
       healthy: false,
     };
-    expect(made.body).toEqual({ id, source: 'event_pipeline', label: 'My pipeline', token, ...fresh });
-    const again = await ask<Connection>('PUT', '/v1/integrations', { source: 'event_pipeline', label: 'Other', secret: '' });
+    expect(made.body).toEqual({
+      id,
+      source: 'event_pipeline',
+      label: 'My pipeline',
+      token,
+      ...fresh,
+    });
+    const again = await ask<Connection>('PUT', '/v1/integrations', {
+      source: 'event_pipeline',
+      label: 'Other',
+      secret: '',
+    });
     expect(again.body).toEqual({ ...made.body, label: 'Other' });
     const bare = await ask('PUT', '/v1/integrations', { source: 'payment_gateway' });
     expect(bare.body).toMatchObject({ has_secret: false, label: '', enabled: true });
     const { body } = await ask('GET', '/v1/integrations');
     expect(body).toEqual({ integrations: [again.body, bare.body] });
-    const stored = await database.query<{ secret: Buffer }>('SELECT secret FROM webhook_connections WHERE id = $1', [id]);
+    const stored = await database.query<{ secret: Buffer }>(
+      'SELECT secret FROM webhook_connections WHERE id = $1',
+      [id],
+    );
     expect(stored.rows[0]?.secret.toString('latin1')).not.toContain(SECRET);
   });
 
   it('a disabled one answers its platform 404, an enabled one works again and shows it', async () => {
-    const { body } = await ask<Connection>('PUT', '/v1/integrations', { source: 'event_pipeline', label: 'x', secret: SECRET });
+    const { body } = await ask<Connection>('PUT', '/v1/integrations', {
+      source: 'event_pipeline',
+      label: 'x',
+      secret: SECRET,
+    });
     const deliver = () =>
       call('POST', `/v1/hooks/event_pipeline/${body.token}`, {
         base: readyStack().ingest_url,
@@ -69,27 +95,48 @@ describe('webhook connections (ingest 2.8, 4.9)', () => {
       });
     expect((await deliver()).status).toBe(200);
     const off = await ask('POST', '/v1/integrations/event_pipeline/enabled', { enabled: false });
-    expect([off.status, off.body]).toMatchObject([200, { enabled: false, healthy: false, token: body.token }]);
+    expect([off.status, off.body]).toMatchObject([
+      200,
+      { enabled: false, healthy: false, token: body.token },
+    ]);
     expect((await deliver()).status).toBe(404);
-    expect((await ask('POST', '/v1/integrations/event_pipeline/enabled', { enabled: true })).body).toMatchObject({ enabled: true });
+    expect(
+      (await ask('POST', '/v1/integrations/event_pipeline/enabled', { enabled: true })).body,
+    ).toMatchObject({ enabled: true });
     expect((await deliver()).status).toBe(200);
     await eventually({ ms: 15_000, waitingFor: 'the counters of a connection' }, async () => {
-      const list = await ask<{ integrations: Record<string, unknown>[] }>('GET', '/v1/integrations');
+      const list = await ask<{ integrations: Record<string, unknown>[] }>(
+        'GET',
+        '/v1/integrations',
+      );
       const one = list.body.integrations.find(({ source }) => source === 'event_pipeline');
-      return one?.['accepted'] === 2 && one['received'] === 2 && one['healthy'] === true ? true : undefined;
+      return one?.['accepted'] === 2 && one['received'] === 2 && one['healthy'] === true
+        ? true
+        : undefined;
     });
   });
 
   it('know seven sources', async () => {
     for (const source of ['shopify', '', 'EVENT_PIPELINE', 5, null])
-      expect((await ask('PUT', '/v1/integrations', { source, label: 'x', secret: SECRET })).body).toMatchObject({ code: 'invalid_request' });
-    expect((await ask('POST', '/v1/integrations/shopify/enabled', { enabled: true })).status).toBe(400);
-    expect((await ask('POST', '/v1/integrations/price_comparison/enabled', { enabled: true })).status).toBe(404);
+      expect(
+        (await ask('PUT', '/v1/integrations', { source, label: 'x', secret: SECRET })).body,
+      ).toMatchObject({ code: 'invalid_request' });
+    expect((await ask('POST', '/v1/integrations/shopify/enabled', { enabled: true })).status).toBe(
+      400,
+    );
+    expect(
+      (await ask('POST', '/v1/integrations/price_comparison/enabled', { enabled: true })).status,
+    ).toBe(404);
   });
 
   it('belong to their account', async () => {
-    expect((await ask('GET', '/v1/integrations', undefined, stranger)).body).toEqual({ integrations: [] });
-    expect((await ask('POST', '/v1/integrations/event_pipeline/enabled', { enabled: false }, stranger)).status).toBe(404);
+    expect((await ask('GET', '/v1/integrations', undefined, stranger)).body).toEqual({
+      integrations: [],
+    });
+    expect(
+      (await ask('POST', '/v1/integrations/event_pipeline/enabled', { enabled: false }, stranger))
+        .status,
+    ).toBe(404);
   });
 });
 
@@ -105,18 +152,27 @@ describe('relays (ingest 2.8, 4.9)', () => {
   it('are made, found by name, changed by id, and deleted', async () => {
     const made = await ask<{ id: number }>('PUT', '/v1/relays', { ...relay, secret: SECRET });
     expect(made).toEqual({ status: 200, body: { id: made.body.id } });
-    expect((await ask('PUT', '/v1/relays', { ...relay, events: [], secret: '' })).body).toEqual(made.body);
-    expect((await ask('PUT', '/v1/relays', { ...relay, id: made.body.id, name: 'Renamed' })).body).toEqual(made.body);
+    expect((await ask('PUT', '/v1/relays', { ...relay, events: [], secret: '' })).body).toEqual(
+      made.body,
+    );
+    expect(
+      (await ask('PUT', '/v1/relays', { ...relay, id: made.body.id, name: 'Renamed' })).body,
+    ).toEqual(made.body);
     const other = await ask<{ id: number }>('PUT', '/v1/relays', relay);
     expect(other.body.id).not.toBe(made.body.id);
-    expect((await ask('PUT', '/v1/relays', { ...relay, id: other.body.id, name: 'Renamed' })).body).toMatchObject({ code: 'invalid_request' });
+    expect(
+      (await ask('PUT', '/v1/relays', { ...relay, id: other.body.id, name: 'Renamed' })).body,
+    ).toMatchObject({ code: 'invalid_request' });
     expect((await ask('GET', '/v1/relays')).body).toEqual({
       relays: [
         { id: made.body.id, ...relay, name: 'Renamed' },
         { id: other.body.id, ...relay },
       ],
     });
-    const stored = await database.query<{ secret: Buffer | null }>('SELECT secret FROM relays WHERE account_id = $1 ORDER BY id', [account]);
+    const stored = await database.query<{ secret: Buffer | null }>(
+      'SELECT secret FROM relays WHERE account_id = $1 ORDER BY id',
+      [account],
+    );
     expect(stored.rows.map(({ secret }) => secret === null)).toEqual([false, true]);
     expect(stored.rows[0]?.secret?.toString('latin1')).not.toContain(SECRET);
     expect((await ask('DELETE', `/v1/relays/${other.body.id}`)).status).toBe(204);
@@ -132,7 +188,10 @@ describe('relays (ingest 2.8, 4.9)', () => {
     ['nine filters', { filters: Array.from({ length: 9 }, () => ({ prop: 'a', op: 'exists' })) }],
     ['a secret that is no text', { secret: { hidden: SECRET } }],
   ])('%s: 400 with a sentence', async (_, change) => {
-    const { status, body } = await ask<{ error: string; code: string }>('PUT', '/v1/relays', { ...relay, ...change });
+    const { status, body } = await ask<{ error: string; code: string }>('PUT', '/v1/relays', {
+      ...relay,
+      ...change,
+    });
     expect([status, body.code]).toEqual([400, 'invalid_request']);
     expect(body.error.length).toBeGreaterThan(10);
   });
@@ -147,15 +206,37 @@ describe('relays (ingest 2.8, 4.9)', () => {
       [account, body.id],
     );
     const path = `/v1/relays/${body.id}`;
-    const { body: log } = await ask<{ deliveries: Record<string, unknown>[] }>('GET', `${path}/deliveries`);
+    const { body: log } = await ask<{ deliveries: Record<string, unknown>[] }>(
+      'GET',
+      `${path}/deliveries`,
+    );
     expect(log.deliveries.map((one) => one['message_id'])).toEqual(['m4', 'm3', 'm2', 'm1']);
     expect(Object.keys(log.deliveries[0] ?? {})).toEqual([
-      ...['id', 'message_id', 'event', 'status', 'attempts', 'response_status', 'error', 'next_attempt_at', 'created_at'],
+      ...[
+        'id',
+        'message_id',
+        'event',
+        'status',
+        'attempts',
+        'response_status',
+        'error',
+        'next_attempt_at',
+        'created_at',
+      ],
     ]);
-    expect(log.deliveries[1]).toMatchObject({ status: 'dead', attempts: 10, response_status: 500, error: 'broken', next_attempt_at: null });
+    expect(log.deliveries[1]).toMatchObject({
+      status: 'dead',
+      attempts: 10,
+      response_status: 500,
+      error: 'broken',
+      next_attempt_at: null,
+    });
     expect(await ask('POST', `${path}/retry`)).toEqual({ status: 200, body: { requeued: 3 } });
     expect((await ask('POST', `${path}/retry`)).body).toEqual({ requeued: 0 });
-    const after = await ask<{ deliveries: { status: string; attempts: number }[] }>('GET', `${path}/deliveries`);
+    const after = await ask<{ deliveries: { status: string; attempts: number }[] }>(
+      'GET',
+      `${path}/deliveries`,
+    );
     expect(after.body.deliveries.map(({ status, attempts }) => [status, attempts])).toEqual([
       ['succeeded', 10],
       ['pending', 0],
@@ -177,17 +258,38 @@ it('the relays part works with what was saved here: it opens the secret, and tak
   const { accountId, writeKey } = await createAccount('control relays');
   const session = await enter(String(accountId));
   // The address guard refuses it for good, which is as far as a delivery goes without an endpoint.
-  const relay = { name: 'Guarded', url: 'http://127.0.0.1:9/in', events: ['relayed'], filters: [], enabled: true, secret: SECRET };
+  const relay = {
+    name: 'Guarded',
+    url: 'http://127.0.0.1:9/in',
+    events: ['relayed'],
+    filters: [],
+    enabled: true,
+    secret: SECRET,
+  };
   const { body } = await ask<{ id: number }>('PUT', '/v1/relays', relay, session);
-  const track = { base: readyStack().ingest_url, headers: { authorization: `Bearer ${writeKey}` }, body: { event: 'relayed', user_id: 'u1' } };
+  const track = {
+    base: readyStack().ingest_url,
+    headers: { authorization: `Bearer ${writeKey}` },
+    body: { event: 'relayed', user_id: 'u1' },
+  };
   expect((await call('POST', '/v1/track', track)).status).toBe(200);
   const dead = () =>
-    eventually({ ms: 30_000, waitingFor: 'a delivery that the address guard refused' }, async () => {
-      const log = await ask<{ deliveries: Record<string, unknown>[] }>('GET', `/v1/relays/${body.id}/deliveries`, undefined, session);
-      return log.body.deliveries.find(({ status }) => status === 'dead');
-    });
+    eventually(
+      { ms: 30_000, waitingFor: 'a delivery that the address guard refused' },
+      async () => {
+        const log = await ask<{ deliveries: Record<string, unknown>[] }>(
+          'GET',
+          `/v1/relays/${body.id}/deliveries`,
+          undefined,
+          session,
+        );
+        return log.body.deliveries.find(({ status }) => status === 'dead');
+      },
+    );
   expect(await dead()).toMatchObject({ event: 'relayed', attempts: 1, response_status: null });
-  expect((await ask('POST', `/v1/relays/${body.id}/retry`, undefined, session)).body).toEqual({ requeued: 1 });
+  expect((await ask('POST', `/v1/relays/${body.id}/retry`, undefined, session)).body).toEqual({
+    requeued: 1,
+  });
   expect(await dead()).toMatchObject({ attempts: 1 });
 });
 
@@ -205,11 +307,19 @@ describe('what is kept of all this', () => {
     );
     const actions = new Set(rows.map(({ action }) => action));
     expect([...actions].sort()).toEqual(
-      [...['integration.saved', 'integration.enabled', 'integration.disabled'], ...['relay.saved', 'relay.deleted', 'relay.retried']].sort(),
+      [
+        ...['integration.saved', 'integration.enabled', 'integration.disabled'],
+        ...['relay.saved', 'relay.deleted', 'relay.retried'],
+      ].sort(),
     );
     for (const { action, details } of rows.filter(({ action: one }) => one.startsWith('relay.')))
-      expect(details, action).toMatchObject({ destination: 'https://hooks.example/in', relay_id: expect.any(Number) as number });
-    expect(rows.find(({ action }) => action === 'relay.saved')?.details).toMatchObject({ secret: 'set' });
+      expect(details, action).toMatchObject({
+        destination: 'https://hooks.example/in',
+        relay_id: expect.any(Number) as number,
+      });
+    expect(rows.find(({ action }) => action === 'relay.saved')?.details).toMatchObject({
+      secret: 'set',
+    });
     answers.push(JSON.stringify(rows));
   });
 
@@ -217,7 +327,8 @@ describe('what is kept of all this', () => {
     const log = partLog();
     expect(log).toContain('a member signed in');
     for (const text of [...answers, log]) expect(text).not.toContain(SECRET);
-    for (const hidden of [owner, stranger, 'hidden-password', 'hidden-key', '@test.example']) expect(log).not.toContain(hidden);
+    for (const hidden of [owner, stranger, 'hidden-password', 'hidden-key', '@test.example'])
+      expect(log).not.toContain(hidden);
     expect(answers.at(-1)).not.toMatch(/hidden-(password|key)/);
   });
 });

@@ -9,8 +9,16 @@ async function accountWith(...changes: string[]): Promise<TestAccount> {
   return account;
 }
 
-async function track({ writeKey }: TestAccount, path = '/v1/track', body: unknown = { event: 'x', user_id: 'u', message_id: 'm' }) {
-  const { status, text, headers } = await ask({ path, body, headers: { Authorization: `Bearer ${writeKey}` } });
+async function track(
+  { writeKey }: TestAccount,
+  path = '/v1/track',
+  body: unknown = { event: 'x', user_id: 'u', message_id: 'm' },
+) {
+  const { status, text, headers } = await ask({
+    path,
+    body,
+    headers: { Authorization: `Bearer ${writeKey}` },
+  });
   return { status, answer: JSON.parse(text) as { message?: string }, headers };
 }
 
@@ -25,7 +33,9 @@ describe('an account (5.1, 8)', () => {
     const single = await track(account);
     expect([single.status, single.answer.message]).toEqual([status, message]);
     expect(specified(single.headers)).toMatchObject(CORS);
-    const batch = await track(account, '/v1/batch', { batch: [{ type: 'track', event: 'x', user_id: 'u' }, { type: 'nonsense' }] });
+    const batch = await track(account, '/v1/batch', {
+      batch: [{ type: 'track', event: 'x', user_id: 'u' }, { type: 'nonsense' }],
+    });
     expect([batch.status, batch.answer.message]).toEqual([status, message]);
   });
 
@@ -59,8 +69,15 @@ describe('message ids (2.5)', () => {
   it('belong to their account', async () => {
     const body = { batch: [{ type: 'track', event: 'x', user_id: 'u', message_id: 'shared' }] };
     for (const account of accounts) {
-      expect((await track(account, '/v1/batch', body)).answer).toEqual({ status: 'ok', accepted: 1 });
-      expect((await track(account, '/v1/batch', body)).answer).toEqual({ status: 'ok', accepted: 1, duplicates: 1 });
+      expect((await track(account, '/v1/batch', body)).answer).toEqual({
+        status: 'ok',
+        accepted: 1,
+      });
+      expect((await track(account, '/v1/batch', body)).answer).toEqual({
+        status: 'ok',
+        accepted: 1,
+        duplicates: 1,
+      });
     }
   });
 });

@@ -1,6 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clickhouse, createAccount, eventually, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 import { GatewayProcess } from '../../integration/gateway/gateway-process.ts';
 import { call } from '../management/host.ts';
 
@@ -21,7 +28,9 @@ afterAll(async () => {
 let serial = 0;
 
 /** The address that is stored of an event. */
-async function storedOf(send: (event: object) => Promise<number>): Promise<{ ip: string; user_agent: string }> {
+async function storedOf(
+  send: (event: object) => Promise<number>,
+): Promise<{ ip: string; user_agent: string }> {
   const name = `seen ${serial++}`;
   expect(await send({ event: name, user_id: 'u', context: { ip: '9.9.9.9' } })).toBeLessThan(300);
   return eventually({ ms: 60_000, waitingFor: `the row of ${name}` }, async () => {
@@ -37,8 +46,12 @@ async function storedOf(send: (event: object) => Promise<number>): Promise<{ ip:
 }
 
 const through = (url: string, forwarded: string | undefined) => async (event: object) => {
-  const headers = { Authorization: `Bearer ${account.writeKey}`, ...(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }) };
-  return (await fetch(`${url}/v1/track`, { method: 'POST', headers, body: JSON.stringify(event) })).status;
+  const headers = {
+    Authorization: `Bearer ${account.writeKey}`,
+    ...(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }),
+  };
+  return (await fetch(`${url}/v1/track`, { method: 'POST', headers, body: JSON.stringify(event) }))
+    .status;
 };
 
 it.each([
@@ -47,7 +60,9 @@ it.each([
   ['of version 6', '2001:db8::7', '2001:db8::7'],
   ['what cannot be read ends the way', '203.0.113.5, nonsense', '127.0.0.1'],
   ['the proxy tells nothing', undefined, '127.0.0.1'],
-])('behind a trusted proxy: %s', async (_, forwarded, ip) => expect(await storedOf(through(behindProxy.url, forwarded))).toMatchObject({ ip }));
+])('behind a trusted proxy: %s', async (_, forwarded, ip) =>
+  expect(await storedOf(through(behindProxy.url, forwarded))).toMatchObject({ ip }),
+);
 
 it('nobody is trusted by default, and context.ip does not overrule a connection (2.2)', async () => {
   const { ip } = await storedOf(through(readyStack().ingest_url, '203.0.113.5'));
@@ -56,7 +71,10 @@ it('nobody is trusted by default, and context.ip does not overrule a connection 
 
 it('of an import context.ip is taken, and nothing of the connection', async () => {
   const stored = await storedOf(async (event) => {
-    const { status } = await call('POST', '/v1/events', { key: account.managementKey, body: { events: [{ type: 'track', ...event }] } });
+    const { status } = await call('POST', '/v1/events', {
+      key: account.managementKey,
+      body: { events: [{ type: 'track', ...event }] },
+    });
     return status;
   });
   expect(stored).toEqual({ ip: '9.9.9.9', user_agent: '' });

@@ -19,7 +19,12 @@ export interface Sent {
 /** One request to the ingest host on a connection of its own. */
 export async function ask({ method = 'POST', path, headers = {}, body }: Sent): Promise<Answered> {
   const url = new URL(readyStack().ingest_url);
-  const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const bytes =
+    body === undefined
+      ? undefined
+      : Buffer.isBuffer(body)
+        ? body
+        : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
@@ -33,7 +38,13 @@ export async function ask({ method = 'POST', path, headers = {}, body }: Sent): 
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }));
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        );
         answer.on('error', reject);
       },
     );
@@ -42,7 +53,10 @@ export async function ask({ method = 'POST', path, headers = {}, body }: Sent): 
   });
 }
 
-/** Bytes straight onto a connection; everything that comes back until the host closes it, or nothing comes for a second. */
+/**
+ * Bytes straight onto a connection; everything that comes back until the host closes it, or nothing
+ * comes for a second.
+ */
 export async function askRaw(bytes: string | Buffer): Promise<string> {
   const url = new URL(readyStack().ingest_url);
   return new Promise((resolve, reject) => {
@@ -68,6 +82,14 @@ export const CORS = {
 
 /** Only the headers that the specification speaks of. */
 export function specified(headers: IncomingHttpHeaders): Record<string, unknown> {
-  const named = ['content-type', 'retry-after', 'cache-control', 'access-control-allow-credentials', ...Object.keys(CORS)];
-  return Object.fromEntries(named.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  const named = [
+    'content-type',
+    'retry-after',
+    'cache-control',
+    'access-control-allow-credentials',
+    ...Object.keys(CORS),
+  ];
+  return Object.fromEntries(
+    named.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  );
 }

@@ -11,7 +11,9 @@ interface Described {
   headers?: Record<string, { schema: Schema }>;
   content?: Record<string, { schema?: Schema }>;
 }
-const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/openapi/ingest.json'), 'utf8')) as Schema & {
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../docs/openapi/ingest.json'), 'utf8'),
+) as Schema & {
   paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
 };
 
@@ -27,12 +29,16 @@ beforeAll(async () => {
 /** Sends, and holds status, headers and body of the answer against the document. */
 async function held(sent: Sent): Promise<number> {
   const answer = await ask(sent);
-  const path = (sent.path.split('?')[0] ?? '').replace(/^\/s\/.*/, '/s/{code}').replace(/^\/v1\/hooks\/.*/, '/v1/hooks/{source}/{token}');
-  const described = document.paths[path]?.[(sent.method ?? 'POST').toLowerCase()]?.responses[answer.status];
+  const path = (sent.path.split('?')[0] ?? '')
+    .replace(/^\/s\/.*/, '/s/{code}')
+    .replace(/^\/v1\/hooks\/.*/, '/v1/hooks/{source}/{token}');
+  const described =
+    document.paths[path]?.[(sent.method ?? 'POST').toLowerCase()]?.responses[answer.status];
   if (!described) throw new Error(`${path} answered ${answer.status}, which is not documented`);
   for (const [name, { schema }] of Object.entries(described.headers ?? {})) {
     const value = answer.headers[name.toLowerCase()];
-    if (value !== undefined || name === 'X-Service-Trace') expect(misfits(document, schema, value), name).toEqual([]);
+    if (value !== undefined || name === 'X-Service-Trace')
+      expect(misfits(document, schema, value), name).toEqual([]);
   }
   const schema = described.content?.['application/json']?.schema;
   if (schema) {
@@ -44,7 +50,12 @@ async function held(sent: Sent): Promise<number> {
   return answer.status;
 }
 
-const event = (more: object = {}) => ({ event: 'x', user_id: 'u', message_id: `openapi-${process.pid}-${serial++}`, ...more });
+const event = (more: object = {}) => ({
+  event: 'x',
+  user_id: 'u',
+  message_id: `openapi-${process.pid}-${serial++}`,
+  ...more,
+});
 const key = () => ({ Authorization: `Bearer ${account.writeKey}` });
 
 describe('docs/openapi/ingest.json describes what the host answers', () => {
@@ -53,7 +64,15 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
     const good = event({ previous_id: 'p' });
     expect(await held({ path, headers: key(), body: good })).toBe(200);
     expect(
-      await held({ path, headers: key(), body: { ...event({ previous_id: 'p' }), message_id: undefined, timestamp: '2001-01-01T00:00:00Z' } }),
+      await held({
+        path,
+        headers: key(),
+        body: {
+          ...event({ previous_id: 'p' }),
+          message_id: undefined,
+          timestamp: '2001-01-01T00:00:00Z',
+        },
+      }),
     ).toBe(200);
     expect(await held({ path, headers: key(), body: '{' })).toBe(400);
     expect(await held({ path, headers: key(), body: event({ user_id: '' }) })).toBe(400);
@@ -68,31 +87,54 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
     const path = '/v1/batch';
     const item = { type: 'track', ...event() };
     expect(
-      await held({ path, headers: key(), body: { batch: [item, item, { type: 'x' }, { type: 'page', anonymous_id: 'a', traits: { phone: '1' } }] } }),
+      await held({
+        path,
+        headers: key(),
+        body: {
+          batch: [
+            item,
+            item,
+            { type: 'x' },
+            { type: 'page', anonymous_id: 'a', traits: { phone: '1' } },
+          ],
+        },
+      }),
     ).toBe(200);
     expect(await held({ path, headers: key(), body: { batch: [{ type: 'x' }] } })).toBe(200);
     expect(await held({ path, headers: key(), body: { batch: [] } })).toBe(400);
-    expect(await held({ path, headers: key(), body: { batch: Array.from({ length: 501 }, () => item) } })).toBe(400);
+    expect(
+      await held({
+        path,
+        headers: key(),
+        body: { batch: Array.from({ length: 501 }, () => item) },
+      }),
+    ).toBe(400);
     expect(await held({ path, body: { batch: [item] } })).toBe(401);
-    expect(await held({ path: `${path}?write_key=${cancelled.writeKey}`, body: { batch: [item] } })).toBe(402);
+    expect(
+      await held({ path: `${path}?write_key=${cancelled.writeKey}`, body: { batch: [item] } }),
+    ).toBe(402);
   });
 
   it('GET /v1/status, and short links and webhooks that nobody knows', async () => {
     expect(await held({ method: 'GET', path: '/v1/status' })).toBe(200);
     expect(await held({ method: 'GET', path: '/s/0000000' })).toBe(404);
     const served = await servedPaths();
-    if (served.includes('/v1/hooks/{source}/{token}')) expect(await held({ path: '/v1/hooks/nobody/nothing', body: '{}' })).toBe(404);
+    if (served.includes('/v1/hooks/{source}/{token}'))
+      expect(await held({ path: '/v1/hooks/nobody/nothing', body: '{}' })).toBe(404);
   });
 
   it('is served on the admin port, for the routes that this host serves', async () => {
     const { admin_url } = await partStatus('ingest-gateway');
     const served = (await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document;
-    for (const [path, operations] of Object.entries(served.paths)) expect(operations, path).toEqual(document.paths[path]);
+    for (const [path, operations] of Object.entries(served.paths))
+      expect(operations, path).toEqual(document.paths[path]);
     expect(served['components']).toEqual(document['components']);
   });
 });
 
 async function servedPaths(): Promise<string[]> {
   const { admin_url } = await partStatus('ingest-gateway');
-  return Object.keys(((await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document).paths);
+  return Object.keys(
+    ((await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document).paths,
+  );
 }

@@ -13,10 +13,13 @@ interface Created {
   created: boolean;
 }
 
-const create = (target: string, account = accountId) => admin<Created>('link', 'create', '--account', String(account), '--target', target);
+const create = (target: string, account = accountId) =>
+  admin<Created>('link', 'create', '--account', String(account), '--target', target);
 const visit = (code: string, method = 'GET') => ask({ method, path: `/s/${code}` });
 
-async function clicksOf(code: string): Promise<{ clicks: number; last_click_at: Date | null; target: string } | undefined> {
+async function clicksOf(
+  code: string,
+): Promise<{ clicks: number; last_click_at: Date | null; target: string } | undefined> {
   const { rows } = await withDatabase((database) =>
     database.query<{ clicks: number; last_click_at: Date | null; target: string }>(
       'SELECT clicks::int, last_click_at, target FROM short_links WHERE code = $1',
@@ -41,10 +44,13 @@ describe('GET /s/{code} (4.7)', () => {
       expect(headers['x-service-trace']).toMatch(/^[0-9a-f]{16}$/);
       expect(headers['access-control-allow-origin']).toBeUndefined();
     }
-    const link = await eventually({ ms: 15_000, every: 50, waitingFor: 'three clicks' }, async () => {
-      const found = await clicksOf(code);
-      return found?.clicks === 3 ? found : undefined;
-    });
+    const link = await eventually(
+      { ms: 15_000, every: 50, waitingFor: 'three clicks' },
+      async () => {
+        const found = await clicksOf(code);
+        return found?.clicks === 3 ? found : undefined;
+      },
+    );
     expect(link.last_click_at?.getTime()).toBeGreaterThanOrEqual(began - 1000);
   });
 
@@ -64,12 +70,20 @@ describe('GET /s/{code} (4.7)', () => {
     expect((await visit(code)).headers.location).toBe('https://shop.example.ir/%DA%A9%D9%81%D8%B4');
   });
 
-  it.each(['ZZZZZZZ', 'short', 'toolongcode', 'ILOUILO', '..%2f..%2f', '%D8', '%00'])('%s: a plain 404', async (code) => {
-    const { status, headers, text } = await visit(code);
-    expect([status, headers['content-type'], text]).toEqual([404, 'text/plain; charset=utf-8', 'not found\n']);
-  });
+  it.each(['ZZZZZZZ', 'short', 'toolongcode', 'ILOUILO', '..%2f..%2f', '%D8', '%00'])(
+    '%s: a plain 404',
+    async (code) => {
+      const { status, headers, text } = await visit(code);
+      expect([status, headers['content-type'], text]).toEqual([
+        404,
+        'text/plain; charset=utf-8',
+        'not found\n',
+      ]);
+    },
+  );
 
-  it('other methods: 404', async () => expect((await ask({ method: 'POST', path: '/s/ZZZZZZZ', body: '' })).status).toBe(404));
+  it('other methods: 404', async () =>
+    expect((await ask({ method: 'POST', path: '/s/ZZZZZZZ', body: '' })).status).toBe(404));
 });
 
 describe('stored mappings (4.7)', () => {
@@ -83,16 +97,29 @@ describe('stored mappings (4.7)', () => {
     const target = `${TARGET}&collides=1`;
     const code = shortLinkCode(accountId, target);
     await withDatabase((database) =>
-      database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [code, accountId, 'https://elsewhere.example.ir/']),
+      database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [
+        code,
+        accountId,
+        'https://elsewhere.example.ir/',
+      ]),
     );
-    await expect(create(target)).rejects.toMatchObject({ stderr: expect.stringContaining('never changes: add something') as string });
+    await expect(create(target)).rejects.toMatchObject({
+      stderr: expect.stringContaining('never changes: add something') as string,
+    });
     expect((await visit(code)).headers.location).toBe('https://elsewhere.example.ir/');
     expect(await clicksOf(code)).toMatchObject({ target: 'https://elsewhere.example.ir/' });
   });
 
-  it.each(['ftp://x.ir', 'javascript:alert(1)', 'https://x.ir/a b', '/path'])('%s cannot be a target', async (target) => {
-    await expect(ravand('admin', 'link', 'create', '--account', String(accountId), '--target', target)).rejects.toMatchObject({
-      stderr: expect.stringContaining('--target: expected an http:// or https:// address') as string,
-    });
-  });
+  it.each(['ftp://x.ir', 'javascript:alert(1)', 'https://x.ir/a b', '/path'])(
+    '%s cannot be a target',
+    async (target) => {
+      await expect(
+        ravand('admin', 'link', 'create', '--account', String(accountId), '--target', target),
+      ).rejects.toMatchObject({
+        stderr: expect.stringContaining(
+          '--target: expected an http:// or https:// address',
+        ) as string,
+      });
+    },
+  );
 });

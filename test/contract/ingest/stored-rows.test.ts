@@ -1,8 +1,15 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ready } from '../../../deploy/local/ready.ts';
+import type { Ready } from '../../../cli/ready.ts';
 import { post } from '../../support/client.ts';
-import { clickhouse, createAccount, eventually, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 
 type Row = Record<string, unknown>;
 
@@ -17,7 +24,8 @@ interface Case {
   warnings?: unknown[];
 }
 
-const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+const CHROME =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 const long = (unit: string, times: number) => unit.repeat(times);
 
 const CASES: Case[] = [
@@ -26,7 +34,15 @@ const CASES: Case[] = [
     section: '4.3',
     path: 'track',
     body: { event: 'signed_up', user_id: 'u', anonymous_id: 'a' },
-    stored: { type: 'track', event: 'signed_up', user_id: 'u', anonymous_id: 'a', source: 'sdk', currency: 'IRR', revenue: 0 },
+    stored: {
+      type: 'track',
+      event: 'signed_up',
+      user_id: 'u',
+      anonymous_id: 'a',
+      source: 'sdk',
+      currency: 'IRR',
+      revenue: 0,
+    },
   },
   {
     name: 'the path decides the type',
@@ -35,9 +51,27 @@ const CASES: Case[] = [
     body: { event: 'x', user_id: 'u', type: 'identify' },
     stored: { type: 'track', event: 'x' },
   },
-  { name: 'a page without a name', section: '4.3', path: 'page', body: { user_id: 'u' }, stored: { type: 'page', event: 'page_viewed' } },
-  { name: 'a page with a name', section: '4.3', path: 'page', body: { event: 'Home', user_id: 'u' }, stored: { type: 'page', event: 'Home' } },
-  { name: 'a screen without a name', section: '4.3', path: 'screen', body: { user_id: 'u' }, stored: { type: 'screen', event: 'screen_viewed' } },
+  {
+    name: 'a page without a name',
+    section: '4.3',
+    path: 'page',
+    body: { user_id: 'u' },
+    stored: { type: 'page', event: 'page_viewed' },
+  },
+  {
+    name: 'a page with a name',
+    section: '4.3',
+    path: 'page',
+    body: { event: 'Home', user_id: 'u' },
+    stored: { type: 'page', event: 'Home' },
+  },
+  {
+    name: 'a screen without a name',
+    section: '4.3',
+    path: 'screen',
+    body: { user_id: 'u' },
+    stored: { type: 'screen', event: 'screen_viewed' },
+  },
   {
     name: 'identify: fixed name, empty properties',
     section: '2.3',
@@ -73,10 +107,27 @@ const CASES: Case[] = [
     body: {
       event: 'x',
       user_id: 'u',
-      properties: { n: 1.5, whole: 2.0, t: true, f: false, s: '۱۲', nothing: null, list: [1, 'a'], object: { a: { b: 1 } } },
+      properties: {
+        n: 1.5,
+        whole: 2.0,
+        t: true,
+        f: false,
+        s: '۱۲',
+        nothing: null,
+        list: [1, 'a'],
+        object: { a: { b: 1 } },
+      },
     },
     stored: {
-      properties: { n: '1.5', whole: '2', t: 'true', f: 'false', s: '۱۲', list: '[1,"a"]', object: '{"a":{"b":1}}' },
+      properties: {
+        n: '1.5',
+        whole: '2',
+        t: 'true',
+        f: 'false',
+        s: '۱۲',
+        list: '[1,"a"]',
+        object: '{"a":{"b":1}}',
+      },
       property_numbers: { n: 1.5, whole: 2, t: 1, f: 0 },
     },
   },
@@ -84,7 +135,11 @@ const CASES: Case[] = [
     name: 'keys',
     section: '2.3',
     path: 'track',
-    body: { event: 'x', user_id: 'u', properties: { ' a.b-c  d ': 'v', __x__: 'w', ' . ': 'gone', كي: 'k' } },
+    body: {
+      event: 'x',
+      user_id: 'u',
+      properties: { ' a.b-c  d ': 'v', __x__: 'w', ' . ': 'gone', كي: 'k' },
+    },
     stored: { properties: { a_b_c_d: 'v', x: 'w', كي: 'k' } },
   },
   {
@@ -145,7 +200,14 @@ const CASES: Case[] = [
       user_id: 'u',
       context: {
         app: { version: '1.2' },
-        device: { type: 'phone', model: 'M', manufacturer: 'V', push_provider: 'fcm', id: 'dropped', push_token: 'dropped' },
+        device: {
+          type: 'phone',
+          model: 'M',
+          manufacturer: 'V',
+          push_provider: 'fcm',
+          id: 'dropped',
+          push_token: 'dropped',
+        },
         os: { name: 'iOS', version: '18' },
         network: { carrier: 'MCI' },
         page: { url: 'https://x.ir/a?b', path: '/a', referrer: 'https://y.ir', title: 'صفحه  اول' },
@@ -213,7 +275,11 @@ const CASES: Case[] = [
     name: 'bounds of the context cut on a character boundary',
     section: '8',
     path: 'track',
-    body: { event: 'x', user_id: 'u', context: { location: { city: long('آ', 40) }, locale: long('x', 40) } },
+    body: {
+      event: 'x',
+      user_id: 'u',
+      context: { location: { city: long('آ', 40) }, locale: long('x', 40) },
+    },
     stored: { city: long('آ', 32), locale: long('x', 32) },
   },
   {
@@ -237,7 +303,9 @@ const CASES: Case[] = [
     section: '2.2',
     path: 'page',
     body: { user_id: 'u' },
-    headers: { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' },
+    headers: {
+      'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+    },
     stored: { is_bot: true },
   },
   {
@@ -290,7 +358,12 @@ describe('what is stored of an event (through the whole pipeline)', () => {
     client = clickhouse(ready);
     account = await createAccount('stored rows');
     for (const [at, one] of CASES.entries()) {
-      const answer = await post(`${ready.ingest_url}/v1/${one.path}`, account.writeKey, { message_id: `case-${at}`, ...one.body }, one.headers);
+      const answer = await post(
+        `${ready.ingest_url}/v1/${one.path}`,
+        account.writeKey,
+        { message_id: `case-${at}`, ...one.body },
+        one.headers,
+      );
       expect(answer, one.name).toMatchObject({
         status: 200,
         body: { status: 'ok', accepted: 1, ...(one.warnings ? { warnings: one.warnings } : {}) },
@@ -298,16 +371,24 @@ describe('what is stored of an event (through the whole pipeline)', () => {
       if (!one.warnings) expect(answer.body, one.name).not.toHaveProperty('warnings');
     }
     const all = await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () => {
-      const found = await rows<Row>(client, 'SELECT * FROM events WHERE account_id = {a:UInt64}', { a: account.accountId });
+      const found = await rows<Row>(client, 'SELECT * FROM events WHERE account_id = {a:UInt64}', {
+        a: account.accountId,
+      });
       return found.length >= CASES.length ? found : undefined;
     });
     stored = new Map(all.map((row) => [String(row['message_id']), row]));
   });
   afterAll(() => client.close());
 
-  it.each(CASES.map((one, at) => ({ ...one, at })))('$section $name', ({ at, stored: expected }) => {
-    expect(stored.get(`case-${at}`)).toMatchObject({ account_id: account.accountId, ...expected });
-  });
+  it.each(CASES.map((one, at) => ({ ...one, at })))(
+    '$section $name',
+    ({ at, stored: expected }) => {
+      expect(stored.get(`case-${at}`)).toMatchObject({
+        account_id: account.accountId,
+        ...expected,
+      });
+    },
+  );
 
   it('2.3 the maps hold nothing else', () => {
     const at = CASES.findIndex((one) => one.name === 'values of both maps');

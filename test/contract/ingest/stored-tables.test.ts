@@ -1,7 +1,15 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { admin, clickhouse, createAccount, eventually, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  admin,
+  clickhouse,
+  createAccount,
+  eventually,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 
 type Row = Record<string, unknown>;
 
@@ -14,8 +22,17 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-async function send(path: string, body: unknown, headers: Record<string, string> = {}): Promise<unknown> {
-  const answer = await post(`${readyStack().ingest_url}/v1/${path}`, account.writeKey, body, headers);
+async function send(
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
+  const answer = await post(
+    `${readyStack().ingest_url}/v1/${path}`,
+    account.writeKey,
+    body,
+    headers,
+  );
   expect(answer.status).toBe(200);
   return answer.body;
 }
@@ -24,10 +41,13 @@ async function send(path: string, body: unknown, headers: Record<string, string>
 async function stored(prefix: string, count: number): Promise<Map<string, Row>> {
   const query =
     'SELECT *, toUnixTimestamp64Milli(timestamp) AS at, toUnixTimestamp64Milli(received_at) AS received FROM events WHERE account_id = {a:UInt64} AND startsWith(message_id, {p:String})';
-  const found = await eventually({ ms: 60_000, waitingFor: `${count} rows of ${prefix}` }, async () => {
-    const all = await rows<Row>(client, query, { a: account.accountId, p: prefix });
-    return all.length >= count ? all : undefined;
-  });
+  const found = await eventually(
+    { ms: 60_000, waitingFor: `${count} rows of ${prefix}` },
+    async () => {
+      const all = await rows<Row>(client, query, { a: account.accountId, p: prefix });
+      return all.length >= count ? all : undefined;
+    },
+  );
   expect(found).toHaveLength(count);
   return new Map(found.map((row) => [String(row['message_id']).slice(prefix.length), row]));
 }
@@ -68,7 +88,11 @@ describe('Persian text (2.3), through the whole pipeline', () => {
     }));
     await send('batch', { batch: items });
     const found = await stored('fa-', items.length);
-    expect(texts.map((_, at) => (found.get(String(at))?.['properties'] as Record<string, string>)['كلید'])).toEqual(wanted);
+    expect(
+      texts.map(
+        (_, at) => (found.get(String(at))?.['properties'] as Record<string, string>)['كلید'],
+      ),
+    ).toEqual(wanted);
     const clean = 'کتاب علی';
     expect(found.get('0')).toMatchObject({
       ...{ event: `e ${wanted[0] ?? ''}`, user_id: raw, session_id: raw },
@@ -85,21 +109,41 @@ describe('time (2.4), through the whole pipeline', () => {
 
   it('clamps, corrects a clock that is off, and leaves alone what lies in the window', async () => {
     const now = Date.now();
-    const item = (id: string, more: object) => ({ type: 'track', event: 'x', user_id: 'u', message_id: `time-${id}`, ...more });
+    const item = (id: string, more: object) => ({
+      type: 'track',
+      event: 'x',
+      user_id: 'u',
+      message_id: `time-${id}`,
+      ...more,
+    });
     const answer = await send('batch', {
       batch: [
         item('none', {}),
         item('inside', { timestamp: iso(now - 5 * DAY) }),
-        item('offset', { timestamp: `${new Date(now - 10 * DAY + 3.5 * 3_600_000).toISOString().slice(0, -1)}456+03:30` }),
+        item('offset', {
+          timestamp: `${new Date(now - 10 * DAY + 3.5 * 3_600_000).toISOString().slice(0, -1)}456+03:30`,
+        }),
         item('ahead by less than an hour', { timestamp: iso(now + 3_000_000) }),
         item('ahead', { timestamp: iso(now + 2 * 3_600_000) }),
         item('too old', { timestamp: iso(now - 61 * DAY) }),
-        item('clock two hours slow', { timestamp: iso(now - 3 * 3_600_000), sent_at: iso(now - 2 * 3_600_000) }),
-        item('clock half a minute off', { timestamp: iso(now - 3_600_000), sent_at: iso(now - 30_000) }),
-        item('corrected out of the window', { timestamp: iso(now - 59 * DAY), sent_at: iso(now + 2 * DAY) }),
+        item('clock two hours slow', {
+          timestamp: iso(now - 3 * 3_600_000),
+          sent_at: iso(now - 2 * 3_600_000),
+        }),
+        item('clock half a minute off', {
+          timestamp: iso(now - 3_600_000),
+          sent_at: iso(now - 30_000),
+        }),
+        item('corrected out of the window', {
+          timestamp: iso(now - 59 * DAY),
+          sent_at: iso(now + 2 * DAY),
+        }),
       ],
     });
-    expect((answer as { warnings: { code: string }[] }).warnings.map(({ code }) => code)).toEqual(['timestamp_in_future', 'timestamp_too_old']);
+    expect((answer as { warnings: { code: string }[] }).warnings.map(({ code }) => code)).toEqual([
+      'timestamp_in_future',
+      'timestamp_too_old',
+    ]);
     const found = await stored('time-', 9);
     const at = (id: string) => Number(found.get(id)?.['at']);
     const received = Number(found.get('none')?.['received']);
@@ -126,7 +170,12 @@ describe('a batch (2.1, 2.3)', () => {
       batch: [
         { ...item, message_id: 'inherit-none' },
         { ...item, message_id: 'inherit-null', context: null, sent_at: null },
-        { ...item, message_id: 'inherit-own', context: { locale: 'en' }, sent_at: new Date(now).toISOString() },
+        {
+          ...item,
+          message_id: 'inherit-own',
+          context: { locale: 'en' },
+          sent_at: new Date(now).toISOString(),
+        },
       ],
     });
     const found = await stored('inherit-', 3);
@@ -134,14 +183,22 @@ describe('a batch (2.1, 2.3)', () => {
       const { locale, session_id, at, received } = found.get(id) ?? {};
       return { locale, session_id, back: Number(received) - Number(at) };
     };
-    for (const id of ['none', 'null']) expect(of(id)).toEqual({ locale: 'fa', session_id: 'common', back: 3_600_000 });
+    for (const id of ['none', 'null'])
+      expect(of(id)).toEqual({ locale: 'fa', session_id: 'common', back: 3_600_000 });
     expect(of('own')).toMatchObject({ locale: 'en', session_id: '' });
     expect(Number(found.get('own')?.['at'])).toBe(now - 7_200_000);
   });
 
   it('keeps 256 properties, nulls among them, and says what it dropped; what cannot be encoded is left out', async () => {
-    const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`k${n}`, n < 10 ? null : n]));
-    const answer = await send('track', { event: 'x', user_id: 'u', message_id: 'many-1', properties: many });
+    const many = Object.fromEntries(
+      Array.from({ length: 300 }, (_, n) => [`k${n}`, n < 10 ? null : n]),
+    );
+    const answer = await send('track', {
+      event: 'x',
+      user_id: 'u',
+      message_id: 'many-1',
+      properties: many,
+    });
     expect(answer).toEqual({
       status: 'ok',
       accepted: 1,
@@ -160,9 +217,17 @@ describe('a batch (2.1, 2.3)', () => {
 
 describe('bots (2.2)', () => {
   const AGENTS: [string, boolean][] = [
-    ...(['python-requests/2.31', 'okhttp/4.12.0', 'axios/1.7.2', 'curl/8.5.0', 'Go-http-client/2.0', 'node', ''] as const).map(
-      (agent): [string, boolean] => [agent, false],
-    ),
+    ...(
+      [
+        'python-requests/2.31',
+        'okhttp/4.12.0',
+        'axios/1.7.2',
+        'curl/8.5.0',
+        'Go-http-client/2.0',
+        'node',
+        '',
+      ] as const
+    ).map((agent): [string, boolean] => [agent, false]),
     ['Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', true],
     [
       'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36',
@@ -171,7 +236,12 @@ describe('bots (2.2)', () => {
   ];
 
   it('are those that say so or are known to crawl; what backends post with is none', async () => {
-    for (const [at, [agent]] of AGENTS.entries()) await send('track', { event: 'x', user_id: 'u', message_id: `bot-${at}` }, { 'user-agent': agent });
+    for (const [at, [agent]] of AGENTS.entries())
+      await send(
+        'track',
+        { event: 'x', user_id: 'u', message_id: `bot-${at}` },
+        { 'user-agent': agent },
+      );
     const found = await stored('bot-', AGENTS.length);
     expect(AGENTS.map(([agent], at) => [agent, found.get(String(at))?.['is_bot']])).toEqual(AGENTS);
   });

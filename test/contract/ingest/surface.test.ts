@@ -30,9 +30,18 @@ describe('GET /v1/status (2.7, 4.5)', () => {
   it('tells the service, the version and the time, without CORS', async () => {
     const { status, headers, text } = await ask({ method: 'GET', path: '/v1/status' });
     expect(status).toBe(200);
-    expect(JSON.parse(text)).toEqual({ status: 'ok', service: 'collector', version: expect.stringMatching(/./) as string });
-    expect(specified(headers)).toEqual({ 'content-type': JSON_TYPE, 'cache-control': 'no-store, no-cache, must-revalidate' });
-    expect(Math.abs(Date.parse(String(headers['x-server-time'])) - Date.now())).toBeLessThan(60_000);
+    expect(JSON.parse(text)).toEqual({
+      status: 'ok',
+      service: 'collector',
+      version: expect.stringMatching(/./) as string,
+    });
+    expect(specified(headers)).toEqual({
+      'content-type': JSON_TYPE,
+      'cache-control': 'no-store, no-cache, must-revalidate',
+    });
+    expect(Math.abs(Date.parse(String(headers['x-server-time'])) - Date.now())).toBeLessThan(
+      60_000,
+    );
     expect(headers['x-server-time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
   });
 });
@@ -40,23 +49,52 @@ describe('GET /v1/status (2.7, 4.5)', () => {
 describe('the write key (5.1)', () => {
   const key = () => account.writeKey;
   it.each<[string, () => Sent, number, string]>([
-    ['as Bearer', () => ({ path: '/v1/track', headers: { Authorization: `Bearer ${key()}` } }), 200, ONE],
-    ['as X-Service-Key', () => ({ path: '/v1/track', headers: { 'X-Service-Key': key() } }), 200, ONE],
-    ['in the query', () => ({ path: `/v1/track?write_key=${key()}` }), 200, ONE],
     [
-      'another scheme falls through to the next place',
-      () => ({ path: '/v1/track', headers: { Authorization: `Basic ${key()}`, 'X-Service-Key': key() } }),
+      'as Bearer',
+      () => ({ path: '/v1/track', headers: { Authorization: `Bearer ${key()}` } }),
       200,
       ONE,
     ],
-    ['a lower-case scheme falls through', () => ({ path: `/v1/track?write_key=${key()}`, headers: { Authorization: `bearer ${key()}` } }), 200, ONE],
+    [
+      'as X-Service-Key',
+      () => ({ path: '/v1/track', headers: { 'X-Service-Key': key() } }),
+      200,
+      ONE,
+    ],
+    ['in the query', () => ({ path: `/v1/track?write_key=${key()}` }), 200, ONE],
+    [
+      'another scheme falls through to the next place',
+      () => ({
+        path: '/v1/track',
+        headers: { Authorization: `Basic ${key()}`, 'X-Service-Key': key() },
+      }),
+      200,
+      ONE,
+    ],
+    [
+      'a lower-case scheme falls through',
+      () => ({
+        path: `/v1/track?write_key=${key()}`,
+        headers: { Authorization: `bearer ${key()}` },
+      }),
+      200,
+      ONE,
+    ],
     [
       'the first place wins, also with a wrong key',
-      () => ({ path: '/v1/track', headers: { Authorization: 'Bearer wrong', 'X-Service-Key': key() } }),
+      () => ({
+        path: '/v1/track',
+        headers: { Authorization: 'Bearer wrong', 'X-Service-Key': key() },
+      }),
       401,
       INVALID,
     ],
-    ['two spaces belong to the key', () => ({ path: '/v1/track', headers: { Authorization: `Bearer  ${key()}` } }), 401, INVALID],
+    [
+      'two spaces belong to the key',
+      () => ({ path: '/v1/track', headers: { Authorization: `Bearer  ${key()}` } }),
+      401,
+      INVALID,
+    ],
     [
       'a management key is an unknown write key',
       () => ({ path: '/v1/track', headers: { Authorization: `Bearer ${account.managementKey}` } }),
@@ -64,7 +102,12 @@ describe('the write key (5.1)', () => {
       INVALID,
     ],
     ['nowhere', () => ({ path: '/v1/track' }), 401, MISSING],
-    ['nowhere, and no body that could be read', () => ({ path: '/v1/batch', body: '{' }), 401, MISSING],
+    [
+      'nowhere, and no body that could be read',
+      () => ({ path: '/v1/batch', body: '{' }),
+      401,
+      MISSING,
+    ],
   ])('%s', async (_, sent, status, text) => {
     const answer = await ask({ body: fresh(), ...sent() });
     expect([answer.status, answer.text]).toEqual([status, text]);
@@ -82,18 +125,57 @@ describe('single events (4.3, 7.3)', () => {
     ['alias', '/v1/alias', { user_id: 'u1', previous_id: 'a1' }, 200, ONE],
     ['the path decides the type', '/v1/page', { user_id: 'u1', type: 'nonsense' }, 200, ONE],
     ['without an event name', '/v1/track', { user_id: 'u1' }, 400, 'missing_event_name'],
-    ['with a blank event name', '/v1/track', { user_id: 'u1', event: ' \u00a0 ' }, 400, 'missing_event_name'],
+    [
+      'with a blank event name',
+      '/v1/track',
+      { user_id: 'u1', event: ' \u00a0 ' },
+      400,
+      'missing_event_name',
+    ],
     ['without an identity', '/v1/track', { event: 'x' }, 400, 'missing_identity'],
-    ['with a name of 129 bytes', '/v1/track', { user_id: 'u1', event: 'x'.repeat(129) }, 400, 'event_name_too_long'],
+    [
+      'with a name of 129 bytes',
+      '/v1/track',
+      { user_id: 'u1', event: 'x'.repeat(129) },
+      400,
+      'event_name_too_long',
+    ],
     ['with a name of 128 bytes', '/v1/track', { user_id: 'u1', event: 'ی'.repeat(64) }, 200, ONE],
-    ['with a control character in the name', '/v1/track', { user_id: 'u1', event: 'a\u0007b' }, 400, 'event_name_invalid_chars'],
-    ['with a user_id of 257 bytes', '/v1/track', { user_id: 'u'.repeat(257), event: 'x' }, 400, 'id_too_long'],
-    ['with an anonymous_id of 257 bytes', '/v1/track', { anonymous_id: 'u'.repeat(257), event: 'x' }, 400, 'id_too_long'],
-    ['with a message_id of 257 bytes', '/v1/track', { user_id: 'u1', event: 'x', message_id: 'm'.repeat(257) }, 400, 'id_too_long'],
+    [
+      'with a control character in the name',
+      '/v1/track',
+      { user_id: 'u1', event: 'a\u0007b' },
+      400,
+      'event_name_invalid_chars',
+    ],
+    [
+      'with a user_id of 257 bytes',
+      '/v1/track',
+      { user_id: 'u'.repeat(257), event: 'x' },
+      400,
+      'id_too_long',
+    ],
+    [
+      'with an anonymous_id of 257 bytes',
+      '/v1/track',
+      { anonymous_id: 'u'.repeat(257), event: 'x' },
+      400,
+      'id_too_long',
+    ],
+    [
+      'with a message_id of 257 bytes',
+      '/v1/track',
+      { user_id: 'u1', event: 'x', message_id: 'm'.repeat(257) },
+      400,
+      'id_too_long',
+    ],
     ['alias without previous_id', '/v1/alias', { user_id: 'u1' }, 400, 'missing_previous_id'],
   ])('%s', async (_, path, event, status, text) => {
     const answer = await post(path, fresh(event));
-    expect([answer.status, answer.text]).toEqual([status, status === 200 ? text : JSON.stringify({ status: 'error', message: text })]);
+    expect([answer.status, answer.text]).toEqual([
+      status,
+      status === 200 ? text : JSON.stringify({ status: 'error', message: text }),
+    ]);
     expect(specified(answer.headers)).toEqual({ 'content-type': JSON_TYPE, ...CORS });
   });
 
@@ -113,26 +195,54 @@ describe('single events (4.3, 7.3)', () => {
   });
 
   it('looks at no Content-Type', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'nonsense;;=', ''])
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'nonsense;;=',
+      '',
+    ])
       expect((await post('/v1/track', fresh(), { 'Content-Type': type })).text).toBe(ONE);
   });
 
   it('warns, with field and note only where there is one (2.6)', async () => {
-    const { text } = await post('/v1/identify', { user_id: 'u1', timestamp: '2100-01-01T00:00:00Z', traits: { phone: '12', national_id: '1' } });
-    const { status, accepted, warnings } = JSON.parse(text) as { status: string; accepted: number; warnings: { code: string }[] };
+    const { text } = await post('/v1/identify', {
+      user_id: 'u1',
+      timestamp: '2100-01-01T00:00:00Z',
+      traits: { phone: '12', national_id: '1' },
+    });
+    const { status, accepted, warnings } = JSON.parse(text) as {
+      status: string;
+      accepted: number;
+      warnings: { code: string }[];
+    };
     expect([status, accepted]).toEqual(['ok', 1]);
-    expect(warnings.map(({ code }) => code).sort()).toEqual(['generated_message_id', 'invalid_national_id', 'invalid_phone', 'timestamp_in_future']);
+    expect(warnings.map(({ code }) => code).sort()).toEqual([
+      'generated_message_id',
+      'invalid_national_id',
+      'invalid_phone',
+      'timestamp_in_future',
+    ]);
     for (const warning of warnings) expect(Object.values(warning)).not.toContain('');
   });
 
   it('clamps what is older than the window and says so (2.4)', async () => {
-    const { text } = await post('/v1/track', fresh({ ...EVENT, timestamp: '2001-01-01T00:00:00Z' }));
-    expect((JSON.parse(text) as { warnings: { code: string }[] }).warnings.map(({ code }) => code)).toEqual(['timestamp_too_old']);
+    const { text } = await post(
+      '/v1/track',
+      fresh({ ...EVENT, timestamp: '2001-01-01T00:00:00Z' }),
+    );
+    expect(
+      (JSON.parse(text) as { warnings: { code: string }[] }).warnings.map(({ code }) => code),
+    ).toEqual(['timestamp_too_old']);
   });
 
   it('answers a duplicate exactly like a first delivery (2.5)', async () => {
     const event = fresh();
-    for (let times = 0; times < 3; times++) expect(await post('/v1/track', event).then(({ status, text }) => [status, text])).toEqual([200, ONE]);
+    for (let times = 0; times < 3; times++)
+      expect(await post('/v1/track', event).then(({ status, text }) => [status, text])).toEqual([
+        200,
+        ONE,
+      ]);
   });
 });
 
@@ -142,13 +252,23 @@ describe('POST /v1/batch (4.4)', () => {
   it.each<[string, () => unknown, number, object]>([
     [
       'good items',
-      () => ({ batch: [item(), item({ type: 'page' }), item({ type: 'alias', previous_id: 'p' })] }),
+      () => ({
+        batch: [item(), item({ type: 'page' }), item({ type: 'alias', previous_id: 'p' })],
+      }),
       200,
       { status: 'ok', accepted: 3 },
     ],
     [
       'a bad item does not lose the good ones',
-      () => ({ batch: [item(), item({ type: 'order' }), item({ event: '' }), item({ user_id: '' }), item()] }),
+      () => ({
+        batch: [
+          item(),
+          item({ type: 'order' }),
+          item({ event: '' }),
+          item({ user_id: '' }),
+          item(),
+        ],
+      }),
       200,
       {
         status: 'ok',
@@ -175,15 +295,30 @@ describe('POST /v1/batch (4.4)', () => {
     ],
     ['no items', () => ({ batch: [] }), 400, { status: 'error', message: 'batch_empty' }],
     ['no batch', () => ({}), 400, { status: 'error', message: 'batch_empty' }],
-    ['500 items', () => ({ batch: Array.from({ length: 500 }, () => item()) }), 200, { status: 'ok', accepted: 500 }],
+    [
+      '500 items',
+      () => ({ batch: Array.from({ length: 500 }, () => item()) }),
+      200,
+      { status: 'ok', accepted: 500 },
+    ],
     [
       '501 items',
       () => ({ batch: Array.from({ length: 501 }, () => item()) }),
       400,
       { status: 'error', message: 'batch_too_large: 501 items, limit 500' },
     ],
-    ['a batch that is no array', () => ({ batch: {} }), 400, { status: 'error', message: 'malformed JSON' }],
-    ['an item that is no object', () => ({ batch: [item(), 5] }), 400, { status: 'error', message: 'malformed JSON' }],
+    [
+      'a batch that is no array',
+      () => ({ batch: {} }),
+      400,
+      { status: 'error', message: 'malformed JSON' },
+    ],
+    [
+      'an item that is no object',
+      () => ({ batch: [item(), 5] }),
+      400,
+      { status: 'error', message: 'malformed JSON' },
+    ],
     [
       'one unreadable time fails the whole request',
       () => ({ batch: [item(), item({ timestamp: 5 })] }),
@@ -203,13 +338,22 @@ describe('POST /v1/batch (4.4)', () => {
   });
 
   it('lists at most fifty warnings', async () => {
-    const answer = await post('/v1/batch', { batch: Array.from({ length: 60 }, () => item({ message_id: undefined })) });
+    const answer = await post('/v1/batch', {
+      batch: Array.from({ length: 60 }, () => item({ message_id: undefined })),
+    });
     expect((JSON.parse(answer.text) as { warnings: unknown[] }).warnings.length).toBe(50);
   });
 
   it('takes people of every partition, and escapes, spaces and bytes that are no UTF-8', async () => {
-    const people = Array.from({ length: 60 }, (_, at) => item({ user_id: `کاربر ${at}`, properties: { 'a"b\\': ']}', at } }));
-    expect(JSON.parse((await post('/v1/batch', JSON.stringify({ context: {}, batch: people }, undefined, 1))).text)).toEqual({
+    const people = Array.from({ length: 60 }, (_, at) =>
+      item({ user_id: `کاربر ${at}`, properties: { 'a"b\\': ']}', at } }),
+    );
+    expect(
+      JSON.parse(
+        (await post('/v1/batch', JSON.stringify({ context: {}, batch: people }, undefined, 1)))
+          .text,
+      ),
+    ).toEqual({
       status: 'ok',
       accepted: 60,
     });
@@ -289,7 +433,8 @@ describe('paths and methods (4.1, 4.2)', () => {
     expect(answer.status).toBe(status);
     expect(specified(answer.headers)).toEqual(headers);
     if (status === 204) expect(answer.text).toBe('');
-    if (status === 405) expect(JSON.parse(answer.text)).toEqual({ status: 'error', message: 'method not allowed' });
+    if (status === 405)
+      expect(JSON.parse(answer.text)).toEqual({ status: 'error', message: 'method not allowed' });
     expect(answer.headers['x-service-trace']).toMatch(/^[0-9a-f]{16}$/);
   });
 
@@ -317,10 +462,22 @@ describe('the trace (7.5)', () => {
   it.each([
     ['no HTTP at all', 'hello\r\n\r\n', 400],
     ['headers without end', `GET /v1/status HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
-    ['a body length that is none', 'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n', 400],
-    ['two body lengths', 'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    [
+      'a body length that is none',
+      'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
+      400,
+    ],
+    [
+      'two body lengths',
+      'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
+    ],
     ['no Host', 'GET /v1/status HTTP/1.1\r\nConnection: close\r\n\r\n', 200],
-    ['an expectation', 'POST /v1/track HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', 401],
+    [
+      'an expectation',
+      'POST /v1/track HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+      401,
+    ],
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
   ])('stands on the answer to %s', async (_, bytes, status) => {
     const answer = await askRaw(bytes);

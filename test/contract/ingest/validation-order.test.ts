@@ -8,7 +8,11 @@ beforeAll(async () => {
 });
 
 async function post(path: string, body: unknown): Promise<[number, unknown]> {
-  const { status, text } = await ask({ path, body, headers: { Authorization: `Bearer ${account.writeKey}` } });
+  const { status, text } = await ask({
+    path,
+    body,
+    headers: { Authorization: `Bearer ${account.writeKey}` },
+  });
   return [status, JSON.parse(text)];
 }
 
@@ -20,21 +24,43 @@ describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
     ['missing_identity', { type: 'track', event: LONG }, 'missing_identity'],
     ['missing_identity before missing_event_name', { type: 'track' }, 'missing_identity'],
     ['missing_event_name', { type: 'track', user_id: LONG }, 'missing_event_name'],
-    ['event_name_too_long', { type: 'track', user_id: LONG, event: `${LONG}\u0000` }, 'event_name_too_long'],
-    ['event_name_invalid_chars', { type: 'track', user_id: LONG, event: 'a\u0000b' }, 'event_name_invalid_chars'],
+    [
+      'event_name_too_long',
+      { type: 'track', user_id: LONG, event: `${LONG}\u0000` },
+      'event_name_too_long',
+    ],
+    [
+      'event_name_invalid_chars',
+      { type: 'track', user_id: LONG, event: 'a\u0000b' },
+      'event_name_invalid_chars',
+    ],
     ['id_too_long', { type: 'alias', user_id: LONG }, 'id_too_long'],
     ['missing_previous_id', { type: 'alias', user_id: 'u' }, 'missing_previous_id'],
   ])('%s', async (_, item, reason) => {
-    expect(await post('/v1/batch', { batch: [item] })).toEqual([200, { status: 'ok', rejected: 1, errors: [{ index: 0, reason }] }]);
+    expect(await post('/v1/batch', { batch: [item] })).toEqual([
+      200,
+      { status: 'ok', rejected: 1, errors: [{ index: 0, reason }] },
+    ]);
     const { type } = item as { type: string };
-    if (type !== 'x') expect(await post(`/v1/${type}`, item)).toEqual([400, { status: 'error', message: reason }]);
+    if (type !== 'x')
+      expect(await post(`/v1/${type}`, item)).toEqual([400, { status: 'error', message: reason }]);
   });
 
   it.each<[string, unknown, string]>([
-    ['types before rules, in all items', { batch: [{ type: 'x' }, { type: 'track', user_id: 5 }] }, 'malformed JSON'],
-    ['the number of items before their types', { batch: Array.from({ length: 501 }, () => 5) }, 'batch_too_large: 501 items, limit 500'],
+    [
+      'types before rules, in all items',
+      { batch: [{ type: 'x' }, { type: 'track', user_id: 5 }] },
+      'malformed JSON',
+    ],
+    [
+      'the number of items before their types',
+      { batch: Array.from({ length: 501 }, () => 5) },
+      'batch_too_large: 501 items, limit 500',
+    ],
     ['an empty batch before a wrong common time', { batch: [] }, 'batch_empty'],
-  ])('%s', async (_, body, message) => expect(await post('/v1/batch', body)).toEqual([400, { status: 'error', message }]));
+  ])('%s', async (_, body, message) =>
+    expect(await post('/v1/batch', body)).toEqual([400, { status: 'error', message }]),
+  );
 
   it('the size of a body before what it holds, and the key before its size', async () => {
     const body = `{${' '.repeat(5_242_881)}`;
@@ -53,7 +79,11 @@ describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
   });
 
   it('previous_id has no bound of its own, and session_id is cut instead of refused', async () => {
-    expect((await post('/v1/alias', { user_id: 'u', previous_id: 'p'.repeat(100_000) }))[0]).toBe(200);
-    expect((await post('/v1/track', { event: 'x', user_id: 'u', context: { session_id: LONG } }))[0]).toBe(200);
+    expect((await post('/v1/alias', { user_id: 'u', previous_id: 'p'.repeat(100_000) }))[0]).toBe(
+      200,
+    );
+    expect(
+      (await post('/v1/track', { event: 'x', user_id: 'u', context: { session_id: LONG } }))[0],
+    ).toBe(200);
   });
 });

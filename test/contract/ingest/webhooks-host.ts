@@ -1,5 +1,9 @@
 import type { WebhookSource } from '../../../events/webhooks/sources.ts';
-import { bareAccount, createConnection, type TestConnection } from '../../support/webhooks/connection.ts';
+import {
+  bareAccount,
+  createConnection,
+  type TestConnection,
+} from '../../support/webhooks/connection.ts';
 import { deliveryText, order } from '../../support/webhooks/hosted-payloads.ts';
 import { ask, type Answered } from './host.ts';
 
@@ -10,7 +14,10 @@ export const ORDER = deliveryText(order(NOW));
 export const NOTHING = { status: 200, answer: { status: 'ok' } };
 
 /** A connection of an account of its own: nothing else counts on it. */
-export async function fresh(source: WebhookSource, { secret }: { secret: string | undefined } = { secret: SECRET }): Promise<TestConnection> {
+export async function fresh(
+  source: WebhookSource,
+  { secret }: { secret: string | undefined } = { secret: SECRET },
+): Promise<TestConnection> {
   return createConnection({ accountId: await bareAccount(), source, secret });
 }
 

@@ -23,7 +23,8 @@ const connections = new Map<WebhookSource, TestConnection>();
 
 beforeAll(async () => {
   const accountId = await bareAccount();
-  for (const source of WEBHOOK_SOURCES) connections.set(source, await createConnection({ accountId, source, secret: SECRET }));
+  for (const source of WEBHOOK_SOURCES)
+    connections.set(source, await createConnection({ accountId, source, secret: SECRET }));
 });
 
 function connectionOf(source: WebhookSource): TestConnection {
@@ -36,13 +37,26 @@ describe('which webhook it is (4.6)', () => {
   it.each([
     ['an unknown source', (token: string) => ({ source: 'shoppy', token })],
     ['the token of another source', (token: string) => ({ source: 'plugin_storefront', token })],
-    ['an unknown token', (token: string) => ({ source: 'hosted_storefront', token: token.split('').reverse().join('') })],
+    [
+      'an unknown token',
+      (token: string) => ({
+        source: 'hosted_storefront',
+        token: token.split('').reverse().join(''),
+      }),
+    ],
     ['a token of another form', () => ({ source: 'hosted_storefront', token: 'x' })],
     ['a very long token', () => ({ source: 'hosted_storefront', token: 'x'.repeat(3000) })],
-    ['a token with strange characters', () => ({ source: 'hosted_storefront', token: "%00'%22%D8%B3" })],
+    [
+      'a token with strange characters',
+      () => ({ source: 'hosted_storefront', token: "%00'%22%D8%B3" }),
+    ],
   ])('%s: unknown webhook', async (_, path) => {
     const { token } = connectionOf('hosted_storefront');
-    const { sent, ...delivered } = await deliver(path(token), ORDER, hostedHeaders('orders/create', ORDER, SECRET));
+    const { sent, ...delivered } = await deliver(
+      path(token),
+      ORDER,
+      hostedHeaders('orders/create', ORDER, SECRET),
+    );
     expect(delivered).toEqual(UNKNOWN);
     expect(specified(sent.headers)).toEqual({ 'content-type': 'application/json; charset=utf-8' });
   });
@@ -50,9 +64,17 @@ describe('which webhook it is (4.6)', () => {
   it('a disabled connection answers like an unknown one from then on, and takes deliveries again when it is enabled', async () => {
     const connection = await fresh('hosted_storefront');
     const enable = (enabled: boolean) =>
-      withDatabase((database) => database.query('UPDATE webhook_connections SET enabled = $2 WHERE id = $1', [connection.id, enabled]));
+      withDatabase((database) =>
+        database.query('UPDATE webhook_connections SET enabled = $2 WHERE id = $1', [
+          connection.id,
+          enabled,
+        ]),
+      );
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
-    expect(await deliver(connection, ORDER, headers)).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1 } });
+    expect(await deliver(connection, ORDER, headers)).toMatchObject({
+      status: 200,
+      answer: { status: 'ok', accepted: 1 },
+    });
     await enable(false);
     expect(await deliver(connection, ORDER, headers)).toMatchObject(UNKNOWN);
     await enable(true);
@@ -61,64 +83,101 @@ describe('which webhook it is (4.6)', () => {
 
   it('a suspended account has none', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'event_pipeline', secret: undefined });
+    const connection = await createConnection({
+      accountId,
+      source: 'event_pipeline',
+      secret: undefined,
+    });
     await admin('account', 'set', '--account', String(accountId), 'status=suspended');
     expect(await deliver(connection, '{}')).toMatchObject(UNKNOWN);
   });
 });
 
 describe('the signature (4.6)', () => {
-  it.each(WEBHOOK_SOURCES.filter((source) => source !== 'event_pipeline'))('%s without a stored secret: signature mismatch', async (source) => {
-    const connection = await fresh(source, { secret: undefined });
-    const { sent, ...delivered } = await deliver(connection, ORDER, {
-      ...hostedHeaders('orders/create', ORDER, ''),
-      ...pluginHeaders('order.created', ORDER, ''),
-    });
-    expect(delivered).toEqual(MISMATCH);
-    expect(specified(sent.headers)).toEqual({ 'content-type': 'application/json; charset=utf-8' });
-    expect(await countersAfter(connection, 1)).toEqual({ received: 1, accepted: 0, rejected: 1, last_error: 'bad signature' });
-  });
-
-  it.each(['retail_marketplace', 'handmade_marketplace', 'price_comparison', 'payment_gateway'] as const)(
-    '%s: refused whatever it carries (known defect)',
+  it.each(WEBHOOK_SOURCES.filter((source) => source !== 'event_pipeline'))(
+    '%s without a stored secret: signature mismatch',
     async (source) => {
-      const connection = await fresh(source);
-      const headers = {
-        ...hostedHeaders('', ORDER, SECRET),
-        ...pluginHeaders('', ORDER, SECRET),
-        Authorization: SECRET,
-        'X-Signature': signatureOf(Buffer.from(ORDER), SECRET),
-      };
-      expect(await deliver(connection, ORDER, headers)).toMatchObject(MISMATCH);
-      expect(await countersAfter(connection, 1)).toEqual({ received: 1, accepted: 0, rejected: 1, last_error: 'bad signature' });
+      const connection = await fresh(source, { secret: undefined });
+      const { sent, ...delivered } = await deliver(connection, ORDER, {
+        ...hostedHeaders('orders/create', ORDER, ''),
+        ...pluginHeaders('order.created', ORDER, ''),
+      });
+      expect(delivered).toEqual(MISMATCH);
+      expect(specified(sent.headers)).toEqual({
+        'content-type': 'application/json; charset=utf-8',
+      });
+      expect(await countersAfter(connection, 1)).toEqual({
+        received: 1,
+        accepted: 0,
+        rejected: 1,
+        last_error: 'bad signature',
+      });
     },
   );
 
   it.each([
-    ['that of another body', { 'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(`${ORDER} `), SECRET) }],
+    'retail_marketplace',
+    'handmade_marketplace',
+    'price_comparison',
+    'payment_gateway',
+  ] as const)('%s: refused whatever it carries (known defect)', async (source) => {
+    const connection = await fresh(source);
+    const headers = {
+      ...hostedHeaders('', ORDER, SECRET),
+      ...pluginHeaders('', ORDER, SECRET),
+      Authorization: SECRET,
+      'X-Signature': signatureOf(Buffer.from(ORDER), SECRET),
+    };
+    expect(await deliver(connection, ORDER, headers)).toMatchObject(MISMATCH);
+    expect(await countersAfter(connection, 1)).toEqual({
+      received: 1,
+      accepted: 0,
+      rejected: 1,
+      last_error: 'bad signature',
+    });
+  });
+
+  it.each([
+    [
+      'that of another body',
+      { 'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(`${ORDER} `), SECRET) },
+    ],
     ['that of another secret', hostedHeaders('orders/create', ORDER, 'other')],
     ['in the header of another source', pluginHeaders('order.created', ORDER, SECRET)],
     ['absent', {}],
   ])('hosted_storefront: %s', async (_, headers) => {
-    expect(await deliver(connectionOf('hosted_storefront'), ORDER, { 'X-Storefront-Topic': 'orders/create', ...headers })).toMatchObject(MISMATCH);
+    expect(
+      await deliver(connectionOf('hosted_storefront'), ORDER, {
+        'X-Storefront-Topic': 'orders/create',
+        ...headers,
+      }),
+    ).toMatchObject(MISMATCH);
   });
 
   it('is of the raw bytes: a body that is written otherwise has another one', async () => {
     const spaced = ORDER.replaceAll('":', '": ');
     const connection = await fresh('hosted_storefront');
-    expect(await deliver(connection, spaced, hostedHeaders('orders/create', ORDER, SECRET))).toMatchObject(MISMATCH);
-    expect(await deliver(connection, spaced, hostedHeaders('orders/create', spaced, SECRET))).toMatchObject({ status: 200, answer: { accepted: 1 } });
+    expect(
+      await deliver(connection, spaced, hostedHeaders('orders/create', ORDER, SECRET)),
+    ).toMatchObject(MISMATCH);
+    expect(
+      await deliver(connection, spaced, hostedHeaders('orders/create', spaced, SECRET)),
+    ).toMatchObject({ status: 200, answer: { accepted: 1 } });
   });
 
   it('may stand between spaces', async () => {
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
-    const padded = { ...headers, 'X-Storefront-Hmac-Sha256': ` ${headers['X-Storefront-Hmac-Sha256'] ?? ''}\t` };
+    const padded = {
+      ...headers,
+      'X-Storefront-Hmac-Sha256': ` ${headers['X-Storefront-Hmac-Sha256'] ?? ''}\t`,
+    };
     expect((await deliver(connectionOf('hosted_storefront'), ORDER, padded)).status).toBe(200);
   });
 });
 
 describe('the credential of event_pipeline (4.6)', () => {
-  const item = (messageId: string) => JSON.stringify({ type: 'track', event: 'x', userId: 'u', messageId });
+  const item = (messageId: string) =>
+    JSON.stringify({ type: 'track', event: 'x', userId: 'u', messageId });
   it.each([
     [SECRET, 200],
     [`Bearer ${SECRET}`, 200],
@@ -128,9 +187,15 @@ describe('the credential of event_pipeline (4.6)', () => {
     [undefined, 401],
   ])('Authorization %s: %i', async (authorization, status) => {
     const connection = await fresh('event_pipeline');
-    const { sent, ...delivered } = await deliver(connection, item('m'), authorization === undefined ? {} : { Authorization: authorization });
+    const { sent, ...delivered } = await deliver(
+      connection,
+      item('m'),
+      authorization === undefined ? {} : { Authorization: authorization },
+    );
     expect(sent.status).toBe(status);
-    expect(delivered.answer).toEqual(status === 200 ? { status: 'ok', accepted: 1 } : { status: 'error', message: 'unauthorized' });
+    expect(delivered.answer).toEqual(
+      status === 200 ? { status: 'ok', accepted: 1 } : { status: 'error', message: 'unauthorized' },
+    );
     const counters = await countersAfter(connection, 1);
     expect(counters).toEqual({
       received: 1,
@@ -142,7 +207,10 @@ describe('the credential of event_pipeline (4.6)', () => {
 
   it('is not asked for while no secret is stored', async () => {
     const connection = await fresh('event_pipeline', { secret: undefined });
-    expect(await deliver(connection, item('m'))).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1 } });
+    expect(await deliver(connection, item('m'))).toMatchObject({
+      status: 200,
+      answer: { status: 'ok', accepted: 1 },
+    });
     expect(await deliver(connection, item('m2'), { Authorization: 'Basic eA==' })).toMatchObject({
       status: 200,
       answer: { status: 'ok', accepted: 1 },
@@ -154,22 +222,39 @@ describe('what is accepted (4.6)', () => {
   it('a second delivery of an order adds nothing: 200 without accepted; it is a success', async () => {
     const connection = await fresh('hosted_storefront');
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
-    expect(await deliver(connection, ORDER, headers)).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1 } });
+    expect(await deliver(connection, ORDER, headers)).toMatchObject({
+      status: 200,
+      answer: { status: 'ok', accepted: 1 },
+    });
     expect(await deliver(connection, ORDER, headers)).toMatchObject(NOTHING);
-    expect(await deliver(connection, ORDER, { ...headers, 'X-Storefront-Topic': 'orders/paid' })).toMatchObject(NOTHING);
-    expect(await countersAfter(connection, 3)).toEqual({ received: 3, accepted: 1, rejected: 0, last_error: '' });
+    expect(
+      await deliver(connection, ORDER, { ...headers, 'X-Storefront-Topic': 'orders/paid' }),
+    ).toMatchObject(NOTHING);
+    expect(await countersAfter(connection, 3)).toEqual({
+      received: 3,
+      accepted: 1,
+      rejected: 0,
+      last_error: '',
+    });
   });
 
   it('an order without an id is never a duplicate', async () => {
     const connection = await fresh('plugin_storefront');
     const body = JSON.stringify(pluginOrder(NOW, { id: 0 }));
     for (let time = 0; time < 2; time++)
-      expect(await deliver(connection, body, pluginHeaders('order.created', body, SECRET))).toMatchObject({ answer: { status: 'ok', accepted: 1 } });
+      expect(
+        await deliver(connection, body, pluginHeaders('order.created', body, SECRET)),
+      ).toMatchObject({ answer: { status: 'ok', accepted: 1 } });
   });
 
   it('one bad item of a batch does not lose it; more than 500 items are taken', async () => {
     const connection = await fresh('event_pipeline', { secret: undefined });
-    const good = Array.from({ length: 1100 }, (_, at) => ({ type: 'track', event: 'x', userId: `u${at % 7}`, messageId: `m${at}` }));
+    const good = Array.from({ length: 1100 }, (_, at) => ({
+      type: 'track',
+      event: 'x',
+      userId: `u${at % 7}`,
+      messageId: `m${at}`,
+    }));
     const bad = [
       { type: 'group', userId: 'u' },
       { type: 'track', event: 'x' },
@@ -177,20 +262,32 @@ describe('what is accepted (4.6)', () => {
       7,
     ];
     const body = JSON.stringify({ batch: [...bad, ...good] });
-    expect(await deliver(connection, body)).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1100 } });
+    expect(await deliver(connection, body)).toMatchObject({
+      status: 200,
+      answer: { status: 'ok', accepted: 1100 },
+    });
     expect(await deliver(connection, body)).toMatchObject(NOTHING);
   });
 
   it('no quota gate: an account that may not send events takes deliveries', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'event_pipeline', secret: undefined });
+    const connection = await createConnection({
+      accountId,
+      source: 'event_pipeline',
+      secret: undefined,
+    });
     await admin('account', 'set', '--account', String(accountId), 'subscription=cancelled');
-    expect(await deliver(connection, '{"type":"track","event":"x","userId":"u"}')).toMatchObject({ status: 200, answer: { accepted: 1 } });
+    expect(await deliver(connection, '{"type":"track","event":"x","userId":"u"}')).toMatchObject({
+      status: 200,
+      answer: { accepted: 1 },
+    });
   });
 
   it('message ids are those of the account: another account has the order too', async () => {
     for (const connection of [await fresh('hosted_storefront'), await fresh('hosted_storefront')])
-      expect(await deliver(connection, ORDER, hostedHeaders('orders/create', ORDER, SECRET))).toMatchObject({ answer: { accepted: 1 } });
+      expect(
+        await deliver(connection, ORDER, hostedHeaders('orders/create', ORDER, SECRET)),
+      ).toMatchObject({ answer: { accepted: 1 } });
   });
 });
 
@@ -204,7 +301,9 @@ describe('the route (4.1, 4.2)', () => {
   });
 
   it('honours a trace', async () => {
-    const { sent } = await deliver(connectionOf('hosted_storefront'), '{}', { 'X-Service-Trace': '0123456789abcdef01' });
+    const { sent } = await deliver(connectionOf('hosted_storefront'), '{}', {
+      'X-Service-Trace': '0123456789abcdef01',
+    });
     expect(sent.headers['x-service-trace']).toBe('0123456789abcdef01');
   });
 
@@ -213,7 +312,13 @@ describe('the route (4.1, 4.2)', () => {
     expect(Object.keys(webhooks).sort()).toEqual([...WEBHOOK_SOURCES].sort());
     const { token = '', secret = '' } = webhooks.hosted_storefront ?? {};
     const body = deliveryText(order(NOW, { id: String(Date.now()) }));
-    expect(await deliver({ source: 'hosted_storefront', token }, body, hostedHeaders('orders/create', body, secret))).toMatchObject({
+    expect(
+      await deliver(
+        { source: 'hosted_storefront', token },
+        body,
+        hostedHeaders('orders/create', body, secret),
+      ),
+    ).toMatchObject({
       answer: { accepted: 1 },
     });
   });

@@ -21,8 +21,12 @@ describe('credentials (management 5)', () => {
       { cookie: `service_session=${key}` },
     ])
       expect((await whoami(headers)).status).toBe(200);
-    expect((await whoami({ authorization: `Basic ${key}`, 'x-service-key': key })).status).toBe(200);
-    expect((await whoami({ authorization: 'Bearer nonsense', 'x-service-key': key })).body).toEqual(unauthenticated);
+    expect((await whoami({ authorization: `Basic ${key}`, 'x-service-key': key })).status).toBe(
+      200,
+    );
+    expect((await whoami({ authorization: 'Bearer nonsense', 'x-service-key': key })).body).toEqual(
+      unauthenticated,
+    );
   });
 
   it('unknown, revoked and of a suspended account: one answer', async () => {
@@ -42,7 +46,10 @@ describe('credentials (management 5)', () => {
       const reply = await call('GET', '/v1/whoami', { key: one });
       expect([reply.status, reply.body]).toEqual([
         401,
-        coded('write_key_rejected', 'write keys (wk_svc_\u2026) are not accepted here; use a management key (sk_svc_\u2026)'),
+        coded(
+          'write_key_rejected',
+          'write keys (wk_svc_\u2026) are not accepted here; use a management key (sk_svc_\u2026)',
+        ),
       ]);
     }
   });
@@ -50,14 +57,18 @@ describe('credentials (management 5)', () => {
   it('an expired key says so', async () => {
     const { key: expired } = await makeKey(account, 'admin', '--expires-in-days', '-1');
     const reply = await call('GET', '/v1/whoami', { key: expired });
-    expect([reply.status, reply.body]).toEqual([401, coded('key_expired', 'this API key has expired; create a new one in the panel')]);
+    expect([reply.status, reply.body]).toEqual([
+      401,
+      coded('key_expired', 'this API key has expired; create a new one in the panel'),
+    ]);
   });
 
   it('the allow-list of the account applies: flat, with a code, in Persian', async () => {
     const closed = await makeAccount({ ip_allow: '203.0.113.0/24' });
     const { key: outside } = await makeKey(closed, 'admin');
     const reply = await call('GET', '/v1/whoami', { key: outside });
-    const error = 'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.';
+    const error =
+      'دسترسی از این نشانی اینترنتی مجاز نیست؛ مدیر حساب باید آن را به فهرست نشانی‌های مجاز بیفزاید.';
     expect([reply.status, reply.body]).toEqual([403, { error, code: 'ip_not_allowed' }]);
     await setAccount(closed, { ip_allow: '203.0.113.0/24,127.0.0.0/8,::1' });
     expect((await call('GET', '/v1/whoami', { key: outside })).status).toBe(200);
@@ -68,13 +79,22 @@ describe('introspection (management 2.1 to 2.3)', () => {
   it('GET /v1/status', async () => {
     const { body, headers } = await call('GET', '/v1/status');
     expect(body).toEqual({ status: 'ok', service: 'api', version: expect.any(String) as string });
-    expect(Math.abs(Date.parse(headers.get('x-server-time') ?? '') - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(headers.get('x-server-time') ?? '') - Date.now())).toBeLessThan(
+      60_000,
+    );
     expect(headers.get('x-server-time')).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(headers.get('cache-control')).toBe('no-store, no-cache, must-revalidate');
   });
 
   it('GET /v1/whoami: the effective permissions, sorted, for every role', async () => {
-    const reading = ['analytics.read', 'campaign.read', 'event.read', 'journey.read', 'segment.read', 'template.read'];
+    const reading = [
+      'analytics.read',
+      'campaign.read',
+      'event.read',
+      'journey.read',
+      'segment.read',
+      'template.read',
+    ];
     const made = await makeKey(account, 'viewer');
     expect((await call('GET', '/v1/whoami', { key: made.key })).body).toEqual({
       tenant_id: Number(account),
@@ -89,7 +109,9 @@ describe('introspection (management 2.1 to 2.3)', () => {
       permissions: ['billing.read', 'billing.write'],
     });
     const { key: owner } = await makeKey(account, 'admin');
-    const { permissions } = (await call('GET', '/v1/whoami', { key: owner })).body as { permissions: string[] };
+    const { permissions } = (await call('GET', '/v1/whoami', { key: owner })).body as {
+      permissions: string[];
+    };
     expect(permissions).toHaveLength(26);
     expect(permissions).toEqual([...permissions].sort());
   });
@@ -98,18 +120,40 @@ describe('introspection (management 2.1 to 2.3)', () => {
     expect((await call('GET', '/v1/capabilities', { key })).body).toEqual({
       version: 'v1',
       features: {
-        ...{ segments: true, campaigns: false, campaign_recurrence: false, analytics: true, transactional: false, ingest: true },
-        ...{ async_exports: true, campaign_approval: false, export: false, import: true, journeys: false },
+        ...{
+          segments: true,
+          campaigns: false,
+          campaign_recurrence: false,
+          analytics: true,
+          transactional: false,
+          ingest: true,
+        },
+        ...{
+          async_exports: true,
+          campaign_approval: false,
+          export: false,
+          import: true,
+          journeys: false,
+        },
       },
-      limits: { max_page_size: 100, max_preview_rows: 100, max_batch_size: 500, estimate_sample: 100, query_timeout_sec: 30 },
+      limits: {
+        max_page_size: 100,
+        max_preview_rows: 100,
+        max_batch_size: 500,
+        estimate_sample: 100,
+        query_timeout_sec: 30,
+      },
     });
   });
 });
 
 it('a trace of 8 to 64 lowercase hexadecimal characters is echoed, anything else replaced (management 7.8)', async () => {
   const traceFor = async (trace: string) =>
-    (await call('GET', '/v1/status', { headers: { 'x-service-trace': trace } })).headers.get('x-service-trace');
+    (await call('GET', '/v1/status', { headers: { 'x-service-trace': trace } })).headers.get(
+      'x-service-trace',
+    );
   expect(await traceFor('deadbeef')).toBe('deadbeef');
   expect(await traceFor('a'.repeat(64))).toBe('a'.repeat(64));
-  for (const bad of ['deadbee', 'a'.repeat(65), 'DEADBEEF']) expect(await traceFor(bad)).toMatch(TRACE);
+  for (const bad of ['deadbee', 'a'.repeat(65), 'DEADBEEF'])
+    expect(await traceFor(bad)).toMatch(TRACE);
 });

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { admin, createAccount, eventually, readyStack, type TestAccount } from '../../support/stack.ts';
+import {
+  admin,
+  createAccount,
+  eventually,
+  readyStack,
+  type TestAccount,
+} from '../../support/stack.ts';
 import { call } from './host.ts';
 
 interface Item {
@@ -26,7 +32,10 @@ afterAll(async () => {
 });
 
 async function order(body: object): Promise<number> {
-  const { status, body: made } = await call('POST', '/v1/exports', { key: account.managementKey, body });
+  const { status, body: made } = await call('POST', '/v1/exports', {
+    key: account.managementKey,
+    body,
+  });
   expect(status).toBe(202);
   return (made as Item).id;
 }
@@ -40,7 +49,16 @@ async function ready(id: number): Promise<Item> {
 
 const fetchExport = (id: number, out: string) =>
   admin<{ rows: number; bytes: number; file: string }>(
-    ...['export', 'fetch', '--account', String(account.accountId), '--id', String(id), '--out', out],
+    ...[
+      'export',
+      'fetch',
+      '--account',
+      String(account.accountId),
+      '--id',
+      String(id),
+      '--out',
+      out,
+    ],
   );
 
 describe('./ravand admin export fetch', () => {
@@ -54,24 +72,35 @@ describe('./ravand admin export fetch', () => {
       properties: { n },
     }));
     expect((await post(`${ingest_url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
-    const found = await eventually({ ms: 60_000, every: 2000, waitingFor: 'an export of three rows' }, async () => {
-      const item = await ready(await order({ kind: 'events' }));
-      return item.rows === 3 ? item : undefined;
-    });
+    const found = await eventually(
+      { ms: 60_000, every: 2000, waitingFor: 'an export of three rows' },
+      async () => {
+        const item = await ready(await order({ kind: 'events' }));
+        return item.rows === 3 ? item : undefined;
+      },
+    );
     const out = join(folder, 'events.ndjson');
-    expect(await fetchExport(found.id, out)).toMatchObject({ rows: 3, file: out, bytes: readFileSync(out).length });
+    expect(await fetchExport(found.id, out)).toMatchObject({
+      rows: 3,
+      file: out,
+      bytes: readFileSync(out).length,
+    });
     const lines = readFileSync(out, 'utf8').trim().split('\n');
     const ids = lines.map((line) => (JSON.parse(line) as { message_id: string }).message_id);
     expect(ids.sort()).toEqual(['fetch-0', 'fetch-1', 'fetch-2']);
     await expect(fetchExport(found.id, out)).rejects.toThrow('is there already');
 
-    await database.query("UPDATE exports SET expires_at = now() - interval '1 second' WHERE id = $1", [found.id]);
+    await database.query(
+      "UPDATE exports SET expires_at = now() - interval '1 second' WHERE id = $1",
+      [found.id],
+    );
     await expect(fetchExport(found.id, join(folder, 'late'))).rejects.toThrow('has expired');
   });
 
   it('says why there is nothing to bring', async () => {
     const id = await order({ kind: 'profiles', format: 'csv' });
-    const set = (change: string) => database.query(`UPDATE exports SET ${change} WHERE id = $1`, [id]);
+    const set = (change: string) =>
+      database.query(`UPDATE exports SET ${change} WHERE id = $1`, [id]);
     await ready(id);
     const out = join(folder, 'never');
     await set("status = 'running', due_at = now() + interval '1 hour'");
@@ -82,6 +111,8 @@ describe('./ravand admin export fetch', () => {
     await expect(fetchExport(id, out)).rejects.toThrow('there is no file');
     await expect(fetchExport(999_999_999, out)).rejects.toThrow('has no export');
     const stranger = await createAccount('another');
-    await expect(admin('export', 'fetch', '--account', String(stranger.accountId), '--id', String(id))).rejects.toThrow('has no export');
+    await expect(
+      admin('export', 'fetch', '--account', String(stranger.accountId), '--id', String(id)),
+    ).rejects.toThrow('has no export');
   });
 });

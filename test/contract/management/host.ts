@@ -18,7 +18,11 @@ export interface Call {
 }
 
 /** One request to the management host of the stack under test. */
-export async function call(method: string, path: string, { key, body, headers = {} }: Call = {}): Promise<Reply> {
+export async function call(
+  method: string,
+  path: string,
+  { key, body, headers = {} }: Call = {},
+): Promise<Reply> {
   const response = await fetch(`${readyStack().base_url}${path}`, {
     method,
     headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
@@ -26,13 +30,23 @@ export async function call(method: string, path: string, { key, body, headers = 
     signal: AbortSignal.timeout(40_000),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+  };
 }
 
 export type Role = 'admin' | 'marketer' | 'analyst' | 'viewer' | 'approver' | 'finance';
 
 export async function makeAccount(settings: Record<string, string> = {}): Promise<string> {
-  const { account_id } = await admin<{ account_id: string | number }>('account', 'create', '--name', 'contract');
+  const { account_id } = await admin<{ account_id: string | number }>(
+    'account',
+    'create',
+    '--name',
+    'contract',
+  );
   const id = String(account_id);
   await setAccount(id, settings);
   return id;
@@ -61,10 +75,15 @@ export async function makeKey(account: string, role: Role, ...more: string[]): P
   return { id: String(made.api_key_id), key: made.management_key };
 }
 
-/** Waits for the next minute of the wall clock when too little of this one is left for a test of the budget. */
+/**
+ * Waits for the next minute of the wall clock when too little of this one is left for a test of the
+ * budget.
+ */
 export async function minuteWithRoom(seconds: number): Promise<void> {
   const left = 60 - ((Date.now() / 1000) % 60);
   if (left < seconds) await new Promise((resolve) => setTimeout(resolve, left * 1000 + 200));
 }
 
-export const coded = (code: string, message: string, more: object = {}) => ({ error: { code, message, ...more } });
+export const coded = (code: string, message: string, more: object = {}) => ({
+  error: { code, message, ...more },
+});

@@ -7,7 +7,9 @@ import { call, coded, makeAccount, makeKey } from './host.ts';
 import { misfits, unnamed } from '../schema-check.ts';
 
 type Schema = Record<string, unknown>;
-const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/openapi/management.json'), 'utf8')) as Schema;
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../docs/openapi/management.json'), 'utf8'),
+) as Schema;
 const TEHRAN = { attribute: 'city', op: 'eq', value: 'تهران' };
 
 let account: string;
@@ -22,7 +24,13 @@ async function ask(method: string, path: string, body?: unknown, options: { key?
   const reply = await call(method, path, { key: options.key ?? key, body });
   const route = path.split('?')[0]?.replace(/\/segments\/[^/]+$/, '/segments/{id}') ?? '';
   const operation = (
-    document['paths'] as Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: Schema }> }> }>>
+    document['paths'] as Record<
+      string,
+      Record<
+        string,
+        { responses: Record<string, { content?: Record<string, { schema: Schema }> }> }
+      >
+    >
   )[route]?.[method.toLowerCase()];
   const response = operation?.responses[reply.status];
   expect(response, `${method} ${path} answered ${reply.status}`).toBeDefined();
@@ -48,14 +56,20 @@ async function hasPeople(): Promise<boolean> {
 
 describe('audiences', () => {
   it('validate', async () => {
-    expect(await ask('POST', '/v1/audiences/validate', { all: [TEHRAN, { not: { trait: 'tier', op: 'eq', value: 'gold' } }] })).toEqual([
-      200,
-      { valid: true, conditions: 2, depth: 2 },
-    ]);
+    expect(
+      await ask('POST', '/v1/audiences/validate', {
+        all: [TEHRAN, { not: { trait: 'tier', op: 'eq', value: 'gold' } }],
+      }),
+    ).toEqual([200, { valid: true, conditions: 2, depth: 2 }]);
     const message = "segment: unknown attribute 'cty' at $.all[0].attribute";
-    expect(await ask('POST', '/v1/audiences/validate', { all: [{ ...TEHRAN, attribute: 'cty' }] })).toEqual([422, coded('filter_invalid', message)]);
+    expect(
+      await ask('POST', '/v1/audiences/validate', { all: [{ ...TEHRAN, attribute: 'cty' }] }),
+    ).toEqual([422, coded('filter_invalid', message)]);
     const deep = Array.from({ length: 9 }).reduce<unknown>((inside) => ({ all: [inside] }), TEHRAN);
-    expect(await ask('POST', '/v1/audiences/validate', deep)).toEqual([422, coded('filter_invalid', 'segment: nesting too deep')]);
+    expect(await ask('POST', '/v1/audiences/validate', deep)).toEqual([
+      422,
+      coded('filter_invalid', 'segment: nesting too deep'),
+    ]);
   });
 
   it('count', async () => {
@@ -72,12 +86,24 @@ describe('audiences', () => {
 
 describe('segments', () => {
   it('are created, read, replaced and deleted', async () => {
-    const [status, made] = await ask('POST', '/v1/segments', { name: 'تهرانی‌ها', definition: TEHRAN });
+    const [status, made] = await ask('POST', '/v1/segments', {
+      name: 'تهرانی‌ها',
+      definition: TEHRAN,
+    });
     const { id, created_at } = made as { id: number; created_at: string };
-    expect([status, made]).toEqual([201, { id, name: 'تهرانی‌ها', definition: TEHRAN, created_at, updated_at: created_at }]);
+    expect([status, made]).toEqual([
+      201,
+      { id, name: 'تهرانی‌ها', definition: TEHRAN, created_at, updated_at: created_at },
+    ]);
     expect(await ask('GET', `/v1/segments/${id}`)).toEqual([200, made]);
-    const [replacedStatus, replaced] = await ask('PUT', `/v1/segments/${id}`, { name: 'other', definition: { not: TEHRAN } });
-    expect([replacedStatus, replaced]).toMatchObject([200, { id, name: 'other', definition: { not: TEHRAN }, created_at }]);
+    const [replacedStatus, replaced] = await ask('PUT', `/v1/segments/${id}`, {
+      name: 'other',
+      definition: { not: TEHRAN },
+    });
+    expect([replacedStatus, replaced]).toMatchObject([
+      200,
+      { id, name: 'other', definition: { not: TEHRAN }, created_at },
+    ]);
     expect((await ask('GET', '/v1/segments'))[1]).toEqual({ segments: [replaced] });
     expect(await ask('DELETE', `/v1/segments/${id}`)).toEqual([204, undefined]);
     expect(await ask('GET', `/v1/segments/${id}`)).toEqual([404, { error: 'segment not found' }]);
@@ -85,10 +111,20 @@ describe('segments', () => {
   });
 
   it('of another account are unknown', async () => {
-    const { id } = (await ask('POST', '/v1/segments', { name: 'mine', definition: TEHRAN }))[1] as { id: number };
+    const { id } = (await ask('POST', '/v1/segments', { name: 'mine', definition: TEHRAN }))[1] as {
+      id: number;
+    };
     const { key: stranger } = await makeKey(await makeAccount(), 'admin');
-    expect(await ask('GET', `/v1/segments/${id}`, undefined, { key: stranger })).toEqual([404, { error: 'segment not found' }]);
-    const put = await ask('PUT', `/v1/segments/${id}`, { name: 'x', definition: TEHRAN }, { key: stranger });
+    expect(await ask('GET', `/v1/segments/${id}`, undefined, { key: stranger })).toEqual([
+      404,
+      { error: 'segment not found' },
+    ]);
+    const put = await ask(
+      'PUT',
+      `/v1/segments/${id}`,
+      { name: 'x', definition: TEHRAN },
+      { key: stranger },
+    );
     expect(put).toEqual([404, coded('not_found', 'segment not found')]);
     await ask('DELETE', `/v1/segments/${id}`, undefined, { key: stranger });
     expect((await ask('GET', `/v1/segments/${id}`))[0]).toBe(200);
@@ -96,11 +132,20 @@ describe('segments', () => {
 
   it('refuse what is wrong', async () => {
     for (const name of ['', ' \t', undefined, 7])
-      expect(await ask('POST', '/v1/segments', { name, definition: TEHRAN })).toEqual([400, coded('name_required', 'name is required')]);
+      expect(await ask('POST', '/v1/segments', { name, definition: TEHRAN })).toEqual([
+        400,
+        coded('name_required', 'name is required'),
+      ]);
     const message = 'segment: expected an object at $';
-    expect(await ask('POST', '/v1/segments', { name: 'x' })).toEqual([422, coded('filter_invalid', message)]);
+    expect(await ask('POST', '/v1/segments', { name: 'x' })).toEqual([
+      422,
+      coded('filter_invalid', message),
+    ]);
     for (const id of ['0', '-1', 'x', '1.5', '99999999999999999999']) {
-      expect(await ask('GET', `/v1/segments/${id}`)).toEqual([400, { error: 'invalid segment id' }]);
+      expect(await ask('GET', `/v1/segments/${id}`)).toEqual([
+        400,
+        { error: 'invalid segment id' },
+      ]);
       for (const method of ['PUT', 'DELETE'])
         expect(await ask(method, `/v1/segments/${id}`, method === 'PUT' ? {} : undefined)).toEqual([
           400,
@@ -115,24 +160,31 @@ describe('POST /v1/events', () => {
 
   it('accepts, and says what it did not take', async () => {
     expect(await ask('POST', '/v1/events', { events: [event] })).toEqual([202, { accepted: 1 }]);
-    expect(await ask('POST', '/v1/events', { events: [event, { ...event, user_id: '' }] })).toEqual([
-      202,
-      { accepted: 1, rejected: 1, errors: [{ index: 1, reason: 'missing_identity' }] },
-    ]);
+    expect(await ask('POST', '/v1/events', { events: [event, { ...event, user_id: '' }] })).toEqual(
+      [202, { accepted: 1, rejected: 1, errors: [{ index: 1, reason: 'missing_identity' }] }],
+    );
   });
 
   it('refuses nothing, too much, and what is wrong throughout', async () => {
     const empty = coded('batch_empty', 'events is absent or empty; send 1 to 500 events');
-    for (const body of [{}, { events: [] }, { batch: [event] }]) expect(await ask('POST', '/v1/events', body)).toEqual([400, empty]);
-    const tooMany = coded('batch_too_large', 'too many events in one request; the limit is 500', { details: { limit: 500, sent: 501 } });
-    expect(await ask('POST', '/v1/events', { events: Array.from({ length: 501 }, () => event) })).toEqual([413, tooMany]);
+    for (const body of [{}, { events: [] }, { batch: [event] }])
+      expect(await ask('POST', '/v1/events', body)).toEqual([400, empty]);
+    const tooMany = coded('batch_too_large', 'too many events in one request; the limit is 500', {
+      details: { limit: 500, sent: 501 },
+    });
+    expect(
+      await ask('POST', '/v1/events', { events: Array.from({ length: 501 }, () => event) }),
+    ).toEqual([413, tooMany]);
     const details = [{ index: 0, reason: 'missing_event_name' }];
     expect(await ask('POST', '/v1/events', { events: [{ type: 'track', user_id: 'u' }] })).toEqual([
       422,
       coded('all_events_rejected', 'every event was rejected; see details', { details }),
     ]);
     for (const body of [[], { events: 'x' }, { events: [1] }])
-      expect(await ask('POST', '/v1/events', body)).toEqual([400, coded('malformed_json', 'malformed JSON')]);
+      expect(await ask('POST', '/v1/events', body)).toEqual([
+        400,
+        coded('malformed_json', 'malformed JSON'),
+      ]);
   });
 
   it('answers 402 in Persian when the plan allows no events', async () => {
@@ -141,7 +193,10 @@ describe('POST /v1/events', () => {
       ['trial_ended', 'quota_trial_over', 'دورهٔ آزمایشی این حساب به پایان رسیده است.'],
     ] as const) {
       const { key: refused } = await makeKey(await makeAccount({ subscription }), 'admin');
-      expect(await ask('POST', '/v1/events', { events: [event] }, { key: refused })).toEqual([402, coded(code, message)]);
+      expect(await ask('POST', '/v1/events', { events: [event] }, { key: refused })).toEqual([
+        402,
+        coded(code, message),
+      ]);
     }
   });
 });
@@ -149,36 +204,59 @@ describe('POST /v1/events', () => {
 describe('exports', () => {
   it('are queued, written and listed', async () => {
     const { key: own } = await makeKey(await makeAccount(), 'analyst');
-    const [status, queued] = await ask('POST', '/v1/exports', { kind: 'events', format: 'csv' }, { key: own });
-    expect([status, queued]).toMatchObject([202, { kind: 'events', format: 'csv', status: 'queued', expires_after_hours: 168 }]);
+    const [status, queued] = await ask(
+      'POST',
+      '/v1/exports',
+      { kind: 'events', format: 'csv' },
+      { key: own },
+    );
+    expect([status, queued]).toMatchObject([
+      202,
+      { kind: 'events', format: 'csv', status: 'queued', expires_after_hours: 168 },
+    ]);
     await expect
-      .poll(async () => (await ask('GET', '/v1/exports', undefined, { key: own }))[1], { timeout: 30_000, interval: 500 })
+      .poll(async () => (await ask('GET', '/v1/exports', undefined, { key: own }))[1], {
+        timeout: 30_000,
+        interval: 500,
+      })
       .toMatchObject({
         data: [{ id: (queued as { id: number }).id, status: 'ready', rows: 0 }],
         has_more: false,
       });
-    const { data } = (await ask('GET', '/v1/exports?limit=0&cursor=x', undefined, { key: own }))[1] as {
+    const { data } = (
+      await ask('GET', '/v1/exports?limit=0&cursor=x', undefined, { key: own })
+    )[1] as {
       data: { expires_at: string; created_at: string }[];
     };
-    const hours = (Date.parse(data[0]?.expires_at ?? '') - Date.parse(data[0]?.created_at ?? '')) / 3_600_000;
+    const hours =
+      (Date.parse(data[0]?.expires_at ?? '') - Date.parse(data[0]?.created_at ?? '')) / 3_600_000;
     expect(hours).toBeGreaterThanOrEqual(168);
     expect(hours).toBeLessThan(169);
   });
 
   it('refuse unknown kinds and specs', async () => {
     const kinds = 'kind must be one of events, messages, profiles, segment';
-    expect(await ask('POST', '/v1/exports', { kind: 'people' })).toEqual([422, coded('export_kind_invalid', kinds)]);
+    expect(await ask('POST', '/v1/exports', { kind: 'people' })).toEqual([
+      422,
+      coded('export_kind_invalid', kinds),
+    ]);
     expect((await ask('POST', '/v1/exports', { kind: 'events', format: 'xml' }))[0]).toBe(422);
-    expect((await ask('POST', '/v1/exports', { kind: 'segment', spec: { segment_id: 999_999_999 } }))[0]).toBe(422);
+    expect(
+      (await ask('POST', '/v1/exports', { kind: 'segment', spec: { segment_id: 999_999_999 } }))[0],
+    ).toBe(422);
   });
 });
 
 describe('schema, quality and reports', () => {
   it('answer in their documented shapes', async () => {
     const { key: fresh } = await makeKey(await makeAccount(), 'viewer');
-    expect(await ask('GET', '/v1/schema/events', undefined, { key: fresh })).toEqual([200, { events: [] }]);
+    expect(await ask('GET', '/v1/schema/events', undefined, { key: fresh })).toEqual([
+      200,
+      { events: [] },
+    ]);
     const [status, traits] = await ask('GET', '/v1/schema/traits', undefined, { key: fresh });
-    if (await hasPeople()) expect([status, traits]).toMatchObject([200, { traits: [], schema: [] }]);
+    if (await hasPeople())
+      expect([status, traits]).toMatchObject([200, { traits: [], schema: [] }]);
     else expect([status, traits]).toEqual([503, { error: 'schema unavailable' }]);
     expect(await ask('GET', '/v1/ingest/quality', undefined, { key: fresh })).toMatchObject([
       200,
@@ -190,11 +268,17 @@ describe('schema, quality and reports', () => {
       ['3', 3],
       ['9999', 90],
     ] as const)
-      expect((await ask('GET', `/v1/ingest/quality?days=${days}`, undefined, { key: fresh }))[1]).toMatchObject({ days: used });
+      expect(
+        (await ask('GET', `/v1/ingest/quality?days=${days}`, undefined, { key: fresh }))[1],
+      ).toMatchObject({ days: used });
   });
 
   it('a funnel over nobody', async () => {
-    const [status, body] = await ask('POST', '/v1/reports/funnel', { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-02-01' });
+    const [status, body] = await ask('POST', '/v1/reports/funnel', {
+      steps: [{ event: 'a' }, { event: 'b' }],
+      from: '2026-01-01',
+      to: '2026-02-01',
+    });
     expect([status, body]).toMatchObject([
       200,
       {
@@ -208,7 +292,12 @@ describe('schema, quality and reports', () => {
   });
 
   it('retention over nobody', async () => {
-    const body = { start: { event: 'a' }, return: { event: 'b' }, from: '2026-01-01', to: '2026-01-03' };
+    const body = {
+      start: { event: 'a' },
+      return: { event: 'b' },
+      from: '2026-01-01',
+      to: '2026-01-03',
+    };
     const [status, answer] = await ask('POST', '/v1/reports/retention', body);
     expect([status, answer]).toMatchObject([
       200,
@@ -228,7 +317,15 @@ describe('schema, quality and reports', () => {
         { error: expect.stringMatching(/[\u0600-\u06ff]/) as string, code: 'invalid_report' },
       ]);
     const filters = Array.from({ length: 11 }, () => ({ property: 'p', op: 'is_set' }));
-    const funnel = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-02-01', filters };
-    expect(await ask('POST', '/v1/reports/funnel', funnel)).toEqual([400, { error: 'analytics: too many filters', code: 'invalid_report' }]);
+    const funnel = {
+      steps: [{ event: 'a' }, { event: 'b' }],
+      from: '2026-01-01',
+      to: '2026-02-01',
+      filters,
+    };
+    expect(await ask('POST', '/v1/reports/funnel', funnel)).toEqual([
+      400,
+      { error: 'analytics: too many filters', code: 'invalid_report' },
+    ]);
   });
 });

@@ -19,7 +19,8 @@ const adminKey = async () => (await makeKey(account, 'admin')).key;
 function expectReply(reply: Reply, status: number, body: unknown): void {
   expect({ status: reply.status, body: reply.body }).toEqual({ status, body });
   expect(reply.headers.get('x-service-trace')).toMatch(TRACE);
-  if (body !== undefined) expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  if (body !== undefined)
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
 }
 
 it('the table of the code is the table of the specification', () => {
@@ -32,13 +33,23 @@ it('the table of the code is the table of the specification', () => {
   }));
   const byName = (a: { method: string; path: string }, b: { method: string; path: string }) =>
     `${a.path} ${a.method}`.localeCompare(`${b.path} ${b.method}`);
-  const spec = specTable.map(({ method, path, permission, cost, lock }) => ({ method, path, permission, cost, lock }));
+  const spec = specTable.map(({ method, path, permission, cost, lock }) => ({
+    method,
+    path,
+    permission,
+    cost,
+    lock,
+  }));
   expect(facts.toSorted(byName)).toEqual(spec.toSorted(byName));
 });
 
 describe('no key', () => {
   it.each(withKey)('$name', async (row) => {
-    expectReply(await call(row.method, pathOf(row), bodyFor(row)), 401, coded('unauthenticated', 'a valid API key is required'));
+    expectReply(
+      await call(row.method, pathOf(row), bodyFor(row)),
+      401,
+      coded('unauthenticated', 'a valid API key is required'),
+    );
   });
 });
 
@@ -53,7 +64,8 @@ describe('a role without the permission, free of charge', () => {
   it('costs nothing: after thirty refusals of a heavy route the whole allowance is there', async () => {
     const { key } = await makeKey(account, 'finance');
     await minuteWithRoom(20);
-    for (let time = 0; time < 30; time++) expect((await call('POST', '/v1/audiences/count', { key, body: '{' })).status).toBe(403);
+    for (let time = 0; time < 30; time++)
+      expect((await call('POST', '/v1/audiences/count', { key, body: '{' })).status).toBe(403);
     expect((await call('GET', '/v1/whoami', { key })).status).toBe(200);
   });
 });
@@ -63,13 +75,20 @@ describe('an exhausted budget', () => {
     const key = await adminKey();
     await minuteWithRoom(35);
     for (let time = 0; time < 24; time++)
-      expectReply(await call('POST', '/v1/audiences/count', { key, body: '{' }), 400, { error: 'malformed JSON' });
-    const exhausted = coded('budget_exhausted', 'the request budget of this key is used up for this minute');
+      expectReply(await call('POST', '/v1/audiences/count', { key, body: '{' }), 400, {
+        error: 'malformed JSON',
+      });
+    const exhausted = coded(
+      'budget_exhausted',
+      'the request budget of this key is used up for this minute',
+    );
     for (const row of withKey) {
       const refusal = await call(row.method, pathOf(row), { key, ...bodyFor(row) });
       expectReply(refusal, 429, exhausted);
       expect(refusal.headers.get('retry-after')).toBe('60');
-      expect([...refusal.headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+      expect([...refusal.headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual(
+        [],
+      );
     }
     expect((await call('GET', '/v1/status', { key })).status).toBe(200);
   });
@@ -81,13 +100,21 @@ describe('a locked account', () => {
     for (const row of withKey) {
       const { key } = await makeKey(locked, 'admin');
       const reply = await call(row.method, pathOf(row), { key, ...bodyFor(row) });
-      if (row.lock) expectReply(reply, 403, coded('account_locked', OVERDUE, { details: { reason: 'overdue_75' } }));
+      if (row.lock)
+        expectReply(
+          reply,
+          403,
+          coded('account_locked', OVERDUE, { details: { reason: 'overdue_75' } }),
+        );
       else expect(reply.status, row.name).not.toBe(403);
     }
   });
 
   it('stays open when a declared payment waits for the bank', async () => {
-    const disarmed = await makeAccount({ invoice_due_at: '2026-01-01T00:00:00Z', payment_declared: 'true' });
+    const disarmed = await makeAccount({
+      invoice_due_at: '2026-01-01T00:00:00Z',
+      payment_declared: 'true',
+    });
     const { key } = await makeKey(disarmed, 'admin');
     expect((await call('GET', '/v1/exports', { key })).body).toEqual({ data: [], has_more: false });
   });
@@ -97,28 +124,56 @@ describe('a malformed body', () => {
   const reading = rows.filter(({ malformed }) => malformed !== undefined);
   it.each(reading)('$name', async (row) => {
     const key = await adminKey();
-    for (const body of ['{', '', '{"a":1}x']) expectMalformed(await call(row.method, pathOf(row), { key, body }), row);
+    for (const body of ['{', '', '{"a":1}x'])
+      expectMalformed(await call(row.method, pathOf(row), { key, body }), row);
   });
 
-  it.each(reading.filter(({ malformed }) => malformed !== 'coded'))('$name: over 1 MiB', async (row) => {
-    expectMalformed(await call(row.method, pathOf(row), { key: await adminKey(), body: `{}${' '.repeat(2 ** 20)}` }), row);
-  });
+  it.each(reading.filter(({ malformed }) => malformed !== 'coded'))(
+    '$name: over 1 MiB',
+    async (row) => {
+      expectMalformed(
+        await call(row.method, pathOf(row), {
+          key: await adminKey(),
+          body: `{}${' '.repeat(2 ** 20)}`,
+        }),
+        row,
+      );
+    },
+  );
 
-  it.each(reading.filter(({ malformed }) => malformed === 'coded'))('$name: over 8 MiB', async (row) => {
-    expectMalformed(await call(row.method, pathOf(row), { key: await adminKey(), body: `{}${' '.repeat(8 * 2 ** 20)}` }), row);
-  });
+  it.each(reading.filter(({ malformed }) => malformed === 'coded'))(
+    '$name: over 8 MiB',
+    async (row) => {
+      expectMalformed(
+        await call(row.method, pathOf(row), {
+          key: await adminKey(),
+          body: `{}${' '.repeat(8 * 2 ** 20)}`,
+        }),
+        row,
+      );
+    },
+  );
 
   it('the content type is not looked at', async () => {
     const key = await adminKey();
     const body = '{"trait":"tier","op":"is_set"}';
     for (const type of ['text/plain', 'image/png', 'nonsense'])
-      expect((await call('POST', '/v1/audiences/validate', { key, body, headers: { 'content-type': type } })).status).toBe(200);
+      expect(
+        (
+          await call('POST', '/v1/audiences/validate', {
+            key,
+            body,
+            headers: { 'content-type': type },
+          })
+        ).status,
+      ).toBe(200);
   });
 });
 
 function expectMalformed(reply: Reply, { malformed }: SpecRow): void {
   if (malformed === 'flat') return expectReply(reply, 400, { error: 'malformed JSON' });
-  if (malformed === 'coded') return expectReply(reply, 400, coded('malformed_json', 'malformed JSON'));
+  if (malformed === 'coded')
+    return expectReply(reply, 400, coded('malformed_json', 'malformed JSON'));
   const error = 'بدنهٔ درخواست باید یک شیء JSON باشد و هر فیلد آن نوع درست خود را داشته باشد.';
   return expectReply(reply, 400, { error, code: 'invalid_report' });
 }
@@ -126,7 +181,9 @@ function expectMalformed(reply: Reply, { malformed }: SpecRow): void {
 describe('a wrong method, and paths that nobody serves', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
   const wrong = [...new Set(rows.map(pathOf))].flatMap((path) =>
-    METHODS.filter((method) => !rows.some((row) => pathOf(row) === path && row.method === method)).map((method): [string, string] => [method, path]),
+    METHODS.filter(
+      (method) => !rows.some((row) => pathOf(row) === path && row.method === method),
+    ).map((method): [string, string] => [method, path]),
   );
 
   const paths: [string, string][] = [

@@ -19,18 +19,32 @@ it('GET /v1/schema/events lists names of 90 days by volume, with their keys and 
   // The first moment of a day in Tehran, at 20:30 UTC of the day before.
   const evening = startOfTehranDay(tehranDay(now) - 10);
   const batch = [
-    ...[item('often', now - 2 * DAY, { b: 1 }), item('often', now - 3 * DAY, { a: 1, b: 2 }), item('often', now - 4 * DAY)],
+    ...[
+      item('often', now - 2 * DAY, { b: 1 }),
+      item('often', now - 3 * DAY, { a: 1, b: 2 }),
+      item('often', now - 4 * DAY),
+    ],
     ...[item('evening', evening), item('evening', evening - 1, { price: 1 })],
     item('old', now - 91 * DAY, { x: 1 }),
   ];
-  expect((await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
-  const events = await eventually({ ms: 60_000, every: 1000, waitingFor: 'the catalogue' }, async () => {
-    const { body } = await call('GET', '/v1/schema/events', { key: account.managementKey });
-    const found = (body as { events: { name: string; volume: number }[] }).events;
-    return found.reduce((sum, { volume }) => sum + volume, 0) >= 5 ? found : undefined;
-  });
+  expect(
+    (await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status,
+  ).toBe(200);
+  const events = await eventually(
+    { ms: 60_000, every: 1000, waitingFor: 'the catalogue' },
+    async () => {
+      const { body } = await call('GET', '/v1/schema/events', { key: account.managementKey });
+      const found = (body as { events: { name: string; volume: number }[] }).events;
+      return found.reduce((sum, { volume }) => sum + volume, 0) >= 5 ? found : undefined;
+    },
+  );
   expect(events).toEqual([
-    { name: 'often', volume: 3, prop_keys: ['a', 'b'], last_seen: dayText(tehranDay(now - 2 * DAY)) },
+    {
+      name: 'often',
+      volume: 3,
+      prop_keys: ['a', 'b'],
+      last_seen: dayText(tehranDay(now - 2 * DAY)),
+    },
     { name: 'evening', volume: 2, prop_keys: ['price'], last_seen: dayText(tehranDay(now) - 10) },
   ]);
 });

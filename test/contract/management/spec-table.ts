@@ -8,7 +8,14 @@ export interface SpecRow {
   malformed: 'coded' | 'flat' | 'report' | undefined;
 }
 
-type Cells = [SpecRow['method'], string, string | undefined, number | undefined, boolean?, SpecRow['malformed']?];
+type Cells = [
+  SpecRow['method'],
+  string,
+  string | undefined,
+  number | undefined,
+  boolean?,
+  SpecRow['malformed']?,
+];
 
 const cells: Cells[] = [
   ['GET', '/v1/status', undefined, undefined],
@@ -31,15 +38,20 @@ const cells: Cells[] = [
   ['POST', '/v1/reports/retention', 'analytics.read', 25, true, 'report'],
 ];
 
-/** The route table of management 4.1 as the specification prints it, without campaigns and messages, which are features that are off. */
-export const specTable: readonly SpecRow[] = cells.map(([method, path, permission, cost, lock = false, malformed]) => ({
-  method,
-  path,
-  permission,
-  cost,
-  lock,
-  malformed,
-}));
+/**
+ * The route table of management 4.1 as the specification prints it, without campaigns and messages,
+ * which are features that are off.
+ */
+export const specTable: readonly SpecRow[] = cells.map(
+  ([method, path, permission, cost, lock = false, malformed]) => ({
+    method,
+    path,
+    permission,
+    cost,
+    lock,
+    malformed,
+  }),
+);
 
 /** Rows of the specification that this installation does not serve. */
 export const unserved: readonly [string, string][] = [

@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { ATTRIBUTES, BANDS, METRICS, type AttributeName } from '../../../management-api/audiences/attributes.ts';
+import {
+  ATTRIBUTES,
+  BANDS,
+  METRICS,
+  type AttributeName,
+} from '../../../management-api/audiences/attributes.ts';
 import type { PersonRow } from '../../../management-api/audiences/reference.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
@@ -9,7 +14,21 @@ const DAY = 86_400_000;
 /** 03:00 in Tehran, so that days there and in UTC differ. */
 export const NOW = Date.UTC(2026, 8, 20, 23, 30);
 
-const ages = fc.constantFrom(0, 1, DAY / 8, DAY, 7 * DAY, 7 * DAY + 1, 14 * DAY, 30 * DAY, 30 * DAY + 1, 60 * DAY, 90 * DAY, 91 * DAY, -DAY / 24);
+const ages = fc.constantFrom(
+  0,
+  1,
+  DAY / 8,
+  DAY,
+  7 * DAY,
+  7 * DAY + 1,
+  14 * DAY,
+  30 * DAY,
+  30 * DAY + 1,
+  60 * DAY,
+  90 * DAY,
+  91 * DAY,
+  -DAY / 24,
+);
 const texts = fc.constantFrom('', 'x', 'y', 'xy', 'تهران', '2', 'true');
 
 const property = fc.constantFrom<{ text?: string; number?: number }>(
@@ -24,7 +43,14 @@ const property = fc.constantFrom<{ text?: string; number?: number }>(
 function event(names: readonly string[]): fc.Arbitrary<EventRow> {
   return fc
     .record({
-      event: fc.constantFrom('a', 'b', 'order_completed', 'order_completed', 'order_refunded', 'message_sent'),
+      event: fc.constantFrom(
+        'a',
+        'b',
+        'order_completed',
+        'order_completed',
+        'order_refunded',
+        'message_sent',
+      ),
       name: fc.constantFrom(...names),
       age: ages,
       p: property,
@@ -83,7 +109,10 @@ const person: fc.Arbitrary<PersonRow> = fc
 export const account: fc.Arbitrary<Account> = fc
   .record({
     rows: fc.array(person, { minLength: 1, maxLength: 5 }),
-    events: fc.array(event(['u0', 'u1', 'u2', 'u3', 'u4', 'v0', 'v1']), { maxLength: 25, size: 'max' }),
+    events: fc.array(event(['u0', 'u1', 'u2', 'u3', 'u4', 'v0', 'v1']), {
+      maxLength: 25,
+      size: 'max',
+    }),
     isMerged: fc.boolean(),
   })
   .map(({ rows, events, isMerged }) => ({
@@ -99,21 +128,50 @@ export const account: fc.Arbitrary<Account> = fc
 
 const scalar = fc.constantFrom<string | number | boolean>('x', '', '2', 'تهران', 2, 1, 0, -0, true);
 const small = fc.constantFrom(0, 1, 2, 3, 5, 7, 10, 14, 0.5);
-const day = fc.constantFrom('2026-09-21', '2026-09-20', '2026-09-13', '2026-08-21', '2026-09-20T23:30:00Z', '2026-09-13T23:30:00.001Z');
+const day = fc.constantFrom(
+  '2026-09-21',
+  '2026-09-20',
+  '2026-09-13',
+  '2026-08-21',
+  '2026-09-20T23:30:00Z',
+  '2026-09-13T23:30:00.001Z',
+);
 
 function test(operators: readonly string[], kind: string): fc.Arbitrary<object> {
   const number = kind === 'date' ? day : small;
-  const value = kind === 'boolean' ? fc.constantFrom(true, false, 'true') : kind === 'string' ? texts : kind === 'any' ? scalar : number;
+  const value =
+    kind === 'boolean'
+      ? fc.constantFrom(true, false, 'true')
+      : kind === 'string'
+        ? texts
+        : kind === 'any'
+          ? scalar
+          : number;
   return fc.constantFrom(...operators).chain((op): fc.Arbitrary<object> => {
     if (op === 'is_set' || op === 'is_not_set') return fc.constant({ op });
-    if (op === 'in' || op === 'not_in') return fc.array(value, { minLength: 1, maxLength: 3 }).map((list) => ({ op, value: list }));
+    if (op === 'in' || op === 'not_in')
+      return fc.array(value, { minLength: 1, maxLength: 3 }).map((list) => ({ op, value: list }));
     if (op === 'contains' || op === 'prefix') return texts.map((text) => ({ op, value: text }));
     if (op === 'between') return fc.tuple(number, number).map((bounds) => ({ op, value: bounds }));
     return (op === 'eq' || op === 'neq' ? value : number).map((one) => ({ op, value: one }));
   });
 }
 
-const every = ['eq', 'neq', 'in', 'not_in', 'contains', 'prefix', 'gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'];
+const every = [
+  'eq',
+  'neq',
+  'in',
+  'not_in',
+  'contains',
+  'prefix',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'between',
+  'is_set',
+  'is_not_set',
+];
 const counts = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'];
 const attribute = fc
   .constantFrom<AttributeName>(
@@ -128,10 +186,18 @@ const attribute = fc
     'days_until_birthday',
     'days_since_last_seen',
   )
-  .chain((name) => test(ATTRIBUTES[name].operators, ATTRIBUTES[name].kind).map((one) => ({ attribute: name, ...one })));
-const metric = fc
-  .constantFrom(...Object.keys(METRICS))
-  .chain((name) => test(['gt', 'gte', 'lt', 'lte', 'between'], 'number').map((one) => ({ engagement: name, ...one })));
+  .chain((name) =>
+    test(ATTRIBUTES[name].operators, ATTRIBUTES[name].kind).map((one) => ({
+      attribute: name,
+      ...one,
+    })),
+  );
+const metric = fc.constantFrom(...Object.keys(METRICS)).chain((name) =>
+  test(['gt', 'gte', 'lt', 'lte', 'between'], 'number').map((one) => ({
+    engagement: name,
+    ...one,
+  })),
+);
 const eventCondition = fc.record({
   event: fc.constantFrom('a', 'b', 'order_completed', 'never'),
   did: fc.constantFrom(true, false, undefined),

@@ -24,34 +24,62 @@ afterAll(() => warehouse.close());
 
 function rootOf(body: unknown) {
   const outcome = readAudience(body);
-  if (!outcome.ok) throw new Error(`the test made an invalid definition: ${outcome.message} ${JSON.stringify(body)}`);
+  if (!outcome.ok)
+    throw new Error(
+      `the test made an invalid definition: ${outcome.message} ${JSON.stringify(body)}`,
+    );
   return outcome.audience.root;
 }
 
 async function countBySql(body: unknown, accountId: number): Promise<number> {
   const params = new SqlParams();
-  const query = compileCount(rootOf(body), { accountId, now: NOW, today: dayOf(NOW, 'Asia/Tehran'), merges: 'table', params });
-  const result = await warehouse.client.query({ query, query_params: params.values(), format: 'JSONEachRow', use_multipart_params_auto: true });
+  const query = compileCount(rootOf(body), {
+    accountId,
+    now: NOW,
+    today: dayOf(NOW, 'Asia/Tehran'),
+    merges: 'table',
+    params,
+  });
+  const result = await warehouse.client.query({
+    query,
+    query_params: params.values(),
+    format: 'JSONEachRow',
+    use_multipart_params_auto: true,
+  });
   const [row] = await result.json<{ count: number }>();
   return row?.count ?? -1;
 }
 
 function countByReference(body: unknown, { people, canonical, events }: Account): number {
   const root = rootOf(body);
-  const eventsOf = (person: string) => events.filter((event) => (canonical.get(event.user_id) ?? event.user_id) === person);
-  return [...people].filter(([person, row]) => isInAudience(root, { person: row, events: eventsOf(person), now: NOW })).length;
+  const eventsOf = (person: string) =>
+    events.filter((event) => (canonical.get(event.user_id) ?? event.user_id) === person);
+  return [...people].filter(([person, row]) =>
+    isInAudience(root, { person: row, events: eventsOf(person), now: NOW }),
+  ).length;
 }
 
 describe('audiences: the SQL on the real ClickHouse and the reference interpreter', () => {
   it(`agree on ${CASES} drawn definitions and accounts`, { timeout: 600_000 }, async () => {
-    const cases = fc.sample(fc.record({ body: definition, account }), { numRuns: CASES, seed: SEED });
+    const cases = fc.sample(fc.record({ body: definition, account }), {
+      numRuns: CASES,
+      seed: SEED,
+    });
     await warehouse.load(cases.map((one) => one.account));
     const differing: unknown[] = [];
     let counted = 0;
     for (const [at, { body, account: one }] of cases.entries()) {
       const [sql, reference] = [await countBySql(body, at + 1), countByReference(body, one)];
       counted += reference;
-      if (sql !== reference) differing.push({ seed: SEED, case: at, body: JSON.stringify(body), sql, reference, people: [...one.people] });
+      if (sql !== reference)
+        differing.push({
+          seed: SEED,
+          case: at,
+          body: JSON.stringify(body),
+          sql,
+          reference,
+          people: [...one.people],
+        });
     }
     expect(differing.slice(0, 2)).toEqual([]);
     // Definitions that nobody fits would agree about nothing.
@@ -59,7 +87,11 @@ describe('audiences: the SQL on the real ClickHouse and the reference interprete
   });
 
   it('agree at the very edge of every window', async () => {
-    const edges = [7, 14, 30, 60, 90].flatMap((days) => [days * DAY - 1, days * DAY, days * DAY + 1]);
+    const edges = [7, 14, 30, 60, 90].flatMap((days) => [
+      days * DAY - 1,
+      days * DAY,
+      days * DAY + 1,
+    ]);
     const accounts = edges.map((age): Account => {
       const person = {
         first_seen: NOW - age,
@@ -71,7 +103,14 @@ describe('audiences: the SQL on the real ClickHouse and the reference interprete
         trait_numbers: {},
         columns: {},
       };
-      const event = storedEvent({ event: 'order_completed', user_id: 'u', timestamp: NOW - age, received_at: NOW, session_id: 's', revenue: 1 });
+      const event = storedEvent({
+        event: 'order_completed',
+        user_id: 'u',
+        timestamp: NOW - age,
+        received_at: NOW,
+        session_id: 's',
+        revenue: 1,
+      });
       return { people: new Map([['u', person]]), canonical: new Map(), events: [event] };
     });
     const bodies = [
@@ -82,13 +121,21 @@ describe('audiences: the SQL on the real ClickHouse and the reference interprete
     await warehouse.load(accounts);
     for (const body of bodies)
       for (const [at, one] of accounts.entries())
-        expect([body, edges[at], await countBySql(body, at + 1)]).toEqual([body, edges[at], countByReference(body, one)]);
+        expect([body, edges[at], await countBySql(body, at + 1)]).toEqual([
+          body,
+          edges[at],
+          countByReference(body, one),
+        ]);
   });
 
   it('takes a list of a thousand values and two hundred conditions', async () => {
     const list = Array.from({ length: 1000 }, (_, at) => `value ${at} ${'ی'.repeat(40)}`);
     expect(await countBySql({ trait: 'x', op: 'in', value: list }, 1)).toBe(0);
-    const conditions = Array.from({ length: 200 }, (_, at) => ({ trait: `x${at}`, op: 'in', value: ['a', at] }));
+    const conditions = Array.from({ length: 200 }, (_, at) => ({
+      trait: `x${at}`,
+      op: 'in',
+      value: ['a', at],
+    }));
     expect(await countBySql({ any: conditions }, 1)).toBe(0);
   });
 });

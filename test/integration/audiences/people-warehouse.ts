@@ -32,7 +32,9 @@ const TABLES = [
 /** A database of its own on the stack's ClickHouse, with the live schema of `events`. */
 export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse> {
   const home = process.env['RAVAND_HOME'] ?? join(CHECKOUT, '.ravand');
-  const ready = JSON.parse(readFileSync(join(home, 'run/ready.json'), 'utf8')) as { clickhouse_url: string };
+  const ready = JSON.parse(readFileSync(join(home, 'run/ready.json'), 'utf8')) as {
+    clickhouse_url: string;
+  };
   const database = `${name}_${process.pid}_${Date.now().toString(36)}`;
   const outside = createClient({ url: ready.clickhouse_url });
   await outside.command({ query: `CREATE DATABASE ${database}` });
@@ -47,7 +49,9 @@ export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse
       input_format_skip_unknown_fields: 1,
     },
   });
-  const ddl = splitStatements(readFileSync(join(CHECKOUT, 'projections/events/ddl/0001_events.sql'), 'utf8'));
+  const ddl = splitStatements(
+    readFileSync(join(CHECKOUT, 'projections/events/ddl/0001_events.sql'), 'utf8'),
+  );
   for (const query of [...ddl, ...TABLES]) await client.command({ query });
   const insert = async (table: string, values: Record<string, unknown>[]) => {
     await client.command({ query: `TRUNCATE TABLE ${table}` });
@@ -59,15 +63,21 @@ export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse
       const all = accounts.map((account, at) => ({ ...account, account_id: at + 1 }));
       await insert(
         'events',
-        all.flatMap(({ events, account_id }) => events.map((event) => ({ ...eventColumns(event), account_id }))),
+        all.flatMap(({ events, account_id }) =>
+          events.map((event) => ({ ...eventColumns(event), account_id })),
+        ),
       );
       await insert(
         'people',
-        all.flatMap(({ people, account_id }) => [...people].map(([person, row]) => ({ ...personColumns(row), account_id, person }))),
+        all.flatMap(({ people, account_id }) =>
+          [...people].map(([person, row]) => ({ ...personColumns(row), account_id, person })),
+        ),
       );
       await insert(
         'identities_flat',
-        all.flatMap(({ canonical, account_id }) => [...canonical].map(([one, to]) => ({ account_id, name: one, canonical: to }))),
+        all.flatMap(({ canonical, account_id }) =>
+          [...canonical].map(([one, to]) => ({ account_id, name: one, canonical: to })),
+        ),
       );
     },
     async close() {
@@ -85,7 +95,13 @@ function eventColumns(event: EventRow): Record<string, unknown> {
   return { ...event, timestamp: time(event.timestamp), received_at: time(event.received_at) };
 }
 
-function personColumns({ columns, first_seen, last_seen, last_order_at, ...row }: PersonRow): Record<string, unknown> {
+function personColumns({
+  columns,
+  first_seen,
+  last_seen,
+  last_order_at,
+  ...row
+}: PersonRow): Record<string, unknown> {
   return {
     ...row,
     ...columns,

@@ -1,12 +1,23 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clickhouse, createAccount, eventually, partStatus, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  partStatus,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 import { findChromium } from './find-chromium.ts';
 import { hostPages } from './page-host.ts';
 
-/** What a page of a visitor sees; headless Chromium says in its own User-Agent that it is no person. */
-const AGENT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+/**
+ * What a page of a visitor sees; headless Chromium says in its own User-Agent that it is no person.
+ */
+const AGENT =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 
 let browser: Browser;
 let pages: Awaited<ReturnType<typeof hostPages>>;
@@ -45,7 +56,10 @@ interface PageGlobals {
 }
 
 /** fetch in the page: what its script reads, or the name of the error that it gets. */
-function fetchIn(page: Page, sending: Sending): Promise<{ status: number; body: unknown } | { error: string }> {
+function fetchIn(
+  page: Page,
+  sending: Sending,
+): Promise<{ status: number; body: unknown } | { error: string }> {
   return page.evaluate(async ({ url, init }) => {
     try {
       const response = await fetch(url, init);
@@ -58,16 +72,21 @@ function fetchIn(page: Page, sending: Sending): Promise<{ status: number; body: 
 
 const track = () => `${readyStack().ingest_url}/v1/track`;
 const withKey = () => `${track()}?write_key=${account.writeKey}`;
-const event = (name: string, more: object = {}) => JSON.stringify({ event: name, anonymous_id: 'visitor', message_id: `browser-${name}`, ...more });
+const event = (name: string, more: object = {}) =>
+  JSON.stringify({ event: name, anonymous_id: 'visitor', message_id: `browser-${name}`, ...more });
 
 type Row = Record<string, unknown>;
 
 /** The rows of an event, once there is one. */
 async function stored(name: string): Promise<Row[]> {
   return eventually({ ms: 60_000, waitingFor: `a row of ${name}` }, async () => {
-    const found = await rows<Row>(client, 'SELECT * FROM events WHERE account_id = {id:UInt64} AND event = {name:String}', {
-      ...{ id: account.accountId, name },
-    });
+    const found = await rows<Row>(
+      client,
+      'SELECT * FROM events WHERE account_id = {id:UInt64} AND event = {name:String}',
+      {
+        ...{ id: account.accountId, name },
+      },
+    );
     return found.length > 0 ? found : undefined;
   });
 }
@@ -75,7 +94,9 @@ async function stored(name: string): Promise<Row[]> {
 async function preflights(): Promise<number> {
   const { admin_url } = await partStatus('ingest-gateway');
   const text = await (await fetch(`${admin_url}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => !line.startsWith('#') && line.includes('preflight'));
+  const lines = text
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && line.includes('preflight'));
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
@@ -86,14 +107,31 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
   ])('fetches with %s, after a preflight, and reads the answer', async (name, headers) => {
     const page = await openPage(AGENT);
     const before = await preflights();
-    const init = { method: 'POST' as const, headers: { 'Content-Type': 'application/json', ...headers() }, body: event(name) };
-    expect(await fetchIn(page, { url: track(), init })).toEqual({ status: 200, body: { status: 'ok', accepted: 1 } });
+    const init = {
+      method: 'POST' as const,
+      headers: { 'Content-Type': 'application/json', ...headers() },
+      body: event(name),
+    };
+    expect(await fetchIn(page, { url: track(), init })).toEqual({
+      status: 200,
+      body: { status: 'ok', accepted: 1 },
+    });
     expect(await preflights()).toBe(before + 1);
     // A day long the browser asks no more (Access-Control-Max-Age).
-    expect(await fetchIn(page, { url: track(), init })).toEqual({ status: 200, body: { status: 'ok', accepted: 1 } });
+    expect(await fetchIn(page, { url: track(), init })).toEqual({
+      status: 200,
+      body: { status: 'ok', accepted: 1 },
+    });
     expect(await preflights()).toBe(before + 1);
     expect(await stored(name)).toMatchObject([
-      { event: name, browser_name: 'Chrome', browser_version: '140.0.0.0', os_name: 'windows', is_bot: false, user_agent: AGENT },
+      {
+        event: name,
+        browser_name: 'Chrome',
+        browser_version: '140.0.0.0',
+        os_name: 'windows',
+        is_bot: false,
+        user_agent: AGENT,
+      },
     ]);
     await page.context().close();
   });
@@ -118,13 +156,18 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
     const taken = await page.evaluate(
       ([url, text, blob]) => {
         const { navigator } = globalThis as unknown as PageGlobals;
-        return [navigator.sendBeacon(url, text), navigator.sendBeacon(url, new Blob([blob], { type: 'text/plain' }))];
+        return [
+          navigator.sendBeacon(url, text),
+          navigator.sendBeacon(url, new Blob([blob], { type: 'text/plain' })),
+        ];
       },
       [withKey(), event('beacon text'), event('beacon blob')] as const,
     );
     expect(taken).toEqual([true, true]);
     for (const name of ['beacon text', 'beacon blob'])
-      expect(await stored(name)).toMatchObject([{ event: name, anonymous_id: 'visitor', is_bot: true, browser_name: 'Chrome' }]);
+      expect(await stored(name)).toMatchObject([
+        { event: name, anonymous_id: 'visitor', is_bot: true, browser_name: 'Chrome' },
+      ]);
     expect(await preflights()).toBe(before);
     await page.context().close();
   });
@@ -151,7 +194,12 @@ describe('what a browser refuses to send, because this host allows no credential
       (page) =>
         fetchIn(page, {
           url: track(),
-          init: { method: 'POST', credentials: 'include', headers: { 'X-Service-Key': account.writeKey }, body: event('refused 1') },
+          init: {
+            method: 'POST',
+            credentials: 'include',
+            headers: { 'X-Service-Key': account.writeKey },
+            body: event('refused 1'),
+          },
         }),
     ],
     [
@@ -161,7 +209,11 @@ describe('what a browser refuses to send, because this host allows no credential
           async ([url, text]) => {
             const packed = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
             const body = await new Response(packed).arrayBuffer();
-            return fetch(url, { method: 'POST', headers: { 'Content-Encoding': 'gzip' }, body }).then(
+            return fetch(url, {
+              method: 'POST',
+              headers: { 'Content-Encoding': 'gzip' },
+              body,
+            }).then(
               () => 'sent',
               (error: unknown) => ({ error: (error as Error).name }),
             );
@@ -178,7 +230,11 @@ describe('what a browser refuses to send, because this host allows no credential
   it('a beacon that is a Blob of application/json: beacons carry credentials, and its preflight fails', async () => {
     const page = await openPage();
     await page.evaluate(
-      ([url, text]) => (globalThis as unknown as PageGlobals).navigator.sendBeacon(url, new Blob([text], { type: 'application/json' })),
+      ([url, text]) =>
+        (globalThis as unknown as PageGlobals).navigator.sendBeacon(
+          url,
+          new Blob([text], { type: 'application/json' }),
+        ),
       [withKey(), event('refused 3')] as const,
     );
     // An event that is sent after it and stored: what was refused would have come by then.
@@ -189,15 +245,27 @@ describe('what a browser refuses to send, because this host allows no credential
 
   it('none of it is stored, and everything else exactly once', async () => {
     const found = await rows<{ event: string; n: number }>(
-      ...[client, 'SELECT event, count() AS n FROM events WHERE account_id = {id:UInt64} GROUP BY event ORDER BY event', { id: account.accountId }],
+      ...[
+        client,
+        'SELECT event, count() AS n FROM events WHERE account_id = {id:UInt64} GROUP BY event ORDER BY event',
+        { id: account.accountId },
+      ],
     );
     expect(found).toEqual(
-      ['Authorization', 'X-Service-Key', 'afterwards', 'beacon blob', 'beacon text', 'left'].map((name) => ({ event: name, n: 1 })),
+      ['Authorization', 'X-Service-Key', 'afterwards', 'beacon blob', 'beacon text', 'left'].map(
+        (name) => ({ event: name, n: 1 }),
+      ),
     );
   });
 });
 
 it('a preflight answers without a key, and names no credentials', async () => {
-  const response = await fetch(track(), { method: 'OPTIONS', headers: { Origin: pages.origin, 'Access-Control-Request-Method': 'POST' } });
-  expect([response.status, response.headers.get('access-control-allow-credentials')]).toEqual([204, null]);
+  const response = await fetch(track(), {
+    method: 'OPTIONS',
+    headers: { Origin: pages.origin, 'Access-Control-Request-Method': 'POST' },
+  });
+  expect([response.status, response.headers.get('access-control-allow-credentials')]).toEqual([
+    204,
+    null,
+  ]);
 });

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 /** A host of pages, an origin of its own: nothing that they send goes back to it. */
 export async function hostPages(): Promise<{ origin: string; close: () => Promise<void> }> {
   const server = createServer((_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Set-Cookie': 'visitor=1' });
+    response.writeHead(200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Set-Cookie': 'visitor=1',
+    });
     response.end('<!doctype html><html lang="fa"><title>فروشگاه</title><p>سلام</p></html>');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -14,8 +14,10 @@ const prefix = ownPrefix();
 let redis: Redis;
 let fresh = 0;
 
-const ids = (count: number): ClaimId[] => Array.from({ length: count }, () => claimId(scope, `fresh ${(fresh += 1)}`));
-const batcher = (more: Partial<ClaimBatcherOptions> = {}) => new ClaimBatcher({ redis, dedupeTtl: TTL, prefix, ...more });
+const ids = (count: number): ClaimId[] =>
+  Array.from({ length: count }, () => claimId(scope, `fresh ${(fresh += 1)}`));
+const batcher = (more: Partial<ClaimBatcherOptions> = {}) =>
+  new ClaimBatcher({ redis, dedupeTtl: TTL, prefix, ...more });
 
 beforeAll(async () => {
   redis = connectClaims({ url: stackRedisUrl(), role: 'gateway', onError: () => undefined });
@@ -31,15 +33,21 @@ describe('one gateway', () => {
   it('asks once for all requests of a turn of the event loop', async () => {
     const gateway = batcher();
     const claimed = await Promise.all(Array.from({ length: 50 }, () => gateway.claim(ids(3), NOW)));
-    expect(claimed.every(({ verdicts }) => verdicts.every((verdict) => verdict === 'claimed'))).toBe(true);
+    expect(
+      claimed.every(({ verdicts }) => verdicts.every((verdict) => verdict === 'claimed')),
+    ).toBe(true);
     expect(gateway.counters).toMatchObject({ claims: 150, flushes: 1, failures: 0 });
     await gateway.close();
   });
 
   it('splits what is too much for one call, and answers every request', async () => {
     const gateway = batcher();
-    const claimed = await Promise.all(Array.from({ length: 30 }, () => gateway.claim(ids(500), NOW)));
-    expect(claimed.flatMap(({ verdicts }) => verdicts.filter((verdict) => verdict === 'claimed'))).toHaveLength(15_000);
+    const claimed = await Promise.all(
+      Array.from({ length: 30 }, () => gateway.claim(ids(500), NOW)),
+    );
+    expect(
+      claimed.flatMap(({ verdicts }) => verdicts.filter((verdict) => verdict === 'claimed')),
+    ).toHaveLength(15_000);
     expect(gateway.counters.flushes).toBe(8);
     await gateway.close();
   });
@@ -47,7 +55,10 @@ describe('one gateway', () => {
   it('tells a repeat in a request from the same id in another request of the same turn', async () => {
     const gateway = batcher();
     const [id] = ids(1) as [ClaimId];
-    const [one, two] = await Promise.all([gateway.claim([id, id], NOW), gateway.claim([id, id], NOW)]);
+    const [one, two] = await Promise.all([
+      gateway.claim([id, id], NOW),
+      gateway.claim([id, id], NOW),
+    ]);
     expect(one.verdicts).toEqual(['claimed', 'repeated']);
     expect(two.verdicts).toEqual(['pending-elsewhere', 'repeated']);
     await gateway.close();
@@ -70,13 +81,20 @@ describe('one gateway', () => {
     gateway.raise(await gateway.claim(second, NOW));
     await gateway.close();
     const other = batcher();
-    expect((await other.claim([...first, ...second], NOW)).verdicts).toEqual(['durable', 'durable']);
+    expect((await other.claim([...first, ...second], NOW)).verdicts).toEqual([
+      'durable',
+      'durable',
+    ]);
     await other.close();
   });
 
   it('drops the oldest raises beyond its buffer and counts them', async () => {
     let reported = 0;
-    const gateway = batcher({ raiseBuffer: 3, raiseDelay: 60_000, onDroppedRaises: (count) => (reported += count) });
+    const gateway = batcher({
+      raiseBuffer: 3,
+      raiseDelay: 60_000,
+      onDroppedRaises: (count) => (reported += count),
+    });
     const claimed = await gateway.claim(ids(5), NOW);
     for (const position of claimed.ids.keys()) gateway.raise(claimed, [position]);
     expect([gateway.counters.droppedRaises, reported]).toEqual([2, 2]);

@@ -7,9 +7,17 @@ import type { Place } from '../../../schemas/records.ts';
 type Held =
   | { readonly state: 'durable'; readonly expires: number }
   | { readonly state: 'pending'; readonly expires: number; readonly token: number }
-  | { readonly state: 'placed'; readonly expires: number; readonly place: Place; readonly acceptance: number };
+  | {
+      readonly state: 'placed';
+      readonly expires: number;
+      readonly place: Place;
+      readonly acceptance: number;
+    };
 
-/** What claims mean, in the simplest form that can be read: one Map, no bytes, no buckets. The property test holds the real scripts to it. */
+/**
+ * What claims mean, in the simplest form that can be read: one Map, no bytes, no buckets. The
+ * property test holds the real scripts to it.
+ */
 export class ClaimModel {
   readonly held = new Map<ClaimId, Held>();
   readonly #ttl: number;
@@ -23,12 +31,14 @@ export class ClaimModel {
   claim(ids: readonly ClaimId[], token: number, now: number): number[] {
     return ids.map((id) => {
       const held = this.held.get(id);
-      if (held?.state === 'placed') return held.expires > now ? claimCode.durable : claimCode.expiredPlace;
+      if (held?.state === 'placed')
+        return held.expires > now ? claimCode.durable : claimCode.expiredPlace;
       if (held && held.expires > now) {
         if (held.state === 'durable') return claimCode.durable;
         return held.token === token ? claimCode.own : claimCode.pending;
       }
-      if (this.#pendingTtl > 0) this.held.set(id, { state: 'pending', expires: now + this.#pendingTtl, token });
+      if (this.#pendingTtl > 0)
+        this.held.set(id, { state: 'pending', expires: now + this.#pendingTtl, token });
       return claimCode.claimed;
     });
   }
@@ -52,7 +62,12 @@ export class ClaimModel {
     return entries.map((entry): Settlement => {
       const held = this.held.get(entry.id);
       const take = (): Settlement => {
-        this.held.set(entry.id, { state: 'placed', expires: entry.at + this.#ttl, place: entry.place, acceptance: entry.acceptance });
+        this.held.set(entry.id, {
+          state: 'placed',
+          expires: entry.at + this.#ttl,
+          place: entry.place,
+          acceptance: entry.acceptance,
+        });
         return { verdict: 'first' };
       };
       if (held?.state !== 'placed') return take();
@@ -70,14 +85,18 @@ export class ClaimModel {
     for (const { id, at, place, acceptance } of entries) {
       const held = this.held.get(id);
       const expires = at + this.#ttl;
-      if (held?.state !== 'placed' || held.expires < expires) this.held.set(id, { state: 'placed', expires, place, acceptance });
+      if (held?.state !== 'placed' || held.expires < expires)
+        this.held.set(id, { state: 'placed', expires, place, acceptance });
     }
   }
 
   /** A whole round of the sweep, with all partitions settled up to `settled`. */
   sweep(options: { readonly now: number; readonly settled: number; readonly slack: number }): void {
     for (const [id, held] of this.held) {
-      const until = held.state === 'placed' ? Math.min(options.now, options.settled) - options.slack : options.now;
+      const until =
+        held.state === 'placed'
+          ? Math.min(options.now, options.settled) - options.slack
+          : options.now;
       if (held.expires <= until) this.held.delete(id);
     }
   }

@@ -15,7 +15,12 @@ const NOW = Date.UTC(2026, 10, 21);
 const scope = claimScope(1, 'message');
 const never = new AbortController().signal;
 const entry = (key: string, offset: number): SettleEntry => {
-  return { id: claimId(scope, key), place: { epoch: 0, partition: 0, offset, index: 0 }, acceptance: offset + 1, at: NOW };
+  return {
+    id: claimId(scope, key),
+    place: { epoch: 0, partition: 0, offset, index: 0 },
+    acceptance: offset + 1,
+    at: NOW,
+  };
 };
 const verdictsOf = async (store: ClaimStore, ...entries: SettleEntry[]): Promise<string[]> => {
   const settled = await store.settle(entries, never);
@@ -41,9 +46,10 @@ async function connected(role: 'gateway' | 'normaliser'): Promise<Redis> {
   return redis;
 }
 
-async function newStore(
-  owned: readonly number[] = [0],
-): Promise<{ store: ClaimStore; fill: (work?: (target: FillTarget) => Promise<void>) => Promise<void> }> {
+async function newStore(owned: readonly number[] = [0]): Promise<{
+  store: ClaimStore;
+  fill: (work?: (target: FillTarget) => Promise<void>) => Promise<void>;
+}> {
   const store = new ClaimStore({ redis: await connected('normaliser'), dedupeTtl: TTL });
   const fill = (work: (target: FillTarget) => Promise<void> = () => Promise.resolve()) =>
     store.ensureFilled({ partitions: () => ({ epoch: 0, owned }), fill: work, signal: never });
@@ -53,14 +59,25 @@ async function newStore(
 describe('the gateway', () => {
   it('goes on without claims while Redis hangs, waits only once, and comes back', async () => {
     let opened = 0;
-    const gateway = new ClaimBatcher({ redis: await connected('gateway'), dedupeTtl: TTL, onUnavailable: () => (opened += 1) });
+    const gateway = new ClaimBatcher({
+      redis: await connected('gateway'),
+      dedupeTtl: TTL,
+      onUnavailable: () => (opened += 1),
+    });
     const held = await gateway.claim([claimId(scope, 'before')], NOW);
     server.freeze();
-    const hanging = await gateway.claim([claimId(scope, 'a'), claimId(scope, 'b'), claimId(scope, 'a')], NOW);
-    expect(hanging).toMatchObject({ token: null, verdicts: ['unguarded', 'unguarded', 'repeated'] });
+    const hanging = await gateway.claim(
+      [claimId(scope, 'a'), claimId(scope, 'b'), claimId(scope, 'a')],
+      NOW,
+    );
+    expect(hanging).toMatchObject({
+      token: null,
+      verdicts: ['unguarded', 'unguarded', 'repeated'],
+    });
     expect([gateway.available, opened]).toEqual([false, 1]);
     const flushes = gateway.counters.flushes;
-    for (let tries = 0; tries < 100; tries += 1) expect((await gateway.claim([claimId(scope, 'c')], NOW)).verdicts).toEqual(['unguarded']);
+    for (let tries = 0; tries < 100; tries += 1)
+      expect((await gateway.claim([claimId(scope, 'c')], NOW)).verdicts).toEqual(['unguarded']);
     expect(gateway.counters.flushes).toBe(flushes);
     // What becomes durable meanwhile is raised when Redis is back.
     gateway.raise(held);
@@ -86,7 +103,9 @@ describe('the gateway', () => {
     const redis = await connected('gateway');
     expect(await unsuitedSettings(redis)).toEqual([]);
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    expect(await unsuitedSettings(redis)).toEqual([expect.stringContaining('maxmemory-policy allkeys-lru: claims need noeviction')]);
+    expect(await unsuitedSettings(redis)).toEqual([
+      expect.stringContaining('maxmemory-policy allkeys-lru: claims need noeviction'),
+    ]);
   });
 
   it('goes on without claims when Redis is full', async () => {
@@ -206,7 +225,10 @@ describe('several normalisers', () => {
         await target.load([entry('b', 2)]);
       });
       expect(attempts).toBe(2);
-      expect(await verdictsOf(store, entry('a', 8), entry('b', 9))).toEqual(['duplicate', 'duplicate']);
+      expect(await verdictsOf(store, entry('a', 8), entry('b', 9))).toEqual([
+        'duplicate',
+        'duplicate',
+      ]);
     }
   });
 });

@@ -22,21 +22,35 @@ afterAll(async () => {
 it('grows bucket by bucket: every claim stays where its address says, and no bucket leaves the packed encoding', async () => {
   await redis.set(`${prefix}count`, 3);
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
-  await store.ensureFilled({ partitions: () => ({ epoch: 0, owned: [] }), fill: () => Promise.resolve(), signal: never });
+  await store.ensureFilled({
+    partitions: () => ({ epoch: 0, owned: [] }),
+    fill: () => Promise.resolve(),
+    signal: never,
+  });
   const scope = claimScope('growth', 'message');
   const entries = Array.from({ length: 30_000 }, (_, offset): SettleEntry => {
-    return { id: claimId(scope, String(offset)), place: { epoch: 0, partition: 0, offset, index: 0 }, acceptance: 1, at: AT };
+    return {
+      id: claimId(scope, String(offset)),
+      place: { epoch: 0, partition: 0, offset, index: 0 },
+      acceptance: 1,
+      at: AT,
+    };
   });
   const settled = await store.settle(entries, never);
-  expect(settled.status === 'settled' && settled.settlements.every(({ verdict }) => verdict === 'first')).toBe(true);
+  expect(
+    settled.status === 'settled' && settled.settlements.every(({ verdict }) => verdict === 'first'),
+  ).toBe(true);
 
   const count = Number(await redis.get(`${prefix}count`));
   expect(count).toBeGreaterThan(30_000 / 64);
   const again = await store.settle(entries, never);
-  expect(again.status === 'settled' && again.settlements.every(({ verdict }) => verdict === 'replay')).toBe(true);
+  expect(
+    again.status === 'settled' && again.settlements.every(({ verdict }) => verdict === 'replay'),
+  ).toBe(true);
 
   const looks = redis.pipeline();
-  for (const { id } of entries) looks.hexists(bucketKey(prefix, bucketOf(id, count)), Buffer.from(id, 'latin1'));
+  for (const { id } of entries)
+    looks.hexists(bucketKey(prefix, bucketOf(id, count)), Buffer.from(id, 'latin1'));
   const found = (await looks.exec()) ?? [];
   expect(found.filter(([, exists]) => exists !== 1)).toHaveLength(0);
 
@@ -44,18 +58,34 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
   for (let bucket = 0; bucket < count; bucket += 1) {
     const size = await redis.hlen(bucketKey(prefix, bucket));
     stored += size;
-    if (size > 0) expect(await redis.object('ENCODING', bucketKey(prefix, bucket))).toBe('listpack');
+    if (size > 0)
+      expect(await redis.object('ENCODING', bucketKey(prefix, bucket))).toBe('listpack');
   }
   expect(stored).toBe(entries.length);
 });
 
 it('the sweep waits for every partition, then removes what left the window', async () => {
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
-  await store.ensureFilled({ partitions: () => ({ epoch: 0, owned: [] }), fill: () => Promise.reject(new Error('filled already')), signal: never });
+  await store.ensureFilled({
+    partitions: () => ({ epoch: 0, owned: [] }),
+    fill: () => Promise.reject(new Error('filled already')),
+    signal: never,
+  });
   const now = AT + 24 * 3_600_000;
   const visits = Number(await redis.get(`${prefix}count`));
-  const sweep = (partition: number, at: number) => store.sweep({ now, visits, partitions: 2, progress: { epoch: 0, settled: [{ partition, at }] } });
-  expect(await sweep(0, now)).toMatchObject({ status: 'swept', visited: visits, seen: 30_000, removed: 0 });
+  const sweep = (partition: number, at: number) =>
+    store.sweep({
+      now,
+      visits,
+      partitions: 2,
+      progress: { epoch: 0, settled: [{ partition, at }] },
+    });
+  expect(await sweep(0, now)).toMatchObject({
+    status: 'swept',
+    visited: visits,
+    seen: 30_000,
+    removed: 0,
+  });
   expect(await sweep(1, AT + 1_000)).toMatchObject({ seen: 30_000, removed: 0 });
   expect(await sweep(1, now)).toMatchObject({ seen: 30_000, removed: 30_000 });
   expect(await sweep(1, now)).toMatchObject({ seen: 0 });

@@ -10,13 +10,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-/** The stack's Redis (REDIS_TEST_URL stands in while developing). Tests that share it keep to a prefix of their own and clear it. */
+/**
+ * The stack's Redis (REDIS_TEST_URL stands in while developing). Tests that share it keep to a
+ * prefix of their own and clear it.
+ */
 export function stackRedisUrl(): string {
   const given = process.env['REDIS_TEST_URL'];
   if (given !== undefined) return given;
   const home = process.env['RAVAND_HOME'];
-  if (home === undefined) throw new Error('no Redis to test against: run ./ravand test integration, or set REDIS_TEST_URL');
-  return (JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as { redis_url: string }).redis_url;
+  if (home === undefined)
+    throw new Error(
+      'no Redis to test against: run ./ravand test integration, or set REDIS_TEST_URL',
+    );
+  return (
+    JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as { redis_url: string }
+  ).redis_url;
 }
 
 export function ownPrefix(): string {
@@ -24,12 +32,18 @@ export function ownPrefix(): string {
 }
 
 export async function clearPrefix(redis: Redis, prefix: string): Promise<void> {
-  for await (const keys of redis.scanBufferStream({ match: `${prefix}*`, count: 1_000 }) as AsyncIterable<Buffer[]>) {
+  for await (const keys of redis.scanBufferStream({
+    match: `${prefix}*`,
+    count: 1_000,
+  }) as AsyncIterable<Buffer[]>) {
     if (keys.length > 0) await redis.del(...keys);
   }
 }
 
-/** A Redis of the test's own, to be frozen, killed and emptied; configured as the stack's. Data survive `restart`, not `stop`. */
+/**
+ * A Redis of the test's own, to be frozen, killed and emptied; configured as the stack's. Data
+ * survive `restart`, not `stop`.
+ */
 export class OwnRedis {
   readonly url: string;
   readonly #port: number;

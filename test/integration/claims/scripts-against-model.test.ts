@@ -24,7 +24,8 @@ const universe = Array.from({ length: 6 }, (_, number) => claimId(scope, `event 
 const id = fc.constantFrom(...universe);
 const ids = fc.array(id, { maxLength: 8 });
 const token = fc.integer({ min: 1, max: 3 });
-// Few places and acceptances, so that the same ones meet; large offsets, so that their bytes are many.
+// Few places and acceptances, so that the same ones meet; large offsets, so that their bytes are
+// many.
 const place = fc.record({
   epoch: fc.constantFrom(0, 1),
   partition: fc.constantFrom(0, 3),
@@ -33,21 +34,46 @@ const place = fc.record({
 });
 const acceptance = fc.constantFrom(0, 1, 0xffffffff);
 /** How long before `now` an event was received: mostly just now, sometimes around the window. */
-const ago = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20_000 }), fc.constantFrom(4_999, 5_000, 5_001));
+const ago = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: 20_000 }),
+  fc.constantFrom(4_999, 5_000, 5_001),
+);
 const entry = fc.record({ id, place, acceptance, ago, from: fc.option(place, { nil: null }) });
 
 const operation = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim' as const), ids, token }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('raise' as const), ids, ago }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), ids, token }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('settle' as const), entries: fc.array(entry, { maxLength: 8 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('refill' as const), entries: fc.array(entry, { maxLength: 4 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const), behind: fc.constantFrom(0, 1_000, SLACK, 10 * SLACK) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('settle' as const),
+      entries: fc.array(entry, { maxLength: 8 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('refill' as const),
+      entries: fc.array(entry, { maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('sweep' as const),
+      behind: fc.constantFrom(0, 1_000, SLACK, 10 * SLACK),
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('wait' as const),
-      ms: fc.oneof(fc.integer({ min: 1, max: 6_000 }), fc.constantFrom(4_999, 5_000, PENDING_TTL - 1, PENDING_TTL, SLACK, 2 * SLACK)),
+      ms: fc.oneof(
+        fc.integer({ min: 1, max: 6_000 }),
+        fc.constantFrom(4_999, 5_000, PENDING_TTL - 1, PENDING_TTL, SLACK, 2 * SLACK),
+      ),
     }),
   },
 );
@@ -69,18 +95,21 @@ describe('the scripts on a real Redis do what the model says', () => {
     { dedupeTtl: 5_000, pendingTtl: 0 },
   ])('with %o', async (times) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 60 }), async (operations) => {
-        const prefix = ownPrefix();
-        const run = new SideBySide({ redis, prefix, ...times });
-        try {
-          await redis.set(`${prefix}count`, BUCKETS);
-          await run.refill([]);
-          for (const step of operations) await run.step(step);
-          await run.compareStored();
-        } finally {
-          await clearPrefix(redis, prefix);
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(operation, { minLength: 10, maxLength: 60 }),
+        async (operations) => {
+          const prefix = ownPrefix();
+          const run = new SideBySide({ redis, prefix, ...times });
+          try {
+            await redis.set(`${prefix}count`, BUCKETS);
+            await run.refill([]);
+            for (const step of operations) await run.step(step);
+            await run.compareStored();
+          } finally {
+            await clearPrefix(redis, prefix);
+          }
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -96,7 +125,12 @@ class SideBySide {
   readonly #dedupeTtl: number;
   #now = START;
 
-  constructor(options: { readonly redis: Redis; readonly prefix: string; readonly dedupeTtl: number; readonly pendingTtl: number }) {
+  constructor(options: {
+    readonly redis: Redis;
+    readonly prefix: string;
+    readonly dedupeTtl: number;
+    readonly pendingTtl: number;
+  }) {
     this.#redis = options.redis;
     this.#prefix = options.prefix;
     this.#dedupeTtl = options.dedupeTtl;
@@ -108,7 +142,11 @@ class SideBySide {
   async step(step: Operation): Promise<void> {
     switch (step.kind) {
       case 'claim': {
-        const codes = await this.#gateway.claim({ ids: step.ids, token: tokenBytes(step.token), now: this.#now });
+        const codes = await this.#gateway.claim({
+          ids: step.ids,
+          token: tokenBytes(step.token),
+          now: this.#now,
+        });
         expect([...codes]).toEqual(this.#model.claim(step.ids, step.token, this.#now));
         return;
       }
@@ -121,17 +159,28 @@ class SideBySide {
         return;
       }
       case 'release':
-        expect(await this.#gateway.release(step.ids, tokenBytes(step.token))).toBe(this.#model.release(step.ids, step.token));
+        expect(await this.#gateway.release(step.ids, tokenBytes(step.token))).toBe(
+          this.#model.release(step.ids, step.token),
+        );
         return;
       case 'settle': {
-        const entries = step.entries.map(({ ago: since, from, ...rest }): SettleEntry => ({ ...rest, at: this.#now - since, ...(from && { from }) }));
+        const entries = step.entries.map(({ ago: since, from, ...rest }): SettleEntry => ({
+          ...rest,
+          at: this.#now - since,
+          ...(from && { from }),
+        }));
         const settled = await this.#store.settle(entries, never);
         expect(settled).toEqual({ status: 'settled', settlements: this.#model.settle(entries) });
         return;
       }
       case 'refill':
         await this.refill(
-          step.entries.map(({ ago: since, id: of, place, acceptance: how }) => ({ id: of, place, acceptance: how, at: this.#now - since })),
+          step.entries.map(({ ago: since, id: of, place, acceptance: how }) => ({
+            id: of,
+            place,
+            acceptance: how,
+            at: this.#now - since,
+          })),
         );
         return;
       case 'sweep': {
@@ -152,13 +201,19 @@ class SideBySide {
   async refill(entries: readonly SettleEntry[]): Promise<void> {
     await this.#redis.del(`${this.#prefix}marker`);
     expect(await this.#store.settle([], never)).toEqual({ status: 'lost' });
-    await this.#store.ensureFilled({ partitions: () => ({ epoch: 0, owned: [0] }), fill: (target) => target.load(entries), signal: never });
+    await this.#store.ensureFilled({
+      partitions: () => ({ epoch: 0, owned: [0] }),
+      fill: (target) => target.load(entries),
+      signal: never,
+    });
     this.#model.load(entries);
   }
 
   async compareStored(): Promise<void> {
     const stored = await this.#store.peek(universe);
-    expect(stored.map(readable)).toEqual(universe.map((each: ClaimId) => this.#model.held.get(each) ?? null));
+    expect(stored.map(readable)).toEqual(
+      universe.map((each: ClaimId) => this.#model.held.get(each) ?? null),
+    );
   }
 }
 

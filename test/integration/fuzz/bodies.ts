@@ -11,10 +11,39 @@ export interface Input {
 }
 
 const SINGLE = ['track', 'identify', 'page', 'screen', 'alias'];
-const FIELDS = ['event', 'user_id', 'anonymous_id', 'previous_id', 'message_id', 'timestamp', 'sent_at', 'properties', 'traits', 'context', 'type'];
-const CONTEXT = ['app', 'device', 'os', 'network', 'page', 'campaign', 'locale', 'timezone', 'session_id', 'location', 'ip', 'library', 'user_agent'];
+const FIELDS = [
+  'event',
+  'user_id',
+  'anonymous_id',
+  'previous_id',
+  'message_id',
+  'timestamp',
+  'sent_at',
+  'properties',
+  'traits',
+  'context',
+  'type',
+];
+const CONTEXT = [
+  'app',
+  'device',
+  'os',
+  'network',
+  'page',
+  'campaign',
+  'locale',
+  'timezone',
+  'session_id',
+  'location',
+  'ip',
+  'library',
+  'user_agent',
+];
 
-/** The JSON text of an event; each field is as it should be, odd, or not there. Message ids never meet by chance. */
+/**
+ * The JSON text of an event; each field is as it should be, odd, or not there. Message ids never
+ * meet by chance.
+ */
 function eventText(dice: Dice, oddness: number): string {
   const good: Record<string, string> = {
     event: '"bought"',
@@ -33,28 +62,50 @@ function eventText(dice: Dice, oddness: number): string {
   };
   const fields = FIELDS.flatMap((name) => {
     if (dice.chance(oddness)) return [`"${name}":${oddField(dice, name)}`];
-    return dice.chance(0.8) || name === 'user_id' || name === 'type' || name === 'event' ? [`"${name}":${good[name] ?? 'null'}`] : [];
+    return dice.chance(0.8) || name === 'user_id' || name === 'type' || name === 'event'
+      ? [`"${name}":${good[name] ?? 'null'}`]
+      : [];
   });
   if (dice.chance(0.05)) fields.push(dice.pick(fields));
   return `{${fields.join(',')}}`;
 }
 
 function envelope(dice: Dice, oddness: number): Pick<Input, 'path' | 'body'> {
-  if (dice.chance(0.6)) return { path: `/v1/${dice.pick(SINGLE)}`, body: Buffer.from(eventText(dice, oddness)) };
+  if (dice.chance(0.6))
+    return { path: `/v1/${dice.pick(SINGLE)}`, body: Buffer.from(eventText(dice, oddness)) };
   const size = dice.chance(0.02) ? 400 + dice.below(120) : dice.below(6);
-  const items = Array.from({ length: size }, () => (dice.chance(0.02) ? oddValue(dice) : eventText(dice, oddness)));
+  const items = Array.from({ length: size }, () =>
+    dice.chance(0.02) ? oddValue(dice) : eventText(dice, oddness),
+  );
   const common = dice.chance(0.2)
     ? `,"context":${dice.chance(0.5) ? '{"locale":"fa"}' : oddValue(dice)},"sent_at":${dice.chance(0.8) ? 'null' : oddValue(dice)}`
     : '';
-  return { path: '/v1/batch', body: Buffer.from(`{"batch":${dice.chance(0.03) ? oddValue(dice) : `[${items.join(',')}]`}${common}}`) };
+  return {
+    path: '/v1/batch',
+    body: Buffer.from(
+      `{"batch":${dice.chance(0.03) ? oddValue(dice) : `[${items.join(',')}]`}${common}}`,
+    ),
+  };
 }
 
-/** A message id is odd and still unlike all others: a duplicate of a single event reads like a first delivery, and would be missed in the count. */
+/**
+ * A message id is odd and still unlike all others: a duplicate of a single event reads like a first
+ * delivery, and would be missed in the count.
+ */
 function oddField(dice: Dice, name: string): string {
   if (name === 'properties' || name === 'traits') return objectOf(dice, dice.below(300));
   if (name !== 'message_id') return oddValue(dice);
   const id = dice.hex(24);
-  return dice.pick(['null', '""', '7', '[]', `"${id}\\ud800"`, `"\\u0000${id}"`, `"ي ${id} "`, `"${id}${'x'.repeat(dice.below(300))}"`]);
+  return dice.pick([
+    'null',
+    '""',
+    '7',
+    '[]',
+    `"${id}\\ud800"`,
+    `"\\u0000${id}"`,
+    `"ي ${id} "`,
+    `"${id}${'x'.repeat(dice.below(300))}"`,
+  ]);
 }
 
 /** Damages bytes: flips, cuts, doubles, and bytes that are no UTF-8. */
@@ -66,13 +117,23 @@ function damage(dice: Dice, body: Buffer): Buffer {
     const kind = dice.below(6);
     if (kind === 0) bytes[at] = dice.below(256);
     else if (kind === 1) bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]);
-    else if (kind === 2) bytes = Buffer.concat([bytes.subarray(0, at), dice.bytes(1 + dice.below(8)), bytes.subarray(at)]);
+    else if (kind === 2)
+      bytes = Buffer.concat([
+        bytes.subarray(0, at),
+        dice.bytes(1 + dice.below(8)),
+        bytes.subarray(at),
+      ]);
     else if (kind === 3) bytes = bytes.subarray(0, at);
     else if (kind === 4) bytes = Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]);
     else
       bytes = Buffer.concat([
         bytes.subarray(0, at),
-        dice.pick([Buffer.of(0xed, 0xa0, 0x80), Buffer.of(0xc0, 0x80), Buffer.of(0xff), Buffer.of(0)]),
+        dice.pick([
+          Buffer.of(0xed, 0xa0, 0x80),
+          Buffer.of(0xc0, 0x80),
+          Buffer.of(0xff),
+          Buffer.of(0),
+        ]),
         bytes.subarray(at),
       ]);
   }
@@ -88,10 +149,14 @@ function zipped(dice: Dice, body: Buffer): { kind: string; body: Buffer } {
   if (kind < 40) return { kind: 'gzip', body: whole };
   if (kind < 60) return { kind: 'gzip, cut', body: whole.subarray(0, dice.below(whole.length)) };
   if (kind < 75) return { kind: 'gzip, damaged', body: damage(dice, whole) };
-  if (kind < 85) return { kind: 'gzip, two members', body: Buffer.concat([whole, gzipSync(Buffer.from(' '))]) };
-  if (kind < 90) return { kind: 'gzip, more behind it', body: Buffer.concat([whole, dice.bytes(20)]) };
+  if (kind < 85)
+    return { kind: 'gzip, two members', body: Buffer.concat([whole, gzipSync(Buffer.from(' '))]) };
+  if (kind < 90)
+    return { kind: 'gzip, more behind it', body: Buffer.concat([whole, dice.bytes(20)]) };
   if (kind < 95) return { kind: 'gzip that is none', body };
-  return dice.chance(0.2) ? { kind: 'gzip bomb', body: BOMB } : { kind: 'gzip over the limit', body: SPACES };
+  return dice.chance(0.2)
+    ? { kind: 'gzip bomb', body: BOMB }
+    : { kind: 'gzip over the limit', body: SPACES };
 }
 
 const ODD_HEADERS: readonly [string, string][] = [
@@ -118,13 +183,34 @@ export function fuzzInput(dice: Dice): Input {
   const kind = oddness === 0 ? 'plain' : 'odd values';
   const roll = dice.below(1000);
   if (roll < 200) return { kind: 'damaged bytes', path, headers, body: damage(dice, body) };
-  if (roll < 400) return { path, headers: { 'content-encoding': dice.pick(['gzip', 'GZIP', 'x-gzip']) }, ...zipped(dice, body) };
-  if (roll < 410) return { kind: 'very deep', path: '/v1/track', headers, body: Buffer.from(deep(dice)) };
-  if (roll < 412) return { kind: 'oversized', path, headers, body: Buffer.concat([body, Buffer.alloc(5_242_881, ' ')]) };
+  if (roll < 400)
+    return {
+      path,
+      headers: { 'content-encoding': dice.pick(['gzip', 'GZIP', 'x-gzip']) },
+      ...zipped(dice, body),
+    };
+  if (roll < 410)
+    return { kind: 'very deep', path: '/v1/track', headers, body: Buffer.from(deep(dice)) };
+  if (roll < 412)
+    return {
+      kind: 'oversized',
+      path,
+      headers,
+      body: Buffer.concat([body, Buffer.alloc(5_242_881, ' ')]),
+    };
   if (roll < 430)
     return {
       kind: 'other paths',
-      path: dice.pick(['/v1/', '/v1/%00', '/v1/track/../batch', '/v1/track;x', '/v1/%ff', '//v1/track', '/e/x', '/s/']),
+      path: dice.pick([
+        '/v1/',
+        '/v1/%00',
+        '/v1/track/../batch',
+        '/v1/track;x',
+        '/v1/%ff',
+        '//v1/track',
+        '/e/x',
+        '/s/',
+      ]),
       headers,
       body,
     };

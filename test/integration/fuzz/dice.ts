@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../deploy/local/demo/random.ts';
+import { seededRandom } from '../../../cli/demo/random.ts';
 
 /** Choices that depend on the seed alone. */
 export class Dice {

@@ -20,19 +20,38 @@ const ANSWER_MS = 30_000;
 export async function exchange(
   target: Target,
   agent: Agent,
-  { path, headers, body, trace }: { path: string; headers: Record<string, string>; body: Buffer; trace: string },
+  {
+    path,
+    headers,
+    body,
+    trace,
+  }: { path: string; headers: Record<string, string>; body: Buffer; trace: string },
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const none = () => resolve({ trace, status: undefined, body: '' });
     const outgoing = request(
       {
-        ...{ host: target.host, port: target.port, method: 'POST', path, agent, timeout: ANSWER_MS },
-        headers: { 'X-Service-Key': target.writeKey, ...headers, 'X-Service-Trace': trace, 'Content-Length': body.length },
+        ...{
+          host: target.host,
+          port: target.port,
+          method: 'POST',
+          path,
+          agent,
+          timeout: ANSWER_MS,
+        },
+        headers: {
+          'X-Service-Key': target.writeKey,
+          ...headers,
+          'X-Service-Trace': trace,
+          'Content-Length': body.length,
+        },
       },
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => resolve({ trace, status: answer.statusCode, body: Buffer.concat(chunks).toString() }));
+        answer.on('end', () =>
+          resolve({ trace, status: answer.statusCode, body: Buffer.concat(chunks).toString() }),
+        );
         answer.on('error', none);
       },
     );
@@ -59,8 +78,14 @@ export interface RawInput {
   patience?: number;
 }
 
-/** Bytes straight onto a connection; every answer that comes until it is closed, or nothing has come for `patience`. */
-export async function rawExchange(target: Target, { pieces, isHalfClosed, isBroken, patience = 1000 }: RawInput): Promise<Exchange[]> {
+/**
+ * Bytes straight onto a connection; every answer that comes until it is closed, or nothing has come
+ * for `patience`.
+ */
+export async function rawExchange(
+  target: Target,
+  { pieces, isHalfClosed, isBroken, patience = 1000 }: RawInput,
+): Promise<Exchange[]> {
   const socket = connect({ port: target.port, host: target.host, allowHalfOpen: true });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
@@ -69,7 +94,8 @@ export async function rawExchange(target: Target, { pieces, isHalfClosed, isBrok
     socket.setTimeout(patience, resolve);
   });
   for (const { bytes, after } of pieces) {
-    if (after !== undefined) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, after))]);
+    if (after !== undefined)
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, after))]);
     if (socket.destroyed) break;
     socket.write(bytes);
   }
@@ -90,11 +116,17 @@ export function readAnswers(text: string): Exchange[] {
   for (let rest = text; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n');
     const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(rest) ?? [];
-    if (end === -1 || status === undefined) throw new Error(`no HTTP came back: ${rest.slice(0, 200)}`);
+    if (end === -1 || status === undefined)
+      throw new Error(`no HTTP came back: ${rest.slice(0, 200)}`);
     const head = rest.slice(0, end);
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
     const body = rest.slice(end + 4, end + 4 + length);
-    if (status !== '100') answers.push({ trace: /\r\nx-service-trace: (\w+)/i.exec(head)?.[1] ?? '', status: Number(status), body });
+    if (status !== '100')
+      answers.push({
+        trace: /\r\nx-service-trace: (\w+)/i.exec(head)?.[1] ?? '',
+        status: Number(status),
+        body,
+      });
     rest = rest.slice(end + 4 + length);
   }
   return answers;

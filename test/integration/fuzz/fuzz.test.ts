@@ -1,6 +1,15 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { admin, clickhouse, eventually, partStatus, ravand, readyStack, rows, type PartStatus } from '../../support/stack.ts';
+import {
+  admin,
+  clickhouse,
+  eventually,
+  partStatus,
+  ravand,
+  readyStack,
+  rows,
+  type PartStatus,
+} from '../../support/stack.ts';
 import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 import type { Target } from './exchange.ts';
 import { residentBytes, watchMemory } from './process-memory.ts';
@@ -9,7 +18,10 @@ import { fuzz } from './run.ts';
 const SEED = Number(process.env['RAVAND_FUZZ_SEED'] ?? 20_261_121);
 const INPUTS = Number(process.env['RAVAND_FUZZ_INPUTS'] ?? 20_000);
 const WARM_UP = 500;
-/** The gateway holds at most 256 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), and what JSON.parse makes of a few of them. */
+/**
+ * The gateway holds at most 256 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), and what JSON.parse
+ * makes of a few of them.
+ */
 const MOST_GROWTH = 512 * 1024 * 1024;
 /** Everything a client can be told that is no fault of ours. */
 const ALLOWED = [200, 400, 401, 404, 405, 408, 413, 431];
@@ -21,8 +33,26 @@ let accountId: number;
 beforeAll(async () => {
   client = clickhouse(readyStack());
   // Nothing of what is accepted may be dropped by age while it is counted: 90 days.
-  accountId = (await admin<{ account_id: number }>('account', 'create', '--name', 'fuzz', '--retention-days', '90')).account_id;
-  const key = await admin<{ write_key: string }>('write-key', 'create', '--account', String(accountId), '--app', 'fuzz', '--environment', 'test');
+  accountId = (
+    await admin<{ account_id: number }>(
+      'account',
+      'create',
+      '--name',
+      'fuzz',
+      '--retention-days',
+      '90',
+    )
+  ).account_id;
+  const key = await admin<{ write_key: string }>(
+    'write-key',
+    'create',
+    '--account',
+    String(accountId),
+    '--app',
+    'fuzz',
+    '--environment',
+    'test',
+  );
   const { hostname, port } = new URL(readyStack().ingest_url);
   target = { host: hostname, port: Number(port), writeKey: key.write_key };
 });
@@ -33,9 +63,19 @@ async function restarts(): Promise<Record<string, number>> {
   return Object.fromEntries(parts.map((part) => [part.name, part.restarts]));
 }
 
-/** How many rows are stored of each request, by its trace: rows name the place of their raw record, and that names the trace. */
-async function storedByTrace(raw: Awaited<ReturnType<typeof watchTopic>>): Promise<Map<string, number>> {
-  const traces = new Map(rawOf(await raw(), accountId).map(({ partition, offset, record }) => [`${partition} ${offset}`, record.trace]));
+/**
+ * How many rows are stored of each request, by its trace: rows name the place of their raw record,
+ * and that names the trace.
+ */
+async function storedByTrace(
+  raw: Awaited<ReturnType<typeof watchTopic>>,
+): Promise<Map<string, number>> {
+  const traces = new Map(
+    rawOf(await raw(), accountId).map(({ partition, offset, record }) => [
+      `${partition} ${offset}`,
+      record.trace,
+    ]),
+  );
   const found = await rows<{ _partition: number; _offset: number; n: number }>(
     client,
     'SELECT _partition, _offset, count() AS n FROM events WHERE account_id = {id:UInt64} GROUP BY _partition, _offset',
@@ -56,12 +96,19 @@ it(
     const raw = await watchTopic('events.raw');
     const before = await restarts();
     const pid = (await partStatus('ingest-gateway')).pid ?? 0;
-    await fuzz({ target, seed: SEED + 1, inputs: WARM_UP, lanes: 16 }).then(({ faults }) => expect(faults).toEqual([]));
+    await fuzz({ target, seed: SEED + 1, inputs: WARM_UP, lanes: 16 }).then(({ faults }) =>
+      expect(faults).toEqual([]),
+    );
     const atFirst = await residentBytes(pid);
     const warm = await settled();
     const memory = watchMemory(pid, 250);
     const began = Date.now();
-    const { accepted, refused, unsure, statuses, kinds, faults } = await fuzz({ target, seed: SEED, inputs: INPUTS, lanes: 24 });
+    const { accepted, refused, unsure, statuses, kinds, faults } = await fuzz({
+      target,
+      seed: SEED,
+      inputs: INPUTS,
+      lanes: 24,
+    });
     const seconds = (Date.now() - began) / 1000;
     const most = await memory();
     const atLast = await residentBytes(pid);
@@ -78,29 +125,45 @@ it(
     );
 
     expect(faults).toEqual([]);
-    expect([...statuses.keys()].filter((status) => status !== 0 && !ALLOWED.includes(status))).toEqual([]);
+    expect(
+      [...statuses.keys()].filter((status) => status !== 0 && !ALLOWED.includes(status)),
+    ).toEqual([]);
     expect((await partStatus('ingest-gateway')).pid).toBe(pid);
     expect(most - atFirst).toBeLessThan(MOST_GROWTH);
 
     const wanted = [...accepted].filter(([, n]) => n > 0);
-    const stored = await eventually({ ms: 120_000, every: 2000, waitingFor: 'everything accepted to be stored' }, async () => {
-      const found = await storedByTrace(raw);
-      return wanted.every(([trace, n]) => (found.get(trace) ?? 0) >= n) ? found : undefined;
-    });
+    const stored = await eventually(
+      { ms: 120_000, every: 2000, waitingFor: 'everything accepted to be stored' },
+      async () => {
+        const found = await storedByTrace(raw);
+        return wanted.every(([trace, n]) => (found.get(trace) ?? 0) >= n) ? found : undefined;
+      },
+    );
     expect(wanted.filter(([trace, n]) => stored.get(trace) !== n)).toEqual([]);
     // What was not answered may be stored; what was refused is not, and nothing came from nowhere.
-    expect([...stored.keys()].filter((trace) => refused.has(trace) || trace === 'of nobody')).toEqual([]);
+    expect(
+      [...stored.keys()].filter((trace) => refused.has(trace) || trace === 'of nobody'),
+    ).toEqual([]);
     const known = new Set([...accepted.keys(), ...warm]);
-    expect([...stored.keys()].filter((trace) => !known.has(trace) && !unsure.has(trace))).toEqual([]);
+    expect([...stored.keys()].filter((trace) => !known.has(trace) && !unsure.has(trace))).toEqual(
+      [],
+    );
     expect(await restarts()).toEqual(before);
 
     async function settled(): Promise<string[]> {
-      return eventually({ ms: 60_000, every: 1000, waitingFor: 'the warm-up to be stored' }, async () => {
-        const books = JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as {
-          books: { in_flight: number; published: number };
-        };
-        return books.books.published > 0 && books.books.in_flight === 0 ? [...(await storedByTrace(raw)).keys()] : undefined;
-      });
+      return eventually(
+        { ms: 60_000, every: 1000, waitingFor: 'the warm-up to be stored' },
+        async () => {
+          const books = JSON.parse(
+            await ravand('status', '--json', '--account', String(accountId)),
+          ) as {
+            books: { in_flight: number; published: number };
+          };
+          return books.books.published > 0 && books.books.in_flight === 0
+            ? [...(await storedByTrace(raw)).keys()]
+            : undefined;
+        },
+      );
     }
   },
 );

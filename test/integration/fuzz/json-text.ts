@@ -1,15 +1,77 @@
 import type { Dice } from './dice.ts';
 
-/** Texts of JSON values that parsers and servers stumble over; many of them no parser of objects could write. */
+/**
+ * Texts of JSON values that parsers and servers stumble over; many of them no parser of objects
+ * could write.
+ */
 const ODD_VALUES: readonly string[] = [
-  ...['null', 'true', '-0', '0', '1e999', '-1e999', '1e308', '5e-324', '9007199254740993', '123456789012345678901234567890', '1E+2', '-1.5'],
-  ...['""', '" "', '"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\\ud83d\\ude00"', '"\\uFEFF\\u200d\\u200c"', '"\\u064a\\u0643\\u0629"'],
-  ...['[]', '{}', '[[]]', '{"":{"":""}}', '[null,1e999,{"a":[true]}]', '{"__proto__":{"polluted":true}}', '{"constructor":1,"toString":null}'],
-  ...['"2026-11-21T10:00:00Z"', '"0000-01-01T00:00:00Z"', '"9999-12-31T23:59:59.999999999+14:00"', '"2026-13-40T99:99:99Z"', '1790000000'],
-  ...['"+98 912 345 67 89"', '"۰۹۱۲۳۴۵۶۷۸۹"', '"0499370899"', '"<script>"', '"\\\\"', '"\\n\\r\\t"', '"\';DROP TABLE events;--"'],
+  ...[
+    'null',
+    'true',
+    '-0',
+    '0',
+    '1e999',
+    '-1e999',
+    '1e308',
+    '5e-324',
+    '9007199254740993',
+    '123456789012345678901234567890',
+    '1E+2',
+    '-1.5',
+  ],
+  ...[
+    '""',
+    '" "',
+    '"\\u0000"',
+    '"\\ud800"',
+    '"\\udc00\\ud800"',
+    '"\\ud83d\\ude00"',
+    '"\\uFEFF\\u200d\\u200c"',
+    '"\\u064a\\u0643\\u0629"',
+  ],
+  ...[
+    '[]',
+    '{}',
+    '[[]]',
+    '{"":{"":""}}',
+    '[null,1e999,{"a":[true]}]',
+    '{"__proto__":{"polluted":true}}',
+    '{"constructor":1,"toString":null}',
+  ],
+  ...[
+    '"2026-11-21T10:00:00Z"',
+    '"0000-01-01T00:00:00Z"',
+    '"9999-12-31T23:59:59.999999999+14:00"',
+    '"2026-13-40T99:99:99Z"',
+    '1790000000',
+  ],
+  ...[
+    '"+98 912 345 67 89"',
+    '"۰۹۱۲۳۴۵۶۷۸۹"',
+    '"0499370899"',
+    '"<script>"',
+    '"\\\\"',
+    '"\\n\\r\\t"',
+    '"\';DROP TABLE events;--"',
+  ],
 ];
 /** No JSON at all, where a value should stand. */
-const NO_VALUES: readonly string[] = ['NaN', '-', '01', '.5', '1.', '+1', "'a'", '"\\x"', '"\\u12"', '"\n"', 'undefined', '', '/**/1', '"open'];
+const NO_VALUES: readonly string[] = [
+  'NaN',
+  '-',
+  '01',
+  '.5',
+  '1.',
+  '+1',
+  "'a'",
+  '"\\x"',
+  '"\\u12"',
+  '"\n"',
+  'undefined',
+  '',
+  '/**/1',
+  '"open',
+];
 
 export function oddValue(dice: Dice): string {
   const kind = dice.below(100);
@@ -42,6 +104,10 @@ const ODD_KEYS: readonly string[] = [
 
 export function objectOf(dice: Dice, size: number): string {
   const key = (index: number) =>
-    dice.chance(0.3) ? dice.pick(ODD_KEYS) : dice.chance(0.05) ? JSON.stringify('k'.repeat(dice.below(400))) : `"k${index}"`;
+    dice.chance(0.3)
+      ? dice.pick(ODD_KEYS)
+      : dice.chance(0.05)
+        ? JSON.stringify('k'.repeat(dice.below(400)))
+        : `"k${index}"`;
   return `{${Array.from({ length: size }, (_, index) => `${key(index)}:${dice.pick(ODD_VALUES)}`).join(',')}}`;
 }

@@ -10,7 +10,10 @@ interface Making {
 
 const SLOW_MS = 25_000;
 
-/** Requests that no HTTP library would send: lengths that lie, chunks that lie, headers without end, several requests in one go, clients that leave. */
+/**
+ * Requests that no HTTP library would send: lengths that lie, chunks that lie, headers without end,
+ * several requests in one go, clients that leave.
+ */
 export function rawInput(making: Making): RawInput {
   const { dice } = making;
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
@@ -18,10 +21,19 @@ export function rawInput(making: Making): RawInput {
   return { kind: `raw: ${kind}`, ...KINDS[kind](making) };
 }
 
-const event = (dice: Dice) => `{"event":"raw","user_id":"u${dice.below(9)}","message_id":"${dice.hex(24)}"}`;
+const event = (dice: Dice) =>
+  `{"event":"raw","user_id":"u${dice.below(9)}","message_id":"${dice.hex(24)}"}`;
 
 function head({ writeKey, trace }: Making, ...lines: string[]): string {
-  return ['POST /v1/track HTTP/1.1', 'Host: x', `X-Service-Key: ${writeKey}`, `X-Service-Trace: ${trace()}`, ...lines, '', ''].join('\r\n');
+  return [
+    'POST /v1/track HTTP/1.1',
+    'Host: x',
+    `X-Service-Key: ${writeKey}`,
+    `X-Service-Trace: ${trace()}`,
+    ...lines,
+    '',
+    '',
+  ].join('\r\n');
 }
 
 const whole = (making: Making, ...lines: string[]) => {
@@ -45,18 +57,31 @@ const KINDS = {
       ' 7 ',
       '',
     ]);
-    return { pieces: [{ bytes: `${head(making, `Content-Length: ${length}`)}${body}` }], isHalfClosed: true };
+    return {
+      pieces: [{ bytes: `${head(making, `Content-Length: ${length}`)}${body}` }],
+      isHalfClosed: true,
+    };
   },
-  'two lengths': (making) => ({ pieces: [{ bytes: `${head(making, 'Content-Length: 3', 'Content-Length: 4')}{}x` }] }),
+  'two lengths': (making) => ({
+    pieces: [{ bytes: `${head(making, 'Content-Length: 3', 'Content-Length: 4')}{}x` }],
+  }),
   'a length and chunks': (making) => ({
-    pieces: [{ bytes: `${head(making, 'Content-Length: 3', 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n` }],
+    pieces: [
+      {
+        bytes: `${head(making, 'Content-Length: 3', 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`,
+      },
+    ],
   }),
   chunks: (making) => {
     const body = event(making.dice);
     const at = making.dice.below(body.length);
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
     return {
-      pieces: [{ bytes: `${head(making, 'Transfer-Encoding: chunked')}${chunk(body.slice(0, at) || ' ')}${chunk(body.slice(at))}0\r\n\r\n` }],
+      pieces: [
+        {
+          bytes: `${head(making, 'Transfer-Encoding: chunked')}${chunk(body.slice(0, at) || ' ')}${chunk(body.slice(at))}0\r\n\r\n`,
+        },
+      ],
     };
   },
   'chunks that lie': (making) => {
@@ -68,24 +93,52 @@ const KINDS = {
       '2\n{}\n',
       '5\r\n{}\r\n0\r\n\r\n',
     ]);
-    return { pieces: [{ bytes: `${head(making, 'Transfer-Encoding: chunked')}${bad}` }], isHalfClosed: true };
+    return {
+      pieces: [{ bytes: `${head(making, 'Transfer-Encoding: chunked')}${bad}` }],
+      isHalfClosed: true,
+    };
   },
   'another transfer encoding': (making) => ({
     pieces: [
-      { bytes: `${head(making, `Transfer-Encoding: ${making.dice.pick(['gzip', 'identity', 'chunked, gzip', 'chunked, chunked', 'xchunked'])}`)}{}` },
+      {
+        bytes: `${head(making, `Transfer-Encoding: ${making.dice.pick(['gzip', 'identity', 'chunked, gzip', 'chunked, chunked', 'xchunked'])}`)}{}`,
+      },
     ],
     isHalfClosed: true,
   }),
   'huge headers': (making) => ({
-    pieces: [{ bytes: head(making, `X-Big: ${'x'.repeat(making.dice.pick([15_000, 17_000, 100_000]))}`, 'Content-Length: 0') }],
+    pieces: [
+      {
+        bytes: head(
+          making,
+          `X-Big: ${'x'.repeat(making.dice.pick([15_000, 17_000, 100_000]))}`,
+          'Content-Length: 0',
+        ),
+      },
+    ],
   }),
   'many headers': (making) => ({
-    pieces: [{ bytes: head(making, ...Array.from({ length: making.dice.pick([500, 3000]) }, (_, n) => `X-${n}: ${n}`), 'Content-Length: 0') }],
+    pieces: [
+      {
+        bytes: head(
+          making,
+          ...Array.from({ length: making.dice.pick([500, 3000]) }, (_, n) => `X-${n}: ${n}`),
+          'Content-Length: 0',
+        ),
+      },
+    ],
   }),
   'odd header bytes': (making) => ({
     pieces: [
       {
-        bytes: Buffer.from(head(making, `X-Odd: ${making.dice.pick(['\u0000', '\u0001', '\u00ff', 'a\rb', 'a\nb'])}`, 'Content-Length: 0'), 'latin1'),
+        bytes: Buffer.from(
+          head(
+            making,
+            `X-Odd: ${making.dice.pick(['\u0000', '\u0001', '\u00ff', 'a\rb', 'a\nb'])}`,
+            'Content-Length: 0',
+          ),
+          'latin1',
+        ),
       },
     ],
   }),
@@ -97,12 +150,23 @@ const KINDS = {
     ],
     isHalfClosed: true,
   }),
-  pipelined: (making) => ({ pieces: [{ bytes: Array.from({ length: 1 + making.dice.below(8) }, () => whole(making)).join('') }] }),
-  'pipelined behind a broken one': (making) => ({ pieces: [{ bytes: `${whole(making)}${head(making, 'Content-Length: 5')}{"a":${whole(making)}` }] }),
+  pipelined: (making) => ({
+    pieces: [
+      { bytes: Array.from({ length: 1 + making.dice.below(8) }, () => whole(making)).join('') },
+    ],
+  }),
+  'pipelined behind a broken one': (making) => ({
+    pieces: [
+      { bytes: `${whole(making)}${head(making, 'Content-Length: 5')}{"a":${whole(making)}` },
+    ],
+  }),
   'half closed, whole': (making) => ({ pieces: [{ bytes: whole(making) }], isHalfClosed: true }),
   'half closed, cut': (making) => {
     const bytes = whole(making);
-    return { pieces: [{ bytes: bytes.slice(0, making.dice.below(bytes.length)) }], isHalfClosed: true };
+    return {
+      pieces: [{ bytes: bytes.slice(0, making.dice.below(bytes.length)) }],
+      isHalfClosed: true,
+    };
   },
   'gone, whole': (making) => ({ pieces: [{ bytes: whole(making) }], isBroken: true }),
   'gone, cut': (making) => {
@@ -112,14 +176,27 @@ const KINDS = {
   'in small pieces': (making) => {
     const bytes = whole(making);
     const size = 1 + making.dice.below(80);
-    return { pieces: Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => ({ bytes: bytes.slice(n * size, (n + 1) * size), after: 1 })) };
+    return {
+      pieces: Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => ({
+        bytes: bytes.slice(n * size, (n + 1) * size),
+        after: 1,
+      })),
+    };
   },
-  'an upgrade': (making) => ({ pieces: [{ bytes: whole(making, 'Connection: Upgrade', 'Upgrade: websocket') }] }),
+  'an upgrade': (making) => ({
+    pieces: [{ bytes: whole(making, 'Connection: Upgrade', 'Upgrade: websocket') }],
+  }),
   'an expectation': (making) => ({ pieces: [{ bytes: whole(making, 'Expect: 100-continue') }] }),
-  noise: ({ dice }) => ({ pieces: [{ bytes: dice.bytes(1 + dice.below(500)) }], isHalfClosed: true }),
+  noise: ({ dice }) => ({
+    pieces: [{ bytes: dice.bytes(1 + dice.below(500)) }],
+    isHalfClosed: true,
+  }),
 } satisfies Record<string, (making: Making) => Omit<RawInput, 'kind'>>;
 
-/** Bodies and headers that come a byte at a time and never end: the host gives up on them, not the client. */
+/**
+ * Bodies and headers that come a byte at a time and never end: the host gives up on them, not the
+ * client.
+ */
 export function slowInputs(making: Making): RawInput[] {
   const drip = (start: string): RawInput => ({
     kind: 'raw: slow',
@@ -129,7 +206,9 @@ export function slowInputs(making: Making): RawInput[] {
   return [
     ...Array.from({ length: 6 }, () => drip(head(making, 'Content-Length: 5000'))),
     ...Array.from({ length: 6 }, () => drip(`POST /v1/track HTTP/1.1\r\nX-Slow: `)),
-    ...Array.from({ length: 3 }, () => drip(`${head(making, 'Transfer-Encoding: chunked')}fff\r\n`)),
+    ...Array.from({ length: 3 }, () =>
+      drip(`${head(making, 'Transfer-Encoding: chunked')}fff\r\n`),
+    ),
     { kind: 'raw: silent', pieces: [{ bytes: '' }], patience: 1000 },
   ];
 }

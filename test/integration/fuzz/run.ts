@@ -12,12 +12,18 @@ interface FuzzOptions {
   lanes: number;
 }
 
-/** What a request may have left behind, by its trace: rows if it was answered 200, none if it was refused, either when nobody answered. */
+/**
+ * What a request may have left behind, by its trace: rows if it was answered 200, none if it was
+ * refused, either when nobody answered.
+ */
 export interface FuzzOutcome {
   /** Events that were accepted and were no duplicates. */
   accepted: Map<string, number>;
   refused: Set<string>;
-  /** Of requests whose answer may have been missed: those on connections of their own, and those that nobody answered. */
+  /**
+   * Of requests whose answer may have been missed: those on connections of their own, and those
+   * that nobody answered.
+   */
   unsure: Set<string>;
   statuses: Map<number, number>;
   kinds: Map<string, number>;
@@ -30,7 +36,14 @@ const RAW_EVERY = 25;
 
 /** Sends inputs that depend on the seed alone, and says what was answered. */
 export async function fuzz({ target, seed, inputs, lanes }: FuzzOptions): Promise<FuzzOutcome> {
-  const outcome: FuzzOutcome = { accepted: new Map(), refused: new Set(), unsure: new Set(), statuses: new Map(), kinds: new Map(), faults: [] };
+  const outcome: FuzzOutcome = {
+    accepted: new Map(),
+    refused: new Set(),
+    unsure: new Set(),
+    statuses: new Map(),
+    kinds: new Map(),
+    faults: [],
+  };
   const agent = new Agent({ keepAlive: true, maxSockets: lanes });
   const note = (kind: string, answers: readonly Exchange[]) => {
     outcome.kinds.set(kind, (outcome.kinds.get(kind) ?? 0) + 1);
@@ -64,7 +77,11 @@ export async function fuzz({ target, seed, inputs, lanes }: FuzzOptions): Promis
   return outcome;
 }
 
-function noteAnswer({ accepted, refused, unsure, statuses, faults }: FuzzOutcome, kind: string, { trace, status, body }: Exchange): void {
+function noteAnswer(
+  { accepted, refused, unsure, statuses, faults }: FuzzOutcome,
+  kind: string,
+  { trace, status, body }: Exchange,
+): void {
   statuses.set(status ?? 0, (statuses.get(status ?? 0) ?? 0) + 1);
   if (status === undefined) return void unsure.add(trace);
   if (status >= 500) faults.push(`${kind}: ${status} ${body}`);

@@ -19,8 +19,14 @@ afterEach(async () => {
 /** Posts a batch of one person; answers the ids when it was answered 200, otherwise the status. */
 async function post(person: string, size = 3): Promise<string[] | number> {
   const ids = Array.from({ length: size }, () => randomUUID());
-  const body = JSON.stringify({ batch: ids.map((message_id) => ({ type: 'track', event: 'x', user_id: person, message_id })) });
-  const response = await fetch(`${gateway.url}/v1/batch`, { method: 'POST', headers: { Authorization: `Bearer ${account.writeKey}` }, body });
+  const body = JSON.stringify({
+    batch: ids.map((message_id) => ({ type: 'track', event: 'x', user_id: person, message_id })),
+  });
+  const response = await fetch(`${gateway.url}/v1/batch`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.writeKey}` },
+    body,
+  });
   await response.arrayBuffer();
   return response.status === 200 ? ids : response.status;
 }
@@ -55,15 +61,24 @@ function traffic(people: number): Traffic {
   return result;
 }
 
-/** Everything durable is in the log, and of each person in the order of the answers. Repeats of one acceptance may follow, as the normaliser expects them. */
-async function expectComplete({ durable }: Traffic, appended: Awaited<ReturnType<typeof watchTopic>>): Promise<void> {
+/**
+ * Everything durable is in the log, and of each person in the order of the answers. Repeats of one
+ * acceptance may follow, as the normaliser expects them.
+ */
+async function expectComplete(
+  { durable }: Traffic,
+  appended: Awaited<ReturnType<typeof watchTopic>>,
+): Promise<void> {
   const wanted = [...durable.values()].flat();
   expect(wanted.length).toBeGreaterThan(0);
-  const ids = await eventually({ ms: 60_000, waitingFor: 'everything answered 200 to be in the log' }, async () => {
-    const found = [...new Set(messageIds(rawOf(await appended(), account.accountId)))];
-    const known = new Set(found);
-    return wanted.every((id) => known.has(id)) ? found : undefined;
-  });
+  const ids = await eventually(
+    { ms: 60_000, waitingFor: 'everything answered 200 to be in the log' },
+    async () => {
+      const found = [...new Set(messageIds(rawOf(await appended(), account.accountId)))];
+      const known = new Set(found);
+      return wanted.every((id) => known.has(id)) ? found : undefined;
+    },
+  );
   const position = new Map(ids.map((id, at) => [id, at]));
   for (const own of durable.values()) {
     const positions = own.map((id) => position.get(id) ?? -1);
@@ -72,7 +87,9 @@ async function expectComplete({ durable }: Traffic, appended: Awaited<ReturnType
 }
 
 async function emptied(): Promise<void> {
-  await eventually({ ms: 60_000, waitingFor: 'the spool to be empty' }, async () => ((await gateway.phase()) === 'direct' ? true : undefined));
+  await eventually({ ms: 60_000, waitingFor: 'the spool to be empty' }, async () =>
+    (await gateway.phase()) === 'direct' ? true : undefined,
+  );
   expect(await gateway.metric('ravand_gateway_spool_records')).toBe(0);
   expect((await readdir(gateway.spoolDir)).filter((name) => name.endsWith('.spool'))).toEqual([]);
 }
@@ -134,8 +151,10 @@ describe('a gateway', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     process.kill(pid, 'SIGSTOP');
     try {
-      await eventually({ ms: 10_000, every: 100, waitingFor: 'the spool to take over' }, async () =>
-        (await gateway.metric('ravand_gateway_spool_records')) > 50 ? true : undefined,
+      await eventually(
+        { ms: 10_000, every: 100, waitingFor: 'the spool to take over' },
+        async () =>
+          (await gateway.metric('ravand_gateway_spool_records')) > 50 ? true : undefined,
       );
     } finally {
       process.kill(pid, 'SIGCONT');
@@ -153,7 +172,8 @@ describe('a gateway', () => {
     gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '500ms', SPOOL_MAX_BYTES: '20000' });
     await gateway.start({ KAFKA_BROKERS: `127.0.0.1:${await freePort()}` });
     let answer: string[] | number = [];
-    for (let posts = 0; posts < 100 && typeof answer !== 'number'; posts++) answer = await post('filler');
+    for (let posts = 0; posts < 100 && typeof answer !== 'number'; posts++)
+      answer = await post('filler');
     expect(answer).toBe(503);
     const refused = await fetch(`${gateway.url}/v1/track`, {
       method: 'POST',
@@ -161,7 +181,10 @@ describe('a gateway', () => {
       body: JSON.stringify({ event: 'x', user_id: 'u', properties: { text: 'x'.repeat(8000) } }),
     });
     expect(refused.headers.get('retry-after')).toBeNull();
-    expect(await refused.json()).toEqual({ status: 'error', message: 'temporarily unavailable, please retry' });
+    expect(await refused.json()).toEqual({
+      status: 'error',
+      message: 'temporarily unavailable, please retry',
+    });
     await gateway.kill('SIGTERM');
     await gateway.start({ SPOOL_MAX_BYTES: '20000' });
     await emptied();
@@ -180,7 +203,9 @@ describe('a gateway', () => {
   });
 
   it('whose PostgreSQL is away cannot verify keys: 503 with Retry-After, never a 401', async () => {
-    gateway = await GatewayProcess.create({ DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres` });
+    gateway = await GatewayProcess.create({
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
+    });
     await gateway.start();
     for (let times = 0; times < 2; times++) {
       const response = await fetch(`${gateway.url}/v1/track`, {
@@ -189,7 +214,10 @@ describe('a gateway', () => {
         body: '{}',
       });
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
-      expect(await response.json()).toEqual({ status: 'error', message: 'cannot verify the write key right now; retry' });
+      expect(await response.json()).toEqual({
+        status: 'error',
+        message: 'cannot verify the write key right now; retry',
+      });
     }
   });
 });

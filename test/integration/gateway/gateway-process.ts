@@ -48,17 +48,24 @@ export class GatewayProcess {
     });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (this.log = `${this.log}${chunk.toString()}`.slice(-20_000)));
-    await eventually({ ms: 20_000, every: 50, waitingFor: `a gateway that answers; it said: ${this.log}` }, async () => {
-      if (child.exitCode !== null) throw new Error(`the gateway left: ${this.log}`);
-      return (await fetch(`${this.url}/v1/status`)).ok ? true : undefined;
-    });
+      stream.on(
+        'data',
+        (chunk: Buffer) => (this.log = `${this.log}${chunk.toString()}`.slice(-20_000)),
+      );
+    await eventually(
+      { ms: 20_000, every: 50, waitingFor: `a gateway that answers; it said: ${this.log}` },
+      async () => {
+        if (child.exitCode !== null) throw new Error(`the gateway left: ${this.log}`);
+        return (await fetch(`${this.url}/v1/status`)).ok ? true : undefined;
+      },
+    );
   }
 
   /** Ends the process and waits for its end; answers its exit code. */
   async kill(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    if (!child || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
@@ -68,7 +75,12 @@ export class GatewayProcess {
   /** A number of the gateway's metrics; sums up the values of its labels. */
   async metric(name: string, labels = ''): Promise<number> {
     const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
-    const lines = text.split('\n').filter((line) => (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && line.includes(labels));
+    const lines = text
+      .split('\n')
+      .filter(
+        (line) =>
+          (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && line.includes(labels),
+      );
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
   }
 

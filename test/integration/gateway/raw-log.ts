@@ -4,7 +4,10 @@ import { readTopic, topicEnds, type Message } from '../../support/read-topic.ts'
 
 export type StoredRaw = Omit<Message, 'value'> & { record: RawRecord };
 
-/** Marks the present ends of a topic; the function it answers reads everything that was appended since, by partition and offset. */
+/**
+ * Marks the present ends of a topic; the function it answers reads everything that was appended
+ * since, by partition and offset.
+ */
 export async function watchTopic(topic: string): Promise<() => Promise<Message[]>> {
   const from = await topicEnds(topic);
   return async () => readTopic({ topic, from, to: await topicEnds(topic) });
@@ -18,7 +21,9 @@ export function rawOf(messages: readonly Message[], accountId: number): StoredRa
 }
 
 export function outcomesOf(messages: readonly Message[], accountId: number): IngestOutcome[] {
-  return messages.map(({ value }) => ingestOutcomeCodec.decode(value)).filter((outcome) => outcome.account_id === accountId);
+  return messages
+    .map(({ value }) => ingestOutcomeCodec.decode(value))
+    .filter((outcome) => outcome.account_id === accountId);
 }
 
 /** Message ids of raw records in the order of the log, each place by place; with repeats. */

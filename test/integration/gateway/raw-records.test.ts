@@ -9,7 +9,11 @@ beforeAll(async () => {
   account = await createAccount('raw records');
 });
 
-async function post(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<unknown> {
+async function post(
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
   const response = await fetch(`${readyStack().ingest_url}${path}`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${account.writeKey}`, ...headers },
@@ -21,10 +25,15 @@ async function post(path: string, body: string | Buffer, headers: Record<string,
 describe('raw records', () => {
   it('of a single event hold the very bytes, what the connection told and what was decided', async () => {
     const appended = await watchTopic('events.raw');
-    const body = '{ "event":"خرید" , "user_id":"u1","message_id":"raw-1", "timestamp":"2026-11-21T10:00:00+03:30" }';
+    const body =
+      '{ "event":"خرید" , "user_id":"u1","message_id":"raw-1", "timestamp":"2026-11-21T10:00:00+03:30" }';
     const before = Date.now();
     expect(
-      await post('/v1/track?x=1', body, { 'User-Agent': 'test/1', Origin: 'https://shop.example', 'X-Service-Trace': 'feedbeef' }),
+      await post('/v1/track?x=1', body, {
+        'User-Agent': 'test/1',
+        Origin: 'https://shop.example',
+        'X-Service-Trace': 'feedbeef',
+      }),
     ).toMatchObject({ status: 'ok', accepted: 1 });
     const [stored, ...more] = rawOf(await appended(), account.accountId);
     expect(more).toEqual([]);
@@ -55,13 +64,20 @@ describe('raw records', () => {
 
   it('of a batch of one person hold the whole body, and name the accepted items in it', async () => {
     const appended = await watchTopic('events.raw');
-    const item = (id: string, more = '') => `{"type":"track","event":"x","user_id":"one","message_id":"${id}"${more}}`;
+    const item = (id: string, more = '') =>
+      `{"type":"track","event":"x","user_id":"one","message_id":"${id}"${more}}`;
     const body = `{"sent_at":"${new Date().toISOString()}","batch":[${item('b-1')},{"type":"nonsense"},${item('b-2')},${item('b-1')}],"context":{"locale":"fa"}}`;
-    expect(await post('/v1/batch', body)).toMatchObject({ accepted: 3, duplicates: 1, rejected: 1 });
+    expect(await post('/v1/batch', body)).toMatchObject({
+      accepted: 3,
+      duplicates: 1,
+      rejected: 1,
+    });
     const [stored, ...more] = rawOf(await appended(), account.accountId);
     expect(more).toEqual([]);
     expect(stored?.record.body.toString()).toBe(body);
-    expect(stored?.record.items.map(({ at, index, message_id }) => ({ at, index, message_id }))).toEqual([
+    expect(
+      stored?.record.items.map(({ at, index, message_id }) => ({ at, index, message_id })),
+    ).toEqual([
       { at: 0, index: 0, message_id: 'b-1' },
       { at: 2, index: 2, message_id: 'b-2' },
     ]);
@@ -71,10 +87,13 @@ describe('raw records', () => {
     const appended = await watchTopic('events.raw');
     const texts = Array.from(
       { length: 40 },
-      (_, at) => ` {"type":"track", "event":"x","user_id":"کاربر ${at % 13}","message_id":"m-${at}","properties":{"n":${at}.50,"s":"}],\\""}} `,
+      (_, at) =>
+        ` {"type":"track", "event":"x","user_id":"کاربر ${at % 13}","message_id":"m-${at}","properties":{"n":${at}.50,"s":"}],\\""}} `,
     );
     const context = '{ "locale" : "fa-IR" }';
-    expect(await post('/v1/batch', `{"batch":[${texts.join(',')}],"context":${context},"sent_at":null}`)).toEqual({ status: 'ok', accepted: 40 });
+    expect(
+      await post('/v1/batch', `{"batch":[${texts.join(',')}],"context":${context},"sent_at":null}`),
+    ).toEqual({ status: 'ok', accepted: 40 });
     const stored = rawOf(await appended(), account.accountId);
     expect(new Set(stored.map(({ partition }) => partition)).size).toBe(stored.length);
     expect(stored.length).toBeGreaterThan(1);
@@ -88,10 +107,18 @@ describe('raw records', () => {
         expect(item.at).toBe(at);
         expect(batch[at]?.message_id).toBe(item.message_id);
         expect(text).toContain(texts[item.index]?.trim());
-        expect(partitionOf({ accountId: account.accountId, name: batch[at]?.user_id ?? '', partitions: 4 })).toBe(partition);
+        expect(
+          partitionOf({
+            accountId: account.accountId,
+            name: batch[at]?.user_id ?? '',
+            partitions: 4,
+          }),
+        ).toBe(partition);
         seen.push({ sequence: record.sequence + at, index: item.index });
       }
-      expect(record.items.map(({ index }) => index)).toEqual(record.items.map(({ index }) => index).toSorted((a, b) => a - b));
+      expect(record.items.map(({ index }) => index)).toEqual(
+        record.items.map(({ index }) => index).toSorted((a, b) => a - b),
+      );
     }
     expect(new Set(seen.map(({ sequence }) => sequence)).size).toBe(40);
     expect(new Set(seen.map(({ index }) => index)).size).toBe(40);
@@ -99,7 +126,10 @@ describe('raw records', () => {
 
   it('without a message id get one, and no two the same', async () => {
     const appended = await watchTopic('events.raw');
-    await post('/v1/batch', JSON.stringify({ batch: [1, 2, 3].map(() => ({ type: 'page', anonymous_id: 'v' })) }));
+    await post(
+      '/v1/batch',
+      JSON.stringify({ batch: [1, 2, 3].map(() => ({ type: 'page', anonymous_id: 'v' })) }),
+    );
     const items = rawOf(await appended(), account.accountId).flatMap(({ record }) => record.items);
     expect(items.map(({ generated }) => generated)).toEqual([true, true, true]);
     expect(new Set(items.map(({ message_id }) => message_id)).size).toBe(3);
@@ -127,7 +157,9 @@ describe('outcomes', () => {
     await post('/v1/track', JSON.stringify({ event: 'x' }));
     await post('/v1/batch', '{"batch":[]}');
     await post('/v1/batch', JSON.stringify({ batch: Array.from({ length: 501 }, () => ({})) }));
-    const outcomes = outcomesOf(await appended(), account.accountId).sort((a, b) => a.sequence - b.sequence);
+    const outcomes = outcomesOf(await appended(), account.accountId).sort(
+      (a, b) => a.sequence - b.sequence,
+    );
     const told = outcomes.map(({ received, accepted, duplicate, rejected, counts }) => ({
       received,
       accepted,
@@ -140,7 +172,13 @@ describe('outcomes', () => {
         ...{ received: 3, accepted: 1, duplicate: 1, rejected: 1 },
         counts: [
           { kind: 'reject', code: 'missing_event_name', field: 'event', sdk: 'web/2.1', count: 1 },
-          { kind: 'warn', code: 'generated_message_id', field: 'message_id', sdk: 'web/2.1', count: 1 },
+          {
+            kind: 'warn',
+            code: 'generated_message_id',
+            field: 'message_id',
+            sdk: 'web/2.1',
+            count: 1,
+          },
         ],
       },
       {
@@ -150,7 +188,13 @@ describe('outcomes', () => {
         rejected: 1,
         counts: [{ kind: 'reject', code: 'missing_identity', field: 'user_id', sdk: '', count: 1 }],
       },
-      { received: 0, accepted: 0, duplicate: 0, rejected: 0, counts: [{ kind: 'reject', code: 'batch_empty', field: 'batch', sdk: '', count: 1 }] },
+      {
+        received: 0,
+        accepted: 0,
+        duplicate: 0,
+        rejected: 0,
+        counts: [{ kind: 'reject', code: 'batch_empty', field: 'batch', sdk: '', count: 1 }],
+      },
       {
         received: 501,
         accepted: 0,

@@ -18,7 +18,11 @@ const facts: fc.Arbitrary<AliasFact[]> = fc
   .map((drawn) =>
     drawn
       .filter(([previousId, userId]) => previousId !== userId)
-      .map(([previousId, userId, receivedAt], offset) => ({ previousId, userId, at: { receivedAt, epoch: 0, partition: 1, offset, index: 2 } })),
+      .map(([previousId, userId, receivedAt], offset) => ({
+        previousId,
+        userId,
+        at: { receivedAt, epoch: 0, partition: 1, offset, index: 2 },
+      })),
   );
 
 describe('identities in PostgreSQL', () => {
@@ -27,19 +31,35 @@ describe('identities in PostgreSQL', () => {
   /** Beyond the ids that accounts of a test stack get. */
   let account = 1_000_000_000 + Math.floor(Math.random() * 1e9);
   beforeAll(() => {
-    database = connectPostgres({ url: readyStack().database_url, log: pino({ level: 'silent' }), name: 'identities-test', max: 4 });
+    database = connectPostgres({
+      url: readyStack().database_url,
+      log: pino({ level: 'silent' }),
+      name: 'identities-test',
+      max: 4,
+    });
     store = postgresIdentities(database);
   });
   afterAll(() => database.end());
 
-  async function peopleOf(accountId: number, all: readonly AliasFact[]): Promise<Map<string, string>> {
+  async function peopleOf(
+    accountId: number,
+    all: readonly AliasFact[],
+  ): Promise<Map<string, string>> {
     const { rows } = await store.look(accountId, all);
-    return new Map(all.flatMap(({ previousId, userId }) => [previousId, userId]).map((one) => [one, rows.get(one)?.canonical ?? one]));
+    return new Map(
+      all
+        .flatMap(({ previousId, userId }) => [previousId, userId])
+        .map((one) => [one, rows.get(one)?.canonical ?? one]),
+    );
   }
 
   it('are what their specification says, read in any order by two workers at once, with an undo', async () => {
     const drawn = facts.chain((all) =>
-      fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }), fc.record({ previousId: name, until: fc.nat(9) })),
+      fc.tuple(
+        fc.constant(all),
+        fc.shuffledSubarray(all, { minLength: all.length }),
+        fc.record({ previousId: name, until: fc.nat(9) }),
+      ),
     );
     await fc.assert(
       fc.asyncProperty(drawn, async ([all, shuffled, undo]) => {
@@ -76,7 +96,11 @@ describe('identities in PostgreSQL', () => {
     expect((await store.unpublished(accountId)).rows).toEqual([]);
     expect(await store.accountsToPublish()).not.toContain(accountId);
     await joinFacts(store, accountId, [fact('sara', 'sara@x', 2)]);
-    expect((await store.unpublished(accountId)).rows.map(({ name: one, canonical }) => [one, canonical]).sort()).toEqual([
+    expect(
+      (await store.unpublished(accountId)).rows
+        .map(({ name: one, canonical }) => [one, canonical])
+        .sort(),
+    ).toEqual([
       ['device', 'sara@x'],
       ['sara', 'sara@x'],
       ['sara@x', 'sara@x'],

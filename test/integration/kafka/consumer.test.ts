@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { committedOffsets, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
-import { startPartitionConsumer, type ConsumedMessage, type PartitionConsumer, type PartitionTask } from '../../../platform/kafka/consumer.ts';
+import {
+  startPartitionConsumer,
+  type ConsumedMessage,
+  type PartitionConsumer,
+  type PartitionTask,
+} from '../../../platform/kafka/consumer.ts';
 import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';
@@ -28,7 +33,15 @@ describe('the partition consumer', () => {
   beforeAll(async () => {
     settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
     const maxQueued = { records: 200_000, bytes: 64 * 2 ** 20 };
-    producer = await connectProducer({ settings, log, clientId: 'test', timeout: 30_000, linger: 2, pollInterval: 2, maxQueued });
+    producer = await connectProducer({
+      settings,
+      log,
+      clientId: 'test',
+      timeout: 30_000,
+      linger: 2,
+      pollInterval: 2,
+      maxQueued,
+    });
   });
   beforeEach(async () => {
     topic = `consumer-test-${randomUUID()}`;
@@ -45,7 +58,14 @@ describe('the partition consumer', () => {
 
   const publish = (count: number, size = 10) =>
     Promise.all(
-      Array.from({ length: count }, (_, n) => producer.publish({ topic, partition: n % PARTITIONS, key: null, value: Buffer.alloc(size) })),
+      Array.from({ length: count }, (_, n) =>
+        producer.publish({
+          topic,
+          partition: n % PARTITIONS,
+          key: null,
+          value: Buffer.alloc(size),
+        }),
+      ),
     );
 
   async function start(
@@ -79,10 +99,13 @@ describe('the partition consumer', () => {
     return Promise.resolve((messages.at(-1)?.offset ?? 0) + 1);
   };
   const until = (waitingFor: string, done: () => boolean | Promise<boolean>) =>
-    eventually({ ms: 60_000, every: 20, waitingFor }, async () => ((await done()) ? true : undefined));
+    eventually({ ms: 60_000, every: 20, waitingFor }, async () =>
+      (await done()) ? true : undefined,
+    );
   const count = () => taken.reduce((sum, offsets) => sum + offsets.length, 0);
   const upTo = (length: number) => Array.from({ length }, (_, offset) => offset);
-  const committed = () => withKafkaAdmin(settings, (admin) => committedOffsets(admin, topic, topic));
+  const committed = () =>
+    withKafkaAdmin(settings, (admin) => committedOffsets(admin, topic, topic));
 
   it('takes everything once and in order, and hands partitions over without a repetition when takes end in time', async () => {
     await publish(4000);
@@ -146,7 +169,9 @@ describe('the partition consumer', () => {
   it('crashes on an unexpected error, and the offset does not advance', async () => {
     await publish(4);
     const crashes: unknown[] = [];
-    await start(() => Promise.reject(new Error('unexpected')), { crash: (error) => crashes.push(error) });
+    await start(() => Promise.reject(new Error('unexpected')), {
+      crash: (error) => crashes.push(error),
+    });
     await until('a crash of each partition', () => crashes.length >= PARTITIONS);
     expect(crashes[0]).toMatchObject({ message: 'unexpected' });
     expect([...(await committed()).values()].every((offset) => offset === undefined)).toBe(true);
@@ -161,7 +186,11 @@ describe('the partition consumer', () => {
     await start(keep, {
       assigned: (partition, offset) => {
         expect(offset).toBe(10);
-        return Promise.resolve({ from: partition < 2 ? 4 : 10, take: keep, release: () => Promise.resolve() });
+        return Promise.resolve({
+          from: partition < 2 ? 4 : 10,
+          take: keep,
+          release: () => Promise.resolve(),
+        });
       },
     });
     await publish(4);

@@ -13,7 +13,10 @@ let producer: LogProducer;
 
 beforeAll(async () => {
   await withKafkaAdmin(settings, (admin) =>
-    admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }], waitForLeaders: true }),
+    admin.createTopics({
+      topics: [{ topic, numPartitions: 1, replicationFactor: 1 }],
+      waitForLeaders: true,
+    }),
   );
   producer = await connectProducer({
     settings,
@@ -38,7 +41,8 @@ it('calls back once for each record, also when several records were given the sa
       offsets.push(offset);
       if (offsets.length === 5) resolve();
     };
-    for (let record = 0; record < 5; record++) producer.send({ topic, partition: 0, key: null, value: Buffer.from(String(record)) }, done);
+    for (let record = 0; record < 5; record++)
+      producer.send({ topic, partition: 0, key: null, value: Buffer.from(String(record)) }, done);
   });
   expect(offsets).toEqual([0, 1, 2, 3, 4]);
 });

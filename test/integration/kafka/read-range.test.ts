@@ -12,12 +12,24 @@ it('a range ends although records keep coming behind it, one after the other', a
   const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
   const topic = `read-range-${randomBytes(4).toString('hex')}`;
   await withKafkaAdmin(settings, (admin) =>
-    admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] }),
+    admin.createTopics({
+      waitForLeaders: true,
+      topics: [{ topic, numPartitions: 1, replicationFactor: 1 }],
+    }),
   );
   const log = createLog({ part: 'test', level: 'fatal' });
   const maxQueued = { records: 1000, bytes: 2 ** 20 };
-  const producer = await connectProducer({ settings, log, clientId: 'test', timeout: 10_000, linger: 0, pollInterval: 5, maxQueued });
-  const send = (n: number) => producer.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
+  const producer = await connectProducer({
+    settings,
+    log,
+    clientId: 'test',
+    timeout: 10_000,
+    linger: 0,
+    pollInterval: 5,
+    maxQueued,
+  });
+  const send = (n: number) =>
+    producer.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
   let sent = 0;
   while (sent < 3) await send(sent++);
   const trickle = setInterval(() => void send(sent++), 50);

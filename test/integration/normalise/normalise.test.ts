@@ -1,11 +1,19 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ready } from '../../../deploy/local/ready.ts';
+import type { Ready } from '../../../cli/ready.ts';
 import { sampleRecord } from '../../../pipeline/normalise/samples.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import type { DeadLetter } from '../../../schemas/records.ts';
-import { clickhouse, createAccount, eventually, partStatus, ravand, readyStack, rows } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  partStatus,
+  ravand,
+  readyStack,
+  rows,
+} from '../../support/stack.ts';
 import { freshEvents, RawLog } from './raw-log.ts';
 
 const PATIENCE = 60_000;
@@ -27,10 +35,14 @@ describe('the normaliser on the real stack', () => {
   });
 
   async function stored(ids: readonly string[]): Promise<string[]> {
-    const query = 'SELECT message_id FROM events WHERE account_id = {account_id: UInt64} AND message_id IN {ids: Array(String)} ORDER BY message_id';
-    return (await rows<{ message_id: string }>(client, query, { account_id, ids })).map(({ message_id }) => message_id);
+    const query =
+      'SELECT message_id FROM events WHERE account_id = {account_id: UInt64} AND message_id IN {ids: Array(String)} ORDER BY message_id';
+    return (await rows<{ message_id: string }>(client, query, { account_id, ids })).map(
+      ({ message_id }) => message_id,
+    );
   }
-  const idsOf = (events: readonly { message_id: string }[]) => events.map(({ message_id }) => message_id).toSorted();
+  const idsOf = (events: readonly { message_id: string }[]) =>
+    events.map(({ message_id }) => message_id).toSorted();
   const untilStored = (events: readonly { message_id: string }[]) =>
     eventually({ ms: PATIENCE, waitingFor: `${events.length} events to be stored` }, async () => {
       const found = await stored(idsOf(events));
@@ -38,20 +50,39 @@ describe('the normaliser on the real stack', () => {
     });
   const letterAt = (partition: number, offset: number) =>
     eventually({ ms: PATIENCE, waitingFor: 'the dead letter' }, async () =>
-      (await log.letters()).find((letter: DeadLetter) => letter.topic === 'events.raw' && letter.partition === partition && letter.offset === offset),
+      (await log.letters()).find(
+        (letter: DeadLetter) =>
+          letter.topic === 'events.raw' &&
+          letter.partition === partition &&
+          letter.offset === offset,
+      ),
     );
 
   it('buries what it cannot read, with reason, position and bytes, and moves on', async () => {
     const [before, after] = [freshEvents(2), freshEvents(3)];
     const poison = Buffer.from('this is not a raw record');
-    const broken = rawRecordCodec.encode(sampleRecord(freshEvents(2), { account_id, body: Buffer.from('{"batch":[{]') }));
+    const broken = rawRecordCodec.encode(
+      sampleRecord(freshEvents(2), { account_id, body: Buffer.from('{"batch":[{]') }),
+    );
     await log.accept(1, before, { account_id });
     const [at, brokenAt] = [await log.put(1, poison), await log.put(1, broken)];
     await log.accept(1, after, { account_id });
 
     expect(await untilStored([...before, ...after])).toEqual(idsOf([...before, ...after]));
-    expect(await letterAt(1, at)).toMatchObject({ stage: 'normalise', reason: 'not_single_object', account_id: null, events: 0, value: poison });
-    expect(await letterAt(1, brokenAt)).toMatchObject({ reason: 'body_not_json', account_id, events: 2, index: null, value: broken });
+    expect(await letterAt(1, at)).toMatchObject({
+      stage: 'normalise',
+      reason: 'not_single_object',
+      account_id: null,
+      events: 0,
+      value: poison,
+    });
+    expect(await letterAt(1, brokenAt)).toMatchObject({
+      reason: 'body_not_json',
+      account_id,
+      events: 2,
+      index: null,
+      value: broken,
+    });
   });
 
   it('stores a message id once, in whatever record, partition and number of times it comes', async () => {
@@ -89,10 +120,13 @@ describe('the normaliser on the real stack', () => {
     try {
       await log.accept(2, [...old, ...fresh], { account_id });
       const { admin_url, pid } = await partStatus('normaliser');
-      const reason = await eventually({ ms: PATIENCE, waitingFor: 'the normaliser to say that it is not ready' }, async () => {
-        const response = await fetch(`${admin_url ?? ''}/readyz`);
-        return response.status === 503 ? await response.text() : undefined;
-      });
+      const reason = await eventually(
+        { ms: PATIENCE, waitingFor: 'the normaliser to say that it is not ready' },
+        async () => {
+          const response = await fetch(`${admin_url ?? ''}/readyz`);
+          return response.status === 503 ? await response.text() : undefined;
+        },
+      );
       expect(reason).toContain('Redis');
       expect(await stored(idsOf(fresh))).toEqual([]);
       expect((await partStatus('normaliser')).pid).toBe(pid);

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { clickhouse, createAccount, eventually, FULL, killPart, partStatus, ravand, readyStack, rows } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  FULL,
+  killPart,
+  partStatus,
+  ravand,
+  readyStack,
+  rows,
+} from '../../support/stack.ts';
 import { withRefusedEvent } from './faults.ts';
 
 const EVENTS = 120;
@@ -15,10 +25,17 @@ it.runIf(FULL)(
     const { ingest_url: url } = readyStack();
     // A new process remembers no healthy rows.
     await killPart('events-sink');
-    await eventually({ ms: 60_000, waitingFor: 'the sink to be up' }, async () => ((await partStatus('events-sink')).up ? true : undefined));
+    await eventually({ ms: 60_000, waitingFor: 'the sink to be up' }, async () =>
+      (await partStatus('events-sink')).up ? true : undefined,
+    );
     const before = await letters();
     await withRefusedEvent(event, async () => {
-      const batch = Array.from({ length: EVENTS }, () => ({ type: 'track', event, user_id: 'u', message_id: randomUUID() }));
+      const batch = Array.from({ length: EVENTS }, () => ({
+        type: 'track',
+        event,
+        user_id: 'u',
+        message_id: randomUUID(),
+      }));
       expect((await post(`${url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
       const { admin_url: admin } = await partStatus('events-sink');
       const ready = await eventually({ ms: 180_000, waitingFor: 'the sink to stop' }, async () => {
@@ -26,14 +43,23 @@ it.runIf(FULL)(
         return answer.status === 503 ? answer.text() : undefined;
       });
       expect(ready).toMatch(/would end as dead letters.*DEAD_LETTER_BREAKER=100/);
-      expect(await (await fetch(`${admin}/metrics`)).text()).toContain('ravand_sink_breaker_open 1');
+      expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
+        'ravand_sink_breaker_open 1',
+      );
     });
     const client = clickhouse(readyStack());
     try {
       const stored = async () =>
-        (await rows<{ n: number }>(client, 'SELECT count() AS n FROM events WHERE account_id = {a:UInt64}', { a: account.accountId }))[0]?.n;
-      await eventually({ ms: 150_000, every: 1000, waitingFor: 'the rows that were held back' }, async () =>
-        (await stored()) === EVENTS ? true : undefined,
+        (
+          await rows<{ n: number }>(
+            client,
+            'SELECT count() AS n FROM events WHERE account_id = {a:UInt64}',
+            { a: account.accountId },
+          )
+        )[0]?.n;
+      await eventually(
+        { ms: 150_000, every: 1000, waitingFor: 'the rows that were held back' },
+        async () => ((await stored()) === EVENTS ? true : undefined),
       );
     } finally {
       await client.close();
@@ -44,6 +70,8 @@ it.runIf(FULL)(
 );
 
 async function letters(): Promise<number> {
-  const { groups } = JSON.parse(await ravand('dlq', 'list', '--json')) as { groups: { letters: number }[] };
+  const { groups } = JSON.parse(await ravand('dlq', 'list', '--json')) as {
+    groups: { letters: number }[];
+  };
   return groups.reduce((sum, { letters: count }) => sum + count, 0);
 }

@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { clickhouse, createAccount, eventually, ravand, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 import { withFaultyNormaliser, withRefusedEvent } from './faults.ts';
 
 const FAULTY_LIBRARY = 'breaks-the-last-release';
@@ -36,17 +44,33 @@ async function redrive(group: string, ...more: string[]): Promise<Report> {
 }
 
 async function booksOf(accountId: number): Promise<Record<string, number>> {
-  return (JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Record<string, number> }).books;
+  return (
+    JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as {
+      books: Record<string, number>;
+    }
+  ).books;
 }
 
-async function balanced(account: TestAccount, stored: number, dead: number): Promise<Record<string, number>> {
-  return eventually({ ms: 60_000, every: 1000, waitingFor: `the books to show ${stored} stored and ${dead} dead` }, async () => {
-    const books = await booksOf(account.accountId);
-    return books['stored'] === stored && books['dead'] === dead && books['in_flight'] === 0 ? books : undefined;
-  });
+async function balanced(
+  account: TestAccount,
+  stored: number,
+  dead: number,
+): Promise<Record<string, number>> {
+  return eventually(
+    { ms: 60_000, every: 1000, waitingFor: `the books to show ${stored} stored and ${dead} dead` },
+    async () => {
+      const books = await booksOf(account.accountId);
+      return books['stored'] === stored && books['dead'] === dead && books['in_flight'] === 0
+        ? books
+        : undefined;
+    },
+  );
 }
 
-/** Events that the faulty release buries, three in one batch and one alone, and one beside them that it stores. */
+/**
+ * Events that the faulty release buries, three in one batch and one alone, and one beside them that
+ * it stores.
+ */
 async function buryEvents(account: TestAccount): Promise<{ bad: string[]; good: string }> {
   const bad = Array.from({ length: 4 }, () => randomUUID());
   const good = randomUUID();
@@ -61,7 +85,10 @@ async function buryEvents(account: TestAccount): Promise<{ bad: string[]; good: 
   await withFaultyNormaliser(async () => {
     const { ingest_url: url } = readyStack();
     const answers = [
-      await post(`${url}/v1/batch`, account.writeKey, { context, batch: bad.slice(0, 3).map(event) }),
+      await post(`${url}/v1/batch`, account.writeKey, {
+        context,
+        batch: bad.slice(0, 3).map(event),
+      }),
       await post(`${url}/v1/track`, account.writeKey, { ...event(bad[3]), context }),
       await post(`${url}/v1/track`, account.writeKey, event(good)),
     ];
@@ -75,7 +102,11 @@ async function storedIds(account: TestAccount): Promise<string[]> {
   const client = clickhouse(readyStack());
   try {
     return (
-      await rows<{ id: string }>(client, 'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} ORDER BY id', { a: account.accountId })
+      await rows<{ id: string }>(
+        client,
+        'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} ORDER BY id',
+        { a: account.accountId },
+      )
     ).map(({ id }) => id);
   } finally {
     await client.close();
@@ -84,7 +115,9 @@ async function storedIds(account: TestAccount): Promise<string[]> {
 
 async function groupOf(account: TestAccount, bad: readonly string[]): Promise<string> {
   expect(account.accountId).toBeGreaterThan(0);
-  const found = (await groups()).find(({ reason, states }) => reason === 'not_normalisable' && states.dead + states.redriving > 0);
+  const found = (await groups()).find(
+    ({ reason, states }) => reason === 'not_normalisable' && states.dead + states.redriving > 0,
+  );
   expect(found, `a group for ${bad.length} dead events`).toBeDefined();
   return found?.group ?? '';
 }
@@ -106,30 +139,51 @@ describe('dead letters of the normaliser', () => {
     expect(people).toEqual({ orders: 5 });
   });
 
-  it.each(['before', 'after'])('of a redrive that kill -9 ends %s the log has the record go in once, and are counted once', async (moment) => {
-    const account = await createAccount(`dlq killed ${moment}`);
-    const { bad, good } = await buryEvents(account);
-    const group = await groupOf(account, bad);
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-redrive.ts'), group, moment], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-    const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    expect(signal).toBe('SIGKILL');
-    expect((await groups()).find((one) => one.group === group)?.states.redriving).toBe(2);
-    expect(await redrive(group)).toMatchObject(moment === 'after' ? { letters: 0, recovered: 2 } : { letters: 2, recovered: 0 });
-    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
-    expect(await storedIds(account)).toEqual([good, ...bad].sort());
-  });
+  it.each(['before', 'after'])(
+    'of a redrive that kill -9 ends %s the log has the record go in once, and are counted once',
+    async (moment) => {
+      const account = await createAccount(`dlq killed ${moment}`);
+      const { bad, good } = await buryEvents(account);
+      const group = await groupOf(account, bad);
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, 'killed-redrive.ts'), group, moment],
+        {
+          stdio: ['ignore', 'inherit', 'inherit'],
+        },
+      );
+      const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+      expect(signal).toBe('SIGKILL');
+      expect((await groups()).find((one) => one.group === group)?.states.redriving).toBe(2);
+      expect(await redrive(group)).toMatchObject(
+        moment === 'after' ? { letters: 0, recovered: 2 } : { letters: 2, recovered: 0 },
+      );
+      expect(await balanced(account, 5, 0)).toMatchObject({
+        received: 5,
+        published: 5,
+        duplicate: 0,
+      });
+      expect(await storedIds(account)).toEqual([good, ...bad].sort());
+    },
+  );
 
   it('that go into the log twice all the same are a repeat: the claim moved with the first', async () => {
     const account = await createAccount('dlq twice');
     const { bad, good } = await buryEvents(account);
     const group = await groupOf(account, bad);
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'killed-redrive.ts'), group, 'twice'], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'killed-redrive.ts'), group, 'twice'],
+      {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
     expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await balanced(account, 5, 0)).toMatchObject({
+      received: 5,
+      published: 5,
+      duplicate: 0,
+    });
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
@@ -138,9 +192,15 @@ describe('dead letters of the normaliser', () => {
     const { bad, good } = await buryEvents(account);
     const group = await groupOf(account, bad);
     await ravand('replay', '--topic', 'events.dead', '--account', String(account.accountId));
-    await eventually({ ms: 30_000, waitingFor: 'the replayed rows' }, async () => ((await storedIds(account)).length === 5 ? true : undefined));
+    await eventually({ ms: 30_000, waitingFor: 'the replayed rows' }, async () =>
+      (await storedIds(account)).length === 5 ? true : undefined,
+    );
     expect(await redrive(group)).toMatchObject({ letters: 0, replayed: 2 });
-    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5, duplicate: 0 });
+    expect(await balanced(account, 5, 0)).toMatchObject({
+      received: 5,
+      published: 5,
+      duplicate: 0,
+    });
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
@@ -149,7 +209,9 @@ describe('dead letters of the normaliser', () => {
     const { bad } = await buryEvents(account);
     const group = await groupOf(account, bad);
     await expect(ravand('dlq', 'discard', group)).rejects.toThrow('needs --reason');
-    expect(JSON.parse(await ravand('dlq', 'discard', group, '--reason', 'test traffic', '--json'))).toMatchObject({ letters: 2, events: 4 });
+    expect(
+      JSON.parse(await ravand('dlq', 'discard', group, '--reason', 'test traffic', '--json')),
+    ).toMatchObject({ letters: 2, events: 4 });
     expect(await auditedDiscard(group)).toMatchObject({ group, note: 'test traffic' });
     expect(await redrive(group)).toMatchObject({ letters: 0 });
     expect(await balanced(account, 1, 4)).toMatchObject({ published: 5 });
@@ -164,13 +226,21 @@ describe('dead letters of the sink', () => {
     const { ingest_url: url } = readyStack();
     await withRefusedEvent(event, async () => {
       await post(`${url}/v1/track`, account.writeKey, { event, user_id: 'u', message_id: id });
-      await post(`${url}/v1/track`, account.writeKey, { event: 'order_completed', user_id: 'u', properties: { order_id: '1', revenue: 5 } });
+      await post(`${url}/v1/track`, account.writeKey, {
+        event: 'order_completed',
+        user_id: 'u',
+        properties: { order_id: '1', revenue: 5 },
+      });
       await balanced(account, 1, 1);
-      const group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0);
+      const group = (await groups()).find(
+        ({ stage, states }) => stage === 'project' && states.dead > 0,
+      );
       expect(group).toMatchObject({ reason: 'VIOLATED_CONSTRAINT', states: { dead: 1 } });
       expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 0, unready: 1 });
     });
-    const group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0);
+    const group = (await groups()).find(
+      ({ stage, states }) => stage === 'project' && states.dead > 0,
+    );
     expect(await redrive(group?.group ?? '')).toMatchObject({ letters: 1, events: 1 });
     expect(await balanced(account, 2, 0)).toMatchObject({ received: 2, published: 2 });
     expect(await storedIds(account)).toContain(id);
@@ -184,9 +254,15 @@ describe('dead letters of the sink', () => {
     const id = randomUUID();
     let group: string | undefined;
     await withRefusedEvent(event, async () => {
-      await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, { event, user_id: 'u', message_id: id });
+      await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, {
+        event,
+        user_id: 'u',
+        message_id: id,
+      });
       await balanced(account, 0, 1);
-      group = (await groups()).find(({ stage, states }) => stage === 'project' && states.dead > 0)?.group;
+      group = (await groups()).find(
+        ({ stage, states }) => stage === 'project' && states.dead > 0,
+      )?.group;
       expect(group).toBeDefined();
       await ravand('replay', '--topic', 'events.raw', '--account', String(account.accountId));
       expect(await storedIds(account)).toEqual([]);
@@ -205,7 +281,8 @@ describe('dead letters of the sink', () => {
 async function profileOf(account: TestAccount): Promise<{ orders: number } | undefined> {
   const client = clickhouse(readyStack());
   try {
-    const sql = "SELECT toUInt32(order_count) AS orders FROM profiles FINAL WHERE account_id = {a:UInt64} AND name = 'u'";
+    const sql =
+      "SELECT toUInt32(order_count) AS orders FROM profiles FINAL WHERE account_id = {a:UInt64} AND name = 'u'";
     return await eventually(
       { ms: 30_000, waitingFor: 'the profile' },
       async () => (await rows<{ orders: number }>(client, sql, { a: account.accountId }))[0],

@@ -1,6 +1,7 @@
 /**
- * A release of the normaliser with a fault, for `node --import`: it fails on every event whose context names this library. The normaliser of the checkout does not:
- * it is the release with the fix.
+ * A release of the normaliser with a fault, for `node --import`: it fails on every event whose
+ * context names this library. The normaliser of the checkout does not: it is the release with the
+ * fix.
  */
 import { ContextReader } from '../../../events/normalise.ts';
 
@@ -10,6 +11,7 @@ export const FAULTY_LIBRARY = 'breaks-the-last-release';
 const sound = ContextReader.prototype.columns;
 ContextReader.prototype.columns = function (context, record) {
   const { library } = (context ?? {}) as { library?: { name?: unknown } };
-  if (library?.name === FAULTY_LIBRARY) throw new TypeError("Cannot read properties of undefined (reading 'family')");
+  if (library?.name === FAULTY_LIBRARY)
+    throw new TypeError("Cannot read properties of undefined (reading 'family')");
   return sound.call(this, context, record);
 };

@@ -1,13 +1,24 @@
-/** `node killed-redrive.ts GROUP before|after|twice`: a redrive that ends with kill -9 before or after its records are in the log; `twice` sends each record twice. */
+/**
+ * `node killed-redrive.ts GROUP before|after|twice`: a redrive that ends with kill -9 before or
+ * after its records are in the log; `twice` sends each record twice.
+ */
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
-import { openTools } from '../../../deploy/operate/dlq/connect.ts';
-import { redriveGroup } from '../../../deploy/operate/dlq/redrive.ts';
-import { logSpans } from '../../../deploy/operate/look/read-span.ts';
-import { surroundingsOf } from '../../../deploy/operate/look/surroundings.ts';
+import { openTools } from '../../../ops/dlq/connect.ts';
+import { redriveGroup } from '../../../ops/dlq/redrive.ts';
+import { logSpans } from '../../../ops/read-span.ts';
+import { surroundingsOf } from '../../../ops/operator-context.ts';
 
 const [, , group = '', moment = ''] = process.argv;
-const surroundings = surroundingsOf({ home: process.env['RAVAND_HOME'] ?? '', ready: undefined, env: process.env });
-const database = connectPostgres({ url: surroundings.settings.DATABASE_URL, log: surroundings.log, name: 'killed-redrive' });
+const surroundings = surroundingsOf({
+  home: process.env['RAVAND_HOME'] ?? '',
+  ready: undefined,
+  env: process.env,
+});
+const database = connectPostgres({
+  url: surroundings.settings.DATABASE_URL,
+  log: surroundings.log,
+  name: 'killed-redrive',
+});
 const spans = logSpans(surroundings.settings, 'killed-redrive');
 const { tools, close } = await openTools({ surroundings, database, spans });
 const sent: Promise<number>[] = [];
@@ -16,7 +27,8 @@ const publish: typeof tools.publish = async (record) => {
   const at = tools.publish(record);
   if (moment === 'twice') return at.then(() => tools.publish(record));
   sent.push(at);
-  // All letters of the group are under way together: when both are acknowledged, and before anything is marked, it ends.
+  // All letters of the group are under way together: when both are acknowledged, and before
+  // anything is marked, it ends.
   await at;
   if (sent.length === 2) {
     await Promise.all(sent);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { READERS } from '../../../deploy/operate/lag/groups.ts';
+import { READERS } from '../../../ops/lag/groups.ts';
 import { post } from '../../support/client.ts';
 import { createAccount, eventually, ravand, readyStack } from '../../support/stack.ts';
 
@@ -23,14 +23,20 @@ async function lag(): Promise<Group[]> {
 it('names every group of the stack, and follows one that stands still until it has caught up', async () => {
   const account = await createAccount('lag');
   const known = (await lag()).map(({ group, topic }) => `${group} ${topic}`);
-  expect(known).toEqual(expect.arrayContaining(READERS.map(({ group, topic }) => `${group} ${topic}`)));
+  expect(known).toEqual(
+    expect.arrayContaining(READERS.map(({ group, topic }) => `${group} ${topic}`)),
+  );
   const normaliser = async () => (await lag()).find(({ group }) => group === 'normaliser');
   await eventually({ ms: 30_000, waitingFor: 'the normaliser to be at the end' }, async () =>
     (await normaliser())?.records === 0 ? true : undefined,
   );
   await ravand('stop', 'normaliser');
   try {
-    for (let n = 0; n < 3; n++) await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, { event: 'x', user_id: 'u' });
+    for (let n = 0; n < 3; n++)
+      await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, {
+        event: 'x',
+        user_id: 'u',
+      });
     const behind = await normaliser();
     expect(behind).toMatchObject({ records: 3, catch_up_seconds: null });
     expect(behind?.behind_seconds).toBeGreaterThan(0);
@@ -38,11 +44,23 @@ it('names every group of the stack, and follows one that stands still until it h
   } finally {
     await ravand('start', 'normaliser');
   }
-  await eventually({ ms: 60_000, waitingFor: 'the normaliser to catch up' }, async () => ((await normaliser())?.records === 0 ? true : undefined));
+  await eventually({ ms: 60_000, waitingFor: 'the normaliser to catch up' }, async () =>
+    (await normaliser())?.records === 0 ? true : undefined,
+  );
 });
 
 it('says that the broker is away instead of waiting for it', async () => {
-  const env = { ...process.env, RAVAND_HOME: join(CHECKOUT, '.ravand/none'), KAFKA_BROKERS: '127.0.0.1:1' };
-  const failed: unknown = await promisify(execFile)(join(CHECKOUT, 'ravand'), ['lag'], { env, timeout: 60_000 }).catch((error: unknown) => error);
-  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('no Kafka broker answers at 127.0.0.1:1') as string });
+  const env = {
+    ...process.env,
+    RAVAND_HOME: join(CHECKOUT, '.ravand/none'),
+    KAFKA_BROKERS: '127.0.0.1:1',
+  };
+  const failed: unknown = await promisify(execFile)(join(CHECKOUT, 'ravand'), ['lag'], {
+    env,
+    timeout: 60_000,
+  }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no Kafka broker answers at 127.0.0.1:1') as string,
+  });
 });

@@ -9,7 +9,9 @@ interface Answer {
 }
 
 async function why(messageId: string, accountId: number): Promise<Answer> {
-  return JSON.parse(await ravand('why', messageId, '--account', String(accountId), '--json')) as Answer;
+  return JSON.parse(
+    await ravand('why', messageId, '--account', String(accountId), '--json'),
+  ) as Answer;
 }
 
 function says(answer: Answer, station: string): string {
@@ -21,19 +23,36 @@ it('follows an event from the gateway to its profile, an event that is under way
   const account = await createAccount('why');
   const url = readyStack().ingest_url;
   const id = randomUUID();
-  await post(`${url}/v1/track`, account.writeKey, { event: 'paid', user_id: 'customer-1', message_id: id });
-  await post(`${url}/v1/batch`, account.writeKey, { batch: [{ type: 'alias', previous_id: 'customer-1', user_id: 'customer-2' }] });
-  const stored = await eventually({ ms: 30_000, every: 1000, waitingFor: 'the event to be folded in and joined' }, async () => {
-    const answer = await why(id, account.accountId);
-    return says(answer, 'profile').startsWith('done') && says(answer, 'identity').includes('customer-2') ? answer : undefined;
+  await post(`${url}/v1/track`, account.writeKey, {
+    event: 'paid',
+    user_id: 'customer-1',
+    message_id: id,
   });
+  await post(`${url}/v1/batch`, account.writeKey, {
+    batch: [{ type: 'alias', previous_id: 'customer-1', user_id: 'customer-2' }],
+  });
+  const stored = await eventually(
+    { ms: 30_000, every: 1000, waitingFor: 'the event to be folded in and joined' },
+    async () => {
+      const answer = await why(id, account.accountId);
+      return says(answer, 'profile').startsWith('done') &&
+        says(answer, 'identity').includes('customer-2')
+        ? answer
+        : undefined;
+    },
+  );
   expect(stored.verdict).toBe('stored once');
-  for (const station of ['gateway', 'raw log', 'dedupe', 'normaliser', 'row']) expect(says(stored, station)).toMatch(/^done/);
+  for (const station of ['gateway', 'raw log', 'dedupe', 'normaliser', 'row'])
+    expect(says(stored, station)).toMatch(/^done/);
 
   const waiting = randomUUID();
   await ravand('stop', 'normaliser');
   try {
-    await post(`${url}/v1/track`, account.writeKey, { event: 'paid', user_id: 'customer-1', message_id: waiting });
+    await post(`${url}/v1/track`, account.writeKey, {
+      event: 'paid',
+      user_id: 'customer-1',
+      message_id: waiting,
+    });
     const answer = await why(waiting, account.accountId);
     expect(answer.verdict).toBe('accepted and under way: it is not stored yet');
     expect(says(answer, 'normaliser')).toMatch(/^waiting: not taken yet: 1 records/);

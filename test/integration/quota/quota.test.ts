@@ -2,7 +2,15 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CuttableProxy } from '../../support/cuttable-proxy.ts';
-import { admin, clickhouse, createAccount, eventually, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  admin,
+  clickhouse,
+  createAccount,
+  eventually,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 import { GatewayProcess } from '../gateway/gateway-process.ts';
 
 const FULL = 'سقف رویدادهای این ماه پر شده است.';
@@ -48,15 +56,29 @@ async function accountWith(...settings: string[]): Promise<TestAccount> {
 }
 
 const stored = async ({ accountId }: TestAccount) =>
-  (await rows<{ n: number }>(client, 'SELECT count() AS n FROM events WHERE account_id = {id:UInt64}', { id: accountId }))[0]?.n ?? 0;
+  (
+    await rows<{ n: number }>(
+      client,
+      'SELECT count() AS n FROM events WHERE account_id = {id:UInt64}',
+      { id: accountId },
+    )
+  )[0]?.n ?? 0;
 
 /** A full month: five of five events, known to the meters. */
 async function fill(account: TestAccount): Promise<void> {
   const { ingest_url } = readyStack();
-  expect(await ingest(ingest_url, account, { batch: [item(), item(), item()] })).toEqual([200, { status: 'ok', accepted: 3 }]);
+  expect(await ingest(ingest_url, account, { batch: [item(), item(), item()] })).toEqual([
+    200,
+    { status: 'ok', accepted: 3 },
+  ]);
   for (let n = 0; n < 2; n++) expect((await ingest(ingest_url, account, item()))[0]).toBe(200);
   await eventually({ ms: 30_000, waitingFor: 'five events in the meter' }, async () => {
-    const { events } = await admin<{ events: { after: number } }>('meters', 'recount', '--account', String(account.accountId));
+    const { events } = await admin<{ events: { after: number } }>(
+      'meters',
+      'recount',
+      '--account',
+      String(account.accountId),
+    );
     return events.after === 5 ? true : undefined;
   });
 }
@@ -67,38 +89,78 @@ describe('the ceiling of a Jalali month (ingest 8)', () => {
     const account = await accountWith('max_events=5');
     await fill(account);
 
-    // The verdict of before the ceiling may stand for 15 seconds: how much overshoots is what the answers say.
+    // The verdict of before the ceiling may stand for 15 seconds: how much overshoots is what the
+    // answers say.
     let accepted = 5;
-    const refusal = await eventually({ ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew' }, async () => {
-      const [status, body] = await ingest(ingest_url, account, item());
-      if (status === 200) accepted++;
-      return status === 200 ? undefined : [status, body];
-    });
+    const refusal = await eventually(
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew' },
+      async () => {
+        const [status, body] = await ingest(ingest_url, account, item());
+        if (status === 200) accepted++;
+        return status === 200 ? undefined : [status, body];
+      },
+    );
     expect(refusal).toEqual([402, { status: 'error', message: FULL }]);
-    expect(await ingest(ingest_url, account, { batch: [item(), item()] })).toEqual([402, { status: 'error', message: FULL }]);
-    expect(await ingest(ingest_url, account, { batch: [{ type: 'nonsense' }] })).toEqual([402, { status: 'error', message: FULL }]);
-    expect(await imported(account)).toEqual([402, { error: { code: 'quota_event_cap', message: FULL } }]);
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () => ((await stored(account)) === accepted ? true : undefined));
+    expect(await ingest(ingest_url, account, { batch: [item(), item()] })).toEqual([
+      402,
+      { status: 'error', message: FULL },
+    ]);
+    expect(await ingest(ingest_url, account, { batch: [{ type: 'nonsense' }] })).toEqual([
+      402,
+      { status: 'error', message: FULL },
+    ]);
+    expect(await imported(account)).toEqual([
+      402,
+      { error: { code: 'quota_event_cap', message: FULL } },
+    ]);
+    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+      (await stored(account)) === accepted ? true : undefined,
+    );
 
     await admin('account', 'set', '--account', String(account.accountId), 'max_events=0');
-    await eventually({ ms: 30_000, every: 1000, waitingFor: 'the account to be open again' }, async () =>
-      (await ingest(ingest_url, account, item()))[0] === 200 ? true : undefined,
+    await eventually(
+      { ms: 30_000, every: 1000, waitingFor: 'the account to be open again' },
+      async () => ((await ingest(ingest_url, account, item()))[0] === 200 ? true : undefined),
     );
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () => ((await stored(account)) === accepted + 1 ? true : undefined));
+    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+      (await stored(account)) === accepted + 1 ? true : undefined,
+    );
   });
 
   it('set at creation, counts duplicates and rejects as nothing', async () => {
     const { ingest_url } = readyStack();
-    const made = await admin<{ account_id: number }>('account', 'create', '--name', 'quota', '--max-events', '2');
+    const made = await admin<{ account_id: number }>(
+      'account',
+      'create',
+      '--name',
+      'quota',
+      '--max-events',
+      '2',
+    );
     const key = await admin<{ write_key: string }>(
-      ...['write-key', 'create', '--account', String(made.account_id), '--app', 'a', '--environment', 'test'],
+      ...[
+        'write-key',
+        'create',
+        '--account',
+        String(made.account_id),
+        '--app',
+        'a',
+        '--environment',
+        'test',
+      ],
     );
     const account = { accountId: made.account_id, writeKey: key.write_key, managementKey: '' };
     const held = item();
     for (let n = 0; n < 5; n++) expect((await ingest(ingest_url, account, held))[0]).toBe(200);
-    for (let n = 0; n < 5; n++) expect((await ingest(ingest_url, account, { event: 'x' }))[0]).toBe(400);
+    for (let n = 0; n < 5; n++)
+      expect((await ingest(ingest_url, account, { event: 'x' }))[0]).toBe(400);
     await eventually({ ms: 30_000, waitingFor: 'one event in the meter' }, async () => {
-      const { events } = await admin<{ events: { after: number } }>('meters', 'recount', '--account', String(made.account_id));
+      const { events } = await admin<{ events: { after: number } }>(
+        'meters',
+        'recount',
+        '--account',
+        String(made.account_id),
+      );
       return events.after === 1 ? true : undefined;
     });
     await new Promise((resolve) => setTimeout(resolve, 16_000));
@@ -106,13 +168,19 @@ describe('the ceiling of a Jalali month (ingest 8)', () => {
   });
 });
 
-it.each(REFUSALS)('an account that is %s: %s on both hosts, in one sentence', async (subscription, code, message) => {
-  const account = await accountWith(`subscription=${subscription}`);
-  const { ingest_url } = readyStack();
-  expect(await ingest(ingest_url, account, item())).toEqual([402, { status: 'error', message }]);
-  expect(await ingest(ingest_url, account, { batch: [item(), item()] })).toEqual([402, { status: 'error', message }]);
-  expect(await imported(account)).toEqual([402, { error: { code, message } }]);
-});
+it.each(REFUSALS)(
+  'an account that is %s: %s on both hosts, in one sentence',
+  async (subscription, code, message) => {
+    const account = await accountWith(`subscription=${subscription}`);
+    const { ingest_url } = readyStack();
+    expect(await ingest(ingest_url, account, item())).toEqual([402, { status: 'error', message }]);
+    expect(await ingest(ingest_url, account, { batch: [item(), item()] })).toEqual([
+      402,
+      { status: 'error', message },
+    ]);
+    expect(await imported(account)).toEqual([402, { error: { code, message } }]);
+  },
+);
 
 it('fails open while PostgreSQL is away: a full account sends on', async () => {
   const address = new URL(readyStack().database_url);
@@ -126,12 +194,14 @@ it('fails open while PostgreSQL is away: a full account sends on', async () => {
     const [status, body] = await ingest(gateway.url, account, item());
     expect([status, body]).toEqual([402, { status: 'error', message: FULL }]);
     proxy.cut();
-    await eventually({ ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew without PostgreSQL' }, async () =>
-      (await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined,
+    await eventually(
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew without PostgreSQL' },
+      async () => ((await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined),
     );
     proxy.join();
-    await eventually({ ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew with PostgreSQL' }, async () =>
-      (await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined,
+    await eventually(
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew with PostgreSQL' },
+      async () => ((await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined),
     );
   } finally {
     await gateway.remove();

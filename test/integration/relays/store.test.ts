@@ -25,7 +25,12 @@ describe('the tables of relays', () => {
   let partition = 0;
 
   beforeAll(async () => {
-    database = connectPostgres({ url: readyStack().database_url, log: pino({ level: 'silent' }), name: 'relay-store-test', max: 4 });
+    database = connectPostgres({
+      url: readyStack().database_url,
+      log: pino({ level: 'silent' }),
+      name: 'relay-store-test',
+      max: 4,
+    });
     accountId = (await createAccount('relay store')).accountId;
   });
   afterAll(async () => {
@@ -50,14 +55,35 @@ describe('the tables of relays', () => {
 
   function delivery(offset: number, over: Partial<Delivery> = {}): Delivery {
     const place = { epoch: 0, partition, offset, index: 0 };
-    return { relayId, accountId, place, messageId: `m${offset}`, event: 'e', payload: `{"n":${offset}}`, attempts: 0, ...over };
+    return {
+      relayId,
+      accountId,
+      place,
+      messageId: `m${offset}`,
+      event: 'e',
+      payload: `{"n":${offset}}`,
+      attempts: 0,
+      ...over,
+    };
   }
 
   /** Settles one entry an outcome, at the offsets 1, 2, … */
-  async function settle(outcomes: readonly Entry['outcome'][], first = 1): Promise<Map<number, number>> {
-    const entries = outcomes.map((outcome, at): Entry => ({ delivery: delivery(first + at), outcome }));
+  async function settle(
+    outcomes: readonly Entry['outcome'][],
+    first = 1,
+  ): Promise<Map<number, number>> {
+    const entries = outcomes.map((outcome, at): Entry => ({
+      delivery: delivery(first + at),
+      outcome,
+    }));
     const from = first === 1 ? NOTHING : { epoch: 0, offset: first - 1, index: 0 };
-    return store.settle({ partition, from, to: { epoch: 0, offset: first + outcomes.length - 1, index: 0 }, entries, lease: LEASE });
+    return store.settle({
+      partition,
+      from,
+      to: { epoch: 0, offset: first + outcomes.length - 1, index: 0 },
+      entries,
+      lease: LEASE,
+    });
   }
 
   interface Row {
@@ -88,16 +114,51 @@ describe('the tables of relays', () => {
     return rows[0];
   }
 
-  const claim = (by = store, room = 10) => by.claim({ rooms: [{ relayId, room }], most: 100, lease: LEASE });
+  const claim = (by = store, room = 10) =>
+    by.claim({ rooms: [{ relayId, room }], most: 100, lease: LEASE });
 
   it('hold what became of each delivery, its counts and the position, together', async () => {
     await settle([SUCCESS, LATER, DEAD, { kind: 'waiting', delay: 5000, error: 'waits: no key' }]);
     const plain = { isFinished: false, isLeased: false };
     expect(await log()).toEqual([
-      { message_id: 'm1', status: 'succeeded', attempts: 1, response_status: 204, error: null, payload: null, isFinished: true, isLeased: false },
-      { message_id: 'm2', status: 'pending', attempts: 1, response_status: 503, error: 'down', payload: '{"n":2}', ...plain },
-      { message_id: 'm3', status: 'dead', attempts: 1, response_status: 410, error: 'gone', payload: '{"n":3}', isFinished: true, isLeased: false },
-      { message_id: 'm4', status: 'pending', attempts: 0, response_status: null, error: 'waits: no key', payload: '{"n":4}', ...plain },
+      {
+        message_id: 'm1',
+        status: 'succeeded',
+        attempts: 1,
+        response_status: 204,
+        error: null,
+        payload: null,
+        isFinished: true,
+        isLeased: false,
+      },
+      {
+        message_id: 'm2',
+        status: 'pending',
+        attempts: 1,
+        response_status: 503,
+        error: 'down',
+        payload: '{"n":2}',
+        ...plain,
+      },
+      {
+        message_id: 'm3',
+        status: 'dead',
+        attempts: 1,
+        response_status: 410,
+        error: 'gone',
+        payload: '{"n":3}',
+        isFinished: true,
+        isLeased: false,
+      },
+      {
+        message_id: 'm4',
+        status: 'pending',
+        attempts: 0,
+        response_status: null,
+        error: 'waits: no key',
+        payload: '{"n":4}',
+        ...plain,
+      },
     ]);
     expect(await counts()).toEqual({ succeeded: 1, dead: 1, failed: 2 });
     expect(await store.position(partition)).toEqual({ epoch: 0, offset: 4, index: 0 });
@@ -125,19 +186,45 @@ describe('the tables of relays', () => {
   });
 
   it('leave out what belongs to a relay that is gone', async () => {
-    const entries = [delivery(1, { relayId: 2_000_000_000 }), delivery(1)].map((one): Entry => ({ delivery: one, outcome: IN_HAND }));
-    const rows = await store.settle({ partition, from: NOTHING, to: { epoch: 0, offset: 1, index: 0 }, entries, lease: LEASE });
+    const entries = [delivery(1, { relayId: 2_000_000_000 }), delivery(1)].map((one): Entry => ({
+      delivery: one,
+      outcome: IN_HAND,
+    }));
+    const rows = await store.settle({
+      partition,
+      from: NOTHING,
+      to: { epoch: 0, offset: 1, index: 0 },
+      entries,
+      lease: LEASE,
+    });
     expect([...rows.keys()]).toEqual([1]);
   });
 
   it('take texts that PostgreSQL finds hard', async () => {
     const entries: Entry[] = [
-      { delivery: delivery(1, { messageId: 'a\u0000{"\\NULL"},', event: 'خرید "x", {y}', payload: '{"a":"\\u0000"}' }), outcome: LATER },
+      {
+        delivery: delivery(1, {
+          messageId: 'a\u0000{"\\NULL"},',
+          event: 'خرید "x", {y}',
+          payload: '{"a":"\\u0000"}',
+        }),
+        outcome: LATER,
+      },
     ];
-    await store.settle({ partition, from: NOTHING, to: { epoch: 0, offset: 1, index: 0 }, entries, lease: LEASE });
+    await store.settle({
+      partition,
+      from: NOTHING,
+      to: { epoch: 0, offset: 1, index: 0 },
+      entries,
+      lease: LEASE,
+    });
     const [claimed] = await claim();
     expect(claimed?.delivery).toEqual({
-      ...delivery(1, { messageId: 'a\ufffd{"\\NULL"},', event: 'خرید "x", {y}', payload: '{"a":"\\u0000"}' }),
+      ...delivery(1, {
+        messageId: 'a\ufffd{"\\NULL"},',
+        event: 'خرید "x", {y}',
+        payload: '{"a":"\\u0000"}',
+      }),
       attempts: 1,
     });
   });
@@ -146,10 +233,15 @@ describe('the tables of relays', () => {
     await settle(Array.from({ length: 20 }, () => LATER));
     const other = new RelayStore(database, 'test/other');
     const taken = (await Promise.all([claim(), claim(other), claim(), claim(other)])).flat();
-    expect(taken.map(({ id }) => id).sort()).toEqual([...new Set(taken.map(({ id }) => id))].sort());
+    expect(taken.map(({ id }) => id).sort()).toEqual(
+      [...new Set(taken.map(({ id }) => id))].sort(),
+    );
     expect(taken).toHaveLength(20);
     expect(await claim()).toEqual([]);
-    await database.query(`UPDATE relay_deliveries SET leased_until = now() - interval '1 second' WHERE relay_id = $1`, [relayId]);
+    await database.query(
+      `UPDATE relay_deliveries SET leased_until = now() - interval '1 second' WHERE relay_id = $1`,
+      [relayId],
+    );
     expect(await claim(other, 100)).toHaveLength(20);
   });
 
@@ -165,7 +257,14 @@ describe('the tables of relays', () => {
     ];
     await store.finish(outcomes);
     await store.finish(outcomes);
-    expect((await log()).map(({ status, attempts, error, payload }) => ({ status, attempts, error, hasPayload: payload !== null }))).toEqual([
+    expect(
+      (await log()).map(({ status, attempts, error, payload }) => ({
+        status,
+        attempts,
+        error,
+        hasPayload: payload !== null,
+      })),
+    ).toEqual([
       { status: 'succeeded', attempts: 2, error: null, hasPayload: false },
       { status: 'pending', attempts: 2, error: 'down', hasPayload: true },
       { status: 'dead', attempts: 2, error: 'gone', hasPayload: true },
@@ -199,11 +298,24 @@ describe('the tables of relays', () => {
 
   it('keep the newest successes of each relay and dead deliveries for their time', async () => {
     await settle([SUCCESS, SUCCESS, SUCCESS, DEAD, DEAD, LATER]);
-    await database.query(`UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`, [relayId]);
-    // Other tests' relays are pruned by the same statement; what a million days and a million successes keep is everything.
-    await database.query(`DELETE FROM relay_deliveries WHERE relay_id <> $1 AND account_id = $2`, [relayId, accountId]);
+    await database.query(
+      `UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`,
+      [relayId],
+    );
+    // Other tests' relays are pruned by the same statement; what a million days and a million
+    // successes keep is everything.
+    await database.query(`DELETE FROM relay_deliveries WHERE relay_id <> $1 AND account_id = $2`, [
+      relayId,
+      accountId,
+    ]);
     await store.prune({ keep: 1_000_000, retention: 40 * 86_400_000 });
-    expect((await log()).map(({ message_id }) => message_id)).toEqual(['m1', 'm2', 'm3', 'm5', 'm6']);
+    expect((await log()).map(({ message_id }) => message_id)).toEqual([
+      'm1',
+      'm2',
+      'm3',
+      'm5',
+      'm6',
+    ]);
     await store.prune({ keep: 2, retention: 40 * 86_400_000 });
     expect((await log()).map(({ message_id }) => message_id)).toEqual(['m2', 'm3', 'm5', 'm6']);
     expect(await counts()).toEqual({ succeeded: 3, dead: 2, failed: 3 });
@@ -211,9 +323,10 @@ describe('the tables of relays', () => {
 
   it('end what has been pending for two hours to an endpoint that is gone', async () => {
     await settle([LATER, LATER, { kind: 'waiting', delay: 0, error: null }]);
-    await database.query(`UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND message_id <> 'm2'`, [
-      relayId,
-    ]);
+    await database.query(
+      `UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND message_id <> 'm2'`,
+      [relayId],
+    );
     await store.giveUp([relayId]);
     expect((await log()).map(({ status, error }) => [status, error])).toEqual([
       ['dead', 'down'],

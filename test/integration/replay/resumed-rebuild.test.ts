@@ -10,7 +10,15 @@ import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import { readTopic } from '../../support/read-topic.ts';
-import { clickhouse, createAccount, eventually, ravand, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 
 const TABLE = 'events_resumed_test';
 const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
@@ -24,7 +32,15 @@ beforeAll(async () => {
   client = clickhouse(readyStack());
   const log = createLog({ part: 'test', level: 'fatal' });
   const maxQueued = { records: 1000, bytes: 16 * 2 ** 20 };
-  producer = await connectProducer({ settings, log, clientId: 'test', timeout: 10_000, linger: 1, pollInterval: 5, maxQueued });
+  producer = await connectProducer({
+    settings,
+    log,
+    clientId: 'test',
+    timeout: 10_000,
+    linger: 1,
+    pollInterval: 5,
+    maxQueued,
+  });
   await admin.connect();
   account = await createAccount('resumed rebuild');
   await client.command({ query: `DROP TABLE IF EXISTS ${TABLE} SYNC` });
@@ -40,29 +56,56 @@ async function log(messageId: string, name: string): Promise<void> {
   const partition = partitionOf({ accountId: account.accountId, name, partitions });
   const now = Date.now();
   const record = sampleRecord([sampleEvent(messageId, { user_id: name })], {
-    ...{ account_id: account.accountId, gateway: 'test-of-a-resumed-rebuild', sequence: sequence++, received_at: now },
+    ...{
+      account_id: account.accountId,
+      gateway: 'test-of-a-resumed-rebuild',
+      sequence: sequence++,
+      received_at: now,
+    },
   });
   const items = record.items.map((item) => ({ ...item, timestamp: now }));
-  await producer.publish({ topic: 'events.raw', partition, key: null, value: rawRecordCodec.encode({ ...record, items }) });
+  await producer.publish({
+    topic: 'events.raw',
+    partition,
+    key: null,
+    value: rawRecordCodec.encode({ ...record, items }),
+  });
 }
 
 const stored = async () =>
-  (await rows<{ id: string }>(client, 'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} ORDER BY id', { a: account.accountId })).map(
-    ({ id }) => id,
-  );
+  (
+    await rows<{ id: string }>(
+      client,
+      'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} ORDER BY id',
+      { a: account.accountId },
+    )
+  ).map(({ id }) => id);
 const storedAre = (ids: readonly string[]) =>
-  eventually({ ms: 30_000, waitingFor: ids.join(', ') }, async () => ((await stored()).join() === ids.join() ? true : undefined));
-const rebuild = async () => JSON.parse(await ravand('rebuild', 'events', '--into', 'resumed_test', '--json')) as { state: string };
+  eventually({ ms: 30_000, waitingFor: ids.join(', ') }, async () =>
+    (await stored()).join() === ids.join() ? true : undefined,
+  );
+const rebuild = async () =>
+  JSON.parse(await ravand('rebuild', 'events', '--into', 'resumed_test', '--json')) as {
+    state: string;
+  };
 
-/** As after 30 days: the topic of verdicts has lost what it knew. Answers what brings it back: other tests ask for verdicts of their events. */
+/**
+ * As after 30 days: the topic of verdicts has lost what it knew. Answers what brings it back: other
+ * tests ask for verdicts of their events.
+ */
 async function loseVerdicts(): Promise<() => Promise<void>> {
   const topic = 'events.verdicts';
   const ends = await admin.fetchTopicOffsets(topic);
-  const offsets = (at: 'low' | 'high') => new Map(ends.map((one) => [one.partition, Number(one[at])]));
+  const offsets = (at: 'low' | 'high') =>
+    new Map(ends.map((one) => [one.partition, Number(one[at])]));
   const held = await readTopic({ topic, from: offsets('low'), to: offsets('high') });
-  await admin.deleteTopicRecords({ topic, partitions: ends.map(({ partition, high }) => ({ partition, offset: high })) });
+  await admin.deleteTopicRecords({
+    topic,
+    partitions: ends.map(({ partition, high }) => ({ partition, offset: high })),
+  });
   return async () => {
-    for (const { partition, value } of held) await producer.publish({ topic, partition, key: null, value });
+    for (const { partition, value } of held)
+      await producer.publish({ topic, partition, key: null, value });
   };
 }
 
@@ -71,7 +114,8 @@ it('a rebuild that goes on in another process knows the keys that the first one 
   await log('m2', 'u-2');
   await storedAre(['m1', 'm2']);
   expect(await rebuild()).toMatchObject({ state: 'caught up' });
-  // Repeats of what the first process has taken; then one event of each person that tells that they were taken.
+  // Repeats of what the first process has taken; then one event of each person that tells that they
+  // were taken.
   await log('m1', 'u-1');
   await log('m2', 'u-2');
   await log('m3', 'u-1');

@@ -4,7 +4,15 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { clickhouse, createAccount, eventually, ravand, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const DAY = 86_400_000;
@@ -30,7 +38,11 @@ function startRetention(): ChildProcess {
     stdio: 'ignore',
     env: {
       ...process.env,
-      ...{ CLICKHOUSE_URL: ready.clickhouse_url, CLICKHOUSE_DATABASE: ready.clickhouse_database, DATABASE_URL: ready.database_url },
+      ...{
+        CLICKHOUSE_URL: ready.clickhouse_url,
+        CLICKHOUSE_DATABASE: ready.clickhouse_database,
+        DATABASE_URL: ready.database_url,
+      },
       ...{ ADMIN_ADDR: '127.0.0.1:0', RETENTION_MARGIN: '0s', RETENTION_HOUR: '0' },
     },
   });
@@ -45,19 +57,36 @@ it('deletes what an account does not keep, also when it is killed meanwhile, and
     message_id: `m-${age}`,
     timestamp: new Date(Date.now() - age * DAY).toISOString(),
   }));
-  expect((await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
+  expect(
+    (await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status,
+  ).toBe(200);
   const stored = async () =>
     (
-      await rows<{ e: string }>(client, 'SELECT event AS e FROM events WHERE account_id = {a:UInt64} ORDER BY timestamp DESC', {
-        a: account.accountId,
-      })
+      await rows<{ e: string }>(
+        client,
+        'SELECT event AS e FROM events WHERE account_id = {a:UInt64} ORDER BY timestamp DESC',
+        {
+          a: account.accountId,
+        },
+      )
     ).map(({ e }) => e);
   const books = async () =>
-    (JSON.parse(await ravand('status', '--json', '--account', String(account.accountId))) as { books: Record<string, number> }).books;
+    (
+      JSON.parse(await ravand('status', '--json', '--account', String(account.accountId))) as {
+        books: Record<string, number>;
+      }
+    ).books;
   await eventually({ ms: 60_000, every: 1000, waitingFor: 'the books to balance' }, async () =>
     (await books())['stored'] === ages.length ? true : undefined,
   );
-  await ravand('admin', 'account', 'set', '--account', String(account.accountId), 'retention_days=30');
+  await ravand(
+    'admin',
+    'account',
+    'set',
+    '--account',
+    String(account.accountId),
+    'retention_days=30',
+  );
   // Not yet: what is written down is carried out once, whoever does it.
   for (let attempt = 0; attempt < 3; attempt++) {
     await database.query('DELETE FROM retention_runs');
@@ -66,7 +95,10 @@ it('deletes what an account does not keep, also when it is killed meanwhile, and
     if (attempt < 2) await new Promise((resolve) => setTimeout(resolve, 600 + Math.random() * 600));
     else
       await eventually({ ms: 30_000, waitingFor: 'the run to end' }, async () =>
-        (await database.query('SELECT 1 FROM retention_runs WHERE finished_at IS NOT NULL')).rowCount === 1 ? true : undefined,
+        (await database.query('SELECT 1 FROM retention_runs WHERE finished_at IS NOT NULL'))
+          .rowCount === 1
+          ? true
+          : undefined,
       );
     child.kill(attempt < 2 ? 'SIGKILL' : 'SIGTERM');
     await gone;
@@ -79,11 +111,24 @@ it('deletes what an account does not keep, also when it is killed meanwhile, and
   );
   expect(catalogue.map(({ e }) => e)).toEqual(['aged_1', 'aged_29']);
   expect((await database.query('SELECT 1 FROM retention_steps')).rowCount).toBe(0);
-  expect(await books()).toMatchObject({ published: ages.length, stored: ages.length, dead: 0, in_flight: 0 });
+  expect(await books()).toMatchObject({
+    published: ages.length,
+    stored: ages.length,
+    dead: 0,
+    in_flight: 0,
+  });
   // Compared again, it balances still.
-  await database.query('UPDATE books SET open = true, changed_at = now() WHERE account_id = $1', [account.accountId]);
+  await database.query('UPDATE books SET open = true, changed_at = now() WHERE account_id = $1', [
+    account.accountId,
+  ]);
   await eventually({ ms: 40_000, every: 1000, waitingFor: 'the comparison' }, async () =>
-    (await database.query('SELECT 1 FROM books WHERE account_id = $1 AND open', [account.accountId])).rowCount === 0 ? true : undefined,
+    (
+      await database.query('SELECT 1 FROM books WHERE account_id = $1 AND open', [
+        account.accountId,
+      ])
+    ).rowCount === 0
+      ? true
+      : undefined,
   );
   expect(await books()).toMatchObject({ stored: ages.length, in_flight: 0 });
 });

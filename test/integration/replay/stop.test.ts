@@ -5,7 +5,16 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import { sleep } from '../../support/load.ts';
-import { clickhouse, createAccount, eventually, partStatus, ravand, readyStack, rows, type TestAccount } from '../../support/stack.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  partStatus,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const TABLES = ['profiles_stop_test', 'events_stop_test', 'events_stop_replay'];
@@ -19,15 +28,25 @@ describe('a job', () => {
   let client: ClickHouseClient;
   let account: TestAccount;
   let sent = 0;
-  /** The log holds nothing of this account before, and of others as little as possible behind it. */
+  /**
+   * The log holds nothing of this account before, and of others as little as possible behind it.
+   */
   let from = '';
   const drop = async () => {
-    for (const table of TABLES) await client.command({ query: `DROP TABLE IF EXISTS ${table} SYNC` });
+    for (const table of TABLES)
+      await client.command({ query: `DROP TABLE IF EXISTS ${table} SYNC` });
   };
   /** Events that every projection has taken. */
   const send = async (count: number) => {
-    const batch = Array.from({ length: count }, (_, at) => ({ type: 'track', event: 'seen', user_id: `u-${at % 40}`, message_id: `m-${sent + at}` }));
-    expect((await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
+    const batch = Array.from({ length: count }, (_, at) => ({
+      type: 'track',
+      event: 'seen',
+      user_id: `u-${at % 40}`,
+      message_id: `m-${sent + at}`,
+    }));
+    expect(
+      (await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status,
+    ).toBe(200);
     sent += count;
     await eventually({ ms: 60_000, waitingFor: 'every event to be folded' }, async () => {
       const sql = 'SELECT sum(event_count) AS n FROM profiles FINAL WHERE account_id = {a:UInt64}';
@@ -35,8 +54,10 @@ describe('a job', () => {
       return found?.n === sent ? true : undefined;
     });
   };
-  const rebuild = async (...args: string[]) => JSON.parse(await ravand('rebuild', ...args, '--into', 'stop_test', '--json')) as Report;
-  const start = (...args: string[]): ChildProcess => spawn(process.execPath, [join(CHECKOUT, 'deploy/local/cli.ts'), ...args], { stdio: 'ignore' });
+  const rebuild = async (...args: string[]) =>
+    JSON.parse(await ravand('rebuild', ...args, '--into', 'stop_test', '--json')) as Report;
+  const start = (...args: string[]): ChildProcess =>
+    spawn(process.execPath, [join(CHECKOUT, 'cli/main.ts'), ...args], { stdio: 'ignore' });
   const ended = async (child: ChildProcess) => {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code;
@@ -55,42 +76,52 @@ describe('a job', () => {
     await client.close();
   });
 
-  it.each(['profiles', 'events'])('of %s whose table was dropped meanwhile begins anew instead of waiting for it', async (projection) => {
-    expect(await rebuild(projection)).toMatchObject({ state: 'caught up' });
-    await drop();
-    await send(50);
-    const { state, comparison } = await rebuild(projection, '--compare');
-    expect(state).toBe('caught up');
-    expect(comparison).toMatchObject({ differing: 0 });
-    expect(comparison?.equal).toBeGreaterThan(0);
-  });
+  it.each(['profiles', 'events'])(
+    'of %s whose table was dropped meanwhile begins anew instead of waiting for it',
+    async (projection) => {
+      expect(await rebuild(projection)).toMatchObject({ state: 'caught up' });
+      await drop();
+      await send(50);
+      const { state, comparison } = await rebuild(projection, '--compare');
+      expect(state).toBe('caught up');
+      expect(comparison).toMatchObject({ differing: 0 });
+      expect(comparison?.equal).toBeGreaterThan(0);
+    },
+  );
 
   it.each([
     ['rebuild', 'profiles', '--into', 'stop_test'],
     ['rebuild', 'events', '--into', 'stop_test', '--swap'],
     ['replay', '--topic', 'events.raw', '--into', 'stop_replay', '--rate', '1'],
-  ])('ends on SIGTERM although ClickHouse does not answer, and goes on afterwards: %s %s', async (...args) => {
-    await send(20);
-    const { pid } = await partStatus('clickhouse');
-    process.kill(pid ?? 0, 'SIGSTOP');
-    try {
-      const child = start(...args);
-      const over = ended(child);
-      await sleep(2500);
-      expect(child.exitCode).toBeNull();
-      child.kill('SIGTERM');
-      // Only the test's own limit would end a job that waits for ever.
-      expect(await over).toBe(1);
-    } finally {
-      process.kill(pid ?? 0, 'SIGCONT');
-    }
-    await eventually({ ms: 30_000, waitingFor: 'ClickHouse to answer' }, async () =>
-      (await rows(client, 'SELECT 1')).length === 1 ? true : undefined,
-    );
-    if (args[0] === 'replay') await ravand('replay', '--cancel', '--into', 'stop_replay').catch(() => undefined);
-    else if (!args.includes('--swap'))
-      expect(await rebuild('profiles', '--compare')).toMatchObject({ state: 'caught up', comparison: { differing: 0 } });
-  });
+  ])(
+    'ends on SIGTERM although ClickHouse does not answer, and goes on afterwards: %s %s',
+    async (...args) => {
+      await send(20);
+      const { pid } = await partStatus('clickhouse');
+      process.kill(pid ?? 0, 'SIGSTOP');
+      try {
+        const child = start(...args);
+        const over = ended(child);
+        await sleep(2500);
+        expect(child.exitCode).toBeNull();
+        child.kill('SIGTERM');
+        // Only the test's own limit would end a job that waits for ever.
+        expect(await over).toBe(1);
+      } finally {
+        process.kill(pid ?? 0, 'SIGCONT');
+      }
+      await eventually({ ms: 30_000, waitingFor: 'ClickHouse to answer' }, async () =>
+        (await rows(client, 'SELECT 1')).length === 1 ? true : undefined,
+      );
+      if (args[0] === 'replay')
+        await ravand('replay', '--cancel', '--into', 'stop_replay').catch(() => undefined);
+      else if (!args.includes('--swap'))
+        expect(await rebuild('profiles', '--compare')).toMatchObject({
+          state: 'caught up',
+          comparison: { differing: 0 },
+        });
+    },
+  );
 
   it('of rebuilding is ended with its table by --cancel, and stands in the way of a replay into that table until then', async () => {
     expect(await rebuild('events')).toMatchObject({ state: 'caught up' });
@@ -99,28 +130,62 @@ describe('a job', () => {
     await sleep(700);
     child.kill('SIGKILL');
     await over;
-    const replay = ['replay', '--topic', 'events.raw', '--from', from, '--into', 'stop_test', '--json'];
+    const replay = [
+      'replay',
+      '--topic',
+      'events.raw',
+      '--from',
+      from,
+      '--into',
+      'stop_test',
+      '--json',
+    ];
     const refused = await ravand(...replay).then(
       () => '',
       (error: unknown) => (error as { stderr: string }).stderr,
     );
     // Killed before it had taken the job, it left the former one finished.
-    if (refused !== '') expect(refused).toContain('./ravand rebuild events --into stop_test --cancel');
-    expect(await ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).toContain('events_stop_test is dropped');
-    expect(await rows(client, "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'events_stop_test'")).toEqual([]);
-    await expect(ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).rejects.toMatchObject({
+    if (refused !== '')
+      expect(refused).toContain('./ravand rebuild events --into stop_test --cancel');
+    expect(await ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).toContain(
+      'events_stop_test is dropped',
+    );
+    expect(
+      await rows(
+        client,
+        "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'events_stop_test'",
+      ),
+    ).toEqual([]);
+    await expect(
+      ravand('rebuild', 'events', '--into', 'stop_test', '--cancel'),
+    ).rejects.toMatchObject({
       stderr: expect.stringContaining('no rebuild of events into events_stop_test') as string,
     });
   });
 
   it('of which part was done is stopped by SIGTERM between two batches, and the same command continues it', async () => {
     await client.command({ query: 'DROP TABLE IF EXISTS events_stop_replay SYNC' });
-    const command = ['replay', '--account', String(account.accountId), '--topic', 'events.raw', '--from', from, '--into', 'stop_replay', '--json'];
+    const command = [
+      'replay',
+      '--account',
+      String(account.accountId),
+      '--topic',
+      'events.raw',
+      '--from',
+      from,
+      '--into',
+      'stop_replay',
+      '--json',
+    ];
     const child = start(...command, '--rate', '40');
     const over = ended(child);
     await eventually({ ms: 30_000, waitingFor: 'the first rows' }, async () =>
-      (await rows(client, "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'events_stop_replay' AND total_rows > 0"))
-        .length > 0
+      (
+        await rows(
+          client,
+          "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'events_stop_replay' AND total_rows > 0",
+        )
+      ).length > 0
         ? true
         : undefined,
     );
@@ -128,7 +193,11 @@ describe('a job', () => {
     expect(await over).toBe(1);
     expect(JSON.parse(await ravand(...command))).toMatchObject({ state: 'finished' });
     const places = (table: string) =>
-      rows(client, `SELECT _partition, _offset, _index FROM ${table} WHERE account_id = {a:UInt64} ORDER BY ALL`, { a: account.accountId });
+      rows(
+        client,
+        `SELECT _partition, _offset, _index FROM ${table} WHERE account_id = {a:UInt64} ORDER BY ALL`,
+        { a: account.accountId },
+      );
     expect(await places('events_stop_replay')).toEqual(await places('events'));
   });
 });

@@ -24,7 +24,10 @@ interface Shape {
   breakdown?: boolean;
 }
 
-/** Request bodies over few instants: windows pass `to`, and steps share names, whole conditions or parts of them. */
+/**
+ * Request bodies over few instants: windows pass `to`, and steps share names, whole conditions or
+ * parts of them.
+ */
 function bodyOf(shape: Shape): fc.Arbitrary<unknown> {
   return shape.steps.chain((steps) =>
     fc.record({
@@ -35,7 +38,9 @@ function bodyOf(shape: Shape): fc.Arbitrary<unknown> {
       window_seconds: fc.constantFrom(1, 2, 3, 5, 5, 60),
       include_bots: fc.boolean(),
       filters: filters(1),
-      exclude: shape.exclude ? fc.array(exclusion(steps.length), { minLength: 1, maxLength: 2 }) : fc.constant(undefined),
+      exclude: shape.exclude
+        ? fc.array(exclusion(steps.length), { minLength: 1, maxLength: 2 })
+        : fc.constant(undefined),
       breakdown: shape.breakdown ? breakdown(steps.length) : fc.constant(undefined),
     }),
   );
@@ -43,16 +48,24 @@ function bodyOf(shape: Shape): fc.Arbitrary<unknown> {
 
 function exclusion(steps: number): fc.Arbitrary<unknown> {
   const event = fc.constantFrom('a', 'b', 'c', 'd', 'message_sent');
-  const gaps = fc.tuple(fc.integer({ min: 1, max: steps - 1 }), fc.nat({ max: steps - 2 })).map(([from, more]) => ({
-    from_step: from,
-    to_step: Math.min(steps, from + 1 + more),
-  }));
-  return fc.record({ event, filters: filters(1), gaps: fc.option(gaps, { nil: {} }) }).map(({ gaps: range, ...rest }) => ({ ...rest, ...range }));
+  const gaps = fc
+    .tuple(fc.integer({ min: 1, max: steps - 1 }), fc.nat({ max: steps - 2 }))
+    .map(([from, more]) => ({
+      from_step: from,
+      to_step: Math.min(steps, from + 1 + more),
+    }));
+  return fc
+    .record({ event, filters: filters(1), gaps: fc.option(gaps, { nil: {} }) })
+    .map(({ gaps: range, ...rest }) => ({ ...rest, ...range }));
 }
 
 function breakdown(steps: number): fc.Arbitrary<unknown> {
   return fc
-    .record({ target: breakdownTarget, step: fc.integer({ min: 1, max: steps }), limit: fc.constantFrom(1, 2, 100) })
+    .record({
+      target: breakdownTarget,
+      step: fc.integer({ min: 1, max: steps }),
+      limit: fc.constantFrom(1, 2, 100),
+    })
     .map(({ target, ...rest }) => ({ ...target, ...rest }));
 }
 
@@ -77,7 +90,11 @@ const overlapping = fc.constantFrom<unknown[]>(
   [{ event: 'a' }, { event: 'a' }, { event: 'b' }],
   [{ event: 'a' }, { event: 'b' }, { event: 'a' }],
   [{ event: 'a' }, { event: 'a', filters: [x] }, { event: 'b' }],
-  [{ event: 'a', filters: [x] }, { event: 'a' }, { event: 'a', filters: [{ property: 'q', op: 'is_set' }] }],
+  [
+    { event: 'a', filters: [x] },
+    { event: 'a' },
+    { event: 'a', filters: [{ property: 'q', op: 'is_set' }] },
+  ],
   [{ event: 'a' }, { event: 'b' }, { event: 'a', filters: [x] }, { event: 'b' }],
 );
 
@@ -89,9 +106,18 @@ const crowdedTimes = fc.integer({ min: 0, max: 6 }).map((second) => second * 100
 
 async function bySql(account: number, one: Case): Promise<unknown> {
   const parsed = parseFunnel(one.body);
-  if (!parsed.ok) throw new Error(`${parsed.problem.kind}: ${parsed.problem.message} ${JSON.stringify(one.body)}`);
-  const { sql, params } = compileFunnel({ request: parsed.request, accountId: account, merges: one.world.canonical.size > 0 ? 'table' : 'none' });
-  const result = await (await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })).json<FunnelRow>();
+  if (!parsed.ok)
+    throw new Error(
+      `${parsed.problem.kind}: ${parsed.problem.message} ${JSON.stringify(one.body)}`,
+    );
+  const { sql, params } = compileFunnel({
+    request: parsed.request,
+    accountId: account,
+    merges: one.world.canonical.size > 0 ? 'table' : 'none',
+  });
+  const result = await (
+    await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+  ).json<FunnelRow>();
   const answer: Partial<ReturnType<typeof answerFunnel>> = answerFunnel({
     request: parsed.request,
     rows: result.data,
@@ -117,18 +143,49 @@ const shapes = {
   'ordered, steps apart': bodyOf({ order: 'ordered', steps: apart }),
   'ordered, steps apart, broken down': bodyOf({ order: 'ordered', steps: apart, breakdown: true }),
   'ordered, steps apart, exclusions': bodyOf({ order: 'ordered', steps: apart, exclude: true }),
-  'ordered, steps apart, exclusions, broken down': bodyOf({ order: 'ordered', steps: apart, exclude: true, breakdown: true }),
+  'ordered, steps apart, exclusions, broken down': bodyOf({
+    order: 'ordered',
+    steps: apart,
+    exclude: true,
+    breakdown: true,
+  }),
   'ordered, steps overlap': bodyOf({ order: 'ordered', steps: overlapping }),
-  'ordered, steps overlap, broken down': bodyOf({ order: 'ordered', steps: overlapping, breakdown: true }),
-  'ordered, steps overlap, exclusions': bodyOf({ order: 'ordered', steps: overlapping, exclude: true }),
-  'ordered, steps overlap, exclusions, broken down': bodyOf({ order: 'ordered', steps: overlapping, exclude: true, breakdown: true }),
+  'ordered, steps overlap, broken down': bodyOf({
+    order: 'ordered',
+    steps: overlapping,
+    breakdown: true,
+  }),
+  'ordered, steps overlap, exclusions': bodyOf({
+    order: 'ordered',
+    steps: overlapping,
+    exclude: true,
+  }),
+  'ordered, steps overlap, exclusions, broken down': bodyOf({
+    order: 'ordered',
+    steps: overlapping,
+    exclude: true,
+    breakdown: true,
+  }),
   strict: bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping) }),
-  'strict, broken down': bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping), breakdown: true }),
-  'strict, exclusions, broken down': bodyOf({ order: 'strict', steps: fc.oneof(apart, overlapping), exclude: true, breakdown: true }),
+  'strict, broken down': bodyOf({
+    order: 'strict',
+    steps: fc.oneof(apart, overlapping),
+    breakdown: true,
+  }),
+  'strict, exclusions, broken down': bodyOf({
+    order: 'strict',
+    steps: fc.oneof(apart, overlapping),
+    exclude: true,
+    breakdown: true,
+  }),
   'any order, steps apart': bodyOf({ order: 'any', steps: apart }),
   'any order, steps apart, broken down': bodyOf({ order: 'any', steps: apart, breakdown: true }),
   'any order, steps overlap': bodyOf({ order: 'any', steps: overlapping }),
-  'any order, steps overlap, broken down': bodyOf({ order: 'any', steps: overlapping, breakdown: true }),
+  'any order, steps overlap, broken down': bodyOf({
+    order: 'any',
+    steps: overlapping,
+    breakdown: true,
+  }),
 };
 
 for (const [name, body] of Object.entries(shapes)) {
@@ -141,7 +198,13 @@ for (const [name, body] of Object.entries(shapes)) {
       maxEvents: 300,
       merges: true,
     });
-    const failure = await holdsForAll({ warehouse, cases: fc.record({ body, world: content }), bySql, byReference, isTelling });
+    const failure = await holdsForAll({
+      warehouse,
+      cases: fc.record({ body, world: content }),
+      bySql,
+      byReference,
+      isTelling,
+    });
     expect(failure).toBeUndefined();
   });
 }

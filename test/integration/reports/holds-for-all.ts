@@ -22,8 +22,9 @@ const CASES = Number(process.env['REPORT_CASES'] ?? 25);
 const IN_FLIGHT = 2;
 
 /**
- * Draws many cases, loads all of them at once, each under an account of its own, and answers the first one where the two sides differ, made smaller by leaving out events
- * one after the other; undefined when there is none.
+ * Draws many cases, loads all of them at once, each under an account of its own, and answers the
+ * first one where the two sides differ, made smaller by leaving out events one after the other;
+ * undefined when there is none.
  */
 export async function holdsForAll(sides: Sides): Promise<unknown> {
   const { warehouse, bySql, byReference } = sides;
@@ -58,7 +59,10 @@ export async function holdsForAll(sides: Sides): Promise<unknown> {
   };
 }
 
-/** Leaves out runs of events, halves first and single ones last, for as long as the sides still differ. */
+/**
+ * Leaves out runs of events, halves first and single ones last, for as long as the sides still
+ * differ.
+ */
 async function smaller(sides: Sides, start: Case): Promise<Case> {
   let best = start;
   for (let size = Math.ceil(best.world.events.length / 2); size >= 1; size = Math.floor(size / 2)) {
@@ -66,7 +70,8 @@ async function smaller(sides: Sides, start: Case): Promise<Case> {
       const events = best.world.events.filter((_, index) => index < at || index >= at + size);
       const candidate = { ...best, world: { ...best.world, events } };
       await reload(sides.warehouse, candidate);
-      if (isDeepStrictEqual(await sides.bySql(1, candidate), sides.byReference(candidate))) at += size;
+      if (isDeepStrictEqual(await sides.bySql(1, candidate), sides.byReference(candidate)))
+        at += size;
       else best = candidate;
     }
   }
@@ -79,12 +84,16 @@ async function reload(warehouse: Warehouse, one: Case): Promise<void> {
 }
 
 async function emptied({ client }: Warehouse): Promise<void> {
-  for (const table of ['events', 'identities_flat', 'people']) await client.command({ query: `TRUNCATE TABLE ${table}` });
+  for (const table of ['events', 'identities_flat', 'people'])
+    await client.command({ query: `TRUNCATE TABLE ${table}` });
 }
 
 /** An event without its empty columns. */
 function essence(event: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(event).filter(([, value]) => value !== '' && value !== 0 && value !== false && JSON.stringify(value) !== '{}'),
+    Object.entries(event).filter(
+      ([, value]) =>
+        value !== '' && value !== 0 && value !== false && JSON.stringify(value) !== '{}',
+    ),
   );
 }

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerRetention, type RetentionRow } from '../../../management-api/reports/retention/answer.ts';
+import {
+  answerRetention,
+  type RetentionRow,
+} from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
 import { retentionReference } from '../../../management-api/reports/retention/reference.ts';
-import { parseRetention, type RetentionRequest } from '../../../management-api/reports/retention/request.ts';
+import {
+  parseRetention,
+  type RetentionRequest,
+} from '../../../management-api/reports/retention/request.ts';
 import { breakdownTarget, EPOCH, filters, worldOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
@@ -17,15 +23,28 @@ beforeAll(async () => {
 });
 afterAll(() => warehouse.close());
 
-/** Zones whose clocks change while the worlds last: Tehran (none), Santiago and Beirut (at midnight), New York and Lord Howe (by half an hour). */
-const zone = fc.constantFrom('Asia/Tehran', 'America/Santiago', 'Asia/Beirut', 'America/New_York', 'Australia/Lord_Howe', 'UTC');
+/**
+ * Zones whose clocks change while the worlds last: Tehran (none), Santiago and Beirut (at
+ * midnight), New York and Lord Howe (by half an hour).
+ */
+const zone = fc.constantFrom(
+  'Asia/Tehran',
+  'America/Santiago',
+  'Asia/Beirut',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'UTC',
+);
 
 const a = { event: 'a' };
 const ax = { event: 'a', filters: [{ property: 'p', op: 'eq', value: 'x' }] };
 const pairs = {
   apart: fc.constantFrom(
     { start: a, return: { event: 'b' } },
-    { start: ax, return: { event: 'a', filters: [{ property: 'p', op: 'in', value: ['y', '2'] }] } },
+    {
+      start: ax,
+      return: { event: 'a', filters: [{ property: 'p', op: 'in', value: ['y', '2'] }] },
+    },
   ),
   same: fc.constantFrom({ start: a, return: a }, { start: ax, return: ax }),
   'overlapping in part': fc.constantFrom(
@@ -37,11 +56,21 @@ const pairs = {
 
 /** Instants over weeks, around the ends of days, many of them the same. */
 const times = fc
-  .record({ day: fc.integer({ min: -10, max: 30 }), hour: fc.integer({ min: -12, max: 12 }), jitter: fc.constantFrom(-1, 0, 0, 1800_000) })
+  .record({
+    day: fc.integer({ min: -10, max: 30 }),
+    hour: fc.integer({ min: -12, max: 12 }),
+    jitter: fc.constantFrom(-1, 0, 0, 1800_000),
+  })
   .map(({ day, hour, jitter }) => day * DAY + hour * 3_600_000 + jitter);
-const near = fc.record({ day: fc.integer({ min: -2, max: 3 }), hour: fc.constantFrom(0, 0, 1) }).map(({ day, hour }) => day * DAY + hour * 3_600_000);
+const near = fc
+  .record({ day: fc.integer({ min: -2, max: 3 }), hour: fc.constantFrom(0, 0, 1) })
+  .map(({ day, hour }) => day * DAY + hour * 3_600_000);
 
-function bodyOf(selectors: fc.Arbitrary<object>, mode: string, isBrokenDown: boolean): fc.Arbitrary<unknown> {
+function bodyOf(
+  selectors: fc.Arbitrary<object>,
+  mode: string,
+  isBrokenDown: boolean,
+): fc.Arbitrary<unknown> {
   return fc
     .record({
       selectors,
@@ -55,7 +84,9 @@ function bodyOf(selectors: fc.Arbitrary<object>, mode: string, isBrokenDown: boo
       include_bots: fc.boolean(),
       filters: filters(1),
       breakdown: isBrokenDown
-        ? fc.record({ target: breakdownTarget, limit: fc.constantFrom(1, 2, 100) }).map(({ target, limit }) => ({ ...target, limit }))
+        ? fc
+            .record({ target: breakdownTarget, limit: fc.constantFrom(1, 2, 100) })
+            .map(({ target, limit }) => ({ ...target, limit }))
         : fc.constant(undefined),
     })
     .map(({ selectors: both, ...rest }) => ({ ...both, ...rest, mode }));
@@ -69,8 +100,14 @@ function read({ body }: Case): RetentionRequest {
 
 async function bySql(account: number, one: Case): Promise<unknown> {
   const request = read(one);
-  const { sql, params } = compileRetention({ request, accountId: account, merges: one.world.canonical.size > 0 ? 'table' : 'none' });
-  const { data } = await (await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })).json<RetentionRow>();
+  const { sql, params } = compileRetention({
+    request,
+    accountId: account,
+    merges: one.world.canonical.size > 0 ? 'table' : 'none',
+  });
+  const { data } = await (
+    await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+  ).json<RetentionRow>();
   const answer: Partial<ReturnType<typeof answerRetention>> = answerRetention({
     request,
     rows: data,
@@ -89,18 +126,28 @@ function isTelling(answer: string): boolean {
 for (const [kind, selectors] of Object.entries(pairs)) {
   for (const mode of ['first_time', 'recurring']) {
     for (const isBrokenDown of [false, true]) {
-      test(`SQL and reference agree: ${mode}, start and return ${kind}${isBrokenDown ? ', broken down' : ''}`, { timeout: 600_000 }, async () => {
-        const world = worldOf({ names: ['a', 'a', 'b'], times: fc.oneof(times, near), people: 40, maxEvents: 400, merges: true });
-        const cases = fc.record({ body: bodyOf(selectors, mode, isBrokenDown), world });
-        const failure = await holdsForAll({
-          warehouse,
-          cases,
-          bySql,
-          byReference: (one) => retentionReference(one.world, read(one), FRESH_UNTIL),
-          isTelling,
-        });
-        expect(failure).toBeUndefined();
-      });
+      test(
+        `SQL and reference agree: ${mode}, start and return ${kind}${isBrokenDown ? ', broken down' : ''}`,
+        { timeout: 600_000 },
+        async () => {
+          const world = worldOf({
+            names: ['a', 'a', 'b'],
+            times: fc.oneof(times, near),
+            people: 40,
+            maxEvents: 400,
+            merges: true,
+          });
+          const cases = fc.record({ body: bodyOf(selectors, mode, isBrokenDown), world });
+          const failure = await holdsForAll({
+            warehouse,
+            cases,
+            bySql,
+            byReference: (one) => retentionReference(one.world, read(one), FRESH_UNTIL),
+            isTelling,
+          });
+          expect(failure).toBeUndefined();
+        },
+      );
     }
   }
 }

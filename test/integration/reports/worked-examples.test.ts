@@ -6,7 +6,10 @@ import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts
 import { funnelReference } from '../../../management-api/reports/funnel/reference.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import type { Parsed } from '../../../management-api/reports/report-problem.ts';
-import { answerRetention, type RetentionRow } from '../../../management-api/reports/retention/answer.ts';
+import {
+  answerRetention,
+  type RetentionRow,
+} from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
 import { retentionReference } from '../../../management-api/reports/retention/reference.ts';
 import { parseRetention } from '../../../management-api/reports/retention/request.ts';
@@ -15,7 +18,10 @@ import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 
-/** An example of docs/reports.md: the events before it, a request, and what it answers (`answer` in full, `counts` the counts alone). */
+/**
+ * An example of docs/reports.md: the events before it, a request, and what it answers (`answer` in
+ * full, `counts` the counts alone).
+ */
 interface Example {
   name: string;
   account: number;
@@ -31,15 +37,27 @@ function readExamples(markdown: string): { examples: Example[]; worlds: World[] 
   const worlds: World[] = [];
   let open: Partial<Example> = {};
   let heading = '';
-  for (const [, title, fence, content = ''] of markdown.matchAll(/^#+ (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
+  for (const [, title, fence, content = ''] of markdown.matchAll(
+    /^#+ (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm,
+  )) {
     if (title !== undefined) heading = title;
-    else if (fence === 'events') worlds.push({ events: readEvents(content), canonical: new Map(), people: new Map() });
-    else if (fence === 'funnel' || fence === 'retention') open = { ...open, kind: fence, body: JSON.parse(content) };
+    else if (fence === 'events')
+      worlds.push({ events: readEvents(content), canonical: new Map(), people: new Map() });
+    else if (fence === 'funnel' || fence === 'retention')
+      open = { ...open, kind: fence, body: JSON.parse(content) };
     else if (fence === 'fresh') open = { ...open, freshUntil: Date.parse(content.trim()) };
     else if (fence === 'answer' || fence === 'counts') {
       const { kind = 'funnel', body, freshUntil = Infinity } = open;
       const world = worlds.at(-1) ?? { events: [], canonical: new Map(), people: new Map() };
-      examples.push({ name: heading, account: worlds.length, world, kind, body, freshUntil, expected: { shape: fence, value: JSON.parse(content) } });
+      examples.push({
+        name: heading,
+        account: worlds.length,
+        world,
+        kind,
+        body,
+        freshUntil,
+        expected: { shape: fence, value: JSON.parse(content) },
+      });
     } else throw new Error(`docs/reports.md: what is a block of ${fence}?`);
   }
   return { examples, worlds };
@@ -52,11 +70,15 @@ function readEvents(lines: string): EventRow[] {
     .map((line, at) => {
       const [time = '', person = '', event = '', ...pairs] = line.split(' ');
       const values = pairs.map((pair) => pair.split('=') as [string, string]);
-      const numbers = values.filter(([, value]) => /^\d/.test(value)).map(([key, value]) => [key, Number(value)] as const);
+      const numbers = values
+        .filter(([, value]) => /^\d/.test(value))
+        .map(([key, value]) => [key, Number(value)] as const);
       return storedEvent({
         ...{ user_id: person, event, _offset: at, message_id: `m${at}` },
         ...{ timestamp: Date.parse(time), received_at: Date.parse(time) },
-        properties: Object.fromEntries(values.map(([key, value]) => [key, value.replaceAll('"', '')])),
+        properties: Object.fromEntries(
+          values.map(([key, value]) => [key, value.replaceAll('"', '')]),
+        ),
         property_numbers: Object.fromEntries(numbers),
       });
     });
@@ -74,27 +96,49 @@ const LATE = Date.UTC(2030, 0, 1);
 async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unknown[]> {
   const { account, world, body } = example;
   const measured = { ...NOTHING_MEASURED, freshUntil: Math.min(LATE, example.freshUntil) };
-  const rows = async ({ sql, params }: { sql: string; params: Record<string, unknown> }): Promise<unknown[]> =>
-    (await (await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })).json()).data;
+  const rows = async ({
+    sql,
+    params,
+  }: {
+    sql: string;
+    params: Record<string, unknown>;
+  }): Promise<unknown[]> =>
+    (
+      await (
+        await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+      ).json()
+    ).data;
   if (example.kind === 'funnel') {
     const request = accepted(parseFunnel(body));
     const found = await rows(compileFunnel({ request, accountId: account, merges: 'none' }));
-    return [answerFunnel({ request, rows: found as FunnelRow[], measured }), funnelReference(world, request)];
+    return [
+      answerFunnel({ request, rows: found as FunnelRow[], measured }),
+      funnelReference(world, request),
+    ];
   }
   const request = accepted(parseRetention(body));
   const found = await rows(compileRetention({ request, accountId: account, merges: 'none' }));
-  return [answerRetention({ request, rows: found as RetentionRow[], measured }), retentionReference(world, request, measured.freshUntil)];
+  return [
+    answerRetention({ request, rows: found as RetentionRow[], measured }),
+    retentionReference(world, request, measured.freshUntil),
+  ];
 }
 
 /** The answer without meta, or only its counts. */
 function shaped(answer: unknown, shape: 'answer' | 'counts'): unknown {
-  const { steps, breakdown, cohorts } = answer as { steps?: { count: number }[]; breakdown?: object[]; cohorts?: unknown };
+  const { steps, breakdown, cohorts } = answer as {
+    steps?: { count: number }[];
+    breakdown?: object[];
+    cohorts?: unknown;
+  };
   if (shape === 'answer') return JSON.parse(JSON.stringify({ steps, breakdown, cohorts }));
   const parts = breakdown?.map((part) => ({ ...part, ...(shaped(part, 'counts') as object) }));
   return { steps: steps?.map(({ count }) => count), ...(parts ? { breakdown: parts } : {}) };
 }
 
-const { examples, worlds } = readExamples(readFileSync(join(import.meta.dirname, '../../../docs/reports.md'), 'utf8'));
+const { examples, worlds } = readExamples(
+  readFileSync(join(import.meta.dirname, '../../../docs/reports.md'), 'utf8'),
+);
 let warehouse: Warehouse;
 beforeAll(async () => {
   warehouse = await openWarehouse('worked_examples');
@@ -107,9 +151,12 @@ describe('docs/reports.md', () => {
     expect(examples.length).toBeGreaterThan(8);
   });
 
-  test.each(examples.map((example, at) => [`${at + 1} ${example.name}`, example] as const))('example %s', async (_, example) => {
-    for (const answer of await bothAnswers(warehouse, example)) {
-      expect(shaped(answer, example.expected.shape)).toEqual(example.expected.value);
-    }
-  });
+  test.each(examples.map((example, at) => [`${at + 1} ${example.name}`, example] as const))(
+    'example %s',
+    async (_, example) => {
+      for (const answer of await bothAnswers(warehouse, example)) {
+        expect(shaped(answer, example.expected.shape)).toEqual(example.expected.value);
+      }
+    },
+  );
 });

@@ -7,7 +7,10 @@ const KILLS = FULL ? 30 : 6;
 const DAY = 86_400_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Publishes runs as a normaliser does that crashes now and then: some begin again behind the last place. */
+/**
+ * Publishes runs as a normaliser does that crashes now and then: some begin again behind the last
+ * place.
+ */
 class Traffic {
   readonly #sink: SinkUnderTest;
   readonly #next = [1, 1];
@@ -28,7 +31,8 @@ class Traffic {
   async #run(partition: number): Promise<void> {
     while (this.#running) {
       const next = this.#next[partition] ?? 1;
-      const from = Math.random() < 0.2 ? Math.max(1, next - 1 - Math.floor(Math.random() * 4)) : next;
+      const from =
+        Math.random() < 0.2 ? Math.max(1, next - 1 - Math.floor(Math.random() * 4)) : next;
       const until = next + 1 + Math.floor(Math.random() * 4);
       const offsets = Array.from({ length: until - from }, (_, n) => from + n);
       const places = offsets.flatMap((offset) =>
@@ -68,7 +72,12 @@ describe('each row is in ClickHouse exactly once', () => {
     await sleep(2000);
     for (let kill = 0; kill < KILLS; kill++) {
       await sleep(100 + Math.random() * 1500);
-      const server = kill % 3 === 2 ? (kill % 2 === 0 ? sink.servers.clickhouse : sink.servers.postgres) : undefined;
+      const server =
+        kill % 3 === 2
+          ? kill % 2 === 0
+            ? sink.servers.clickhouse
+            : sink.servers.postgres
+          : undefined;
       await server?.kill();
       if (!server || Math.random() < 0.5) {
         await killed(child);
@@ -78,7 +87,8 @@ describe('each row is in ClickHouse exactly once', () => {
     }
     await sleep(1000);
 
-    // Stopped in the middle of its work; its session ends, another one takes its partitions, and then it goes on.
+    // Stopped in the middle of its work; its session ends, another one takes its partitions, and
+    // then it goes on.
     child.kill('SIGSTOP');
     await sleep(500);
     const successor = sink.start('two');
@@ -86,7 +96,10 @@ describe('each row is in ClickHouse exactly once', () => {
     child.kill('SIGCONT');
     await sleep(2000);
     const expected = await traffic.stop();
-    expect(await sink.untilStored(expected, 100_000)).toEqual({ stored: expected, places: expected });
+    expect(await sink.untilStored(expected, 100_000)).toEqual({
+      stored: expected,
+      places: expected,
+    });
     await killed(successor);
   });
 });

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { homeOf } from '../../../deploy/local/home.ts';
+import { homeOf } from '../../../cli/home.ts';
 import { prepareClickhouse } from '../../../deploy/local/parts/clickhouse.ts';
 import type { Launch } from '../../../deploy/local/parts/part.ts';
 import { preparePostgres } from '../../../deploy/local/parts/postgres.ts';
@@ -16,7 +16,10 @@ import { eventually } from '../../support/stack.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 
-/** A server that only this test uses, so that it can be killed without harm to the stack. It keeps its port and its data. */
+/**
+ * A server that only this test uses, so that it can be killed without harm to the stack. It keeps
+ * its port and its data.
+ */
 export class OwnServer {
   readonly url: string;
   readonly #launch: Launch;
@@ -30,7 +33,10 @@ export class OwnServer {
   }
 
   async start(): Promise<void> {
-    this.#child = spawn(this.#launch.command, [...this.#launch.args], { stdio: 'ignore', env: { ...process.env, ...this.#launch.env } });
+    this.#child = spawn(this.#launch.command, [...this.#launch.args], {
+      stdio: 'ignore',
+      env: { ...process.env, ...this.#launch.env },
+    });
     await eventually({ ms: 60_000, every: 100, waitingFor: `${this.url} to answer` }, async () => {
       await this.#answers();
       return true;
@@ -57,7 +63,11 @@ export async function startOwnServers(): Promise<OwnServers> {
   const dir = mkdtempSync(join(tmpdir(), 'ravand-sink-'));
   const home = homeOf({ checkout, env: { RAVAND_HOME: dir } });
   for (const folder of [home.run, home.data]) mkdirSync(folder, { recursive: true });
-  const free = { preferred: [], isFree: (port: number) => isPortFree('127.0.0.1', port), random: Math.random };
+  const free = {
+    preferred: [],
+    isFree: (port: number) => isPortFree('127.0.0.1', port),
+    random: Math.random,
+  };
   const [clickhousePort, postgresPort] = [await choosePort(free), await choosePort(free)];
   const clickhouseUrl = `http://127.0.0.1:${clickhousePort}`;
   const postgresUrl = `postgres://postgres@127.0.0.1:${postgresPort}/postgres`;
@@ -66,7 +76,12 @@ export async function startOwnServers(): Promise<OwnServers> {
     launch: prepareClickhouse({ home, checkout, port: clickhousePort, memory: 1024 * 2 ** 20 }),
     async answers() {
       const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: clickhouseUrl });
-      const client = connectClickhouse({ settings, name: 'test', database: '', requestTimeout: 2000 });
+      const client = connectClickhouse({
+        settings,
+        name: 'test',
+        database: '',
+        requestTimeout: 2000,
+      });
       try {
         await client.command({ query: 'SELECT 1' });
       } finally {
@@ -78,7 +93,12 @@ export async function startOwnServers(): Promise<OwnServers> {
     url: postgresUrl,
     launch: preparePostgres({ home, checkout, port: postgresPort }),
     async answers() {
-      const pool = connectPostgres({ url: postgresUrl, log: createLog({ part: 'test', level: 'error' }), name: 'test', max: 1 });
+      const pool = connectPostgres({
+        url: postgresUrl,
+        log: createLog({ part: 'test', level: 'error' }),
+        name: 'test',
+        max: 1,
+      });
       try {
         await pool.query('SELECT 1');
       } finally {

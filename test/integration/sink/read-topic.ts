@@ -24,7 +24,8 @@ export async function readTopic(settings: KafkaSettings, topic: string): Promise
           from: undefined,
           take(messages) {
             for (const { value } of messages) if (value) values.push(value);
-            if (values.length >= count) void consumer.then((one) => one.close()).then(() => resolve(values), reject);
+            if (values.length >= count)
+              void consumer.then((one) => one.close()).then(() => resolve(values), reject);
             return Promise.resolve(undefined);
           },
           release: () => Promise.resolve(),

@@ -1,4 +1,7 @@
-/** A sink of its own in a process of its own: started by tests and bench/sink.ts, which read its counters and its CPU time over IPC. */
+/**
+ * A sink of its own in a process of its own: started by tests and bench/sink.ts, which read its
+ * counters and its CPU time over IPC.
+ */
 import { Registry } from 'prom-client';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -35,5 +38,9 @@ async function report(): Promise<void> {
   const counter = registry.getSingleMetric('ravand_sink_rows_total');
   const rows = (await counter?.get())?.values[0]?.value ?? 0;
   const { user, system } = process.cpuUsage();
-  process.send?.({ rows, cpu: (user + system) / 1000, partitions: sink.consumer.partitions().length });
+  process.send?.({
+    rows,
+    cpu: (user + system) / 1000,
+    partitions: sink.consumer.partitions().length,
+  });
 }

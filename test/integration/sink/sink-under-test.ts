@@ -20,9 +20,16 @@ import { startOwnServers, type OwnServers } from './own-servers.ts';
 const checkout = join(import.meta.dirname, '../../..');
 const log = createLog({ part: 'test', level: 'error' });
 
-export const EMPTY_ROW = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
+export const EMPTY_ROW = eventRowCodec.type.fromBuffer(
+  Buffer.alloc(4096),
+  undefined,
+  true,
+) as EventRow;
 
-/** A topic, a consumer group and a database of their own, and sinks on them that can be killed and stopped. */
+/**
+ * A topic, a consumer group and a database of their own, and sinks on them that can be killed and
+ * stopped.
+ */
 export class SinkUnderTest {
   readonly topic = `sink-test-${randomBytes(4).toString('hex')}`;
   readonly servers: OwnServers;
@@ -31,7 +38,12 @@ export class SinkUnderTest {
   readonly #producer: LogProducer;
   readonly #sinks = new Set<ChildProcess>();
 
-  private constructor(parts: { servers: OwnServers; clickhouse: ClickHouseClient; env: NodeJS.ProcessEnv; producer: LogProducer }) {
+  private constructor(parts: {
+    servers: OwnServers;
+    clickhouse: ClickHouseClient;
+    env: NodeJS.ProcessEnv;
+    producer: LogProducer;
+  }) {
     this.servers = parts.servers;
     this.clickhouse = parts.clickhouse;
     this.#env = parts.env;
@@ -53,8 +65,21 @@ export class SinkUnderTest {
     await migratePostgres(pool, join(checkout, 'deploy/migrations/postgres'));
     await pool.end();
     const maxQueued = { records: 100_000, bytes: 64 * 2 ** 20 };
-    const producer = await connectProducer({ settings, log, clientId: 'test', timeout: 60_000, linger: 2, pollInterval: 5, maxQueued });
-    const test = new SinkUnderTest({ servers, clickhouse: connectClickhouse({ settings, name: 'test' }), env, producer });
+    const producer = await connectProducer({
+      settings,
+      log,
+      clientId: 'test',
+      timeout: 60_000,
+      linger: 2,
+      pollInterval: 5,
+      maxQueued,
+    });
+    const test = new SinkUnderTest({
+      servers,
+      clickhouse: connectClickhouse({ settings, name: 'test' }),
+      env,
+      producer,
+    });
     const topics = [
       { topic: test.topic, numPartitions: 2, replicationFactor: 1 },
       { topic: test.deadTopic, numPartitions: 1, replicationFactor: 1 },
@@ -71,12 +96,19 @@ export class SinkUnderTest {
     return parseSettings(kafkaSettings, this.#env);
   }
 
-  /** Starts a sink; a named one has its partitions back at once when it is started again under the same name. */
+  /**
+   * Starts a sink; a named one has its partitions back at once when it is started again under the
+   * same name.
+   */
   start(instance = ''): ChildProcess {
-    const child = fork(join(import.meta.dirname, 'sink-process.ts'), [this.topic, this.topic, this.deadTopic], {
-      env: { ...this.#env, KAFKA_INSTANCE_ID: instance, SINK_INTERVAL: '50ms' },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+    const child = fork(
+      join(import.meta.dirname, 'sink-process.ts'),
+      [this.topic, this.topic, this.deadTopic],
+      {
+        env: { ...this.#env, KAFKA_INSTANCE_ID: instance, SINK_INTERVAL: '50ms' },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    );
     this.#sinks.add(child);
     child.once('exit', () => this.#sinks.delete(child));
     return child;
@@ -84,7 +116,14 @@ export class SinkUnderTest {
 
   /** Appends a run as the normaliser does; answers its offset. */
   publish(partition: number, places: readonly Partial<EventRow>[]): Promise<number> {
-    const all = places.map((row) => ({ ...EMPTY_ROW, account_id: 1, event: 'acted', timestamp: Date.now(), ...row, _partition: partition }));
+    const all = places.map((row) => ({
+      ...EMPTY_ROW,
+      account_id: 1,
+      event: 'acted',
+      timestamp: Date.now(),
+      ...row,
+      _partition: partition,
+    }));
     const [first, last] = [all[0], all.at(-1)];
     if (!first || !last) throw new Error('a run has rows');
     const head = {
@@ -113,9 +152,14 @@ export class SinkUnderTest {
     return counts ?? { stored: 0, places: 0 };
   }
 
-  /** Waits until so many places are stored, then a little longer, so that a double that comes late is seen too. */
+  /**
+   * Waits until so many places are stored, then a little longer, so that a double that comes late
+   * is seen too.
+   */
   async untilStored(places: number, ms = 60_000): Promise<{ stored: number; places: number }> {
-    await eventually({ ms, waitingFor: `${places} places to be stored` }, async () => ((await this.counts()).places >= places ? true : undefined));
+    await eventually({ ms, waitingFor: `${places} places to be stored` }, async () =>
+      (await this.counts()).places >= places ? true : undefined,
+    );
     await new Promise((resolve) => setTimeout(resolve, 2000));
     return this.counts();
   }
@@ -124,7 +168,9 @@ export class SinkUnderTest {
     for (const sink of this.#sinks) sink.kill('SIGKILL');
     await this.#producer.close(2000);
     await this.clickhouse.close();
-    await withKafkaAdmin(this.kafka, (admin) => admin.deleteTopics({ topics: [this.topic, this.deadTopic] }));
+    await withKafkaAdmin(this.kafka, (admin) =>
+      admin.deleteTopics({ topics: [this.topic, this.deadTopic] }),
+    );
     await this.servers.close();
   }
 }

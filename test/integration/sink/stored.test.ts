@@ -17,7 +17,8 @@ describe('the events sink', () => {
   });
   afterAll(() => sink.close());
 
-  const letters = async () => (await readTopic(sink.kafka, sink.deadTopic)).map((value) => deadLetterCodec.decode(value));
+  const letters = async () =>
+    (await readTopic(sink.kafka, sink.deadTopic)).map((value) => deadLetterCodec.decode(value));
 
   it('stores every column as it came, and leaves out what goes to profiles', async () => {
     const row = {
@@ -45,10 +46,22 @@ describe('the events sink', () => {
     await sink.publish(0, [row]);
     stored = 1;
     await sink.untilStored(stored);
-    const [found] = await rows<Record<string, unknown>>(sink.clickhouse, 'SELECT *, sipHash64(user_id) = _person AS person_matches FROM events');
-    const columns = Object.fromEntries(Object.entries(row).filter(([name]) => COLUMNS.includes(name)));
-    expect(found).toMatchObject({ ...columns, timestamp: '2026-11-01 02:03:04.567', received_at: '2026-11-02 00:00:00.000', person_matches: 1 });
-    expect(Object.keys(found ?? {}).toSorted()).toEqual([...Object.keys(columns), 'person_matches'].toSorted());
+    const [found] = await rows<Record<string, unknown>>(
+      sink.clickhouse,
+      'SELECT *, sipHash64(user_id) = _person AS person_matches FROM events',
+    );
+    const columns = Object.fromEntries(
+      Object.entries(row).filter(([name]) => COLUMNS.includes(name)),
+    );
+    expect(found).toMatchObject({
+      ...columns,
+      timestamp: '2026-11-01 02:03:04.567',
+      received_at: '2026-11-02 00:00:00.000',
+      person_matches: 1,
+    });
+    expect(Object.keys(found ?? {}).toSorted()).toEqual(
+      [...Object.keys(columns), 'person_matches'].toSorted(),
+    );
   });
 
   it('takes the new part of a run that overlaps, and nothing of one that was taken', async () => {
@@ -65,12 +78,19 @@ describe('the events sink', () => {
     const now = Date.now();
     await sink.publish(
       0,
-      Array.from({ length: 30 }, (_, n) => ({ _offset: 10, _index: n, timestamp: now - n * 13 * DAY })),
+      Array.from({ length: 30 }, (_, n) => ({
+        _offset: 10,
+        _index: n,
+        timestamp: now - n * 13 * DAY,
+      })),
     );
     await sink.publish(0, [{ _offset: 11, timestamp: now - 500 * DAY }, { _offset: 12 }]);
     stored += 30 + 1;
     await sink.untilStored(stored);
-    const [fresh] = await rows<{ n: number }>(sink.clickhouse, 'SELECT count() AS n FROM events WHERE timestamp > now() - INTERVAL 400 DAY');
+    const [fresh] = await rows<{ n: number }>(
+      sink.clickhouse,
+      'SELECT count() AS n FROM events WHERE timestamp > now() - INTERVAL 400 DAY',
+    );
     expect(fresh?.n).toBe(stored);
   });
 
@@ -78,7 +98,15 @@ describe('the events sink', () => {
     const poison = Buffer.from('this is not a run');
     const offset = await sink.append(1, poison);
     const whole = normalisedRunCodec.encode({
-      ...{ epoch: 0, partition: 1, first_offset: 20, first_index: 0, last_offset: 21, last_index: 0, appended_at: 1 },
+      ...{
+        epoch: 0,
+        partition: 1,
+        first_offset: 20,
+        first_index: 0,
+        last_offset: 21,
+        last_index: 0,
+        appended_at: 1,
+      },
       rows: [20, 21].map((at) => ({ ...EMPTY_ROW, _partition: 1, _offset: at })),
     });
     const run = sliceRun(whole);
@@ -90,15 +118,31 @@ describe('the events sink', () => {
     expect((await sink.untilStored(stored)).places).toBeGreaterThanOrEqual(stored);
     const found = await letters();
     expect(found).toContainEqual(
-      expect.objectContaining({ stage: 'project', reason: 'not_single_object', partition: 1, offset, index: null, value: poison }),
+      expect.objectContaining({
+        stage: 'project',
+        reason: 'not_single_object',
+        partition: 1,
+        offset,
+        index: null,
+        value: poison,
+      }),
     );
     expect(found).toContainEqual(
-      expect.objectContaining({ reason: 'broken_rows', partition: 1, offset: tornAt, index: null, events: 2, value: torn }),
+      expect.objectContaining({
+        reason: 'broken_rows',
+        partition: 1,
+        offset: tornAt,
+        index: null,
+        events: 2,
+        value: torn,
+      }),
     );
   });
 
   it('finds the rows that ClickHouse refuses, buries each, and stores the rest of the batch', async () => {
-    await sink.clickhouse.command({ query: "ALTER TABLE events ADD CONSTRAINT no_poison CHECK event != 'poison'" });
+    await sink.clickhouse.command({
+      query: "ALTER TABLE events ADD CONSTRAINT no_poison CHECK event != 'poison'",
+    });
     const places = Array.from({ length: 200 }, (_, n) => ({
       _offset: 30,
       _index: n,
@@ -110,20 +154,43 @@ describe('the events sink', () => {
     stored += 198;
     await sink.untilStored(stored);
     const found = (await letters()).filter((letter) => letter.reason === 'VIOLATED_CONSTRAINT');
-    expect(found.map(({ index, message_id, account_id, events, offset: at }) => ({ index, message_id, account_id, events, at }))).toEqual(
-      [66, 133].map((n) => ({ index: n, message_id: `p${n}`, account_id: 5, events: 1, at: offset })),
+    expect(
+      found.map(({ index, message_id, account_id, events, offset: at }) => ({
+        index,
+        message_id,
+        account_id,
+        events,
+        at,
+      })),
+    ).toEqual(
+      [66, 133].map((n) => ({
+        index: n,
+        message_id: `p${n}`,
+        account_id: 5,
+        events: 1,
+        at: offset,
+      })),
     );
     const [letter] = found;
     const run = letter && sliceRun(letter.value);
-    expect(run?.head).toMatchObject({ first_offset: 30, first_index: 66, last_offset: 30, last_index: 66 });
-    expect(run && eventRowCodec.type.fromBuffer(run.rows)).toMatchObject({ message_id: 'p66', event: 'poison' });
+    expect(run?.head).toMatchObject({
+      first_offset: 30,
+      first_index: 66,
+      last_offset: 30,
+      last_index: 66,
+    });
+    expect(run && eventRowCodec.type.fromBuffer(run.rows)).toMatchObject({
+      message_id: 'p66',
+      event: 'poison',
+    });
     await sink.clickhouse.command({ query: 'ALTER TABLE events DROP CONSTRAINT no_poison' });
   });
 
   it('waits while ClickHouse or PostgreSQL is away, and catches up by itself', async () => {
     for (const [n, server] of [sink.servers.clickhouse, sink.servers.postgres].entries()) {
       await server.kill();
-      for (let k = 0; k < 20; k++) await sink.publish(k % 2, [{ _offset: 100 + n * 100 + k, _index: 0 }]);
+      for (let k = 0; k < 20; k++)
+        await sink.publish(k % 2, [{ _offset: 100 + n * 100 + k, _index: 0 }]);
       await new Promise((resolve) => setTimeout(resolve, 1500));
       await server.start();
       stored += 20;

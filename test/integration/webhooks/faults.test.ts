@@ -27,21 +27,39 @@ async function started(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
 }
 
 async function connected(): Promise<TestConnection> {
-  return createConnection({ accountId: await bareAccount(), source: 'hosted_storefront', secret: SECRET });
+  return createConnection({
+    accountId: await bareAccount(),
+    source: 'hosted_storefront',
+    secret: SECRET,
+  });
 }
 
 async function deliver(to: GatewayProcess, { source, token }: TestConnection) {
   const headers = hostedHeaders('orders/create', BODY, SECRET);
-  const answer = await fetch(`${to.url}/v1/hooks/${source}/${token}`, { method: 'POST', body: BODY, headers });
-  return { status: answer.status, answer: await answer.json(), retryAfter: answer.headers.get('retry-after') };
+  const answer = await fetch(`${to.url}/v1/hooks/${source}/${token}`, {
+    method: 'POST',
+    body: BODY,
+    headers,
+  });
+  return {
+    status: answer.status,
+    answer: await answer.json(),
+    retryAfter: answer.headers.get('retry-after'),
+  };
 }
 
-const UNVERIFIED = { status: 503, answer: { status: 'error', message: 'cannot verify the webhook right now; retry' }, retryAfter: '5' };
+const UNVERIFIED = {
+  status: 503,
+  answer: { status: 'error', message: 'cannot verify the webhook right now; retry' },
+  retryAfter: '5',
+};
 
 describe('faults on our side', () => {
   it('PostgreSQL is away: deliveries are 503 and come again, short links are a plain 404', async () => {
     const connection = await connected();
-    const away = await started({ DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres` });
+    const away = await started({
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
+    });
     expect(await deliver(away, connection)).toEqual(UNVERIFIED);
     const visit = await fetch(`${away.url}/s/ABCDEFG`, { redirect: 'manual' });
     expect([visit.status, await visit.text()]).toEqual([404, 'not found\n']);
@@ -55,16 +73,28 @@ describe('faults on our side', () => {
 
   it('Kafka is away: deliveries go to the disk; when the disk is full too they are 503, are not counted, and are no duplicate afterwards', async () => {
     const connection = await connected();
-    const full = await started({ KAFKA_BROKERS: `127.0.0.1:${await freePort()}`, SPOOL_MAX_BYTES: '1', PUBLISH_TIMEOUT: '200ms' });
+    const full = await started({
+      KAFKA_BROKERS: `127.0.0.1:${await freePort()}`,
+      SPOOL_MAX_BYTES: '1',
+      PUBLISH_TIMEOUT: '200ms',
+    });
     expect(await deliver(full, connection)).toEqual({
       status: 503,
       answer: { status: 'error', message: 'temporarily unavailable, please retry' },
       retryAfter: null,
     });
     await full.kill('SIGTERM');
-    expect(await countersOf(connection)).toEqual({ received: 0, accepted: 0, rejected: 0, last_error: '' });
+    expect(await countersOf(connection)).toEqual({
+      received: 0,
+      accepted: 0,
+      rejected: 0,
+      last_error: '',
+    });
     await full.start({ SPOOL_MAX_BYTES: '1MiB' });
-    expect(await deliver(full, connection)).toMatchObject({ status: 200, answer: { status: 'ok', accepted: 1 } });
+    expect(await deliver(full, connection)).toMatchObject({
+      status: 200,
+      answer: { status: 'ok', accepted: 1 },
+    });
   });
 });
 
@@ -72,16 +102,27 @@ describe('without a sealing key', () => {
   it('the route is not registered; short links are served', async () => {
     const accountId = await bareAccount();
     await withDatabase((database) =>
-      database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [shortLinkCode(accountId, TARGET), accountId, TARGET]),
+      database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [
+        shortLinkCode(accountId, TARGET),
+        accountId,
+        TARGET,
+      ]),
     );
     const plain = await started({ SEALING_KEY: '' });
-    expect(await deliver(plain, await connected())).toMatchObject({ status: 405, answer: { status: 'error' } });
-    const visit = await fetch(`${plain.url}/s/${shortLinkCode(accountId, TARGET)}`, { redirect: 'manual' });
+    expect(await deliver(plain, await connected())).toMatchObject({
+      status: 405,
+      answer: { status: 'error' },
+    });
+    const visit = await fetch(`${plain.url}/s/${shortLinkCode(accountId, TARGET)}`, {
+      redirect: 'manual',
+    });
     expect([visit.status, visit.headers.get('location')]).toEqual([302, TARGET]);
     // What was answered just before the end is counted.
     expect(await plain.kill('SIGTERM')).toBe(0);
     const { rows } = await withDatabase((database) =>
-      database.query<{ clicks: number }>('SELECT clicks::int FROM short_links WHERE code = $1', [shortLinkCode(accountId, TARGET)]),
+      database.query<{ clicks: number }>('SELECT clicks::int FROM short_links WHERE code = $1', [
+        shortLinkCode(accountId, TARGET),
+      ]),
     );
     expect(rows).toEqual([{ clicks: 1 }]);
   });
@@ -92,5 +133,10 @@ it('counters of deliveries that were answered just before the end are written', 
   const own = await started({});
   expect(await deliver(own, connection)).toMatchObject({ status: 200, answer: { accepted: 1 } });
   expect(await own.kill('SIGTERM')).toBe(0);
-  expect(await countersOf(connection)).toEqual({ received: 1, accepted: 1, rejected: 0, last_error: '' });
+  expect(await countersOf(connection)).toEqual({
+    received: 1,
+    accepted: 1,
+    rejected: 0,
+    last_error: '',
+  });
 });

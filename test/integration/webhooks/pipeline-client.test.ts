@@ -2,9 +2,17 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { Analytics } from '@segment/analytics-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickhouse, eventually, readyStack, rows } from '../../support/stack.ts';
-import { bareAccount, countersAfter, createConnection, type TestConnection } from '../../support/webhooks/connection.ts';
+import {
+  bareAccount,
+  countersAfter,
+  createConnection,
+  type TestConnection,
+} from '../../support/webhooks/connection.ts';
 
-/** The pipeline's own client, pointed at the route: it sends `Authorization: Basic base64(writeKey:)`, so that header is the secret of its connection. */
+/**
+ * The pipeline's own client, pointed at the route: it sends `Authorization: Basic
+ * base64(writeKey:)`, so that header is the secret of its connection.
+ */
 function clientOf(connection: TestConnection, writeKey: string): Analytics {
   return new Analytics({
     writeKey,
@@ -34,26 +42,54 @@ describe('@segment/analytics-node', () => {
     const errors: unknown[] = [];
     analytics.on('error', (error) => errors.push(error));
     const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 60_000);
-    analytics.identify({ userId: 'u-1', traits: { email: 'Sara@Example.ir', phone: '09121234567', plan: 'gold' }, timestamp: at });
-    analytics.track({ userId: 'u-1', event: 'Order Completed', messageId: 'order-1', properties: { total: 125.5, currency: 'usd' }, timestamp: at });
-    analytics.track({ userId: 'u-1', event: 'Order Completed', messageId: 'order-1', properties: { total: 125.5, currency: 'usd' }, timestamp: at });
-    analytics.page({ anonymousId: 'a-1', name: 'Home', properties: { url: 'https://shop.example.ir/', path: '/', title: 'فروشگاه' }, timestamp: at });
+    analytics.identify({
+      userId: 'u-1',
+      traits: { email: 'Sara@Example.ir', phone: '09121234567', plan: 'gold' },
+      timestamp: at,
+    });
+    analytics.track({
+      userId: 'u-1',
+      event: 'Order Completed',
+      messageId: 'order-1',
+      properties: { total: 125.5, currency: 'usd' },
+      timestamp: at,
+    });
+    analytics.track({
+      userId: 'u-1',
+      event: 'Order Completed',
+      messageId: 'order-1',
+      properties: { total: 125.5, currency: 'usd' },
+      timestamp: at,
+    });
+    analytics.page({
+      anonymousId: 'a-1',
+      name: 'Home',
+      properties: { url: 'https://shop.example.ir/', path: '/', title: 'فروشگاه' },
+      timestamp: at,
+    });
     analytics.page({ anonymousId: 'a-1', timestamp: at });
     analytics.screen({ userId: 'u-1', name: 'Cart', timestamp: at });
     analytics.group({ userId: 'u-1', groupId: 'g' });
     analytics.alias({ userId: 'u-1', previousId: 'a-1' });
     await analytics.closeAndFlush({ timeout: 10_000 });
     expect(errors).toEqual([]);
-    const found = await eventually({ ms: 60_000, waitingFor: 'the events of the pipeline' }, async () => {
-      const stored = await rows<Record<string, unknown>>(
-        warehouse,
-        `SELECT type, event, user_id, anonymous_id, message_id, toUnixTimestamp64Milli(timestamp) AS timestamp, revenue, currency, source, page_url, page_title, library_name
+    const found = await eventually(
+      { ms: 60_000, waitingFor: 'the events of the pipeline' },
+      async () => {
+        const stored = await rows<Record<string, unknown>>(
+          warehouse,
+          `SELECT type, event, user_id, anonymous_id, message_id, toUnixTimestamp64Milli(timestamp) AS timestamp, revenue, currency, source, page_url, page_title, library_name
          FROM events WHERE account_id = {id:UInt64} ORDER BY type, event`,
-        { id: accountId },
-      );
-      return stored.length >= 5 ? stored : undefined;
-    });
-    const common = { source: 'webhook', timestamp: at.getTime(), library_name: '@segment/analytics-node' };
+          { id: accountId },
+        );
+        return stored.length >= 5 ? stored : undefined;
+      },
+    );
+    const common = {
+      source: 'webhook',
+      timestamp: at.getTime(),
+      library_name: '@segment/analytics-node',
+    };
     expect(found).toEqual([
       expect.objectContaining({ ...common, type: 'identify', event: 'identify', user_id: 'u-1' }),
       expect.objectContaining({
@@ -66,7 +102,14 @@ describe('@segment/analytics-node', () => {
       }),
       expect.objectContaining({ ...common, type: 'page', event: 'page', anonymous_id: 'a-1' }),
       expect.objectContaining({ ...common, type: 'screen', event: 'Cart', user_id: 'u-1' }),
-      expect.objectContaining({ ...common, type: 'track', event: 'Order Completed', message_id: 'order-1', revenue: 125.5, currency: 'USD' }),
+      expect.objectContaining({
+        ...common,
+        type: 'track',
+        event: 'Order Completed',
+        message_id: 'order-1',
+        revenue: 125.5,
+        currency: 'USD',
+      }),
     ]);
     const [person] = await eventually({ ms: 60_000, waitingFor: 'the profile' }, async () => {
       const people = await rows<Record<string, unknown>>(
@@ -76,18 +119,30 @@ describe('@segment/analytics-node', () => {
       );
       return people[0]?.['total_revenue'] === 125.5 ? people : undefined;
     });
-    expect(person).toMatchObject({ email: 'sara@example.ir', phone: '+989121234567', traits: { plan: 'gold', phone_operator: 'mci' } });
+    expect(person).toMatchObject({
+      email: 'sara@example.ir',
+      phone: '+989121234567',
+      traits: { plan: 'gold', phone_operator: 'mci' },
+    });
     expect((await countersAfter(connection, 1)).last_error).toBe('');
   });
 
   it('is told when its write key is another one', async () => {
-    const connection = await createConnection({ accountId: await bareAccount(), source: 'event_pipeline', secret: SECRET });
+    const connection = await createConnection({
+      accountId: await bareAccount(),
+      source: 'event_pipeline',
+      secret: SECRET,
+    });
     const analytics = clientOf(connection, 'another-key');
     const errors: unknown[] = [];
     analytics.on('error', (error) => errors.push(error));
     analytics.track({ userId: 'u', event: 'x' });
     await analytics.closeAndFlush({ timeout: 10_000 });
     expect(errors).toHaveLength(1);
-    expect(await countersAfter(connection, 1)).toMatchObject({ accepted: 0, rejected: 1, last_error: 'unauthorized' });
+    expect(await countersAfter(connection, 1)).toMatchObject({
+      accepted: 0,
+      rejected: 1,
+      last_error: 'unauthorized',
+    });
   });
 });

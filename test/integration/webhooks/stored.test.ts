@@ -1,8 +1,21 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickhouse, eventually, readyStack, rows } from '../../support/stack.ts';
-import { bareAccount, createConnection, hostedHeaders, pluginHeaders, type TestConnection } from '../../support/webhooks/connection.ts';
-import { cancelledOrder, checkout, customer, deliveryText, order, ORDER_TOTAL } from '../../support/webhooks/hosted-payloads.ts';
+import {
+  bareAccount,
+  createConnection,
+  hostedHeaders,
+  pluginHeaders,
+  type TestConnection,
+} from '../../support/webhooks/connection.ts';
+import {
+  cancelledOrder,
+  checkout,
+  customer,
+  deliveryText,
+  order,
+  ORDER_TOTAL,
+} from '../../support/webhooks/hosted-payloads.ts';
 import { pluginOrder } from '../../support/webhooks/plugin-payloads.ts';
 import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 
@@ -34,23 +47,33 @@ beforeAll(() => {
 });
 afterAll(() => client.close());
 
-async function deliver(connection: TestConnection, body: string, headers: Record<string, string>): Promise<unknown> {
-  const answer = await fetch(`${readyStack().ingest_url}/v1/hooks/${connection.source}/${connection.token}`, { method: 'POST', body, headers });
+async function deliver(
+  connection: TestConnection,
+  body: string,
+  headers: Record<string, string>,
+): Promise<unknown> {
+  const answer = await fetch(
+    `${readyStack().ingest_url}/v1/hooks/${connection.source}/${connection.token}`,
+    { method: 'POST', body, headers },
+  );
   expect(answer.status).toBe(200);
   return answer.json();
 }
 
 /** The stored events of an account once there are `count`, by time. */
 async function stored(accountId: number, count: number): Promise<Row[]> {
-  return eventually({ ms: 60_000, waitingFor: `${count} stored events of account ${accountId}` }, async () => {
-    const found = await rows<Row>(
-      client,
-      `SELECT event, type, user_id, message_id, toUnixTimestamp64Milli(timestamp) AS timestamp, properties, property_numbers, revenue, currency, source, ip, user_agent
+  return eventually(
+    { ms: 60_000, waitingFor: `${count} stored events of account ${accountId}` },
+    async () => {
+      const found = await rows<Row>(
+        client,
+        `SELECT event, type, user_id, message_id, toUnixTimestamp64Milli(timestamp) AS timestamp, properties, property_numbers, revenue, currency, source, ip, user_agent
        FROM events WHERE account_id = {id:UInt64} ORDER BY events.timestamp, event`,
-      { id: accountId },
-    );
-    return found.length >= count ? found : undefined;
-  });
+        { id: accountId },
+      );
+      return found.length >= count ? found : undefined;
+    },
+  );
 }
 
 interface Person {
@@ -64,7 +87,11 @@ interface Person {
   traits: Record<string, string>;
 }
 
-async function person(accountId: number, name: string, isDone: (person: Person) => boolean): Promise<Person> {
+async function person(
+  accountId: number,
+  name: string,
+  isDone: (person: Person) => boolean,
+): Promise<Person> {
   return eventually({ ms: 60_000, waitingFor: `the profile of ${name}` }, async () => {
     const [found] = await rows<Person>(
       client,
@@ -79,19 +106,36 @@ async function person(accountId: number, name: string, isDone: (person: Person) 
 describe('a shop on the hosted storefront', () => {
   it('its checkout, order, cancellation and customer are stored once each, however often they are delivered, and the profile adds up', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'hosted_storefront', secret: SECRET });
+    const connection = await createConnection({
+      accountId,
+      source: 'hosted_storefront',
+      secret: SECRET,
+    });
     const deliveries: [string, string][] = [
       ['customers/create', deliveryText(customer(ordered))],
-      ['checkouts/create', deliveryText(checkout(new Date(ordered.getTime() - HOUR), { email: 'narges@example.ir', total_price: '0.00' }))],
+      [
+        'checkouts/create',
+        deliveryText(
+          checkout(new Date(ordered.getTime() - HOUR), {
+            email: 'narges@example.ir',
+            total_price: '0.00',
+          }),
+        ),
+      ],
       ['orders/create', deliveryText(order(ordered))],
       ['orders/paid', deliveryText(order(ordered, { financial_status: 'paid' }))],
     ];
     const answers = [];
     for (let round = 0; round < 2; round++)
-      for (const [topic, body] of deliveries) answers.push(await deliver(connection, body, hostedHeaders(topic, body, SECRET)));
+      for (const [topic, body] of deliveries)
+        answers.push(await deliver(connection, body, hostedHeaders(topic, body, SECRET)));
     const [taken, held] = [{ status: 'ok', accepted: 1 }, { status: 'ok' }];
     expect(answers).toEqual([taken, taken, taken, held, held, held, held, held]);
-    const bought = await person(accountId, 'narges@example.ir', ({ order_count }) => order_count === 1);
+    const bought = await person(
+      accountId,
+      'narges@example.ir',
+      ({ order_count }) => order_count === 1,
+    );
     expect(bought).toMatchObject({
       total_revenue: ORDER_TOTAL,
       order_count: 1,
@@ -104,13 +148,19 @@ describe('a shop on the hosted storefront', () => {
     });
 
     const body = deliveryText(cancelledOrder(ordered, cancelled));
-    expect(await deliver(connection, body, hostedHeaders('orders/cancelled', body, SECRET))).toEqual(taken);
+    expect(
+      await deliver(connection, body, hostedHeaders('orders/cancelled', body, SECRET)),
+    ).toEqual(taken);
     const [checkedOut, identified, completed, took] = await stored(accountId, 4);
     expect(checkedOut).toMatchObject({
       event: 'checkout_started',
       timestamp: ordered.getTime() - HOUR,
       revenue: 0,
-      properties: { checkout_url: 'https://shop.example.ir/548380009/checkouts/123123123/recover?key=example-secret-token', item_count: '2' },
+      properties: {
+        checkout_url:
+          'https://shop.example.ir/548380009/checkouts/123123123/recover?key=example-secret-token',
+        item_count: '2',
+      },
     });
     expect(identified).toMatchObject({
       type: 'identify',
@@ -142,16 +192,28 @@ describe('a shop on the hosted storefront', () => {
       ip: '',
       user_agent: '',
     });
-    expect(took).toMatchObject({ event: 'order_cancelled', timestamp: cancelled.getTime(), revenue: ORDER_TOTAL });
+    expect(took).toMatchObject({
+      event: 'order_cancelled',
+      timestamp: cancelled.getTime(),
+      revenue: ORDER_TOTAL,
+    });
     expect(await stored(accountId, 4)).toHaveLength(4);
-    await person(accountId, 'narges@example.ir', ({ total_revenue, order_count }) => total_revenue === 0 && order_count === 0);
+    await person(
+      accountId,
+      'narges@example.ir',
+      ({ total_revenue, order_count }) => total_revenue === 0 && order_count === 0,
+    );
   });
 });
 
 describe('a shop that runs the storefront plugin', () => {
   it('each status of an order that means something is one event', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'plugin_storefront', secret: SECRET });
+    const connection = await createConnection({
+      accountId,
+      source: 'plugin_storefront',
+      secret: SECRET,
+    });
     for (const [topic, status] of [
       ['order.created', 'pending'],
       ['order.updated', 'processing'],
@@ -185,9 +247,14 @@ describe('a shop that runs the storefront plugin', () => {
 describe('events without a message id', () => {
   it('are each stored, under none', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'plugin_storefront', secret: SECRET });
+    const connection = await createConnection({
+      accountId,
+      source: 'plugin_storefront',
+      secret: SECRET,
+    });
     const body = JSON.stringify(pluginOrder(ordered, { id: 0 }));
-    for (let time = 0; time < 2; time++) await deliver(connection, body, pluginHeaders('order.created', body, SECRET));
+    for (let time = 0; time < 2; time++)
+      await deliver(connection, body, pluginHeaders('order.created', body, SECRET));
     expect((await stored(accountId, 2)).map(({ message_id }) => message_id)).toEqual(['', '']);
   });
 });
@@ -195,17 +262,28 @@ describe('events without a message id', () => {
 describe('the log', () => {
   it('keeps the very bytes of a delivery beside the events, and the path without the token', async () => {
     const accountId = await bareAccount();
-    const connection = await createConnection({ accountId, source: 'hosted_storefront', secret: SECRET });
+    const connection = await createConnection({
+      accountId,
+      source: 'hosted_storefront',
+      secret: SECRET,
+    });
     const body = deliveryText(order(ordered)).replaceAll(',', ' ,\n');
     const appended = await watchTopic('events.raw');
     await deliver(connection, body, hostedHeaders('orders/create', body, SECRET));
     const records = rawOf(await appended(), accountId).map(({ record }) => record);
     expect(records).toHaveLength(1);
     const [record] = records;
-    expect(record).toMatchObject({ source: 'webhook', path: '/v1/hooks/hosted_storefront', write_key_id: 0, shape: 'batch' });
+    expect(record).toMatchObject({
+      source: 'webhook',
+      path: '/v1/hooks/hosted_storefront',
+      write_key_id: 0,
+      shape: 'batch',
+    });
     expect(record?.delivery).toMatchObject({ source: 'hosted_storefront', topic: 'orders/create' });
     expect(record?.delivery?.body.toString()).toBe(body);
-    expect(JSON.parse(record?.body.toString() ?? '')).toMatchObject({ batch: [{ event: 'order_completed' }] });
+    expect(JSON.parse(record?.body.toString() ?? '')).toMatchObject({
+      batch: [{ event: 'order_completed' }],
+    });
     expect(JSON.stringify(record)).not.toContain(connection.token);
   });
 });

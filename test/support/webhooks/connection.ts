@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { mintToken } from '../../../control-plane/admin/webhook-seed.ts';
+import { mintToken } from '../../../ops/admin/webhook-seed.ts';
 import { signatureOf } from '../../../events/webhooks/signature.ts';
 import { connectionPurpose, type WebhookSource } from '../../../events/webhooks/sources.ts';
 import { parseSealingKeys } from '../../../platform/sealing.ts';
@@ -37,13 +37,22 @@ export interface TestConnection {
 /** SEALING_KEY of the stack under test. */
 export function sealingKey(): string {
   const given = (process.env['SEALING_KEY'] ?? '').trim();
-  return given === '' ? readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'sealing-key'), 'utf8').trim() : given;
+  return given === ''
+    ? readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'sealing-key'), 'utf8').trim()
+    : given;
 }
 
 /** Saves a connection of an account; `secret` undefined stores none. */
-export async function createConnection(options: { accountId: number; source: WebhookSource; secret: string | undefined }): Promise<TestConnection> {
+export async function createConnection(options: {
+  accountId: number;
+  source: WebhookSource;
+  secret: string | undefined;
+}): Promise<TestConnection> {
   const { accountId, source, secret } = options;
-  const sealed = secret === undefined ? null : parseSealingKeys(sealingKey())?.seal(secret, connectionPurpose({ accountId, source }));
+  const sealed =
+    secret === undefined
+      ? null
+      : parseSealingKeys(sealingKey())?.seal(secret, connectionPurpose({ accountId, source }));
   const token = mintToken();
   const id = await withDatabase(async (database) => {
     const { rows } = await database.query<{ id: string }>(
@@ -74,20 +83,38 @@ export async function countersOf({ id }: TestConnection): Promise<Counters> {
 }
 
 /** The counters once so many deliveries are counted: they are written behind the answers. */
-export async function countersAfter(connection: TestConnection, received: number): Promise<Counters> {
-  return eventually({ ms: 15_000, every: 50, waitingFor: `${received} deliveries in the counters` }, async () => {
-    const counters = await countersOf(connection);
-    return counters.received >= received ? counters : undefined;
-  });
+export async function countersAfter(
+  connection: TestConnection,
+  received: number,
+): Promise<Counters> {
+  return eventually(
+    { ms: 15_000, every: 50, waitingFor: `${received} deliveries in the counters` },
+    async () => {
+      const counters = await countersOf(connection);
+      return counters.received >= received ? counters : undefined;
+    },
+  );
 }
 
 /** Headers of a delivery of the hosted storefront, signed as the platform signs. */
-export function hostedHeaders(topic: string, body: string | Buffer, secret: string): Record<string, string> {
-  return { 'X-Storefront-Topic': topic, 'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(body), secret), 'Content-Type': 'application/json' };
+export function hostedHeaders(
+  topic: string,
+  body: string | Buffer,
+  secret: string,
+): Record<string, string> {
+  return {
+    'X-Storefront-Topic': topic,
+    'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(body), secret),
+    'Content-Type': 'application/json',
+  };
 }
 
 /** Headers of a delivery of the storefront plugin, signed as the plugin signs. */
-export function pluginHeaders(topic: string, body: string | Buffer, secret: string): Record<string, string> {
+export function pluginHeaders(
+  topic: string,
+  body: string | Buffer,
+  secret: string,
+): Record<string, string> {
   const [resource = '', event = ''] = topic.split('.');
   return {
     'X-Plugin-Webhook-Topic': topic,

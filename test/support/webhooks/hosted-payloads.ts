@@ -1,6 +1,7 @@
 /**
- * Deliveries of the hosted storefront in the documented shape of its platform, with data of our own. Ids have 64 bits, prices are texts, times carry the shop's offset.
- * `at` is when the order was made; ids come as texts and are written as numbers by `deliveryText`.
+ * Deliveries of the hosted storefront in the documented shape of its platform, with data of our
+ * own. Ids have 64 bits, prices are texts, times carry the shop's offset. `at` is when the order
+ * was made; ids come as texts and are written as numbers by `deliveryText`.
  */
 const ORDER_ID = '820982911946154508';
 const CUSTOMER_ID = '706405506930370084';
@@ -42,17 +43,33 @@ export function customer(at: Date): Record<string, unknown> {
     email: 'Narges@Example.ir',
     phone: '+989121234567',
     currency: 'IRR',
-    email_marketing_consent: { state: 'subscribed', opt_in_level: 'single_opt_in', consent_updated_at: time(at) },
+    email_marketing_consent: {
+      state: 'subscribed',
+      opt_in_level: 'single_opt_in',
+      consent_updated_at: time(at),
+    },
     sms_marketing_consent: null,
     tags: '',
     addresses: [],
     tax_exemptions: [],
     admin_graphql_api_id: `gid://shop/Customer/${CUSTOMER_ID}`,
-    default_address: { id: '715243470612851245', customer_id: CUSTOMER_ID, ...ADDRESS, default: true },
+    default_address: {
+      id: '715243470612851245',
+      customer_id: CUSTOMER_ID,
+      ...ADDRESS,
+      default: true,
+    },
   };
 }
 
-function lineItem(values: { id: string; product_id: string; sku: string; title: string; price: string; quantity: number }): Record<string, unknown> {
+function lineItem(values: {
+  id: string;
+  product_id: string;
+  sku: string;
+  title: string;
+  price: string;
+  quantity: number;
+}): Record<string, unknown> {
   return {
     ...values,
     admin_graphql_api_id: `gid://shop/LineItem/${values.id}`,
@@ -78,8 +95,22 @@ function lineItem(values: { id: string; product_id: string; sku: string; title: 
 }
 
 const LINES = [
-  lineItem({ id: '866550311766439020', product_id: '632910392', sku: 'KAFSH-42', title: 'کفش ورزشی', price: '1490000.00', quantity: 1 }),
-  lineItem({ id: '141249953214522974', product_id: '632910393', sku: 'JOORAB-7', title: 'جوراب', price: '99500.50', quantity: 2 }),
+  lineItem({
+    id: '866550311766439020',
+    product_id: '632910392',
+    sku: 'KAFSH-42',
+    title: 'کفش ورزشی',
+    price: '1490000.00',
+    quantity: 1,
+  }),
+  lineItem({
+    id: '141249953214522974',
+    product_id: '632910393',
+    sku: 'JOORAB-7',
+    title: 'جوراب',
+    price: '99500.50',
+    quantity: 2,
+  }),
 ];
 
 /** Amount of the order as the shop's own books have it. */
@@ -112,7 +143,8 @@ export function order(at: Date, changes: Record<string, unknown> = {}): Record<s
     note_attributes: [],
     number: 234,
     order_number: 1234,
-    order_status_url: 'https://shop.example.ir/690933842/orders/123456abcd/authenticate?key=abcdefg',
+    order_status_url:
+      'https://shop.example.ir/690933842/orders/123456abcd/authenticate?key=abcdefg',
     payment_gateway_names: ['bogus'],
     phone: null,
     presentment_currency: 'IRR',
@@ -143,7 +175,12 @@ export function order(at: Date, changes: Record<string, unknown> = {}): Record<s
 }
 
 export function cancelledOrder(at: Date, cancelledAt: Date): Record<string, unknown> {
-  return order(at, { cancel_reason: 'customer', cancelled_at: time(cancelledAt), financial_status: 'voided', updated_at: time(cancelledAt) });
+  return order(at, {
+    cancel_reason: 'customer',
+    cancelled_at: time(cancelledAt),
+    financial_status: 'voided',
+    updated_at: time(cancelledAt),
+  });
 }
 
 /** A refund names its order and the member of staff who made it, and no customer. */
@@ -220,7 +257,8 @@ export function checkout(at: Date, changes: Record<string, unknown> = {}): Recor
       line_price: price,
     })),
     name: '#981820079255243537',
-    abandoned_checkout_url: 'https://shop.example.ir/548380009/checkouts/123123123/recover?key=example-secret-token',
+    abandoned_checkout_url:
+      'https://shop.example.ir/548380009/checkouts/123123123/recover?key=example-secret-token',
     discount_codes: [],
     tax_lines: [],
     source_name: 'web',

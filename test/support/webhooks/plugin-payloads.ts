@@ -1,5 +1,11 @@
-/** Orders of the storefront plugin in the documented shape of its REST resource, with data of our own. Times without offset, amounts as texts. */
-export function pluginOrder(at: Date, changes: Record<string, unknown> = {}): Record<string, unknown> {
+/**
+ * Orders of the storefront plugin in the documented shape of its REST resource, with data of our
+ * own. Times without offset, amounts as texts.
+ */
+export function pluginOrder(
+  at: Date,
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
   const gmt = at.toISOString().slice(0, 19);
   const local = new Date(at.getTime() + 3.5 * 3_600_000).toISOString().slice(0, 19);
   return {
@@ -86,7 +92,17 @@ export function pluginOrder(at: Date, changes: Record<string, unknown> = {}): Re
       },
     ],
     tax_lines: [],
-    shipping_lines: [{ id: 317, method_title: 'پست', method_id: 'flat_rate', total: '50000', total_tax: '0', taxes: [], meta_data: [] }],
+    shipping_lines: [
+      {
+        id: 317,
+        method_title: 'پست',
+        method_id: 'flat_rate',
+        total: '50000',
+        total_tax: '0',
+        taxes: [],
+        meta_data: [],
+      },
+    ],
     fee_lines: [],
     coupon_lines: [],
     refunds: [],

@@ -1,0 +1,169 @@
+import { delay } from '../../platform/backoff.ts';
+import { parseLine } from '../arguments.ts';
+import { Refusal } from '../command.ts';
+import type { DelegateContext } from '../delegate.ts';
+import type { Ready } from '../ready.ts';
+import { print } from '../terminal.ts';
+import { batchesOf, runLanes, type LaneItem } from '../traffic/lanes.ts';
+import { postBatch } from '../traffic/post.ts';
+import { startProgress } from '../traffic/progress.ts';
+import { funnelPicture, type FunnelStep } from './picture.ts';
+import { retentionPicture, triangleOf, type Cohort } from './triangle.ts';
+import { visitorEvents } from './shop.ts';
+
+export const DEMO_USAGE = 'demo [--people N] [--days N] [--seed N]';
+
+/** As far back as the demo account keeps events. */
+const MAX_DAYS = 400;
+const BATCH_ITEMS = 50;
+const PARALLEL = 8;
+const GROUP = 2000;
+const LANES = 32;
+const STEPS = ['product_viewed', 'product_added_to_cart', 'checkout_started', 'order_completed'];
+const DAY = 86_400_000;
+
+/** A report's answer, as far as it is waited for. */
+interface Fresh {
+  meta: { fresh_until: string };
+}
+
+/**
+ * `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel
+ * and the retention of what is stored.
+ */
+export async function run(args: string[], context: DelegateContext): Promise<number> {
+  const { values } = parseLine({
+    args,
+    usage: DEMO_USAGE,
+    options: { people: { type: 'string' }, days: { type: 'string' }, seed: { type: 'string' } },
+  });
+  const people = count(values.people, { name: 'people', fallback: 500, max: 5_000_000 });
+  const days = count(values.days, { name: 'days', fallback: 30, max: MAX_DAYS });
+  const seed = count(values.seed, { name: 'seed', fallback: 1, max: 1_000_000 });
+  const ready = context.ready;
+  if (!ready) throw new Refusal('no stack is running here: start it with ./ravand up');
+
+  const now = Date.now();
+  print(
+    `sending the traffic of ${people.toLocaleString('en')} people over ${days} days to ${ready.ingest_url}`,
+  );
+  const progress = startProgress({ total: people, unit: 'people', now: () => Date.now() });
+  const totals = { accepted: 0, duplicates: 0, rejected: 0 };
+  for (let first = 0; first < people; first += GROUP) {
+    const last = Math.min(people, first + GROUP);
+    const items: LaneItem[] = [];
+    for (let visitor = first; visitor < last; visitor++) {
+      for (const item of visitorEvents({ seed, people, days, now }, visitor))
+        items.push({ lane: String(visitor % LANES), userAgent: undefined, item });
+    }
+    await runLanes(batchesOf(items, BATCH_ITEMS), { parallel: PARALLEL }, async (batch) => {
+      const answer = await postBatch(
+        { url: ready.ingest_url, writeKey: ready.demo.write_key },
+        batch,
+      );
+      totals.accepted += answer.accepted;
+      totals.duplicates += answer.duplicates;
+      totals.rejected += answer.rejected;
+      progress.advance(((last - first) * batch.items.length) / items.length);
+    });
+  }
+  progress.end();
+  print(
+    `${totals.accepted.toLocaleString('en')} events accepted (${totals.duplicates.toLocaleString('en')} of them were there already), ${totals.rejected} rejected`,
+  );
+
+  const sentBy = Date.now();
+  const range = {
+    from: new Date(sentBy - (days + 1) * DAY).toISOString(),
+    to: new Date(sentBy + DAY).toISOString(),
+  };
+  const funnel = await freshReport<{ steps: FunnelStep[] }>(ready, {
+    sentBy,
+    report: 'funnel',
+    body: { ...range, steps: STEPS.map((event) => ({ event })) },
+  });
+  print();
+  print(`the funnel of the last ${days} days, from ${ready.base_url}/v1/reports/funnel`);
+  for (const line of funnelPicture(funnel.steps)) print(line);
+
+  const { period, periods } = triangleOf(days);
+  const visit = { event: 'page_viewed' };
+  const body = {
+    ...range,
+    start: visit,
+    return: visit,
+    mode: 'first_time',
+    period,
+    periods,
+    calendar: 'jalali',
+  };
+  const retention = await freshReport<{ cohorts: Cohort[] }>(ready, {
+    sentBy,
+    report: 'retention',
+    body,
+  });
+  print();
+  print(
+    `who came back: first visits by ${period} (Jalali, Tehran), from ${ready.base_url}/v1/reports/retention`,
+  );
+  for (const line of retentionPicture(retention.cohorts, period)) print(line);
+  return totals.rejected === 0 ? 0 : 1;
+}
+
+/** Asks for a report until it covers all that was sent, at most a minute. */
+async function freshReport<Answer>(
+  ready: Ready,
+  options: { report: 'funnel' | 'retention'; body: object; sentBy: number },
+): Promise<Answer & Fresh> {
+  const body = JSON.stringify(options.body);
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const answer = await askReport<Answer>(ready, options.report, body);
+    const isLate = Date.now() > deadline;
+    if ('meta' in answer && (Date.parse(answer.meta.fresh_until) >= options.sentBy || isLate))
+      return answer;
+    if (!('meta' in answer) && isLate)
+      throw new Refusal(`the report cannot be had: ${answer.problem}`);
+    // A report costs 25 of the 600 units a minute: asking every three seconds stays within the
+    // budget.
+    await delay(3000);
+  }
+}
+
+/** A busy machine may break a connection or answer 503: that is asked again. */
+async function askReport<Answer>(
+  ready: Ready,
+  report: string,
+  body: string,
+): Promise<(Answer & Fresh) | { problem: string }> {
+  try {
+    const response = await fetch(`${ready.base_url}/v1/reports/${report}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ready.demo.management_keys.analyst}` },
+      body,
+      signal: AbortSignal.timeout(35_000),
+    });
+    const answer = (await response.json()) as Answer & Fresh & { error?: unknown };
+    return response.status === 200
+      ? answer
+      : {
+          problem: `the management host answered ${response.status}: ${JSON.stringify(answer.error)}`,
+        };
+  } catch (error) {
+    return { problem: `the management host does not answer: ${(error as Error).message}` };
+  }
+}
+
+function count(
+  text: string | undefined,
+  options: { name: string; fallback: number; max: number },
+): number {
+  if (text === undefined) return options.fallback;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > options.max)
+    throw new Refusal(
+      `--${options.name} ${text}: expected a whole number from 1 to ${options.max.toLocaleString('en')}`,
+      2,
+    );
+  return value;
+}

@@ -1,0 +1,35 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Colour only where a person looks at a terminal and did not ask for none (NO_COLOR). */
+export function paint(format: Format, text: string): string {
+  return colours() ? styleText(format, text, { validateStream: false }) : text;
+}
+
+function colours(): boolean {
+  if ((process.env['NO_COLOR'] ?? '') !== '') return false;
+  return process.stdout.isTTY && process.env['TERM'] !== 'dumb';
+}
+
+export function print(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export function complain(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Rows under headings, columns as wide as their widest cell. */
+export function table(headings: string[], rows: string[][]): string[] {
+  const width = (text: string | undefined) => stripVTControlCharacters(text ?? '').length;
+  const widths = headings.map((heading, column) =>
+    Math.max(width(heading), ...rows.map((row) => width(row[column]))),
+  );
+  const format = (row: string[]) =>
+    row
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
+      .join('  ')
+      .trimEnd();
+  return [paint('dim', format(headings)), ...rows.map(format)];
+}

@@ -1,0 +1,56 @@
+import { truncateBytes } from '../../events/bytes.ts';
+import type { ConnectionStore, ConnectionTally } from './connection-store.ts';
+import { DeferredUpdates } from './deferred-updates.ts';
+
+/** What became of one delivery, for its connection. */
+export type DeliveryResult =
+  | { readonly kind: 'accepted'; readonly events: number }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Longest last_error in bytes (ingest 2.8). */
+const MAX_ERROR_BYTES = 500;
+const MOST_CONNECTIONS = 20_000;
+const LINGER_MS = 50;
+
+/**
+ * What a delivery adds to its connection. A text of PostgreSQL holds no NUL, and a reason may quote
+ * the delivery.
+ */
+export function tallyOf(result: DeliveryResult): ConnectionTally {
+  const lastError =
+    result.kind === 'accepted'
+      ? ''
+      : truncateBytes(result.reason.replace(/\p{Cc}+/gu, ' '), MAX_ERROR_BYTES);
+  return {
+    received: 1,
+    accepted: result.kind === 'accepted' ? result.events : 0,
+    rejected: result.kind === 'refused' ? 1 : 0,
+    lastError,
+  };
+}
+
+function merge(before: ConnectionTally, after: ConnectionTally): ConnectionTally {
+  return {
+    received: before.received + after.received,
+    accepted: before.accepted + after.accepted,
+    rejected: before.rejected + after.rejected,
+    lastError: after.lastError,
+  };
+}
+
+/** The counters of connections, written behind the answers (ingest 2.8). */
+export function connectionCounters(options: {
+  store: Pick<ConnectionStore, 'add'>;
+  onFailed: (error: unknown) => void;
+}): DeferredUpdates<number, ConnectionTally> {
+  const { store, onFailed } = options;
+  return new DeferredUpdates({
+    write: (tallies) => store.add(tallies),
+    merge,
+    capacity: MOST_CONNECTIONS,
+    linger: LINGER_MS,
+    random: Math.random,
+    onFailed,
+  });
+}

@@ -1,0 +1,91 @@
+import { isWebhookSource, type WebhookSource } from '../../events/webhooks/sources.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+
+/** A webhook connection as deliveries need it (ingest 2.8). */
+export interface Connection {
+  id: number;
+  accountId: number;
+  /** 0: the events belong to no app. */
+  appId: number;
+  source: WebhookSource;
+  enabled: boolean;
+  /** The sealed secret; null when none is stored. */
+  sealed: Buffer | null;
+}
+
+/** What one or more deliveries of a connection add up to. */
+export interface ConnectionTally {
+  received: number;
+  accepted: number;
+  rejected: number;
+  /** Of the last of them; empty after a success. */
+  lastError: string;
+}
+
+/** Connections in PostgreSQL; everything rejects when it cannot be reached. */
+export interface ConnectionStore {
+  /** By token: those of active accounts. */
+  byToken(tokens: readonly string[]): Promise<Map<string, Connection>>;
+  add(tallies: ReadonlyMap<number, ConnectionTally>): Promise<void>;
+}
+
+interface Columns {
+  token: string;
+  id: string;
+  account_id: string;
+  app_id: string | null;
+  source: string;
+  enabled: boolean;
+  secret: Buffer | null;
+}
+
+/** A delivery waits no longer than this for the store, ms. */
+const LOOKUP_DEADLINE = { ms: 3000, waitingFor: 'webhook connections in PostgreSQL' };
+
+export function connectConnectionStore(database: Pick<Database, 'query'>): ConnectionStore {
+  return {
+    async byToken(tokens) {
+      const query = database.query<Columns>(
+        `SELECT c.token, c.id, c.account_id, c.app_id, c.source, c.enabled, c.secret
+         FROM webhook_connections c JOIN accounts a ON a.id = c.account_id
+         WHERE c.token = ANY($1::text[]) AND a.status = 'active'`,
+        [[...tokens]],
+      );
+      const { rows } = await withDeadline(LOOKUP_DEADLINE, query);
+      return new Map(
+        rows.flatMap((row) =>
+          isWebhookSource(row.source) ? [[row.token, connectionOf(row, row.source)] as const] : [],
+        ),
+      );
+    },
+    async add(tallies) {
+      const all = [...tallies];
+      await database.query(
+        `UPDATE webhook_connections c
+         SET received = c.received + t.received, accepted = c.accepted + t.accepted, rejected = c.rejected + t.rejected, last_error = t.last_error
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS t (id, received, accepted, rejected, last_error)
+         WHERE c.id = t.id`,
+        [
+          all.map(([id]) => id),
+          all.map(([, tally]) => tally.received),
+          all.map(([, tally]) => tally.accepted),
+          all.map(([, tally]) => tally.rejected),
+          all.map(([, tally]) => tally.lastError),
+        ],
+      );
+    },
+  };
+}
+
+function connectionOf(row: Columns, source: WebhookSource): Connection {
+  const { enabled, secret } = row;
+  return {
+    id: Number(row.id),
+    accountId: Number(row.account_id),
+    appId: Number(row.app_id ?? 0),
+    source,
+    enabled,
+    sealed: secret,
+  };
+}

@@ -1,0 +1,100 @@
+import { backoffDelay } from '../../platform/backoff.ts';
+
+export interface DeferredOptions<Key, Update> {
+  /** Writes some of them at once; rejects when they cannot be written. */
+  write: (updates: ReadonlyMap<Key, Update>) => Promise<void>;
+  merge: (before: Update, after: Update) => Update;
+  /** Most keys that wait; updates of further ones are dropped. */
+  capacity: number;
+  /** How long updates wait for company, ms. */
+  linger: number;
+  random: () => number;
+  onFailed?: (error: unknown) => void;
+  onDropped?: (count: number) => void;
+}
+
+/** Keys in one write. */
+const MOST_AT_ONCE = 1000;
+const RETRY = { base: 500, cap: 15_000 };
+
+/**
+ * Updates that nobody waits for, such as counters: gathered, merged by key and written together;
+ * tried again with pauses while they cannot be written. What was not written when the process dies
+ * is lost, and a write whose answer was lost may count twice: nothing rests on these numbers.
+ */
+export class DeferredUpdates<Key, Update> {
+  readonly #options: DeferredOptions<Key, Update>;
+  #waiting = new Map<Key, Update>();
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #attempt = 0;
+  #dropped = 0;
+
+  constructor(options: DeferredOptions<Key, Update>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add(key: Key, update: Update): void {
+    const before = this.#waiting.get(key);
+    if (before === undefined && this.#waiting.size >= this.#options.capacity) this.#dropped++;
+    else
+      this.#waiting.set(key, before === undefined ? update : this.#options.merge(before, update));
+    this.#schedule();
+  }
+
+  /** Writes what waits, within `ms`. Never rejects. */
+  async close(ms: number): Promise<void> {
+    clearTimeout(this.#timer);
+    const deadline = Date.now() + ms;
+    this.#attempt = 0;
+    while (this.#waiting.size > 0 && this.#attempt === 0 && Date.now() < deadline) {
+      const late = new Promise((resolve) =>
+        setTimeout(resolve, Math.max(0, deadline - Date.now())).unref(),
+      );
+      await Promise.race([this.#writing ?? this.#write(), late]);
+    }
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#writing || this.#waiting.size === 0) return;
+    const pause =
+      this.#attempt === 0
+        ? 0
+        : backoffDelay({ ...RETRY, attempt: this.#attempt, random: this.#options.random() });
+    this.#timer = setTimeout(() => void this.#write(), this.#options.linger + pause).unref();
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writeOnce().finally(() => {
+      this.#writing = undefined;
+      this.#schedule();
+    });
+    return this.#writing;
+  }
+
+  async #writeOnce(): Promise<void> {
+    const { write, merge, onFailed, onDropped } = this.#options;
+    const batch = new Map([...this.#waiting].slice(0, MOST_AT_ONCE));
+    for (const key of batch.keys()) this.#waiting.delete(key);
+    if (this.#dropped > 0) onDropped?.(this.#dropped);
+    this.#dropped = 0;
+    try {
+      await write(batch);
+      this.#attempt = 0;
+    } catch (error) {
+      this.#attempt++;
+      for (const [key, update] of batch) {
+        const after = this.#waiting.get(key);
+        this.#waiting.set(key, after === undefined ? update : merge(update, after));
+      }
+      onFailed?.(error);
+    }
+  }
+}

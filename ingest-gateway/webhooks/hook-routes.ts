@@ -1,0 +1,70 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Log } from '../../platform/log.ts';
+import type { Sealer } from '../../platform/sealing.ts';
+import type { FreeRoute } from '../http/host.ts';
+import type { BodyBudget } from '../http/read-body.ts';
+import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
+import { connectionCounters } from './connection-counters.ts';
+import type { ConnectionStore } from './connection-store.ts';
+import { Connections } from './connections.ts';
+import { HookServer, HOOKS_PATH } from './hook-server.ts';
+
+/** What inbound webhooks need of the installation. */
+export interface HookParts {
+  store: ConnectionStore;
+  sealer: Sealer;
+}
+
+interface HookRoutesOptions {
+  /**
+   * Undefined: there is no sealing key, so connections are not enabled and the route is not
+   * registered (ingest 4.6).
+   */
+  hooks: HookParts | undefined;
+  ports: Omit<MappedPorts, 'newDedupeId' | 'gateway'>;
+  budget: BodyBudget;
+  maxRequests: number;
+  log: Log;
+  now: () => number;
+  isClosing: () => boolean;
+  onAnswered: (path: string, status: number) => void;
+}
+
+/** The routes of inbound webhooks, and what is to be done before the process ends. */
+export function hookRoutes(options: HookRoutesOptions): {
+  routes: FreeRoute[];
+  close: (ms: number) => Promise<void>;
+} {
+  const { hooks, ports, log, now } = options;
+  if (!hooks) return { routes: [], close: () => Promise.resolve() };
+  const { store, sealer } = hooks;
+  const counters = connectionCounters({
+    store,
+    onFailed: (error) =>
+      log.warn(
+        { err: error, code: 'webhook_counters_unwritten' },
+        'counters of webhook connections cannot be written yet; they wait',
+      ),
+  });
+  const connections = new Connections({
+    store,
+    now,
+    onUnreachable: (error) =>
+      log.warn(
+        { err: error, code: 'connections_unreachable' },
+        'webhook connections cannot be read from PostgreSQL',
+      ),
+  });
+  const acceptor = new MappedAcceptor({
+    ...ports,
+    newDedupeId: randomUUID,
+    gateway: randomBytes(8).toString('hex'),
+  });
+  const server = new HookServer({ ...options, connections, sealer, acceptor, counters });
+  const route: FreeRoute = {
+    method: 'POST',
+    path: HOOKS_PATH,
+    serve: ({ source = '', token = '' }, exchange) => server.serve({ source, token }, exchange),
+  };
+  return { routes: [route], close: (ms) => counters.close(ms) };
+}

@@ -1,0 +1,295 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { signatureOf } from '../../events/webhooks/signature.ts';
+import { createLog } from '../../platform/log.ts';
+import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
+import { rawRecordCodec } from '../../schemas/codec.ts';
+import { BodyBudget } from '../http/read-body.ts';
+import type { LogRecord } from '../spool/spooled-record.ts';
+import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
+import type { Connection, ConnectionTally } from './connection-store.ts';
+import type { FoundConnection } from './connections.ts';
+import { HookServer } from './hook-server.ts';
+import { hookRoutes } from './hook-routes.ts';
+
+const log = createLog({ part: 'test', level: 'silent' });
+const BODY = JSON.stringify({ id: 5, email: 'a@b.c', total_price: '10' });
+const HEADERS = {
+  'X-Storefront-Topic': 'orders/create',
+  'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(BODY), 's'),
+};
+
+let sealer: Sealer;
+let connection: FoundConnection;
+let budget: BodyBudget;
+let tallies: ConnectionTally[];
+let published: LogRecord[];
+let isDurable: (record: LogRecord) => boolean;
+let duplicates: ReadonlySet<number>;
+let released: number;
+let server: Server;
+let port: number;
+
+function sealerOf(): Sealer {
+  const made = parseSealingKeys(makeSealingKey('k'));
+  if (!made) throw new Error('no key');
+  return made;
+}
+
+function connected(changes: Partial<Connection> = {}): Connection {
+  return {
+    id: 1,
+    accountId: 3,
+    appId: 4,
+    source: 'hosted_storefront',
+    enabled: true,
+    sealed: sealer.seal('s', 'integration:3:hosted_storefront'),
+    ...changes,
+  };
+}
+
+const ports: MappedPorts = {
+  claims: {
+    claim: (ids, at) =>
+      Promise.resolve({
+        ids,
+        at,
+        token: Buffer.alloc(1),
+        verdicts: ids.map((_, position) =>
+          duplicates.has(position) ? 'durable' : 'claimed',
+        ) as never,
+      }),
+    raise: () => undefined,
+    release: (claimed, positions) => {
+      released += positions?.length ?? claimed.ids.length;
+      return Promise.resolve();
+    },
+  },
+  publish: (records) => {
+    published.push(...records.filter(isDurable));
+    return Promise.resolve(records.filter((record) => !isDurable(record)));
+  },
+  partitionsOf: () => 4,
+  account: () => ({ retentionDays: 0, quota: 'quota_cancelled' }),
+  newDedupeId: () => 'dedupe',
+  gateway: 'g',
+};
+
+beforeEach(async () => {
+  sealer = sealerOf();
+  connection = connected();
+  budget = new BodyBudget(10_000);
+  tallies = [];
+  published = [];
+  isDurable = () => true;
+  duplicates = new Set();
+  released = 0;
+  const hooks = new HookServer({
+    connections: { find: () => Promise.resolve(connection) },
+    sealer,
+    acceptor: new MappedAcceptor(ports),
+    counters: { add: (_id, tally) => tallies.push(tally) },
+    budget,
+    maxRequests: 10,
+    log,
+    now: () => 1_790_000_000_000,
+    isClosing: () => false,
+    onAnswered: () => undefined,
+  });
+  server = createServer(
+    (request, response) =>
+      void hooks.serve({ source: 'hosted_storefront', token: 't' }, { request, response }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function deliver(
+  body: string = BODY,
+  headers: Record<string, string> = HEADERS,
+): Promise<[number, unknown, string | null]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers });
+  return [answer.status, await answer.json(), answer.headers.get('retry-after')];
+}
+
+const unavailable = { status: 'error', message: 'temporarily unavailable, please retry' };
+const unverified = { status: 'error', message: 'cannot verify the webhook right now; retry' };
+
+describe('a fault on our side is a 503, never a 4xx (promise 5)', () => {
+  it('when connections cannot be read', async () => {
+    connection = 'unverified';
+    expect(await deliver()).toEqual([503, unverified, '5']);
+  });
+
+  it('when the secret cannot be opened', async () => {
+    connection = connected({ sealed: sealerOf().seal('s', 'integration:3:hosted_storefront') });
+    expect(await deliver()).toEqual([503, unverified, '5']);
+    expect(tallies).toEqual([]);
+  });
+
+  it('when bus and disk buffer both failed: the claim is released, and nothing is counted', async () => {
+    isDurable = () => false;
+    expect(await deliver()).toEqual([503, unavailable, null]);
+    expect(released).toBe(1);
+    expect(tallies).toEqual([]);
+  });
+
+  it('when the outcome of a duplicate cannot be recorded', async () => {
+    duplicates = new Set([0]);
+    isDurable = ({ topic }) => topic !== 'ingest.outcomes';
+    expect(await deliver()).toEqual([503, unavailable, null]);
+  });
+
+  it('when memory for bodies is used up', async () => {
+    budget.take(9_990);
+    expect(await deliver()).toEqual([503, unavailable, null]);
+  });
+});
+
+describe('a delivery', () => {
+  it('is published with its bytes beside its event, and counted; no quota is asked', async () => {
+    expect(await deliver()).toEqual([200, { status: 'ok', accepted: 1 }, null]);
+    expect(tallies).toEqual([{ received: 1, accepted: 1, rejected: 0, lastError: '' }]);
+    const [record] = published.map(({ value }) => rawRecordCodec.decode(value));
+    expect(record).toMatchObject({
+      account_id: 3,
+      app_id: 4,
+      write_key_id: 0,
+      source: 'webhook',
+      path: '/v1/hooks/hosted_storefront',
+      ip: '',
+      user_agent: '',
+      shape: 'batch',
+    });
+    expect(record?.items).toMatchObject([
+      {
+        at: 0,
+        type: 'track',
+        message_id: 'hosted_storefront:order_completed:5',
+        dedupe_id: null,
+        generated: false,
+      },
+    ]);
+    expect(record?.delivery?.body.toString()).toBe(BODY);
+    expect(budget.bytes).toBe(0);
+  });
+
+  it('that is held already is told by the outcome record, and adds nothing', async () => {
+    duplicates = new Set([0]);
+    expect(await deliver()).toEqual([200, { status: 'ok' }, null]);
+    expect(published.map(({ topic }) => topic)).toEqual(['ingest.outcomes']);
+    expect(tallies).toEqual([{ received: 1, accepted: 0, rejected: 0, lastError: '' }]);
+  });
+
+  it('without an id gets a dedupe id that is its own, and claims nothing', async () => {
+    const body = JSON.stringify({ email: 'a@b.c' });
+    expect(
+      await deliver(body, {
+        ...HEADERS,
+        'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(body), 's'),
+      }),
+    ).toMatchObject([200, { accepted: 1 }, null]);
+    expect(rawRecordCodec.decode(published[0]?.value ?? Buffer.alloc(0)).items).toMatchObject([
+      { message_id: '', dedupe_id: 'dedupe', generated: false },
+    ]);
+    expect(published).toHaveLength(1);
+  });
+
+  it.each([
+    ['disabled', () => connected({ enabled: false })],
+    ['of another source', () => connected({ source: 'plugin_storefront' })],
+    ['unknown', () => 'unknown' as const],
+  ])('to a connection that is %s: 404', async (_, found) => {
+    connection = found();
+    expect(await deliver()).toEqual([404, { status: 'error', message: 'unknown webhook' }, null]);
+    expect(tallies).toEqual([]);
+  });
+});
+
+describe('the events of one delivery', () => {
+  it('that fall into several partitions carry the bytes of the delivery once, and number their acceptances through', async () => {
+    const acceptor = new MappedAcceptor(ports);
+    const events = Array.from({ length: 20 }, (_, at) => ({
+      type: 'track' as const,
+      event: 'x',
+      user_id: `u${at}`,
+      message_id: `m${at}`,
+    }));
+    const delivery = { source: 'event_pipeline', topic: '', body: Buffer.from('{}') };
+    const facts = {
+      accountId: 3,
+      appId: 0,
+      path: '/p',
+      receivedAt: 1_790_000_000_000,
+      trace: 't',
+      events,
+      delivery,
+    };
+    expect(await acceptor.accept(facts)).toEqual({
+      outcome: 'taken',
+      published: 20,
+      duplicates: 0,
+      reason: undefined,
+    });
+    expect(
+      published
+        .flatMap(({ value }) => rawRecordCodec.decode(value).items.map(({ index }) => index))
+        .sort((a, b) => a - b),
+    ).toEqual(events.map((_, at) => at));
+    const records = published.map(({ value }) => rawRecordCodec.decode(value));
+    expect(records.length).toBeGreaterThan(1);
+    expect(records.map((record) => record.delivery === null)).toEqual(
+      records.map((_, at) => at > 0),
+    );
+    const sequences = records.flatMap(({ sequence, items }) => items.map((_, at) => sequence + at));
+    expect(sequences.sort((a, b) => a - b)).toEqual(events.map((_, at) => at));
+    for (const { items, body } of records) {
+      const { batch } = JSON.parse(body.toString()) as { batch: { message_id: string }[] };
+      expect(items.map(({ at, message_id }) => batch[at]?.message_id === message_id)).toEqual(
+        items.map(() => true),
+      );
+    }
+  });
+
+  it('one that cannot be written down is left out', async () => {
+    let deep: unknown = [];
+    for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+    const events = [
+      { type: 'track' as const, event: 'x', user_id: 'u', message_id: 'a', properties: { deep } },
+      { type: 'track' as const, event: 'x', user_id: 'u', message_id: 'b' },
+    ];
+    const delivery = { source: 'event_pipeline', topic: '', body: Buffer.from('{}') };
+    const facts = {
+      accountId: 3,
+      appId: 0,
+      path: '/p',
+      receivedAt: 1_790_000_000_000,
+      trace: 't',
+      events,
+      delivery,
+    };
+    expect(await new MappedAcceptor(ports).accept(facts)).toMatchObject({
+      published: 1,
+      reason: 'nests too deeply',
+    });
+  });
+});
+
+it('without a sealing key the route is not registered', () => {
+  const options = {
+    ports,
+    budget,
+    maxRequests: 1,
+    log,
+    now: Date.now,
+    isClosing: () => false,
+    onAnswered: () => undefined,
+  };
+  expect(hookRoutes({ ...options, hooks: undefined }).routes).toEqual([]);
+});

@@ -1,0 +1,184 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
+import { verifySignature } from '../../events/webhooks/signature.ts';
+import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
+import { topicOf } from '../../events/webhooks/topic.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Sealer } from '../../platform/sealing.ts';
+import { discard } from '../http/discard.ts';
+import { readBody, type BodyBudget } from '../http/read-body.ts';
+import type { Answer } from '../http/render.ts';
+import { send } from '../http/send.ts';
+import { traceOf } from '../http/trace.ts';
+import type { MappedAcceptor } from './accept-mapped.ts';
+import {
+  SIGNATURE_MISMATCH,
+  taken,
+  UNAUTHORIZED,
+  UNAVAILABLE,
+  UNKNOWN_WEBHOOK,
+  UNREADABLE_BODY,
+  UNVERIFIED,
+} from './answers.ts';
+import { tallyOf, type DeliveryResult } from './connection-counters.ts';
+import type { Connection, ConnectionTally } from './connection-store.ts';
+import type { Connections } from './connections.ts';
+
+/** The route as it stands in the table of the ingest host. */
+export const HOOKS_PATH = '/v1/hooks/:source/:token';
+/** Bytes of a delivery, as sent and as decoded (ingest 8). */
+export const MAX_DELIVERY_BYTES = 1_048_576;
+
+export interface HookServerOptions {
+  connections: Pick<Connections, 'find'>;
+  sealer: Pick<Sealer, 'open'>;
+  acceptor: Pick<MappedAcceptor, 'accept'>;
+  counters: { add: (connectionId: number, tally: ConnectionTally) => void };
+  budget: BodyBudget;
+  /** Deliveries that may be under way at once. */
+  maxRequests: number;
+  log: Log;
+  now: () => number;
+  isClosing: () => boolean;
+  onAnswered: (path: string, status: number) => void;
+}
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/**
+ * Serves POST /v1/hooks/{source}/{token} (ingest 4.6): finds the connection, checks the signature
+ * on the very bytes, maps, makes durable, answers, and counts behind the answer.
+ */
+export class HookServer {
+  readonly #options: HookServerOptions;
+  #active = 0;
+
+  constructor(options: HookServerOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async serve(
+    path: { source: string; token: string },
+    { request, response }: Exchange,
+  ): Promise<void> {
+    const { log, maxRequests, isClosing, onAnswered } = this.#options;
+    const trace = traceOf(request.headers['x-service-trace']);
+    this.#active++;
+    let answer: Answer | undefined;
+    try {
+      answer = this.#active > maxRequests ? UNAVAILABLE : await this.#answer(path, request, trace);
+    } catch (error) {
+      log.error(
+        { err: error, trace, path: HOOKS_PATH, code: 'unexpected' },
+        'a delivery failed for an unexpected reason; it was answered 503',
+      );
+      answer = UNAVAILABLE;
+    }
+    this.#active--;
+    if (answer === undefined) return;
+    const canGoOn = request.complete || (await discard(request));
+    send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canGoOn });
+    onAnswered(HOOKS_PATH, answer.status);
+  }
+
+  /** Undefined when the platform has gone. */
+  async #answer(
+    { source, token }: { source: string; token: string },
+    request: IncomingMessage,
+    trace: string,
+  ): Promise<Answer | undefined> {
+    if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
+    const connection = await this.#options.connections.find({ token, underWay: this.#active });
+    if (connection === 'unverified') return UNVERIFIED;
+    if (connection === 'unknown' || connection.source !== source || !connection.enabled)
+      return UNKNOWN_WEBHOOK;
+    const { budget } = this.#options;
+    const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget });
+    switch (raw) {
+      case 'gone':
+        return undefined;
+      case 'overloaded':
+        return UNAVAILABLE;
+      case 'too_large':
+      case 'undecodable':
+        this.#count(connection, { kind: 'refused', reason: 'unreadable body' });
+        return UNREADABLE_BODY;
+      default:
+        try {
+          return await this.#take(connection, raw, { request, trace });
+        } finally {
+          budget.give(raw.length);
+        }
+    }
+  }
+
+  async #take(
+    connection: Connection,
+    raw: Buffer,
+    { request, trace }: { request: IncomingMessage; trace: string },
+  ): Promise<Answer> {
+    const { headers } = request;
+    const { source, accountId, appId } = connection;
+    const secret = this.#secretOf(connection, trace);
+    if (secret === 'sealed') return UNVERIFIED;
+    const verdict = verifySignature({ source, headers, raw, secret: secret?.text });
+    if (verdict !== 'genuine') {
+      this.#count(connection, {
+        kind: 'refused',
+        reason: verdict === 'unauthorized' ? verdict : 'bad signature',
+      });
+      return verdict === 'unauthorized' ? UNAUTHORIZED : SIGNATURE_MISMATCH;
+    }
+    const mapping = mapDelivery({ source, headers, raw });
+    if (mapping.outcome === 'skip') {
+      this.#count(connection, { kind: 'skipped', reason: mapping.reason });
+      return taken(0);
+    }
+    const result = await this.#options.acceptor.accept({
+      ...{ accountId, appId, trace, receivedAt: this.#options.now() },
+      path: `/v1/hooks/${source}`,
+      events: mapping.events,
+      delivery: { source, topic: topicOf(source, headers), body: raw },
+    });
+    if (result.outcome === 'unavailable') return UNAVAILABLE;
+    const { published, duplicates, reason } = result;
+    const isTaken = published + duplicates > 0 || reason === undefined;
+    this.#count(
+      connection,
+      isTaken ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
+    );
+    return taken(published);
+  }
+
+  /**
+   * The stored secret, undefined when there is none; `sealed` when it cannot be opened, which is a
+   * fault of this installation.
+   */
+  #secretOf(connection: Connection, trace: string): { text: string } | undefined | 'sealed' {
+    if (connection.sealed === null) return undefined;
+    try {
+      return { text: this.#options.sealer.open(connection.sealed, connectionPurpose(connection)) };
+    } catch (error) {
+      const facts = {
+        err: error,
+        trace,
+        account: connection.accountId,
+        connection: connection.id,
+        code: 'secret_unreadable',
+      };
+      this.#options.log.error(
+        facts,
+        'the secret of a webhook connection cannot be opened: give SEALING_KEY the key that it was sealed under',
+      );
+      return 'sealed';
+    }
+  }
+
+  #count(connection: Connection, result: DeliveryResult): void {
+    this.#options.counters.add(connection.id, tallyOf(result));
+  }
+}

@@ -1,0 +1,98 @@
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { connectProducer } from '../../platform/kafka/producer.ts';
+import { createLog } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { identityCommandCodec } from '../../schemas/codec.ts';
+import type { IdentityCommand } from '../../schemas/records.ts';
+import { AdminRefusal, idOption, type AdminCommand } from './command.ts';
+
+/** Where operators' decisions about names go; identities-sink reads them. */
+const TOPIC = 'identity.commands';
+
+/**
+ * `./ravand admin alias undo`: takes the join of a name back, by a record in the log. All aliases
+ * of that previous_id which were received so far join nothing any more; one that is received later
+ * counts again. Events and profiles stay as they are: people are put together anew when they are
+ * read.
+ */
+export const aliasUndo: AdminCommand = {
+  group: 'alias',
+  verb: 'undo',
+  usage: 'alias undo --account ID --previous-id X',
+  options: ['account!', 'previous-id!'],
+  async run(input, database, { kafka }) {
+    const accountId = idOption(input, 'account');
+    const previousId = input.options['previous-id'] ?? '';
+    const joined = await joinOf(database, accountId, previousId);
+    const now = Date.now();
+    // A gateway whose clock is ahead may have received the alias after our now.
+    const until = Math.max(now, joined.receivedAt);
+    const offset = await publish(kafka, {
+      account_id: accountId,
+      command: 'undo',
+      previous_id: previousId,
+      until,
+      requested_at: now,
+    });
+    return {
+      account_id: accountId,
+      previous_id: previousId,
+      was_joined_to: joined.userId,
+      until: new Date(until).toISOString(),
+      topic: TOPIC,
+      offset,
+    };
+  },
+};
+
+async function joinOf(
+  database: Database,
+  accountId: number,
+  previousId: string,
+): Promise<{ userId: string; receivedAt: number }> {
+  // A text of PostgreSQL cannot hold NUL: projections/identities writes \0 for it, and doubles
+  // backslashes.
+  const text = previousId.replaceAll('\\', '\\\\').replaceAll('\0', '\\0');
+  const answer = await database.query<{ joined_to: string | null; received_at: string | null }>(
+    'SELECT joined_to, received_at FROM identity_names WHERE account_id = $1 AND name = $2',
+    [accountId, text],
+  );
+  const row = answer.rows[0];
+  if (!row)
+    throw new AdminRefusal(
+      `no alias of account ${accountId} mentions this name: check --account and --previous-id`,
+    );
+  if (row.joined_to === null)
+    throw new AdminRefusal(
+      'this name is joined to no other: give the previous_id of the alias that is to be taken back',
+    );
+  return {
+    userId: row.joined_to.replace(/\\(.)/g, (_, escaped: string) =>
+      escaped === '0' ? '\0' : escaped,
+    ),
+    receivedAt: Number(row.received_at),
+  };
+}
+
+/** Answers the offset once every in-sync replica has the record. */
+async function publish(settings: KafkaSettings, command: IdentityCommand): Promise<number> {
+  const producer = await connectProducer({
+    settings,
+    log: createLog({ part: 'admin', level: 'error' }),
+    clientId: 'ravand-admin',
+    timeout: 10_000,
+    linger: 0,
+    pollInterval: 10,
+    maxQueued: { records: 10, bytes: 1024 * 1024 },
+  });
+  try {
+    return await producer.publish({
+      topic: TOPIC,
+      partition: 0,
+      key: String(command.account_id),
+      value: identityCommandCodec.encode(command),
+    });
+  } finally {
+    await producer.close(2000);
+  }
+}

@@ -1,0 +1,51 @@
+import { idOption, type AdminCommand } from './command.ts';
+
+type Meter = 'events' | 'profiles';
+
+interface AnnouncementRow {
+  meter: Meter;
+  month: string;
+  percent: number;
+  value: number;
+  allowance: number;
+  created_at: Date;
+}
+
+const MOST = 1000;
+const METERS: Record<Meter, string> = { events: 'رویدادها', profiles: 'پروفایل‌ها' };
+
+/**
+ * `./ravand admin announcements`: what an account was told about its used allowances (ingest 8),
+ * newest first, each with the sentence that people read.
+ */
+export const announcements: AdminCommand = {
+  group: 'announcements',
+  verb: '',
+  usage: 'announcements --account ID',
+  options: ['account!'],
+  async run(input, database) {
+    const accountId = idOption(input, 'account');
+    const answer = await database.query<AnnouncementRow>(
+      `SELECT meter, month, percent, value::float8, allowance::float8, created_at FROM announcements WHERE account_id = $1
+       ORDER BY created_at DESC, percent DESC LIMIT ${MOST}`,
+      [accountId],
+    );
+    return {
+      account_id: accountId,
+      announcements: answer.rows.map((row) => ({ ...row, text: announcementText(row) })),
+    };
+  },
+};
+
+/** The sentence of an announcement, in Persian. */
+export function announcementText({
+  meter,
+  month,
+  percent,
+}: Pick<AnnouncementRow, 'meter' | 'month' | 'percent'>): string {
+  return `مصرف ${METERS[meter]} در ماه ${persian(month.replace('-', '/'))} به ${persian(String(percent))} درصد سهمیهٔ طرح رسید.`;
+}
+
+function persian(digits: string): string {
+  return digits.replaceAll(/\d/g, (digit) => String.fromCodePoint(0x06f0 + Number(digit)));
+}

@@ -1,0 +1,111 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
+import {
+  AdminRefusal,
+  idOption,
+  requireAccount,
+  textOption,
+  type AdminCommand,
+} from './command.ts';
+
+/** Roles that a key can have: owner is refused (management 5). */
+export const KEY_ROLES = ['admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
+const DAY = 86_400_000;
+const DEFAULT_EXPIRY_DAYS = 365;
+
+/** Stores a write key of an app, which is made when the account has none of that name. */
+export async function createWriteKey(
+  database: Database,
+  input: { account: number; app: string; environment: string; hash: Buffer },
+): Promise<{ appId: number; keyId: number }> {
+  await requireAccount(database, input.account);
+  const answer = await database.query<{ app_id: string; id: string }>(
+    `WITH app AS (
+       INSERT INTO apps (account_id, name) VALUES ($1, $2) ON CONFLICT (account_id, name) DO UPDATE SET name = excluded.name RETURNING id
+     )
+     INSERT INTO write_keys (account_id, app_id, environment, key_hash) SELECT $1, app.id, $3, $4 FROM app RETURNING app_id, id`,
+    [input.account, input.app, input.environment, input.hash],
+  );
+  return { appId: Number(answer.rows[0]?.app_id), keyId: Number(answer.rows[0]?.id) };
+}
+
+/** Stores a management key. */
+export async function createManagementKey(
+  database: Database,
+  input: { account: number; role: KeyRole; expiresAt: Date; hash: Buffer },
+): Promise<number> {
+  await requireAccount(database, input.account);
+  const answer = await database.query<{ id: string }>(
+    'INSERT INTO management_keys (account_id, role, key_hash, expires_at) VALUES ($1, $2, $3, $4) RETURNING id',
+    [input.account, input.role, input.hash, input.expiresAt],
+  );
+  return Number(answer.rows[0]?.id);
+}
+
+export const writeKeyCreate: AdminCommand = {
+  group: 'write-key',
+  verb: 'create',
+  usage: 'write-key create --account ID --app NAME --environment NAME',
+  options: ['account!', 'app!', 'environment!'],
+  async run(input, database) {
+    const { key, hash } = makeKey(WRITE_KEY_PREFIX);
+    const made = await createWriteKey(database, {
+      account: idOption(input, 'account'),
+      app: textOption(input, 'app'),
+      environment: textOption(input, 'environment'),
+      hash,
+    });
+    return { app_id: made.appId, write_key_id: made.keyId, write_key: key };
+  },
+};
+
+export const managementKeyCreate: AdminCommand = {
+  group: 'management-key',
+  verb: 'create',
+  usage: 'management-key create --account ID --role ROLE [--expires-in-days N]',
+  options: ['account!', 'role!', 'expires-in-days'],
+  async run(input, database) {
+    const role = KEY_ROLES.find((name) => name === input.options['role']);
+    if (!role)
+      throw new AdminRefusal(
+        `--role ${input.options['role'] ?? ''}: expected one of ${KEY_ROLES.join(', ')}; a key cannot be owner`,
+      );
+    const days = Number(input.options['expires-in-days'] ?? DEFAULT_EXPIRY_DAYS);
+    if (!Number.isFinite(days) || Math.abs(days) > 36_500)
+      throw new AdminRefusal(
+        '--expires-in-days: expected a number of days; negative or a fraction is allowed',
+      );
+    const { key, hash } = makeKey(MANAGEMENT_KEY_PREFIX);
+    const id = await createManagementKey(database, {
+      account: idOption(input, 'account'),
+      role,
+      hash,
+      expiresAt: new Date(Date.now() + days * DAY),
+    });
+    return { api_key_id: id, management_key: key };
+  },
+};
+
+function revoke(group: 'write-key' | 'management-key', table: string): AdminCommand {
+  return {
+    group,
+    verb: 'revoke',
+    usage: `${group} revoke --id ID`,
+    options: ['id!'],
+    async run(input, database) {
+      const id = idOption(input, 'id');
+      const answer = await database.query<{ revoked_at: Date }>(
+        `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING revoked_at`,
+        [id],
+      );
+      const row = answer.rows[0];
+      if (!row) throw new AdminRefusal(`there is no ${group} with the id ${id}`);
+      return { id, revoked_at: row.revoked_at };
+    },
+  };
+}
+
+export const writeKeyRevoke = revoke('write-key', 'write_keys');
+export const managementKeyRevoke = revoke('management-key', 'management_keys');

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { recountEvents, type BookMinute } from './decide.ts';
+
+const book = (minute: number, more: Partial<BookMinute> = {}): BookMinute => ({
+  minute,
+  billed: 5,
+  expired: 0,
+  stored: 5,
+  open: false,
+  ...more,
+});
+
+it.each<[string, BookMinute[], [number, number][], object]>([
+  ['nothing', [], [], { events: 0 }],
+  ['what is stored', [book(1)], [[1, 5]], { events: 5, rows: 5 }],
+  [
+    'what came too late to be kept',
+    [book(1, { billed: 7, expired: 2 })],
+    [[1, 5]],
+    { events: 7, expired: 2 },
+  ],
+  ['what retention has dropped since', [book(1)], [[1, 1]], { events: 5, rows: 1, dropped: 4 }],
+  [
+    'what is on its way',
+    [book(1, { billed: 9, stored: 2, open: true })],
+    [[1, 4]],
+    { events: 9, rows: 4, under_way: 5 },
+  ],
+  [
+    'what the books have lost',
+    [],
+    [
+      [1, 5],
+      [2, 1],
+    ],
+    { events: 6, rows: 6 },
+  ],
+  [
+    'what the books have lost in part',
+    [book(1, { billed: 3, stored: 3 })],
+    [[1, 5]],
+    { events: 5, rows: 5 },
+  ],
+])('counts %s', (_, minutes, stored, expected) =>
+  expect(recountEvents(minutes, new Map(stored))).toMatchObject(expected),
+);

@@ -1,0 +1,53 @@
+/** The books of one minute of reception (promise 6). */
+export interface BookMinute {
+  /** ms since the epoch */
+  minute: number;
+  /** Accepted events: places without repeats, duplicates and dead letters. */
+  billed: number;
+  /** Of these, those that were too old to be kept when they came. */
+  expired: number;
+  /** Rows that ClickHouse held when the minute was last compared. */
+  stored: number;
+  /** Something was counted since the minute last balanced: events are on their way. */
+  open: boolean;
+}
+
+export interface EventRecount {
+  /** Events that are billed. */
+  events: number;
+  /**
+   * Of these, rows that ClickHouse holds; rows it held and has dropped since; too old to be kept;
+   * on their way.
+   */
+  rows: number;
+  dropped: number;
+  expired: number;
+  under_way: number;
+}
+
+/**
+ * Counts a month's billed events anew (ingest 8: everything accepted that is no duplicate). A
+ * minute that balances counts as the rows that are stored, and what the books know to be gone: rows
+ * that retention has dropped since, and events that were too old to be kept. A minute that does not
+ * balance yet has events on their way and counts as the books do. A minute without books counts as
+ * its rows.
+ * @param stored rows that ClickHouse holds, by minute, of raw records that the books have counted
+ */
+export function recountEvents(
+  minutes: readonly BookMinute[],
+  stored: ReadonlyMap<number, number>,
+): EventRecount {
+  const total: EventRecount = { events: 0, rows: 0, dropped: 0, expired: 0, under_way: 0 };
+  const known = new Set<number>();
+  for (const { minute, billed, expired, stored: compared, open } of minutes) {
+    known.add(minute);
+    const rows = stored.get(minute) ?? 0;
+    total.rows += rows;
+    total.expired += expired;
+    if (open) total.under_way += Math.max(0, billed - expired - rows);
+    else total.dropped += Math.max(0, compared - rows);
+  }
+  for (const [minute, rows] of stored) if (!known.has(minute)) total.rows += rows;
+  total.events = total.rows + total.dropped + total.expired + total.under_way;
+  return total;
+}

@@ -1,0 +1,83 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { QuotaMonth } from '../../../events/tehran-time.ts';
+import { KEPT_ROWS } from '../../../platform/meters/kept-rows.ts';
+import type { Database } from '../../../platform/postgres/pool.ts';
+import type { BookMinute } from './decide.ts';
+
+export interface Question {
+  accountId: number;
+  month: QuotaMonth;
+}
+
+/** What PostgreSQL knows at one moment. */
+export interface Known {
+  meters: { events: number; profiles: number };
+  minutes: BookMinute[];
+  /** By partition of events.raw: records below this offset are counted in the books. */
+  counted: Map<number, number>;
+}
+
+const READ = `SELECT
+  (SELECT json_object_agg(meter, value) FROM meters WHERE account_id = $1 AND month = $2) AS meters,
+  (SELECT json_object_agg(partition, next_offset) FROM log_positions WHERE reader = 'metering' AND topic = 'events.raw') AS counted,
+  (SELECT json_agg(json_build_array(extract(epoch FROM minute)::float8 * 1000, places - repeats - duplicates_after - dead, expired, stored, open))
+   FROM books WHERE account_id = $1 AND minute >= $3 AND minute < $4) AS minutes`;
+
+interface Row {
+  meters: Record<string, number> | null;
+  counted: Record<string, number> | null;
+  minutes: [number, number, number, number, boolean][] | null;
+}
+
+/** In one statement: meters, books and positions move together, so they fit each other. */
+export async function readKnown(
+  database: Database,
+  { accountId, month }: Question,
+): Promise<Known> {
+  const { rows } = await database.query<Row>(READ, [
+    accountId,
+    month.key,
+    new Date(month.from),
+    new Date(month.to),
+  ]);
+  const { meters, counted, minutes } = rows[0] ?? { meters: null, counted: null, minutes: null };
+  return {
+    meters: { events: meters?.['events'] ?? 0, profiles: meters?.['profiles'] ?? 0 },
+    counted: new Map(
+      Object.entries(counted ?? {}).map(([partition, next]) => [Number(partition), next]),
+    ),
+    minutes: (minutes ?? []).map(([minute, billed, expired, stored, open]) => ({
+      minute,
+      billed,
+      expired,
+      stored,
+      open,
+    })),
+  };
+}
+
+/**
+ * Rows of the account by minute of reception, of raw records that the books have counted: the
+ * others will raise the meter by themselves.
+ */
+export async function countRows(
+  warehouse: ClickHouseClient,
+  { accountId, month, counted }: Question & Pick<Known, 'counted'>,
+): Promise<Map<number, number>> {
+  const answer = await warehouse.query({
+    query: `SELECT toUnixTimestamp(toStartOfMinute(received_at)) AS minute, count() AS n FROM events
+      WHERE account_id = {account:UInt64} AND received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64})
+        AND _offset < transform(_partition, {partitions:Array(UInt16)}, {offsets:Array(UInt64)}, 0) AND ${KEPT_ROWS} GROUP BY minute`,
+    query_params: {
+      account: accountId,
+      from: month.from,
+      to: month.to,
+      partitions: [...counted.keys()],
+      offsets: [...counted.values()],
+    },
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_execution_time: 300 },
+  });
+  const rows = await answer.json<{ minute: number; n: number | string }>();
+  return new Map(rows.map((row) => [row.minute * 1000, Number(row.n)]));
+}

@@ -1,0 +1,85 @@
+import { dayOfJalali } from '../../../events/jalali.ts';
+import { quotaMonth, startOfTehranDay, type QuotaMonth } from '../../../events/tehran-time.ts';
+import { recordAudit } from '../../../platform/audit.ts';
+import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { countPeopleSeen } from '../../../platform/meters/people-seen.ts';
+import { clickhouseSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
+import { AdminRefusal, idOption, requireAccount, type AdminCommand } from '../command.ts';
+import { recountEvents } from './decide.ts';
+import { countRows, readKnown } from './read.ts';
+
+// What was counted while this ran stays: the difference is added, not the value set.
+const WRITE = `INSERT INTO meters (account_id, meter, month, value)
+  VALUES ($1, 'events', $2, greatest(0, $3::bigint)), ($1, 'profiles', $2, $4)
+  ON CONFLICT (account_id, meter, month) DO UPDATE SET updated_at = now(),
+    value = CASE meters.meter WHEN 'events' THEN greatest(0, meters.value + $3) ELSE greatest(meters.value, excluded.value) END
+  RETURNING meter, value::float8 AS value`;
+
+/**
+ * `./ravand admin meters recount`: counts the meters of a Jalali month anew from what is stored
+ * (ingest 8). The rule for events stands at recountEvents; people are counted as the profile meter
+ * counts them, and never lower its high-water mark.
+ */
+export const metersRecount: AdminCommand = {
+  group: 'meters',
+  verb: 'recount',
+  usage: 'meters recount --account ID [--month YYYY-MM]',
+  options: ['account!', 'month'],
+  async run(input, database, { env }) {
+    const accountId = idOption(input, 'account');
+    await requireAccount(database, accountId);
+    const month = monthOption(input.options['month'], Date.now());
+    const warehouse = connectClickhouse({
+      settings: parseSettings(clickhouseSettings, env),
+      name: 'ravand-admin',
+      requestTimeout: 310_000,
+    });
+    try {
+      const known = await readKnown(database, { accountId, month });
+      const counted = recountEvents(
+        known.minutes,
+        await countRows(warehouse, { accountId, month, counted: known.counted }),
+      );
+      const people = (await countPeopleSeen({ warehouse, month, accountId })).get(accountId) ?? 0;
+      const difference = counted.events - known.meters.events;
+      const answer = {
+        events: { before: known.meters.events, ...counted },
+        profiles: { before: known.meters.profiles, people },
+      };
+      await recordAudit(database, {
+        accountId,
+        actor: 'operator',
+        action: 'meters.recounted',
+        details: { month: month.key, ...answer },
+      });
+      const { rows } = await database.query<{ meter: string; value: number }>(WRITE, [
+        accountId,
+        month.key,
+        difference,
+        people,
+      ]);
+      const after = (meter: string) => rows.find((row) => row.meter === meter)?.value ?? 0;
+      return {
+        account_id: accountId,
+        month: month.key,
+        events: { before: answer.events.before, after: after('events'), counted },
+        profiles: { before: answer.profiles.before, after: after('profiles'), counted: { people } },
+      };
+    } finally {
+      await warehouse.close();
+    }
+  },
+};
+
+function monthOption(text: string | undefined, now: number): QuotaMonth {
+  if (text === undefined) return quotaMonth(now);
+  const [, year, month] = /^(1[34]\d\d)-(0[1-9]|1[0-2])$/.exec(text) ?? [];
+  if (year === undefined || month === undefined)
+    throw new AdminRefusal(
+      `--month ${text}: expected a Jalali month such as ${quotaMonth(now).key}`,
+    );
+  return quotaMonth(
+    startOfTehranDay(dayOfJalali({ year: Number(year), month: Number(month), day: 1 })),
+  );
+}

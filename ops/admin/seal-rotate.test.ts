@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
+import { sealRotate } from './seal-rotate.ts';
+
+interface Row {
+  id: string;
+  account_id: string;
+  secret: Buffer;
+  source?: string;
+}
+
+const OLD = makeSealingKey('old');
+const NEW = makeSealingKey('new');
+let tables: Record<string, Row[]>;
+let audited: unknown[][];
+
+function sealerOf(keys: string): Sealer {
+  const sealer = parseSealingKeys(keys);
+  if (!sealer) throw new Error('no key');
+  return sealer;
+}
+
+/** What the command asks of PostgreSQL, over arrays. */
+const database = {
+  query: (text: string, values: unknown[] = []) => {
+    const table = /(?:FROM|UPDATE) (\w+)/.exec(text)?.[1] ?? '';
+    const rows = tables[table] ?? [];
+    if (text.startsWith('INSERT INTO audit_lines')) {
+      audited.push(values);
+      return Promise.resolve({ rows: [], rowCount: 1 });
+    }
+    if (text.startsWith('UPDATE')) {
+      const [id, before, after] = values as [string, Buffer, Buffer];
+      const row = rows.find((one) => one.id === id && one.secret.equals(before));
+      if (row) row.secret = after;
+      return Promise.resolve({ rows: [], rowCount: row ? 1 : 0 });
+    }
+    return Promise.resolve({
+      rows: rows.filter(({ id }) => Number(id) > Number(values[0])).slice(0, 500),
+      rowCount: null,
+    });
+  },
+} as unknown as Database;
+
+const rotate = (SEALING_KEY: string) =>
+  sealRotate.run({ options: {}, words: [] }, database, {
+    kafka: {} as never,
+    env: { SEALING_KEY },
+  });
+
+beforeEach(() => {
+  audited = [];
+  const old = sealerOf(OLD);
+  tables = {
+    webhook_connections: Array.from({ length: 1001 }, (_, at) => ({
+      id: String(at + 1),
+      account_id: '7',
+      source: 'event_pipeline',
+      secret: old.seal(`s${at + 1}`, 'integration:7:event_pipeline'),
+    })),
+    relays: [{ id: '3', account_id: '7', secret: old.seal('r', 'relay:7:3') }],
+  };
+});
+
+describe('seal rotate', () => {
+  it('seals everything anew under the first key, once', async () => {
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1002, current: 0, unreadable: 0 });
+    const sealer = sealerOf(NEW);
+    expect(
+      tables['webhook_connections']
+        ?.map(({ secret }) => sealer.open(secret, 'integration:7:event_pipeline'))
+        .at(-1),
+    ).toBe('s1001');
+    expect(sealer.open(tables['relays']?.[0]?.secret ?? Buffer.alloc(0), 'relay:7:3')).toBe('r');
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 0, current: 1002, unreadable: 0 });
+    expect(JSON.stringify(audited)).toContain('secrets.resealed');
+  });
+
+  it('says how many secrets it cannot open, and leaves them', async () => {
+    const before = tables['relays']?.[0]?.secret;
+    await expect(rotate(NEW)).rejects.toThrow(/1002 cannot be opened: add the key/);
+    expect(tables['relays']?.[0]?.secret).toBe(before);
+  });
+
+  it('needs a key', async () => {
+    await expect(rotate('')).rejects.toThrow(/SEALING_KEY is empty/);
+  });
+});

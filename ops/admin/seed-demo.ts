@@ -1,0 +1,98 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import {
+  hashKey,
+  makeKey,
+  MANAGEMENT_KEY_PREFIX,
+  WRITE_KEY_PREFIX,
+} from '../../control-plane/keys.ts';
+import type { Sealer } from '../../platform/sealing.ts';
+import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
+import { seedMember, type DemoMember } from './member-seed.ts';
+import { seedRelay } from './relay-seed.ts';
+import { seedWebhooks, type DemoWebhooks } from './webhook-seed.ts';
+
+export interface DemoKeys {
+  account_id: number;
+  app_id: number;
+  write_key: string;
+  management_keys: Record<KeyRole, string>;
+  /** By source; empty without a sealing key. */
+  webhooks: DemoWebhooks;
+  /** Owner of the account, who signs in to the panel. */
+  member: DemoMember;
+}
+
+/** Days back that the demo account keeps: as long as anything is kept at all (ingest 2.4). */
+export const DEMO_RETENTION_DAYS = 400;
+const TEN_YEARS = 10 * 365 * 86_400_000;
+
+/**
+ * Gives the demo account and its keys. Only hashes are stored, so the caller keeps the keys
+ * (`kept`) from the first time; when the database no longer knows them, a new account is made.
+ */
+export async function seedDemo(input: {
+  database: Database;
+  /** Undefined: connections are not enabled, and the demo account has none. */
+  sealer: Sealer | undefined;
+  kept: DemoKeys | undefined;
+  now: number;
+}): Promise<DemoKeys> {
+  const { database, sealer, kept } = input;
+  const keys = kept && (await isKnown(database, kept)) ? kept : await makeKeys(input);
+  const { account_id: accountId, app_id: appId } = keys;
+  const webhooks = sealer
+    ? await seedWebhooks({ database, sealer, accountId, appId, kept: keys.webhooks })
+    : {};
+  const member = await seedMember({ database, accountId, kept: kept?.member });
+  return { ...keys, webhooks, member };
+}
+
+async function makeKeys({
+  database,
+  now,
+}: {
+  database: Database;
+  now: number;
+}): Promise<Omit<DemoKeys, 'member'>> {
+  const account = await database.query<{ id: string }>(
+    'INSERT INTO accounts (name, retention_days) VALUES ($1, $2) RETURNING id',
+    ['demo', DEMO_RETENTION_DAYS],
+  );
+  const accountId = Number(account.rows[0]?.id);
+  const write = makeKey(WRITE_KEY_PREFIX);
+  const { appId } = await createWriteKey(database, {
+    account: accountId,
+    app: 'demo shop',
+    environment: 'production',
+    hash: write.hash,
+  });
+  const keys: [KeyRole, string][] = [];
+  for (const role of KEY_ROLES) {
+    const made = makeKey(MANAGEMENT_KEY_PREFIX);
+    await createManagementKey(database, {
+      account: accountId,
+      role,
+      hash: made.hash,
+      expiresAt: new Date(now + TEN_YEARS),
+    });
+    keys.push([role, made.key]);
+  }
+  await seedRelay(database, accountId);
+  return {
+    account_id: accountId,
+    app_id: appId,
+    write_key: write.key,
+    management_keys: Object.fromEntries(keys) as Record<KeyRole, string>,
+    webhooks: {},
+  };
+}
+
+async function isKnown(database: Database, kept: DemoKeys): Promise<boolean> {
+  const hashes = Object.values(kept.management_keys).map(hashKey);
+  const answer = await database.query<{ n: number }>(
+    `SELECT (SELECT count(*) FROM write_keys WHERE account_id = $1 AND key_hash = $2 AND revoked_at IS NULL)::int
+          + (SELECT count(*) FROM management_keys WHERE account_id = $1 AND key_hash = ANY($3) AND revoked_at IS NULL)::int AS n`,
+    [kept.account_id, hashKey(kept.write_key), hashes],
+  );
+  return answer.rows[0]?.n === 1 + KEY_ROLES.length;
+}

@@ -1,0 +1,64 @@
+import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
+import { ContextReader } from '../../events/normalise.ts';
+import { UserAgentCache } from '../../events/user-agent.ts';
+import { decide } from '../../pipeline/normalise/decide.ts';
+import { readRecord } from '../../pipeline/normalise/read-record.ts';
+import { RunBuilder } from '../../pipeline/normalise/run-builder.ts';
+import { rawRecordCodec } from '../../schemas/codec.ts';
+import type { RawRecord } from '../../schemas/records.ts';
+
+/** Limits of the normaliser's own runs. */
+const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
+
+const contexts = new ContextReader(new UserAgentCache(1000));
+
+/**
+ * What the normaliser of this very version makes of a raw record, without publishing anything.
+ * Answers why it would die again, one reason for all of it; undefined when all of its events become
+ * rows.
+ */
+export function tryRecord(
+  record: RawRecord,
+  partition: number,
+): { reason: string; detail: string } | undefined {
+  const value = rawRecordCodec.encode(record);
+  const reading = readRecord({
+    topic: 'events.raw',
+    partition,
+    offset: 0,
+    timestamp: record.received_at,
+    key: null,
+    value,
+  });
+  if (reading.state === 'dead') return reading.failure;
+  const seed = gatewaySeed(record.gateway);
+  const runs = new RunBuilder(RUN);
+  for (let index = 0; index < record.items.length; index++) {
+    const place = { epoch: 0, partition, offset: 0, index };
+    const step = decide(
+      {
+        reading,
+        index,
+        place,
+        acceptance: acceptanceHash(seed, record.sequence + index),
+        settlement: { verdict: 'first' },
+      },
+      contexts,
+    );
+    if (step.step === 'dead') return step;
+    if (step.step !== 'ok') continue;
+    try {
+      if (runs.add(step.row, record.received_at) !== 'added')
+        return {
+          reason: 'row_too_large',
+          detail: 'the row is larger than a record of the log may be',
+        };
+    } catch (error) {
+      return {
+        reason: 'not_normalisable',
+        detail: error instanceof Error ? error.message : String(error),
+      };
+    }
+  }
+  return undefined;
+}

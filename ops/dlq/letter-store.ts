@@ -1,0 +1,178 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { LetterState, StateCount } from './groups.ts';
+
+/** A row of dead_letters. */
+export interface KnownLetter {
+  letter: string;
+  dead_partition: number;
+  dead_offset: number;
+  stage: string;
+  reason: string;
+  fingerprint: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  index: number | null;
+  events: number;
+  account_id: number | null;
+  message_id: string;
+  /** ms since the epoch */
+  failed_at: number;
+  state: LetterState;
+  attempt: string | null;
+  /** ms since the epoch; null when nobody ever redrove it. */
+  attempt_at: number | null;
+  /** How long ago that was on PostgreSQL's clock, ms. */
+  attempt_age: number | null;
+  raw_end: number | null;
+  redriven_to: number | null;
+  note: string | null;
+}
+
+const COLUMNS = `letter, dead_partition, dead_offset::float8, stage, reason, fingerprint, topic, partition, record_offset::float8 AS offset, item AS index, events,
+  account_id::float8, message_id, extract(epoch FROM failed_at)::float8 * 1000 AS failed_at, state, attempt, extract(epoch FROM attempt_at)::float8 * 1000 AS attempt_at,
+  extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
+
+/**
+ * States of dead letters in PostgreSQL. Every change is one statement that names the state it
+ * expects, so that two operators at once change a letter once.
+ */
+export class LetterStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async counts(): Promise<StateCount[]> {
+    const { rows } = await this.#database.query<StateCount>(
+      `SELECT fingerprint, max(stage) AS stage, max(reason) AS reason, state, count(*)::int AS letters, sum(events)::int AS events,
+         extract(epoch FROM min(failed_at))::float8 * 1000 AS first, extract(epoch FROM max(failed_at))::float8 * 1000 AS last,
+         (array_agg(letter ORDER BY failed_at DESC, letter))[1] AS sample
+       FROM dead_letters GROUP BY fingerprint, state`,
+    );
+    return rows;
+  }
+
+  /** Letters of a group in one state, in the order of their positions, behind `after`. */
+  async ofGroup(
+    group: string,
+    options: { state: LetterState; limit: number; after?: string | undefined },
+  ): Promise<KnownLetter[]> {
+    const { rows } = await this.#database.query<KnownLetter>(
+      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 AND state = $2
+         AND ($4::text IS NULL OR (partition, record_offset, coalesce(item, 0), letter) > (SELECT partition, record_offset, coalesce(item, 0), letter FROM dead_letters WHERE letter = $4))
+       ORDER BY partition, record_offset, coalesce(item, 0), letter LIMIT $3`,
+      [group, options.state, options.limit, options.after ?? null],
+    );
+    return rows;
+  }
+
+  async newestOfGroup(group: string, limit: number): Promise<KnownLetter[]> {
+    const { rows } = await this.#database.query<KnownLetter>(
+      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 ORDER BY failed_at DESC, letter LIMIT $2`,
+      [group, limit],
+    );
+    return rows;
+  }
+
+  async find(letter: string): Promise<KnownLetter | undefined> {
+    return (
+      await this.#database.query<KnownLetter>(
+        `SELECT ${COLUMNS} FROM dead_letters WHERE letter = $1`,
+        [letter],
+      )
+    ).rows[0];
+  }
+
+  /** Letters of a message, and those that hold one of these places of a topic. */
+  async ofEvent(options: {
+    accountId: number;
+    messageId: string;
+    places: readonly { topic: string; partition: number; offset: number; index: number }[];
+  }): Promise<KnownLetter[]> {
+    const { places } = options;
+    const { rows } = await this.#database.query<KnownLetter>(
+      `SELECT ${COLUMNS} FROM dead_letters WHERE (account_id = $1 AND message_id = $2)
+         OR (topic, partition, record_offset) IN (SELECT * FROM unnest($3::text[], $4::int[], $5::bigint[])) ORDER BY failed_at LIMIT 50`,
+      [
+        options.accountId,
+        options.messageId,
+        places.map(({ topic }) => topic),
+        places.map(({ partition }) => partition),
+        places.map(({ offset }) => offset),
+      ],
+    );
+    return rows.filter(
+      (row) =>
+        row.message_id === options.messageId ||
+        row.index === null ||
+        places.some(
+          ({ topic, partition, offset, index }) =>
+            topic === row.topic &&
+            partition === row.partition &&
+            offset === row.offset &&
+            index === row.index,
+        ),
+    );
+  }
+
+  /**
+   * Says that these letters are about to be published by `attempt`; `rawEnds` is the end of each
+   * one's raw partition now. Answers those that were still dead.
+   */
+  async begin(
+    letters: readonly { letter: string; rawEnd: number | null }[],
+    attempt: string,
+  ): Promise<Set<string>> {
+    const { rows } = await this.#database.query<{ letter: string }>(
+      `UPDATE dead_letters SET state = 'redriving', attempt = $3, attempt_at = clock_timestamp(), raw_end = begun.raw_end, changed_at = now()
+       FROM unnest($1::text[], $2::bigint[]) AS begun (letter, raw_end) WHERE dead_letters.letter = begun.letter AND state = 'dead' RETURNING dead_letters.letter`,
+      [letters.map(({ letter }) => letter), letters.map(({ rawEnd }) => rawEnd), attempt],
+    );
+    return new Set(rows.map(({ letter }) => letter));
+  }
+
+  /** The new raw records are in the log. */
+  async redriven(
+    letters: readonly { letter: string; to: number }[],
+    attempt: string,
+  ): Promise<void> {
+    await this.#database.query(
+      `UPDATE dead_letters SET state = 'redriven', redriven_to = done.at, changed_at = now()
+       FROM unnest($1::text[], $2::bigint[]) AS done (letter, at) WHERE dead_letters.letter = done.letter AND state = 'redriving' AND attempt = $3`,
+      [letters.map(({ letter }) => letter), letters.map(({ to }) => to), attempt],
+    );
+  }
+
+  /** Nothing of these reached the log: they are dead as before. */
+  async release(letters: readonly string[], attempt: string): Promise<void> {
+    await this.#database.query(
+      `UPDATE dead_letters SET state = 'dead', changed_at = now() WHERE letter = ANY ($1::text[]) AND state = 'redriving' AND attempt = $2`,
+      [letters, attempt],
+    );
+  }
+
+  /**
+   * Takes over letters whose redrive never ended; answers those that nobody else took over
+   * meanwhile.
+   */
+  async takeOver(letters: readonly KnownLetter[], attempt: string): Promise<Set<string>> {
+    const { rows } = await this.#database.query<{ letter: string }>(
+      `UPDATE dead_letters SET attempt = $3, changed_at = now() FROM unnest($1::text[], $2::text[]) AS old (letter, attempt)
+       WHERE dead_letters.letter = old.letter AND dead_letters.attempt = old.attempt AND state = 'redriving' RETURNING dead_letters.letter`,
+      [letters.map(({ letter }) => letter), letters.map((one) => one.attempt), attempt],
+    );
+    return new Set(rows.map(({ letter }) => letter));
+  }
+
+  /** Answers how many letters and events were discarded. */
+  async discard(group: string, note: string): Promise<{ letters: number; events: number }> {
+    const { rows } = await this.#database.query<{ letters: number; events: number }>(
+      `WITH gone AS (UPDATE dead_letters SET state = 'discarded', note = $2, changed_at = now() WHERE fingerprint = $1 AND state = 'dead' RETURNING events)
+       SELECT count(*)::int AS letters, coalesce(sum(events), 0)::int AS events FROM gone`,
+      [group, note],
+    );
+    return rows[0] ?? { letters: 0, events: 0 };
+  }
+}

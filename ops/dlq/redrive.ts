@@ -1,0 +1,357 @@
+import type { Admin } from 'kafkajs';
+import { delay } from '../../platform/backoff.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { Warehouse } from '../../projections/events/warehouse.ts';
+import type { Row } from '../../projections/events/rows.ts';
+import { redrivenRecord } from '../../pipeline/dead-letters/redriven-record.ts';
+import { rawRecordCodec } from '../../schemas/codec.ts';
+import type { RawRecord } from '../../schemas/records.ts';
+import type { LogSpans } from '../read-span.ts';
+import { tryRecord } from './attempt.ts';
+import type { KnownLetter, LetterStore } from './letter-store.ts';
+import { failedBytes, readLetter } from './letters.ts';
+import { findPrior } from './prior.ts';
+import { rowsStored } from './row-books.ts';
+import { rowsOfLetter, storeLetter } from './stored-rows.ts';
+
+export interface RedriveTools {
+  store: LetterStore;
+  database: Database;
+  spans: LogSpans;
+  admin: Admin;
+  warehouse: Warehouse;
+  /** Items of a raw record whose rows are stored under its place. */
+  storedItems: (place: RawPlace) => Promise<number[]>;
+  /**
+   * Publishes to events.raw and answers the offset; rejects when the log did not acknowledge it.
+   */
+  publish: (record: { partition: number; key: Buffer | null; value: Buffer }) => Promise<number>;
+  /** Name of this run: what it began, another run can tell from its own. */
+  attempt: string;
+  epoch: number;
+  month: (at: number) => string;
+  now: () => number;
+}
+
+/**
+ * A raw record: its partition and offset, and what finds its rows in ClickHouse; `receivedAt` in ms
+ * since the epoch.
+ */
+export interface RawPlace {
+  accountId: number;
+  receivedAt: number;
+  epoch: number;
+  partition: number;
+  offset: number;
+}
+
+export interface RedriveReport {
+  /** Letters that went in again, and the events in them; of a dry run: those that would. */
+  redriven: { letters: number; events: number };
+  /** Letters of an earlier run that was killed: found in the log already. */
+  recovered: number;
+  /** Letters whose events a replay of events.dead has stored under their old places meanwhile. */
+  replayed: number;
+  /** Letters that would die again, by why; they stay as they are. */
+  unready: Map<string, number>;
+  /** Letters of which this run cannot tell: the next redrive of the group looks them up. */
+  uncertain: number;
+}
+
+interface Limits {
+  group: string;
+  limit: number;
+  dryRun: boolean;
+}
+
+/** Letters, and bytes, that are under way together. */
+const BATCH = { letters: 50, bytes: 32 * 1024 * 1024 };
+/**
+ * Within this time a redrive that began has published or given up, ms: the producer's own timeout
+ * is below it.
+ */
+const ATTEMPT_MS = 15_000;
+
+type Prepared = { known: KnownLetter; bytes: number } & (
+  | { kind: 'raw'; partition: number; record: RawRecord; key: Buffer | null; events: number }
+  | { kind: 'rows'; partition: number; rows: Row[] }
+  | { kind: 'replayed' }
+  | { kind: 'unready'; why: string }
+);
+
+/**
+ * Gives the dead letters of a group another try, in the order of their positions. A letter of the
+ * normaliser becomes a new raw record, one of the sink is stored under its old place. Before a
+ * letter is published its intent is written with the end of the partition; a run that is killed in
+ * between is looked up in the log by the next.
+ */
+export async function redriveGroup(tools: RedriveTools, limits: Limits): Promise<RedriveReport> {
+  const report: RedriveReport = {
+    redriven: { letters: 0, events: 0 },
+    recovered: 0,
+    replayed: 0,
+    unready: new Map(),
+    uncertain: 0,
+  };
+  if (!limits.dryRun) await settleKilled(tools, limits.group, report);
+  let after: string | undefined;
+  for (let left = limits.limit; left > 0;) {
+    const known = await tools.store.ofGroup(limits.group, {
+      state: 'dead',
+      limit: Math.min(left, BATCH.letters),
+      after,
+    });
+    if (known.length === 0) break;
+    const batch = await prepareBatch(tools, known);
+    for (const one of batch)
+      if (one.kind === 'unready')
+        report.unready.set(one.why, (report.unready.get(one.why) ?? 0) + 1);
+    for (const one of batch)
+      if (one.kind === 'replayed')
+        await markReplayed(tools, { one, dryRun: limits.dryRun, report });
+    const ready = batch.filter((one) => one.kind === 'raw' || one.kind === 'rows');
+    if (limits.dryRun) for (const one of ready) count(report, one);
+    else {
+      await publishAll(
+        tools,
+        ready.filter((one) => one.kind === 'raw'),
+        report,
+      );
+      for (const one of ready) if (one.kind === 'rows') await storeOne(tools, one, report);
+    }
+    left -= batch.length;
+    after = batch.at(-1)?.known.letter;
+  }
+  return report;
+}
+
+async function prepareBatch(
+  tools: RedriveTools,
+  known: readonly KnownLetter[],
+): Promise<Prepared[]> {
+  const batch: Prepared[] = [];
+  let bytes = 0;
+  for (const one of known) {
+    if (batch.length > 0 && bytes > BATCH.bytes) break;
+    const prepared = tried(await unlessReplayed(tools, await prepare(tools, one)));
+    bytes += prepared.bytes;
+    batch.push(prepared);
+  }
+  return batch;
+}
+
+async function prepare({ spans, epoch }: RedriveTools, known: KnownLetter): Promise<Prepared> {
+  const unready = (why: string): Prepared => ({ kind: 'unready', known, why, bytes: 0 });
+  const letter = await readLetter(spans, known);
+  if (!letter) return unready('events.dead does not keep the letter any more: discard it');
+  const bytes = await failedBytes(spans, letter);
+  if (!bytes)
+    return unready(
+      `the record was too large for its letter, and ${letter.topic} does not keep it any more: discard the letter`,
+    );
+  if (letter.stage === 'project') {
+    const found = rowsOfLetter(letter, bytes);
+    return typeof found === 'string'
+      ? unready(found)
+      : { kind: 'rows', known, bytes: bytes.length, ...found };
+  }
+  const made = redrivenRecord(letter, bytes, epoch);
+  if (made.kind === 'unready') return unready(made.why);
+  const { partition, record } = made;
+  return {
+    kind: 'raw',
+    known,
+    bytes: bytes.length,
+    partition,
+    record,
+    key: letter.key,
+    events: record.items.length,
+  };
+}
+
+/** A replay stores the events of a letter under their old places: once more they would be twice. */
+async function unlessReplayed(
+  { storedItems, epoch }: RedriveTools,
+  prepared: Prepared,
+): Promise<Prepared> {
+  if (prepared.kind !== 'raw') return prepared;
+  const { known, partition, record, bytes } = prepared;
+  const stored = new Set(
+    await storedItems({
+      accountId: record.account_id,
+      receivedAt: record.received_at,
+      epoch,
+      partition,
+      offset: known.offset,
+    }),
+  );
+  const items = record.items.map((_, at) => (known.index ?? 0) + at);
+  const there = items.filter((item) => stored.has(item)).length;
+  if (there === 0) return prepared;
+  if (there === items.length) return { kind: 'replayed', known, bytes };
+  return {
+    kind: 'unready',
+    known,
+    bytes,
+    why: 'a replay has stored a part of its events: ./ravand replay --topic events.dead stores the rest',
+  };
+}
+
+async function markReplayed(
+  { store, attempt }: RedriveTools,
+  options: { one: Prepared; dryRun: boolean; report: RedriveReport },
+): Promise<void> {
+  const { letter, offset } = options.one.known;
+  options.report.replayed++;
+  if (options.dryRun || !(await store.begin([{ letter, rawEnd: null }], attempt)).has(letter))
+    return;
+  await store.redriven([{ letter, to: offset }], attempt);
+}
+
+/** What would only die again is left where it is. */
+function tried(prepared: Prepared): Prepared {
+  const failure =
+    prepared.kind === 'raw' ? tryRecord(prepared.record, prepared.partition) : undefined;
+  if (!failure) return prepared;
+  return {
+    kind: 'unready',
+    known: prepared.known,
+    bytes: prepared.bytes,
+    why: `this version fails on it too (${failure.reason}): ${failure.detail}`,
+  };
+}
+
+type RawLetter = Extract<Prepared, { kind: 'raw' }>;
+
+async function publishAll(
+  tools: RedriveTools,
+  letters: readonly RawLetter[],
+  report: RedriveReport,
+): Promise<void> {
+  if (letters.length === 0) return;
+  const { admin, store, attempt, publish, now } = tools;
+  const ends = new Map(
+    (await admin.fetchTopicOffsets('events.raw')).map(({ partition, high }) => [
+      partition,
+      Number(high),
+    ]),
+  );
+  const began = now();
+  const mine = await store.begin(
+    letters.map(({ known, partition }) => ({
+      letter: known.letter,
+      rawEnd: ends.get(partition) ?? 0,
+    })),
+    attempt,
+  );
+  const taken = letters.filter(({ known }) => mine.has(known.letter));
+  // A process that slept here must not publish what another one may have taken over meanwhile.
+  if (now() - began > ATTEMPT_MS / 3) {
+    await store.release([...mine], attempt);
+    throw new Error('PostgreSQL took too long: nothing was redriven; try again');
+  }
+  const outcomes = await Promise.allSettled(
+    taken.map(({ partition, key, record }) =>
+      publish({ partition, key, value: rawRecordCodec.encode(record) }),
+    ),
+  );
+  const done: { letter: string; to: number }[] = [];
+  for (const [at, one] of taken.entries()) {
+    const outcome = outcomes[at];
+    if (outcome?.status === 'fulfilled') {
+      done.push({ letter: one.known.letter, to: outcome.value });
+      count(report, one);
+    } else report.uncertain++;
+  }
+  await store.redriven(done, attempt);
+}
+
+async function storeOne(
+  tools: RedriveTools,
+  one: Extract<Prepared, { kind: 'rows' }>,
+  report: RedriveReport,
+): Promise<void> {
+  const { store, attempt, warehouse, database, month } = tools;
+  const { letter, index } = one.known;
+  if (!(await store.begin([{ letter, rawEnd: null }], attempt)).has(letter)) return;
+  const stored = await storeLetter(warehouse, { letter, rows: one.rows, partition: one.partition });
+  switch (stored.kind) {
+    case 'stored':
+      // Only single rows are counted as dead (pipeline/metering/count.ts).
+      if (
+        await rowsStored(database, {
+          letter,
+          attempt,
+          counted: index !== null,
+          rows: one.rows,
+          month,
+        })
+      )
+        count(report, one);
+      return;
+    case 'unready':
+      await store.release([letter], attempt);
+      report.unready.set(stored.why, (report.unready.get(stored.why) ?? 0) + 1);
+      return;
+    case 'uncertain':
+      report.uncertain++;
+  }
+}
+
+/**
+ * Decides the letters of runs that were killed, or whose publish failed: what is in the log is
+ * redriven, the rest is dead as before.
+ */
+async function settleKilled(
+  tools: RedriveTools,
+  group: string,
+  report: RedriveReport,
+): Promise<void> {
+  const { store, attempt } = tools;
+  for (let rounds = 0; rounds < 1000; rounds++) {
+    const open = (await store.ofGroup(group, { state: 'redriving', limit: BATCH.letters })).filter(
+      (one) => one.attempt !== attempt,
+    );
+    if (open.length === 0) return;
+    const youngest = Math.min(...open.map(({ attempt_age: age }) => age ?? 0));
+    if (youngest < ATTEMPT_MS)
+      await delay(ATTEMPT_MS - youngest + 100, new AbortController().signal);
+    const mine = await store.takeOver(open, attempt);
+    for (const known of open) if (mine.has(known.letter)) await settleOne(tools, known, report);
+  }
+}
+
+async function settleOne(
+  tools: RedriveTools,
+  known: KnownLetter,
+  report: RedriveReport,
+): Promise<void> {
+  const { store, attempt } = tools;
+  const prepared = await prepare(tools, known);
+  if (prepared.kind === 'unready') {
+    // It may be in the log, and cannot be told from its neighbours now: nothing is decided.
+    report.uncertain++;
+    return;
+  }
+  if (prepared.kind === 'raw' && known.raw_end !== null) {
+    const { record, partition } = prepared;
+    const at = await findPrior(tools, {
+      record,
+      partition,
+      rawEnd: known.raw_end,
+      at: known.attempt_at ?? 0,
+    });
+    if (at !== undefined) {
+      await store.redriven([{ letter: known.letter, to: at }], attempt);
+      report.recovered++;
+      return;
+    }
+  }
+  // Rows are stored under their places: trying them once more stores nothing twice.
+  await store.release([known.letter], attempt);
+}
+
+function count({ redriven }: RedriveReport, one: Prepared): void {
+  redriven.letters++;
+  redriven.events += one.kind === 'raw' ? one.events : one.kind === 'rows' ? one.rows.length : 0;
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { createLog, type Log } from '../platform/log.ts';
+import {
+  clickhouseSettings,
+  dedupeSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+  redisSettings,
+} from '../platform/settings-common.ts';
+import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
+import { Refusal } from '../cli/command.ts';
+import type { DelegateContext } from '../cli/delegate.ts';
+import { readJsonFile } from '../cli/json-file.ts';
+import type { StackPlan } from '../deploy/local/stack-plan.ts';
+
+const table = defineSettings({
+  LOG_LEVEL: processSettings.LOG_LEVEL,
+  ...kafkaSettings,
+  ...clickhouseSettings,
+  ...postgresSettings,
+  ...redisSettings,
+  ...dedupeSettings,
+});
+
+/** Where the servers are that an operator's command asks. */
+export interface Surroundings {
+  settings: SettingsOf<typeof table>;
+  /**
+   * Admin address of each part of the stack on this machine, by name; empty when the servers are
+   * named by settings.
+   */
+  adminUrls: ReadonlyMap<string, string>;
+  /**
+   * Only what an operator must know reaches standard output: commands print their answer
+   * themselves.
+   */
+  log: Log;
+}
+
+/**
+ * The servers of the stack under RAVAND_HOME, also of one that is only partly up; without a stack
+ * those that KAFKA_BROKERS and the other settings name.
+ */
+export function surroundingsOf(context: DelegateContext): Surroundings {
+  const plan = readJsonFile<StackPlan>(join(context.home, 'run', 'stack.json'));
+  if (plan === undefined && (context.env['KAFKA_BROKERS'] ?? '') === '')
+    throw new Refusal(
+      'no stack is running here: start it with ./ravand up, or set KAFKA_BROKERS, CLICKHOUSE_URL, DATABASE_URL and REDIS_URL',
+    );
+  const env = { ...context.env, LOG_LEVEL: 'error', ...(plan ? urlsOf(plan) : {}) };
+  const adminUrls = new Map(
+    Object.entries(plan?.admin_ports ?? {}).map(([name, port]) => [
+      name,
+      `http://127.0.0.1:${port}`,
+    ]),
+  );
+  return {
+    settings: parseSettings(table, env),
+    adminUrls,
+    log: createLog({ part: 'operate', level: 'fatal' }),
+  };
+}
+
+function urlsOf(plan: StackPlan): Record<string, string> {
+  const own = plan.own.kafka !== undefined;
+  return {
+    KAFKA_BROKERS: plan.kafka_brokers,
+    CLICKHOUSE_URL: plan.clickhouse_url,
+    CLICKHOUSE_DATABASE: plan.clickhouse_database,
+    DATABASE_URL: plan.database_url,
+    REDIS_URL: plan.redis_url,
+    ...(own ? { KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' } : {}),
+  };
+}

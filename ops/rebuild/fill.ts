@@ -1,0 +1,321 @@
+import { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
+import { LAST_INDEX } from '../../pipeline/replay/offset-index.ts';
+import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
+import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
+import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
+import { clickhouseProfiles } from '../../projections/profiles/store.ts';
+import { readRetentions, type Connections } from '../replay/connections.ts';
+import type { Halt } from '../replay/halt.ts';
+import type { Job, OwnedJob } from '../replay/job-ledger.ts';
+import { takenUpTo } from '../replay/log-bounds.ts';
+import { storedRows } from '../replay/stored-rows.ts';
+import { catalogueTarget } from './catalogue-target.ts';
+import { eventsTarget, type EventsTarget } from './events-target.ts';
+import { identitiesTarget, type IdentitiesTarget } from './identities-target.ts';
+import { rowPass, type PassOptions, type Progress } from './pass.ts';
+import { profilesTarget } from './profiles-target.ts';
+import { PROJECTION } from './projections.ts';
+import { rebuildQuality } from './quality.ts';
+import { keysFrom } from './keys-from.ts';
+import type { RebuildLine, RebuildSource } from './request.ts';
+import type { JobNotes, OpenRows, Target } from './target.ts';
+
+export interface RebuildPlan {
+  projection: string;
+  source: RebuildSource;
+}
+
+export interface RebuildCounts {
+  records: number;
+  rows: number;
+  /**
+   * The shortest window of de-duplication where no verdict reached, when memory did not suffice for
+   * the whole one, ms.
+   */
+  shortest_window: number | null;
+  swapped_at: string | null;
+  /**
+   * UUID of the rebuilt table from before it was put in the place of the live one: tells a later
+   * process whether that happened.
+   */
+  exchanging: string | null;
+}
+
+export type RebuildJob = Job<
+  RebuildPlan,
+  Record<string, Progress>,
+  Record<string, OpenRows>,
+  RebuildCounts
+>;
+
+export interface FillOptions {
+  connections: Connections;
+  line: RebuildLine;
+  job: RebuildJob;
+  owned: OwnedJob;
+  halt: Halt;
+  progress: (state: { records: number; left: number; rows: number }) => void;
+}
+
+/** Keys that the pass remembers where no verdict of the pipeline reaches: some 32 bytes each. */
+const KEYS = 8_000_000;
+const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
+const PROFILES_LIMITS = { events: 20_000, cacheBytes: 384 * 1024 * 1024 };
+/** So few records behind the live table, a rebuilt one has caught up. */
+const CLOSE = 1000;
+const MOST_ROUNDS = 20;
+
+/**
+ * Fills the table of a job from where it stands, round by round, until it is where the live one is.
+ */
+export class Fill {
+  readonly #options: FillOptions;
+  readonly #table: string;
+  readonly #progress: Map<number, Progress>;
+  readonly #open: Record<string, OpenRows>;
+  readonly #counts: RebuildCounts;
+  readonly #seen: FirstOfKey;
+  #hasRecalled = false;
+  #target: Target | undefined;
+
+  constructor(options: FillOptions) {
+    this.#options = options;
+    this.#table = `${PROJECTION[options.line.projection].table}_${options.line.suffix}`;
+    this.#progress = new Map(
+      Object.entries(options.job.positions).map(([partition, one]) => [Number(partition), one]),
+    );
+    this.#stored = { ...options.job.positions };
+    this.#open = { ...options.job.recorded };
+    this.#counts = options.job.counts;
+    this.#seen = new FirstOfKey({ window: options.connections.settings.DEDUPE_TTL, keys: KEYS });
+  }
+
+  readonly #stored: Record<string, Progress>;
+
+  get counts(): RebuildCounts {
+    return {
+      ...this.#counts,
+      shortest_window: this.#seen.shortest ?? this.#counts.shortest_window,
+    };
+  }
+
+  /** How far the table goes. */
+  get positions(): Readonly<Record<string, Progress>> {
+    return Object.fromEntries(this.#progress);
+  }
+
+  get identities(): IdentitiesTarget | undefined {
+    return this.#target && 'repairFacts' in this.#target
+      ? (this.#target as IdentitiesTarget)
+      : undefined;
+  }
+
+  /**
+   * Answers whether the table is where the live one is; `exactly`: the live part stands still, and
+   * nothing may be left. Rejects as Halt says when somebody asks to stop; what was taken by then is
+   * stored, if there is time to.
+   */
+  async catchUp(exactly: boolean): Promise<boolean> {
+    const { halt, line } = this.#options;
+    if (line.projection === 'quality') {
+      await halt.within(this.#quality());
+      return true;
+    }
+    await this.#recall();
+    await halt.within(this.#closeOpen());
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const pass = await halt.within(this.#pass());
+      const left = this.#left(pass);
+      if (left === 0 || (!exactly && round > 0 && left < CLOSE)) return true;
+      await this.#round(pass, left);
+    }
+    return false;
+  }
+
+  /**
+   * Learns the keys that an earlier process of this job met, where no verdict of the pipeline
+   * reaches: the same pass over the window before, and its rows go nowhere.
+   */
+  async #recall(): Promise<void> {
+    const { connections, job, halt } = this.#options;
+    const positions = new Map(this.#progress);
+    if (this.#hasRecalled || job.plan.source !== 'raw' || positions.size === 0) return;
+    const { settings, admin } = connections;
+    const from = await halt.within(
+      keysFrom({ settings, admin, window: settings.DEDUPE_TTL, positions, signal: halt.reading }),
+    );
+    this.#hasRecalled = true;
+    if (from.size === 0) return;
+    const pass = await halt.within(this.#pass());
+    for await (const batch of rowPass({ ...pass, from, until: positions }))
+      if (batch.records > 0) halt.moved();
+  }
+
+  async #round(pass: PassOptions, expected: number): Promise<void> {
+    const { halt, progress } = this.#options;
+    const target = (this.#target ??= await halt.within(this.#createTarget()));
+    let left = expected;
+    try {
+      for await (const batch of rowPass(pass)) {
+        await halt.within(target.take(batch));
+        halt.moved();
+        left = Math.max(0, left - batch.records);
+        this.#counts.records += batch.records;
+        this.#counts.rows += batch.rows.length;
+        progress({ records: this.#counts.records, left, rows: this.#counts.rows });
+      }
+    } finally {
+      await halt.within(target.flush());
+    }
+  }
+
+  #left({ from, until }: PassOptions): number {
+    return [...until].reduce(
+      (sum, [partition, { next }]) =>
+        sum + Math.max(0, next - (from.get(partition)?.next ?? 0) - this.#reread(partition, next)),
+      0,
+    );
+  }
+
+  /** A record that is taken in part is read again, though nothing new may be in it. */
+  #reread(partition: number, next: number): number {
+    const at = this.#progress.get(partition);
+    return at && at.next === next - 1 && at.place.offset === at.next && at.place.index < LAST_INDEX
+      ? 1
+      : 0;
+  }
+
+  async #pass(): Promise<PassOptions> {
+    const { connections, job, halt } = this.#options;
+    const { settings, admin, clickhouse: client } = connections;
+    const signal = halt.reading;
+    const { group } = PROJECTION[this.#options.line.projection];
+    const places = await takenUpTo({ settings, admin, signal }, group);
+    const { source } = job.plan;
+    const until = new Map<number, { place: { offset: number; index: number }; next: number }>();
+    if (source === 'raw')
+      for (const [partition, place] of places)
+        until.set(partition, { place, next: place.offset + 1 });
+    else {
+      const taken = await committedOffsets(admin, group, 'events.normalised');
+      for (const { partition, low } of await topicEnds(admin, 'events.normalised'))
+        until.set(partition, {
+          place: { offset: Number.MAX_SAFE_INTEGER, index: 0 },
+          next: Math.max(low, taken.get(partition) ?? low),
+        });
+    }
+    const live = storedRows({
+      client,
+      cluster: settings.CLICKHOUSE_CLUSTER,
+      table: 'events',
+      window: settings.DEDUPE_TTL,
+    });
+    return { connections, source, from: this.#progress, until, seen: this.#seen, live, signal };
+  }
+
+  /** What a killed process was writing is written again under the same tokens. */
+  async #closeOpen(): Promise<void> {
+    const open = Object.entries(this.#open);
+    if (open.length === 0) return;
+    const target = (this.#target ??= await this.#createTarget()) as EventsTarget;
+    const pass = await this.#pass();
+    for (const [name, rows] of open) {
+      const partition = Number(name);
+      const from = new Map([[partition, rows.from]]);
+      const end =
+        this.#options.job.plan.source === 'raw'
+          ? { place: rows.until.place, next: rows.until.place.offset + 1 }
+          : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
+      await target.repeat(
+        partition,
+        rowPass({ ...pass, from, until: new Map([[partition, end]]) }),
+      );
+      this.#progress.set(partition, rows.until);
+    }
+  }
+
+  async #createTarget(): Promise<Target> {
+    const { connections, line, job, owned, halt } = this.#options;
+    const { clickhouse: client, database, settings, log } = connections;
+    const retentions = await readRetentions(database);
+    const [now, table, signal, cluster] = [
+      Date.now(),
+      this.#table,
+      halt.writing,
+      settings.CLICKHOUSE_CLUSTER,
+    ];
+    const notes = this.#notes();
+    switch (line.projection) {
+      case 'events': {
+        const warehouse = clickhouseWarehouse({ client, cluster, table });
+        const from = new Map(this.#progress);
+        return eventsTarget({
+          warehouse,
+          log,
+          jobId: job.id,
+          ownerEpoch: owned.epoch,
+          confirm: () => owned.confirm(),
+          notes,
+          retentions,
+          now,
+          from,
+          limits: EVENTS_LIMITS,
+          signal,
+        });
+      }
+      case 'profiles':
+        return profilesTarget({
+          store: sharedRequests(clickhouseProfiles({ client, cluster, table })),
+          log,
+          notes,
+          limits: PROFILES_LIMITS,
+          signal,
+        });
+      case 'catalogue':
+        return catalogueTarget({ client, table, retentions, now });
+      case 'identities':
+        return identitiesTarget({ client, database, table });
+      case 'quality':
+        throw new Error('quality is not made of rows');
+    }
+  }
+
+  #notes(): JobNotes {
+    const { owned, halt } = this.#options;
+    return {
+      begin: async (partition, rows) => {
+        this.#open[partition] = rows;
+        await owned.update({ recorded: this.#open });
+      },
+      stored: async (partition, progress) => {
+        Reflect.deleteProperty(this.#open, partition);
+        this.#stored[partition] = progress;
+        halt.moved();
+        await owned.update({ positions: this.#stored, recorded: this.#open, counts: this.counts });
+      },
+    };
+  }
+
+  async #quality(): Promise<void> {
+    const { connections, progress, halt } = this.#options;
+    const { settings, admin, clickhouse: client, database } = connections;
+    const retentions = await readRetentions(database);
+    const shared = {
+      settings,
+      admin,
+      client,
+      table: this.#table,
+      retentions,
+      now: Date.now(),
+      signal: halt.reading,
+    };
+    await rebuildQuality({
+      ...shared,
+      progress: (records) => {
+        halt.moved();
+        this.#counts.records += records;
+        progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
+      },
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { Admin } from 'kafkajs';
+import { topicEnds } from '../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import { openVerdicts } from '../replay/verdicts.ts';
+import type { Progress } from './pass.ts';
+
+const TOPIC = 'events.raw';
+/** Clocks of brokers may differ by so much, ms. */
+const MARGIN = 60_000;
+
+interface KeysOptions {
+  settings: KafkaSettings;
+  admin: Admin;
+  /** Window of de-duplication, ms. */
+  window: number;
+  /** Where the partitions stand. */
+  positions: ReadonlyMap<number, Progress>;
+  signal: AbortSignal;
+}
+
+/**
+ * A pass that goes on in another process has forgotten which keys it met: where no verdict of the
+ * pipeline reaches, it must read the window before its positions once more. Answers where to begin
+ * in each partition; nothing when verdicts reach every position.
+ */
+export async function keysFrom({
+  settings,
+  admin,
+  window,
+  positions,
+  signal,
+}: KeysOptions): Promise<Map<number, Progress>> {
+  let earliest = Number.POSITIVE_INFINITY;
+  let isCovered = true;
+  const ends = await topicEnds(admin, TOPIC);
+  const lowOf = new Map(ends.map(({ partition, low }) => [partition, low]));
+  for (const { partition, low, high } of ends) {
+    const at = Math.max(low, (positions.get(partition)?.next ?? 0) - 1);
+    const range = { topic: TOPIC, partition, from: at, to: Math.min(at + 1, high) };
+    for await (const [last] of readRange({ settings, clientId: 'ravand-rebuild', range, signal })) {
+      if (!last) continue;
+      earliest = Math.min(earliest, last.timestamp);
+      const verdicts = await openVerdicts(
+        { settings, admin },
+        { partition, appendedAt: last.timestamp, signal },
+      );
+      await verdicts.log.close();
+      isCovered &&= verdicts.coveredFrom <= at + 1;
+    }
+  }
+  if (isCovered) return new Map();
+  const found = await admin.fetchTopicOffsetsByTimestamp(TOPIC, earliest - window - MARGIN);
+  const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  const begin = new Map<number, Progress>();
+  for (const [partition, { next }] of positions) {
+    const offset = Math.max(offsets.get(partition) ?? -1, lowOf.get(partition) ?? 0);
+    // Without a record so late, nothing of the partition lies in the window.
+    begin.set(partition, {
+      next: offsets.get(partition) === -1 ? next : Math.min(next, offset),
+      place: { offset: -1, index: -1 },
+    });
+  }
+  return begin;
+}

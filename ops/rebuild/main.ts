@@ -1,0 +1,271 @@
+import { recordAudit } from '../../platform/audit.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import type { DelegateContext } from '../../cli/delegate.ts';
+import { Refusal } from '../../cli/command.ts';
+import { print, table } from '../../cli/terminal.ts';
+import { countText } from '../../cli/format.ts';
+import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
+import { Halt, unlessStopped } from '../replay/halt.ts';
+import { JobLost, OwnedJob } from '../replay/job-ledger.ts';
+import { compareTables, type TableComparison } from './compare.ts';
+import { Fill, type RebuildCounts } from './fill.ts';
+import { livePart } from './live-part.ts';
+import { abandonJob, openJob } from './open-job.ts';
+import { PROJECTION } from './projections.ts';
+import { requireReach } from './reach.ts';
+import { parseRebuildLine, type RebuildLine } from './request.ts';
+import { startRate } from './rate.ts';
+import { swap } from './swap.ts';
+
+/** ms */
+const AUDIT_MS = 2000;
+
+interface Report {
+  projection: string;
+  table: string;
+  source: string;
+  /** null: it was stopped before it had one. */
+  job: number | null;
+  /** `behind`: events come faster than it catches up. */
+  state: 'caught up' | 'behind' | 'stopped' | 'swapped';
+  records: number;
+  rows: number;
+  seconds: number;
+  shortest_window: number | null;
+  comparison: TableComparison | null;
+}
+
+/**
+ * `./ravand rebuild …` (docs/replay.md). Answers 1 when it was stopped, or when the tables differ.
+ */
+export async function run(args: string[], context: DelegateContext): Promise<number> {
+  const line = parseRebuildLine(args);
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+  try {
+    return await withConnections({ context, stop: stop.signal }, (connections) =>
+      line.cancel
+        ? cancel(connections, line, stop.signal)
+        : rebuild(connections, line, { stop: stop.signal, homeDir: context.home }),
+    );
+  } catch (error) {
+    if (error instanceof JobLost)
+      throw new Refusal('another process continues this rebuild: this one has stopped');
+    throw error;
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
+  }
+}
+
+async function cancel(
+  connections: Connections,
+  line: RebuildLine,
+  stop: AbortSignal,
+): Promise<number> {
+  const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
+  const halt = new Halt({ stop });
+  try {
+    const { id } = await halt.within(abandonJob(connections, line, name));
+    print(
+      line.json
+        ? JSON.stringify({ job: id, table: name, state: 'cancelled' })
+        : `job ${id} is cancelled, ${name} is dropped`,
+    );
+    return 0;
+  } finally {
+    halt.close();
+  }
+}
+
+async function rebuild(
+  connections: Connections,
+  line: RebuildLine,
+  { stop, homeDir }: { stop: AbortSignal; homeDir: string },
+): Promise<number> {
+  const projection = PROJECTION[line.projection];
+  const began = performance.now();
+  const report: Report = {
+    ...{
+      projection: line.projection,
+      table: `${projection.table}_${line.suffix}`,
+      job: null,
+      state: 'stopped',
+    },
+    ...{
+      source: line.projection === 'quality' ? projection.topic : `events.${line.source}`,
+      records: 0,
+      rows: 0,
+      seconds: 0,
+    },
+    ...{ shortest_window: null, comparison: null },
+  };
+  const halt = new Halt({ stop });
+  try {
+    await unlessStopped(halt, work(connections, { line, halt, homeDir, report }));
+  } finally {
+    halt.close();
+  }
+  report.seconds = (performance.now() - began) / 1000;
+  const action = {
+    stopped: 'rebuild.stopped',
+    swapped: 'rebuild.swapped',
+    behind: 'rebuild.finished',
+    'caught up': 'rebuild.finished',
+  }[report.state];
+  const audited = report.job === null ? Promise.resolve() : audit(connections, action, report);
+  // Who stops it because PostgreSQL does not answer must not wait for PostgreSQL.
+  await (report.state === 'stopped'
+    ? withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(() => undefined)
+    : audited);
+  return tell(line, report);
+}
+
+interface Work {
+  line: RebuildLine;
+  halt: Halt;
+  homeDir: string;
+  /** Filled in as it goes on. */
+  report: Report;
+}
+
+/** Rejects as Halt says when somebody asks to stop: then `report.state` says how far it came. */
+async function work(
+  connections: Connections,
+  { line, halt, homeDir, report }: Work,
+): Promise<void> {
+  const { admin, database, settings } = connections;
+  const { keeps, topic, part, group } = PROJECTION[line.projection];
+  const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
+  await halt.within(
+    requireReach({ settings, admin, topic: source, keeps, now: Date.now(), signal: halt.reading }),
+  );
+  const { job, isSwapped } = await halt.within(openJob(connections, line, report.table));
+  report.job = job.id;
+  const owned = new OwnedJob(database, job);
+  const rate = startRate({ quiet: line.json });
+  const fill = new Fill({
+    connections,
+    line,
+    job,
+    owned,
+    halt,
+    progress: (state) => rate.show(state),
+  });
+  try {
+    if (isSwapped) {
+      // The process that was killed may have left the part standing.
+      const sink = livePart({ admin, part, group, homeDir });
+      await halt.within(sink.stop()).finally(() => sink.start());
+      report.state = 'swapped';
+    } else {
+      const isCaughtUp = await fill.catchUp(false);
+      rate.end();
+      const compare = async () => {
+        if (line.compare) report.comparison = await comparison(connections, { line, fill, halt });
+      };
+      if (line.swap)
+        await swap(connections, {
+          line,
+          fill,
+          owned,
+          halt,
+          homeDir,
+          name: report.table,
+          beforeExchange: compare,
+        });
+      else await halt.within(compare());
+      report.state = line.swap ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
+    }
+    const swapped_at = report.state === 'swapped' ? new Date().toISOString() : null;
+    const counts: RebuildCounts = { ...fill.counts, swapped_at, exchanging: null };
+    await owned.update({ counts, state: swapped_at === null ? 'finished' : 'cancelled' });
+  } finally {
+    rate.end();
+    owned.close();
+    const { records, rows, shortest_window } = fill.counts;
+    Object.assign(report, { records, rows, shortest_window });
+  }
+}
+
+async function comparison(
+  { clickhouse: client, database, settings }: Connections,
+  { line, fill, halt }: { line: RebuildLine; fill: Fill; halt: Halt },
+): Promise<TableComparison> {
+  const { table: live } = PROJECTION[line.projection];
+  const rebuilt = `${live}_${line.suffix}`;
+  const retentions = await readRetentions(database);
+  return compareTables({
+    client,
+    cluster: settings.CLICKHOUSE_CLUSTER,
+    projection: line.projection,
+    live,
+    rebuilt,
+    positions: fill.positions,
+    retentions,
+    now: Date.now(),
+    moved: () => halt.moved(),
+  });
+}
+
+async function audit({ database }: Connections, action: string, report: Report): Promise<void> {
+  const { job, projection, table: name, records, rows } = report;
+  const differing = report.comparison?.differing;
+  await recordAudit(database, {
+    accountId: null,
+    actor: 'operator',
+    action,
+    details: {
+      job,
+      projection,
+      table: name,
+      records,
+      rows,
+      ...(differing === undefined ? {} : { differing }),
+    },
+  });
+}
+
+function tell(line: RebuildLine, report: Report): number {
+  const { comparison: found, state } = report;
+  if (line.json) print(JSON.stringify(report));
+  else {
+    print(
+      `${report.table}: ${state}; ${countText(report.records)} records of ${report.source}, ${countText(report.rows)} rows, ${report.seconds.toFixed(1)} s`,
+    );
+    if (report.shortest_window !== null)
+      print(
+        `where no verdict reaches, de-duplication covered ${Math.round(report.shortest_window / 60_000)} minutes at least: memory did not suffice for the whole window`,
+      );
+    if (found) {
+      const { live, rebuilt, compared, equal, moved_on, differing } = found;
+      print();
+      for (const row of table(
+        ['', 'live', 'rebuilt', 'compared', 'equal', 'moved on', 'differing'],
+        [['rows', ...[live, rebuilt, compared, equal, moved_on, differing].map(countText)]],
+      ))
+        print(row);
+      for (const { what, state: how } of found.examples) print(`  ${how}: ${what}`);
+    }
+    print();
+    if (state === 'stopped')
+      print(
+        'stopped; the same command continues, and with --cancel it ends and its table is dropped',
+      );
+    else if (state === 'behind')
+      print('events come faster than it catches up: run the same command again');
+    else if (state === 'swapped')
+      print(
+        `the live table is the rebuilt one now; the former one is ${report.table} until the next rebuild into it, or DROP TABLE ${report.table}`,
+      );
+    else
+      print(
+        `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; take it live: the same with --swap; leave it: the same with --cancel`,
+      );
+  }
+  return state === 'stopped' ||
+    state === 'behind' ||
+    (found !== null && found.differing > 0 && state !== 'swapped')
+    ? 1
+    : 0;
+}

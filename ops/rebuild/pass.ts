@@ -1,0 +1,189 @@
+import type { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
+import {
+  comparePositions,
+  LAST_INDEX,
+  positionKey,
+  type Position,
+} from '../../pipeline/replay/offset-index.ts';
+import { decideRebuild } from '../../pipeline/replay/decide.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import type { Connections } from '../replay/connections.ts';
+import { sourceBatches, type SourceBatch } from '../replay/source.ts';
+import type { StoredRows } from '../replay/stored-rows.ts';
+import type { RebuildSource } from './request.ts';
+
+/**
+ * How far a partition is: the next offset to read of the source, and the last place taken of
+ * events.raw.
+ */
+export interface Progress {
+  next: number;
+  place: Position;
+}
+
+/** Rows of one partition in the order of their places. */
+export interface RowBatch {
+  partition: number;
+  rows: EventRow[];
+  /** Those that were dead when the pipeline took them and were added by a replay. */
+  revived: ReadonlySet<EventRow>;
+  /** Where the partition stands behind the batch. */
+  progress: Progress;
+  records: number;
+}
+
+export interface PassOptions {
+  connections: Connections;
+  source: RebuildSource;
+  /** By partition: where it stands; moves with every batch. */
+  from: Map<number, Progress>;
+  /**
+   * By partition: the last place that belongs to the pass, and the offset of the source behind it.
+   */
+  until: ReadonlyMap<number, { place: Position; next: number }>;
+  /**
+   * Remembers keys where no verdict of the pipeline reaches; the same over all rounds of a rebuild.
+   */
+  seen: FirstOfKey;
+  /** The live table: a place that was dead counts when its row stands there. */
+  live: StoredRows;
+  /** Ends what is being read; the pass rejects then. */
+  signal: AbortSignal;
+}
+
+const BATCH = 2000;
+
+/**
+ * One pass over the log, all partitions at once, the one that is furthest behind in time first:
+ * nearly the order in which the pipeline saw the events.
+ */
+export async function* rowPass(options: PassOptions): AsyncGenerator<RowBatch, void, void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const readers = [...options.until].flatMap(([partition, until]) => {
+    const progress = options.from.get(partition) ?? { next: 0, place: { offset: -1, index: -1 } };
+    return until.next > progress.next
+      ? [new Reader({ ...options, signal }, { partition, progress })]
+      : [];
+  });
+  try {
+    for (;;) {
+      const heads = await Promise.all(readers.map((reader) => reader.head()));
+      const [first] = readers
+        .map((reader, at) => ({ reader, batch: heads[at] }))
+        .filter(({ batch }) => batch !== undefined)
+        .sort((a, b) => (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0));
+      if (!first?.batch) return;
+      first.reader.advance();
+      const batch = await rowsOf(options, {
+        batch: first.batch,
+        isLearning: heads.some((head) => head?.events.some(({ covered }) => !covered)),
+      });
+      options.from.set(batch.partition, batch.progress);
+      yield batch;
+    }
+  } finally {
+    // Partitions that are read ahead must not be waited for.
+    over.abort(new Error('the pass is over'));
+    await Promise.all(readers.map((reader) => reader.close()));
+  }
+}
+
+/** One partition, one batch ahead. */
+class Reader {
+  readonly #batches: AsyncGenerator<SourceBatch, void, void>;
+  #next: Promise<SourceBatch | undefined>;
+
+  constructor(
+    { connections, source, until, signal }: PassOptions,
+    { partition, progress }: { partition: number; progress: Progress },
+  ) {
+    const topic = `events.${source}` as const;
+    this.#batches = sourceBatches({
+      connections,
+      topic,
+      partition,
+      from: progress.next,
+      to: until.get(partition)?.next ?? 0,
+      most: BATCH,
+      signal,
+    });
+    this.#next = this.#read();
+  }
+
+  head(): Promise<SourceBatch | undefined> {
+    return this.#next;
+  }
+
+  advance(): void {
+    this.#next = this.#read();
+  }
+
+  async close(): Promise<void> {
+    await this.#next.catch(() => undefined);
+    await this.#batches.return();
+  }
+
+  #read(): Promise<SourceBatch | undefined> {
+    const next = this.#batches.next().then(({ value }) => value ?? undefined);
+    // Whoever asks for the head hears of it; until then it must not end the process.
+    next.catch(() => undefined);
+    return next;
+  }
+}
+
+/**
+ * @param head `isLearning`: some partition is not yet where verdicts reach, and may hold repeats of
+ * any key that comes by
+ */
+async function rowsOf(
+  { source, from, until, seen, live }: PassOptions,
+  head: { batch: SourceBatch; isLearning: boolean },
+): Promise<RowBatch> {
+  const { batch, isLearning } = head;
+  const { partition } = batch;
+  const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
+  let place = from.get(partition)?.place ?? { offset: -1, index: -1 };
+  const inside = batch.events.filter(({ at }) => {
+    if (comparePositions(at, place) <= 0 || comparePositions(at, end.place) > 0) return false;
+    // Records of events.normalised come again after a crash of the normaliser.
+    if (source === 'normalised') place = at;
+    return true;
+  });
+  const dead = inside.filter(({ said, row }) => said === 'dead' && row);
+  const added = await live.at(dead);
+  const rows: EventRow[] = [];
+  const revived = new Set<EventRow>();
+  for (const event of inside) {
+    const { row, said, covered, claim, receivedAt, at } = event;
+    const isAdded = said === 'dead' && added.has(positionKey(at));
+    const isMet = row !== undefined && (isLearning || !covered) && seen.isRepeat(claim, receivedAt);
+    const seenBefore = isMet && !covered;
+    if (!row || decideRebuild({ said, seenBefore, added: isAdded, processable: true }) !== 'row')
+      continue;
+    rows.push(row);
+    if (isAdded) revived.add(row);
+  }
+  return {
+    partition,
+    rows,
+    revived,
+    progress: progressBehind(batch, { source, end, place }),
+    records: batch.last - batch.first + 1,
+  };
+}
+
+function progressBehind(
+  batch: SourceBatch,
+  {
+    source,
+    end,
+    place,
+  }: { source: RebuildSource; end: { place: Position; next: number }; place: Position },
+): Progress {
+  if (source === 'normalised') return { next: batch.last + 1, place };
+  const behind = { offset: batch.last, index: LAST_INDEX };
+  if (comparePositions(behind, end.place) <= 0) return { next: batch.last + 1, place: behind };
+  // The bound lies within the last record: it is read again, from behind the bound on.
+  return { next: end.place.offset, place: end.place };
+}

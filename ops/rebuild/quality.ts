@@ -1,0 +1,64 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Admin } from 'kafkajs';
+import { keptFrom, type Retentions } from '../../pipeline/replay/kept-until.ts';
+import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import { qualityRows } from '../../projections/quality/rows.ts';
+import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { PROJECTION } from './projections.ts';
+
+interface QualityOptions {
+  settings: KafkaSettings;
+  admin: Admin;
+  client: ClickHouseClient;
+  table: string;
+  retentions: Retentions;
+  /** ms since the epoch */
+  now: number;
+  signal: AbortSignal;
+  progress: (records: number) => void;
+}
+
+/**
+ * Fills a table like `ingest_quality` from ingest.outcomes, as far as quality-sink has read it;
+ * rows that are written twice replace themselves.
+ */
+export async function rebuildQuality(options: QualityOptions): Promise<void> {
+  const { settings, admin, client, table, retentions, now, signal, progress } = options;
+  const { topic, group } = PROJECTION.quality;
+  const taken = await committedOffsets(admin, group, topic);
+  for (const { partition, low } of await topicEnds(admin, topic)) {
+    const range = { topic, partition, from: low, to: taken.get(partition) ?? low };
+    for await (const messages of readRange({
+      settings,
+      clientId: 'ravand-rebuild',
+      range,
+      signal,
+    })) {
+      const values = messages.flatMap(({ value }) => {
+        const outcome = value === null ? undefined : decoded(value);
+        return outcome && outcome.received_at >= keptFrom(retentions, outcome.account_id, now)
+          ? qualityRows(outcome)
+          : [];
+      });
+      if (values.length > 0)
+        await client.insert({
+          table,
+          values,
+          format: 'JSONEachRow',
+          clickhouse_settings: { async_insert: 0 },
+        });
+      progress(messages.length);
+    }
+  }
+}
+
+function decoded(value: Buffer): ReturnType<typeof ingestOutcomeCodec.decode> | undefined {
+  try {
+    return ingestOutcomeCodec.decode(value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { parseRebuildLine } from './request.ts';
+
+describe('the line of ./ravand rebuild', () => {
+  it('fills events_rebuilt from events.raw unless it says otherwise', () => {
+    expect(parseRebuildLine(['events'])).toEqual({
+      ...{
+        projection: 'events',
+        suffix: 'rebuilt',
+        source: 'raw',
+        compare: false,
+        swap: false,
+        cancel: false,
+        json: false,
+      },
+    });
+    expect(
+      parseRebuildLine(['profiles', '--into', 'b', '--source', 'normalised', '--swap']),
+    ).toMatchObject({
+      ...{ projection: 'profiles', suffix: 'b', source: 'normalised', swap: true },
+    });
+  });
+
+  it.each([
+    [['people'], 'there is no projection "people"'],
+    [['events', '--source', 'dead'], 'raw or normalised'],
+    [['quality', '--source', 'raw'], 'ingest.outcomes'],
+    [['events', '--cancel', '--swap'], '--cancel'],
+    [['events', '--cancel', '--source', 'raw'], '--cancel'],
+  ])('refuses %j', (args, message) => {
+    expect(() => parseRebuildLine(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,68 @@
+import { parseLine } from '../../cli/arguments.ts';
+import { Refusal } from '../../cli/command.ts';
+import { suffixOf } from '../replay/request.ts';
+
+export const PROJECTIONS = ['events', 'profiles', 'identities', 'catalogue', 'quality'] as const;
+export type ProjectionName = (typeof PROJECTIONS)[number];
+
+/**
+ * The log that a table is filled from. `raw`: today's normalisation decides anew what the rows are.
+ * `normalised`: the rows as they were published.
+ */
+export type RebuildSource = 'raw' | 'normalised';
+
+export const REBUILD_USAGE = `rebuild ${PROJECTIONS.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
+       ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`;
+
+export interface RebuildLine {
+  projection: ProjectionName;
+  suffix: string;
+  source: RebuildSource;
+  compare: boolean;
+  swap: boolean;
+  /** End the job and drop its table. */
+  cancel: boolean;
+  json: boolean;
+}
+
+/** Reads the line of `./ravand rebuild`. Throws Refusal. */
+export function parseRebuildLine(args: string[]): RebuildLine {
+  const { values, words } = parseLine({
+    args,
+    usage: REBUILD_USAGE,
+    words: { min: 1, max: 1 },
+    options: {
+      into: { type: 'string' },
+      source: { type: 'string' },
+      compare: { type: 'boolean' },
+      swap: { type: 'boolean' },
+      cancel: { type: 'boolean' },
+      json: { type: 'boolean' },
+    },
+  });
+  const projection = PROJECTIONS.find((one) => one === words[0]);
+  if (projection === undefined)
+    throw new Refusal(
+      `there is no projection ${JSON.stringify(words[0])}: ${PROJECTIONS.join(', ')}`,
+      2,
+    );
+  const { source = 'raw' } = values;
+  if (source !== 'raw' && source !== 'normalised')
+    throw new Refusal(`--source ${source}: raw or normalised`, 2);
+  if (projection === 'quality' && values.source !== undefined)
+    throw new Refusal('quality is rebuilt from ingest.outcomes: leave --source out', 2);
+  if (
+    values.cancel === true &&
+    (values.compare === true || values.swap === true || values.source !== undefined)
+  )
+    throw new Refusal('--cancel ends a rebuild and drops its table: it goes with --into only', 2);
+  return {
+    ...{ projection, source, suffix: suffixOf(values.into ?? 'rebuilt') },
+    ...{
+      compare: values.compare === true,
+      swap: values.swap === true,
+      cancel: values.cancel === true,
+      json: values.json === true,
+    },
+  };
+}

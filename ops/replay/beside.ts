@@ -1,0 +1,66 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { ClickhouseSettings } from '../../platform/clickhouse/client.ts';
+
+/**
+ * The statements that make a table of a live one's definition, beside it: `created` is what
+ * ClickHouse says created the live table (on a cluster: the local one, then the Distributed one
+ * over it). On a cluster the Replicated path gets the new name too.
+ */
+export function besideStatements(options: {
+  created: readonly string[];
+  table: string;
+  suffix: string;
+  cluster: string;
+}): string[] {
+  const { created, table, suffix, cluster } = options;
+  const onCluster = cluster === '' ? '' : ` ON CLUSTER '${cluster}'`;
+  return created.map((statement) => {
+    const named = statement
+      .replace(/^CREATE TABLE (\w+\.)?(\w+)/, (_, database: string | undefined, name: string) => {
+        const local = name.endsWith('_local') ? '_local' : '';
+        return `CREATE TABLE IF NOT EXISTS ${database ?? ''}${table}_${suffix}${local}${onCluster}`;
+      })
+      .replace(`'${table}_local'`, `'${table}_${suffix}_local'`);
+    return named.replace(
+      new RegExp(`(Replicated\\w*MergeTree\\('[^']*/)${table}'`),
+      `$1${table}_${suffix}'`,
+    );
+  });
+}
+
+interface Place {
+  client: ClickHouseClient;
+  settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>;
+  table: string;
+  suffix: string;
+}
+
+/** Creates `<table>_<suffix>` like the live table, unless it is there. */
+export async function createBeside({ client, settings, table, suffix }: Place): Promise<void> {
+  const cluster = settings.CLICKHOUSE_CLUSTER;
+  const created: string[] = [];
+  for (const name of cluster === '' ? [table] : [`${table}_local`, table]) {
+    const answer = await client.query({
+      query:
+        'SELECT create_table_query AS q FROM system.tables WHERE database = {database:String} AND name = {name:String}',
+      query_params: { database: settings.CLICKHOUSE_DATABASE, name },
+      format: 'JSONEachRow',
+    });
+    const [row] = await answer.json<{ q: string }>();
+    if (!row) throw new Error(`ClickHouse has no table ${name}: start the stack with ./ravand up`);
+    created.push(row.q);
+  }
+  for (const query of besideStatements({ created, table, suffix, cluster }))
+    await client.command({ query });
+}
+
+/** Drops `<table>_<suffix>` with everything in it. */
+export async function dropBeside({ client, settings, table, suffix }: Place): Promise<void> {
+  const cluster = settings.CLICKHOUSE_CLUSTER;
+  const names =
+    cluster === '' ? [`${table}_${suffix}`] : [`${table}_${suffix}`, `${table}_${suffix}_local`];
+  for (const name of names)
+    await client.command({
+      query: `DROP TABLE IF EXISTS ${name}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`} SYNC`,
+    });
+}

@@ -1,0 +1,68 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import kafkajs, { type Admin } from 'kafkajs';
+import type { Retentions } from '../../pipeline/replay/kept-until.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import { createLog } from '../../platform/log.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
+import { Refusal } from '../../cli/command.ts';
+import type { DelegateContext } from '../../cli/delegate.ts';
+import { surroundingsOf, type Surroundings } from '../operator-context.ts';
+
+/** A server that does not answer keeps no command from ending, ms. */
+const CLOSE_MS = 2000;
+
+/** The servers that a job works with, connected. */
+export interface Connections extends Surroundings {
+  admin: Admin;
+  clickhouse: ClickHouseClient;
+  database: Database;
+}
+
+/**
+ * Connects for the time of `work`. Rejects with Refusal when no stack runs here or `stop` aborts
+ * before it is connected, and with what a server answers.
+ */
+export async function withConnections<T>(
+  { context, stop }: { context: DelegateContext; stop: AbortSignal },
+  work: (connections: Connections) => Promise<T>,
+): Promise<T> {
+  const surroundings = surroundingsOf(context);
+  const { settings } = surroundings;
+  // What a job waits for must be seen while it waits.
+  const log = createLog({ part: 'operate', level: 'warn', to: 'stderr' });
+  const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-operate')).admin();
+  const clickhouse = connectClickhouse({
+    settings,
+    name: 'ravand-operate',
+    requestTimeout: 300_000,
+    connections: 8,
+  });
+  const database = connectPostgres({
+    url: settings.DATABASE_URL,
+    log,
+    name: 'ravand-operate',
+    max: 2,
+  });
+  try {
+    const stopped = new Promise<never>((_, reject) =>
+      stop.addEventListener('abort', () => reject(new Refusal('stopped')), { once: true }),
+    );
+    await Promise.race([admin.connect(), stopped]);
+    return await work({ ...surroundings, log, admin, clickhouse, database });
+  } finally {
+    const closed = Promise.allSettled([admin.disconnect(), clickhouse.close(), database.end()]);
+    await withDeadline({ ms: CLOSE_MS, waitingFor: 'connections to close' }, closed).catch(
+      () => undefined,
+    );
+  }
+}
+
+/** How long every account keeps its events, days. */
+export async function readRetentions(database: Database): Promise<Retentions> {
+  const { rows } = await database.query<{ id: string; retention_days: number }>(
+    'SELECT id, retention_days FROM accounts',
+  );
+  return new Map(rows.map(({ id, retention_days }) => [Number(id), retention_days]));
+}

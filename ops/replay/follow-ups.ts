@@ -1,0 +1,144 @@
+import { personName } from '../../events/names.ts';
+import type { Position } from '../../pipeline/replay/offset-index.ts';
+import { addedRow } from '../../projections/catalogue/added.ts';
+import { publishPeople } from '../../projections/identities/flat-table.ts';
+import { joinFacts } from '../../projections/identities/join.ts';
+import { postgresIdentities } from '../../projections/identities/postgres-store.ts';
+import { aliasOf } from '../../projections/identities/read-aliases.ts';
+import { isFoldedIn } from '../../projections/profiles/evolve.ts';
+import { profileKey } from '../../projections/profiles/profile.ts';
+import { clickhouseProfiles } from '../../projections/profiles/store.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import type { Connections } from './connections.ts';
+import type { SourceEvent } from './source.ts';
+import { deadPlaces } from './verdicts.ts';
+
+export interface ConcernedName {
+  accountId: number;
+  name: string;
+  partition: number;
+}
+
+/** Dead rows by the minute of reception that the books count them under. */
+export interface DeadMinute {
+  account: number;
+  /** ms since the epoch */
+  minute: number;
+  rows: number;
+}
+
+const MINUTE = 60_000;
+const MOST_NAMES = 5000;
+
+/** What else must know of rows that a replay adds to the live tables. */
+export class FollowUps {
+  readonly #connections: Connections;
+  readonly #signal: AbortSignal;
+  #dead: Promise<(partition: number, at: Position) => boolean> | undefined;
+
+  constructor(connections: Connections, signal: AbortSignal) {
+    this.#connections = connections;
+    this.#signal = signal;
+  }
+
+  /**
+   * Those that were no row when the pipeline took them: then the other projections have not seen
+   * them either.
+   */
+  async revived(events: readonly SourceEvent[]): Promise<SourceEvent[]> {
+    const known = events.filter(({ covered, said }) => covered || said !== undefined);
+    const unknown = events.filter((event) => !known.includes(event));
+    const wasDead =
+      unknown.length === 0
+        ? undefined
+        : await (this.#dead ??= deadPlaces(this.#connections, this.#signal));
+    return [
+      ...known.filter(({ said }) => said === 'dead'),
+      ...unknown.filter(({ partition, at }) => wasDead?.(partition, at) === true),
+    ];
+  }
+
+  /**
+   * Names whose profile lacks one of the events: it was never folded in, or the profile is gone. A
+   * profile at or behind a place that was published holds it (FOLD.md).
+   */
+  async names(
+    events: readonly SourceEvent[],
+    revived: readonly SourceEvent[],
+  ): Promise<ConcernedName[]> {
+    const store = clickhouseProfiles({
+      client: this.#connections.clickhouse,
+      cluster: this.#connections.settings.CLICKHOUSE_CLUSTER,
+    });
+    const isRevived = new Set(revived);
+    const names = new Map<string, ConcernedName>();
+    const add = ({ accountId, partition }: SourceEvent, row: EventRow) => {
+      const name = personName(row);
+      names.set(profileKey(accountId, name), { accountId, name, partition });
+    };
+    for (let from = 0; from < events.length; from += MOST_NAMES) {
+      const some = events.slice(from, from + MOST_NAMES);
+      const wanted = some
+        .filter((event) => !isRevived.has(event))
+        .flatMap(({ accountId, row }) => (row ? [{ accountId, name: personName(row) }] : []));
+      const states = wanted.length === 0 ? new Map() : await store.load(wanted, this.#signal);
+      for (const event of some) {
+        if (!event.row) continue;
+        const state = states.get(profileKey(event.accountId, personName(event.row))) as Parameters<
+          typeof isFoldedIn
+        >[0];
+        if (isRevived.has(event) || !isFoldedIn(state, event.row)) add(event, event.row);
+      }
+    }
+    return [...names.values()];
+  }
+
+  /** Takes in the aliases among them; those that are known change nothing. */
+  async aliases(events: readonly SourceEvent[]): Promise<void> {
+    const { database, clickhouse: client, settings } = this.#connections;
+    const store = postgresIdentities(database);
+    const aliases = events.flatMap(({ row }) => (row ? (aliasOf(row) ?? []) : []));
+    for (const [accountId, own] of Map.groupBy(aliases, (alias) => alias.accountId)) {
+      await joinFacts(
+        store,
+        accountId,
+        own.map(({ fact }) => fact),
+      );
+      await publishPeople(
+        { store, client, table: 'identities_flat', cluster: settings.CLICKHOUSE_CLUSTER },
+        accountId,
+      );
+    }
+  }
+
+  /**
+   * Counts those that the catalogue has never seen, each under its place: again changes nothing.
+   */
+  async catalogue(revived: readonly SourceEvent[]): Promise<void> {
+    const values = revived.flatMap(({ row }) => (row ? [addedRow(row)] : []));
+    if (values.length === 0) return;
+    const cluster = this.#connections.settings.CLICKHOUSE_CLUSTER;
+    await this.#connections.clickhouse.insert({
+      table: 'event_catalogue',
+      values: values.map((row) => ({ ...row, last_seen: new Date(row.last_seen).toISOString() })),
+      format: 'JSONEachRow',
+      clickhouse_settings: {
+        async_insert: 0,
+        ...(cluster === '' ? {} : { distributed_foreground_insert: '1', insert_quorum: 'auto' }),
+      },
+    });
+  }
+}
+
+/** The books count these as dead until their rows are stored. */
+export function deadMinutes(revived: readonly SourceEvent[]): DeadMinute[] {
+  const minutes = new Map<string, DeadMinute>();
+  for (const { accountId: account, receivedAt } of revived) {
+    const minute = Math.floor(receivedAt / MINUTE) * MINUTE;
+    const key = `${account} ${minute}`;
+    const found = minutes.get(key);
+    if (found) found.rows++;
+    else minutes.set(key, { account, minute, rows: 1 });
+  }
+  return [...minutes.values()];
+}

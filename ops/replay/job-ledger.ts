@@ -1,0 +1,199 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import { delay } from '../../platform/backoff.ts';
+import { Refusal } from '../../cli/command.ts';
+
+/** A job as it stands in log_jobs. What the jsonb columns hold is the caller's own. */
+export interface Job<Plan, Positions, Recorded, Counts> {
+  id: number;
+  ownerEpoch: number;
+  state: 'running' | 'finished' | 'cancelled';
+  command: string;
+  plan: Plan;
+  positions: Positions;
+  recorded: Recorded | null;
+  counts: Counts;
+  startedAt: number;
+}
+
+/** The job has another process now: this one may write nothing more. */
+export class JobLost extends Error {
+  constructor(id: number) {
+    super(`job ${id} was taken over by another process`);
+    this.name = 'JobLost';
+  }
+}
+
+interface Row {
+  id: string;
+  owner_epoch: string;
+  state: 'running' | 'finished' | 'cancelled';
+  command: string;
+  plan: unknown;
+  positions: unknown;
+  recorded: unknown;
+  counts: unknown;
+  started_at: Date;
+  updated: string;
+}
+
+const COLUMNS =
+  'id, owner_epoch, state, command, plan, positions, recorded, counts, started_at, updated_at::text AS updated';
+
+function jobOf<P, O, R, C>(row: Row): Job<P, O, R, C> {
+  const { plan, positions, recorded, counts } = row as unknown as {
+    plan: P;
+    positions: O;
+    recorded: R | null;
+    counts: C;
+  };
+  return {
+    ...{
+      id: Number(row.id),
+      ownerEpoch: Number(row.owner_epoch),
+      state: row.state,
+      command: row.command,
+    },
+    ...{ plan, positions, recorded, counts, startedAt: row.started_at.getTime() },
+  };
+}
+
+/** The running job that writes a table. */
+export async function runningJob<P, O, R, C>(
+  database: Database,
+  target: string,
+): Promise<Job<P, O, R, C> | undefined> {
+  const { rows } = await database.query<Row>(
+    `SELECT ${COLUMNS} FROM log_jobs WHERE target = $1 AND state = 'running'`,
+    [target],
+  );
+  return rows[0] && jobOf(rows[0]);
+}
+
+/** The last job of a kind that wrote a table, in any state. */
+export async function lastJob<P, O, R, C>(
+  database: Database,
+  kind: string,
+  target: string,
+): Promise<Job<P, O, R, C> | undefined> {
+  const { rows } = await database.query<Row>(
+    `SELECT ${COLUMNS} FROM log_jobs WHERE kind = $1 AND target = $2 ORDER BY id DESC LIMIT 1`,
+    [kind, target],
+  );
+  return rows[0] && jobOf(rows[0]);
+}
+
+/** Begins a job. Rejects with Refusal when another one writes the table already. */
+export async function beginJob<P, O, R, C>(
+  database: Database,
+  job: { kind: 'replay' | 'rebuild'; command: string; target: string; plan: P; counts: C },
+): Promise<Job<P, O, R, C>> {
+  const { rows } = await database.query<Row>(
+    `INSERT INTO log_jobs (kind, command, target, plan, counts) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
+    [job.kind, job.command, job.target, JSON.stringify(job.plan), JSON.stringify(job.counts)],
+  );
+  if (!rows[0])
+    throw new Refusal(
+      `another job began to write ${job.target} in this moment: run the command again to see which`,
+    );
+  return jobOf(rows[0]);
+}
+
+/** Without a sign of life for so long the process that worked on a job is gone, ms. */
+const SILENCE_MS = 6000;
+
+/**
+ * Becomes the owner of a job whose process is gone; a finished one runs again. Rejects with Refusal
+ * while that process lives.
+ */
+export async function takeOverJob<P, O, R, C>(
+  database: Database,
+  id: number,
+): Promise<Job<P, O, R, C>> {
+  const look = async () =>
+    (await database.query<Row>(`SELECT ${COLUMNS} FROM log_jobs WHERE id = $1`, [id])).rows[0];
+  const before = await look();
+  if (before?.state === 'running') {
+    await delay(SILENCE_MS);
+    const after = await look();
+    if (after?.updated !== before.updated)
+      throw new Refusal(
+        'another process works on this job right now: stop it there (Ctrl-C) to continue it here',
+      );
+  }
+  const { rows } = await database.query<Row>(
+    `UPDATE log_jobs SET owner_epoch = owner_epoch + 1, state = 'running', finished_at = NULL, updated_at = clock_timestamp() WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id],
+  );
+  if (!rows[0]) throw new Refusal(`there is no job ${id}`);
+  return jobOf(rows[0]);
+}
+
+export interface JobChange {
+  positions?: unknown;
+  /** null: nothing is open any more. */
+  recorded?: unknown;
+  counts?: unknown;
+  state?: 'finished' | 'cancelled';
+}
+
+/**
+ * The job under its owner's epoch: every method rejects with JobLost when another process has it.
+ */
+export class OwnedJob {
+  readonly id: number;
+  readonly epoch: number;
+  readonly #database: Database;
+  readonly #alive: NodeJS.Timeout;
+
+  constructor(database: Database, job: { id: number; ownerEpoch: number }) {
+    this.#database = database;
+    this.id = job.id;
+    this.epoch = job.ownerEpoch;
+    this.#alive = setInterval(() => void this.confirm().catch(() => undefined), 1500).unref();
+  }
+
+  /** The sign of life; also: nobody else has taken the job over. */
+  async confirm(): Promise<void> {
+    await this.update({});
+  }
+
+  /**
+   * Writes what changed, and in the same statement what follows from it: `also` is an INSERT,
+   * UPDATE or DELETE whose parameters begin at $6; it runs only under this epoch (FROM owner).
+   */
+  async update(
+    change: JobChange,
+    also?: { sql: string; values: readonly unknown[] },
+  ): Promise<void> {
+    const text = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
+    const set = [
+      ...(change.positions === undefined ? [] : ['positions = $3::text::jsonb']),
+      ...(change.recorded === undefined
+        ? []
+        : ["recorded = NULLIF($4::text::jsonb, 'null'::jsonb)"]),
+      ...(change.counts === undefined ? [] : ['counts = $5::text::jsonb']),
+      ...(change.state === undefined
+        ? []
+        : [`state = '${change.state}', finished_at = clock_timestamp()`]),
+      'updated_at = clock_timestamp()',
+    ];
+    const owner = `WITH given AS (SELECT $3::text, $4::text, $5::text), owner AS (UPDATE log_jobs SET ${set.join(', ')} WHERE id = $1 AND owner_epoch = $2 RETURNING id)`;
+    const statement = also
+      ? `${owner}, also AS (${also.sql} RETURNING 1) SELECT id, (SELECT count(*) FROM also) FROM owner`
+      : `${owner} SELECT id FROM owner`;
+    const values = [
+      this.id,
+      this.epoch,
+      text(change.positions),
+      text(change.recorded),
+      text(change.counts),
+      ...(also?.values ?? []),
+    ];
+    const { rowCount } = await this.#database.query(statement, values);
+    if (rowCount !== 1) throw new JobLost(this.id);
+  }
+
+  close(): void {
+    clearInterval(this.#alive);
+  }
+}

@@ -1,0 +1,308 @@
+import type { DelegateContext } from '../../cli/delegate.ts';
+import { Refusal } from '../../cli/command.ts';
+import { complain, print } from '../../cli/terminal.ts';
+import { startProgress } from '../../cli/traffic/progress.ts';
+import { committedOffsets } from '../../platform/kafka/admin.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import { LAST_INDEX } from '../../pipeline/replay/offset-index.ts';
+import { createBeside } from './beside.ts';
+import { withConnections, type Connections } from './connections.ts';
+import { noCounts } from './counts.ts';
+import { beginJob, JobLost, OwnedJob, runningJob, takeOverJob } from './job-ledger.ts';
+import { takenUpTo } from './log-bounds.ts';
+import { belowBounds, spansOf, type Span } from './log-spans.ts';
+import { Halt, unlessStopped } from './halt.ts';
+import { refoldNames } from './refold.ts';
+import { rangesOf, reportLines, type Report } from './report.ts';
+import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
+import { auditReplay, replay, type ReplayJob } from './run.ts';
+import { tableId } from './table-id.ts';
+import { waitForRefolds } from './wait-for-refolds.ts';
+
+/** ms */
+const AUDIT_MS = 2000;
+
+/**
+ * `./ravand replay …` (docs/replay.md). Answers 0 when it came to its end, 1 when it was stopped.
+ */
+export async function run(args: string[], context: DelegateContext): Promise<number> {
+  const line = parseReplayLine(args);
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+  try {
+    return await withConnections({ context, stop: stop.signal }, (connections) =>
+      withHalt(stop.signal, (halt) =>
+        line.request
+          ? start(connections, { line, request: line.request, halt })
+          : cancel(connections, line, halt),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof JobLost)
+      throw new Refusal('another process continues this replay: this one has stopped');
+    throw error;
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
+  }
+}
+
+async function withHalt(stop: AbortSignal, work: (halt: Halt) => Promise<number>): Promise<number> {
+  const halt = new Halt({ stop });
+  try {
+    const code = await unlessStopped(halt, work(halt));
+    if (code === undefined) complain('stopped; the same command continues');
+    return code ?? 1;
+  } finally {
+    halt.close();
+  }
+}
+
+interface Start {
+  line: ReplayLine;
+  request: ReplayRequest;
+  halt: Halt;
+}
+
+async function start(connections: Connections, { line, request, halt }: Start): Promise<number> {
+  const { job, bounded } = await halt.within(prepare(connections, { line, request, halt }));
+  const target = request.into === undefined ? 'events' : `events_${request.into}`;
+  const began = performance.now();
+  const total = bounded.spans.reduce(
+    (sum, { partition, from, to }) =>
+      sum + Math.max(0, to - Math.max(from, job?.positions[partition] ?? from)),
+    0,
+  );
+  const progress = line.json
+    ? undefined
+    : startProgress({ total, unit: 'records', now: () => Date.now() });
+  const result = await replay({
+    ...{ connections, request, spans: bounded.spans, job, rate: line.rate, halt },
+    progress: (_, records) => progress?.advance(records),
+  });
+  progress?.end();
+  const isLive = job !== undefined && target === 'events' && !result.stopped;
+  const profiles = isLive
+    ? await unlessStopped(halt, halt.within(refold(connections, { job, line, halt })))
+    : null;
+  const isStopped = result.stopped || profiles === undefined;
+  if (job && !isStopped)
+    await finish(connections, { job, request, counts: result.counts, state: 'finished' });
+  else if (job) await auditStop(connections, job, request, result.counts);
+  const report: Report = {
+    ...{
+      command: commandText(request),
+      dry_run: line.dryRun,
+      state: isStopped ? 'stopped' : 'finished',
+    },
+    ...{ job: job?.id ?? null, ranges: rangesOf(bounded.spans), left_to_live: bounded.held },
+    ...{
+      counts: result.counts,
+      differences: result.differences,
+      profiles: profiles ?? null,
+      seconds: (performance.now() - began) / 1000,
+    },
+  };
+  if (line.json) print(JSON.stringify(report));
+  else for (const one of reportLines(report)) print(one);
+  return isStopped ? 1 : 0;
+}
+
+/** Who stops it because PostgreSQL does not answer must not wait for PostgreSQL. */
+async function auditStop(
+  connections: Connections,
+  job: ReplayJob,
+  request: ReplayRequest,
+  counts: ReplayJob['counts'],
+): Promise<void> {
+  const audited = auditReplay(connections, 'replay.stopped', job, request, counts);
+  await withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(
+    () => undefined,
+  );
+}
+
+/** The command that ends an unfinished job of a table. */
+function cancelOf(command: string, { into }: ReplayRequest): string {
+  if (!command.startsWith('replay ')) return `${command} --cancel`;
+  return `replay --cancel${into === undefined ? '' : ` --into ${into}`}`;
+}
+
+/** The job of the request, begun or taken over, and what it works through. */
+async function prepare(
+  connections: Connections,
+  { line, request, halt }: Start,
+): Promise<{ job: ReplayJob | undefined; bounded: Bounded }> {
+  const { database, clickhouse, settings } = connections;
+  const target = request.into === undefined ? 'events' : `events_${request.into}`;
+  const command = commandText(request);
+  let open = await runningJob<Span[], Record<string, number>, never, never>(database, target);
+  if (!line.dryRun && open && open.command !== command)
+    throw new Refusal(
+      `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it, or ./ravand ${cancelOf(open.command, request)}`,
+    );
+  if (open && !line.dryRun && (await tableId(connections, target)) === undefined) {
+    // What it has added is gone: it cannot go on where it was.
+    await finish(connections, {
+      job: await takeOverJob(database, open.id),
+      request,
+      counts: noCounts(),
+      state: 'cancelled',
+    });
+    open = undefined;
+  }
+  const bounded =
+    open && !line.dryRun
+      ? { spans: open.plan, held: 0 }
+      : await boundedSpans(connections, request, halt.reading);
+  if (request.into !== undefined && !line.dryRun)
+    await createBeside({ client: clickhouse, settings, table: 'events', suffix: request.into });
+  if (request.into !== undefined && line.dryRun) await requireTable(connections, target);
+  let job: ReplayJob | undefined;
+  if (!line.dryRun) {
+    job = open
+      ? await takeOverJob(database, open.id)
+      : await beginJob(database, {
+          kind: 'replay',
+          command,
+          target,
+          plan: bounded.spans,
+          counts: noCounts(),
+        });
+    await auditReplay(connections, open ? 'replay.continued' : 'replay.started', job, request);
+    if (open && !line.json)
+      print(`continues job ${job.id}, which began ${new Date(job.startedAt).toISOString()}`);
+  }
+  return { job, bounded };
+}
+
+/** `held`: records that are left to the live processors. */
+interface Bounded {
+  spans: Span[];
+  held: number;
+}
+
+/** The offsets of the request that the live processors are done with. */
+async function boundedSpans(
+  connections: Connections,
+  request: ReplayRequest,
+  signal: AbortSignal,
+): Promise<Bounded> {
+  const { admin, settings } = connections;
+  const spans = await spansOf(admin, request);
+  if (request.topic === 'events.dead') return { spans, held: 0 };
+  if (request.topic === 'events.raw') {
+    const bounds = await takenUpTo({ settings, admin, signal }, 'events-sink');
+    return belowBounds(spans, bounds);
+  }
+  const taken = await committedOffsets(admin, 'events-sink', request.topic);
+  return belowBounds(
+    spans,
+    new Map(
+      spans.map(({ partition }) => [
+        partition,
+        { offset: (taken.get(partition) ?? 0) - 1, index: LAST_INDEX },
+      ]),
+    ),
+  );
+}
+
+async function requireTable({ clickhouse }: Connections, table: string): Promise<void> {
+  const answer = await clickhouse.query({ query: `EXISTS TABLE ${table}`, format: 'JSONEachRow' });
+  const [row] = await answer.json<{ result: number }>();
+  if (row?.result !== 1)
+    throw new Refusal(`there is no table ${table} yet: all events of the range would be new in it`);
+}
+
+/**
+ * Names whose profile lacks what was added are folded anew; the owners of their partitions take
+ * them over within seconds.
+ */
+async function refold(
+  connections: Connections,
+  { job, line, halt }: { job: ReplayJob; line: ReplayLine; halt: Halt },
+): Promise<Report['profiles']> {
+  const owned = new OwnedJob(connections.database, job);
+  try {
+    let scanned = 0;
+    const progress = (records: number) => {
+      halt.moved();
+      scanned += records;
+      if (!line.json && scanned === records)
+        complain('folding the profiles of added events anew, from the beginning of events.raw');
+    };
+    const refolded = await refoldNames(connections, job.id, { signal: halt.reading, progress });
+    return {
+      ...refolded,
+      waiting:
+        refolded.asked === 0
+          ? 0
+          : await waitForRefolds(connections.database, { ms: 30_000, signal: halt.reading }),
+    };
+  } finally {
+    owned.close();
+  }
+}
+
+interface Finish {
+  job: ReplayJob;
+  request: ReplayRequest;
+  counts: ReplayJob['counts'];
+  state: 'finished' | 'cancelled';
+}
+
+async function finish(
+  connections: Connections,
+  { job, request, counts, state }: Finish,
+): Promise<void> {
+  const owned = new OwnedJob(connections.database, job);
+  await owned.update({ state, counts }).finally(() => owned.close());
+  await auditReplay(connections, `replay.${state}`, job, request, counts);
+}
+
+/**
+ * Ends an unfinished replay: what it was writing is completed, since part of it may be stored, and
+ * nothing more is begun.
+ */
+async function cancel(connections: Connections, line: ReplayLine, halt: Halt): Promise<number> {
+  const target = line.into === undefined ? 'events' : `events_${line.into}`;
+  const open = await runningJob<Span[], Record<string, number>, never, never>(
+    connections.database,
+    target,
+  );
+  if (!open?.command.startsWith('replay ')) throw new Refusal(`no replay writes ${target}`);
+  const job: ReplayJob = await halt.within(takeOverJob(connections.database, open.id));
+  const words = open.command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
+  const { request } = parseReplayLine(
+    words.slice(1).map((word) => (word.startsWith('"') ? (JSON.parse(word) as string) : word)),
+  );
+  if (!request) throw new Error(`job ${open.id} has a command that cannot be read`);
+  const result = await replay({
+    connections,
+    request,
+    spans: [],
+    job,
+    rate: undefined,
+    halt,
+    closeOnly: true,
+    progress: () => undefined,
+  });
+  halt.reading.throwIfAborted();
+  const profiles =
+    target === 'events' ? await halt.within(refold(connections, { job, line, halt })) : null;
+  await finish(connections, { job, request, counts: result.counts, state: 'cancelled' });
+  if (line.json)
+    print(
+      JSON.stringify({
+        job: job.id,
+        command: open.command,
+        state: 'cancelled',
+        counts: result.counts,
+        profiles,
+      }),
+    );
+  else
+    print(
+      `job ${job.id} is cancelled after ${result.counts.new} added rows: ./ravand ${open.command}`,
+    );
+  return 0;
+}

@@ -1,0 +1,88 @@
+import { countText } from '../../cli/format.ts';
+import { table } from '../../cli/terminal.ts';
+import type { Difference, ReplayCounts } from './counts.ts';
+import type { Refolded } from './refold.ts';
+import type { Span } from './log-spans.ts';
+
+export interface Report {
+  command: string;
+  dry_run: boolean;
+  state: 'finished' | 'stopped' | 'cancelled';
+  job: number | null;
+  /** Offsets of the replayed topic, `last` included. */
+  ranges: { partition: number; first: number; last: number }[];
+  /** Records at the end of the range that the live processors are still at work on. */
+  left_to_live: number;
+  counts: ReplayCounts;
+  differences: Difference[];
+  profiles: (Refolded & { waiting: number }) | null;
+  seconds: number;
+}
+
+export function rangesOf(spans: readonly Span[]): Report['ranges'] {
+  return spans
+    .filter(({ from, to }) => to > from)
+    .map(({ partition, from, to }) => ({ partition, first: from, last: to - 1 }));
+}
+
+/** The report for people. */
+export function reportLines(report: Report): string[] {
+  const { counts, dry_run: isDry } = report;
+  const rows: [string, number, string][] = [
+    [
+      isDry ? 'new' : 'added',
+      counts.new - counts.refused,
+      isDry ? 'no row stands at their place: a replay would add them' : 'rows that were missing',
+    ],
+    ['already stored', counts.stored, 'nothing to do'],
+    [
+      'would change',
+      counts.would_change,
+      "today's normalisation gives another row; only ./ravand rebuild changes rows",
+    ],
+    ['expired', counts.expired, 'older than their account keeps events, or than 400 days'],
+    ['duplicates', counts.duplicate, 'the event stands at another place'],
+    ['dead', counts.dead, 'cannot be processed today either: ./ravand dlq'],
+  ];
+  if (counts.refused > 0)
+    rows.push(['refused', counts.refused, 'ClickHouse does not take these rows']);
+  const lines = [
+    `${isDry ? 'dry run of ' : ''}${report.command}${report.job === null ? '' : ` (job ${report.job})`}`,
+    `${countText(counts.records)} records, ${countText(counts.events)} events looked at in ${report.seconds.toFixed(1)} s`,
+    '',
+    ...table(
+      ['verdict', 'events', ''],
+      rows.map(([name, count, why]) => [name, countText(count), why]),
+    ),
+  ];
+  if (counts.unreadable > 0)
+    lines.push('', `${countText(counts.unreadable)} records cannot be read at all: ./ravand dlq`);
+  if (report.left_to_live > 0)
+    lines.push(
+      '',
+      `${countText(report.left_to_live)} records at the end were left to the live processors, which have not stored them yet: ./ravand lag`,
+    );
+  if (report.differences.length > 0) {
+    const shown = report.differences.map(({ place, account, message_id, columns }) => [
+      place,
+      String(account),
+      message_id,
+      columns.join(', '),
+    ]);
+    lines.push('', ...table(['place', 'account', 'message id', 'columns that differ'], shown));
+  }
+  const { profiles } = report;
+  if (profiles && profiles.asked + profiles.impossible > 0) {
+    lines.push(
+      '',
+      `profiles: ${countText(profiles.asked)} folded anew${profiles.waiting > 0 ? `, ${countText(profiles.waiting)} of them wait for profiles-sink` : ''}`,
+    );
+    if (profiles.impossible > 0)
+      lines.push(
+        `profiles: ${countText(profiles.impossible)} cannot be folded anew, because events.raw does not reach back to its beginning`,
+      );
+  }
+  if (report.state === 'stopped')
+    lines.push('', 'stopped; the same command continues, ./ravand replay --cancel takes it back');
+  return lines;
+}

@@ -1,0 +1,149 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
+import { comparePositions, positionKey } from '../../pipeline/replay/offset-index.ts';
+import { COLUMNS } from '../../projections/events/container.ts';
+import type { EventRow } from '../../schemas/records.ts';
+
+/**
+ * What is asked of a table like `events`: `settings` make a read sequentially consistent on a
+ * cluster.
+ */
+export interface StoredRows {
+  /**
+   * The rows at the places of these events, by positionKey, as `rowTexts` writes them. The events
+   * are of one partition.
+   */
+  at(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
+  /** Those events whose dedupe key stands at another place, received within the window of them. */
+  withTwin(events: readonly RawEvent[]): Promise<Set<RawEvent>>;
+}
+
+const TIMES = new Set(['timestamp', 'received_at']);
+const SELECTED = COLUMNS.map((column) =>
+  TIMES.has(column) ? `toUnixTimestamp64Milli(${column})` : column,
+);
+const KEYS_A_QUERY = 300;
+
+/** Each stored column of a row as a text that is equal exactly when the stored values are. */
+export function rowTexts(row: EventRow): string[] {
+  return COLUMNS.map((column) => valueText(row[column as keyof EventRow]));
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(value).map(([key, one]: [string, unknown]): [string, unknown] => [
+    key.toWellFormed(),
+    typeof one === 'string' ? one.toWellFormed() : one,
+  ]);
+  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The columns in which two rows differ. */
+export function differingColumns(a: readonly string[], b: readonly string[]): string[] {
+  return COLUMNS.filter((_, at) => a[at] !== b[at]);
+}
+
+export function storedRows(options: {
+  client: ClickHouseClient;
+  cluster: string;
+  table: string;
+  window: number;
+}): StoredRows {
+  const { client, table, window } = options;
+  const clickhouse_settings = {
+    max_execution_time: 120,
+    use_query_cache: 0 as const,
+    output_format_json_quote_64bit_integers: 0 as const,
+    ...(options.cluster === '' ? {} : { select_sequential_consistency: '1' as const }),
+  };
+  const ask = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
+    const answer = await client.query({
+      query,
+      query_params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings,
+    });
+    return answer.json<T>();
+  };
+  return {
+    async at(events) {
+      const found = new Map<string, readonly string[]>();
+      const [first] = events;
+      if (!first) return found;
+      const offsets = events.map(({ at }) => at.offset);
+      const received = events.map(({ receivedAt }) => receivedAt);
+      // Only facts of the raw record lead to the row: what today's normalisation makes of it may
+      // stand elsewhere in the order of the table.
+      const rows = await ask<unknown[]>(
+        `SELECT ${SELECTED.join(', ')} FROM ${table} WHERE account_id IN {accounts:Array(UInt64)} AND _partition = {partition:UInt16} AND _offset BETWEEN {from:UInt64} AND {to:UInt64}
+         AND received_at BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')`,
+        {
+          accounts: [...new Set(events.map(({ accountId }) => accountId))],
+          partition: first.partition,
+          ...span('from', 'to', offsets),
+          ...span('first', 'last', received),
+        },
+      );
+      const [offsetAt, indexAt] = [COLUMNS.indexOf('_offset'), COLUMNS.indexOf('_index')];
+      for (const row of rows)
+        found.set(
+          positionKey({ offset: Number(row[offsetAt]), index: Number(row[indexAt]) }),
+          row.map(valueText),
+        );
+      return found;
+    },
+
+    async withTwin(events) {
+      const twins = new Set<RawEvent>();
+      for (let from = 0; from < events.length; from += KEYS_A_QUERY) {
+        const some = events.slice(from, from + KEYS_A_QUERY);
+        const keys = some.map(({ row }) => row?._dedupe_id ?? '').filter((key) => key !== '');
+        const messages = some
+          .filter(({ row }) => row?._dedupe_id === '')
+          .map(({ messageId }) => messageId);
+        const { first, last } = span(
+          'first',
+          'last',
+          some.map(({ receivedAt }) => receivedAt),
+        ) as { first: number; last: number };
+        const rows = await ask<[number, string, string, number, number, number, number]>(
+          `SELECT account_id, message_id, _dedupe_id, _partition, _offset, _index, toUnixTimestamp64Milli(received_at) FROM ${table}
+           WHERE account_id IN {accounts:Array(UInt64)} AND received_at BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')
+             AND (message_id IN {messages:Array(String)} AND _dedupe_id = '' OR _dedupe_id IN {keys:Array(String)} AND _dedupe_id != '')`,
+          {
+            accounts: [...new Set(some.map(({ accountId }) => accountId))],
+            first: first - window,
+            last: last + window,
+            messages,
+            keys,
+          },
+        );
+        const byKey = Map.groupBy(rows, ([account, message, key]) => keyOf(account, message, key));
+        for (const event of some) {
+          const same =
+            byKey.get(keyOf(event.accountId, event.messageId, event.row?._dedupe_id ?? '')) ?? [];
+          const isTwin = same.some(
+            ([, , , partition, offset, index, receivedAt]) =>
+              Math.abs(receivedAt - event.receivedAt) < window &&
+              (partition !== event.partition ||
+                comparePositions({ offset, index }, event.at) !== 0),
+          );
+          if (isTwin) twins.add(event);
+        }
+      }
+      return twins;
+    },
+  };
+}
+
+function keyOf(account: number, message: string, key: string): string {
+  return key === '' ? `${account} m ${message}` : `${account} a ${key}`;
+}
+
+function span(low: string, high: string, values: readonly number[]): Record<string, number> {
+  return {
+    [low]: values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+    [high]: values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+  };
+}

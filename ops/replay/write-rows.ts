@@ -1,0 +1,54 @@
+import type { Log } from '../../platform/log.ts';
+import type { Mark } from '../../schemas/log-position.ts';
+import type { Row } from '../../projections/events/rows.ts';
+import type { Warehouse } from '../../projections/events/warehouse.ts';
+import { storeOnce } from '../../projections/events/write.ts';
+import { eventRowCodec } from '../../schemas/codec.ts';
+import type { EventRow } from '../../schemas/records.ts';
+
+interface WriteOptions {
+  warehouse: Warehouse;
+  log: Log;
+  signal: AbortSignal;
+  ownerEpoch: number;
+  /** Rejects when another process has the job. */
+  confirm(): Promise<void>;
+}
+
+/**
+ * Adds rows of one partition exactly once: what runs under the token is ended, what is stored is
+ * read back, what is missing goes in, as a sink settles an uncertain range
+ * (projections/events/EXACTLY-ONCE.md). The same token always means rows of the same recorded
+ * range. Answers how many ClickHouse refuses.
+ */
+export async function addRows(
+  options: WriteOptions,
+  batch: { token: string; partition: number; rows: readonly EventRow[] },
+): Promise<{ refused: number }> {
+  const rows = batch.rows.map(rowOf);
+  const { refused } = await storeOnce(
+    { ...options, onSettle: () => undefined },
+    {
+      token: batch.token,
+      partition: batch.partition,
+      count: rows.length,
+      datums: rows.map(({ datum }) => datum),
+      rows: () => rows,
+    },
+    true,
+  );
+  return { refused: refused.length };
+}
+
+function rowOf(row: EventRow): Row {
+  const mark: Mark = { epoch: row._epoch, offset: row._offset, index: row._index };
+  const { account_id, event, message_id, timestamp } = row;
+  return {
+    mark,
+    account_id,
+    event,
+    message_id,
+    timestamp,
+    datum: eventRowCodec.type.toBuffer(row),
+  };
+}

@@ -1,0 +1,121 @@
+import { Redis } from 'ioredis';
+import kafkajs, { type Admin } from 'kafkajs';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
+import { parseLine } from '../../cli/arguments.ts';
+import { Refusal } from '../../cli/command.ts';
+import type { DelegateContext } from '../../cli/delegate.ts';
+import { paint, print } from '../../cli/terminal.ts';
+import { indexLetters } from '../dlq/letter-index.ts';
+import { logSpans } from '../read-span.ts';
+import { surroundingsOf } from '../operator-context.ts';
+import { gather, type Sources } from './gather.ts';
+import { tell, type Answer, type Station } from './tell.ts';
+
+export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
+
+/**
+ * `./ravand why`: follows one event through every part and says where it is, or where it ended.
+ * Parts that are away are named, and the rest is told.
+ */
+export async function run(args: string[], context: DelegateContext): Promise<number> {
+  const { values, words } = parseLine({
+    args,
+    usage: WHY_USAGE,
+    words: { min: 1, max: 1 },
+    options: { account: { type: 'string' }, since: { type: 'string' }, json: { type: 'boolean' } },
+  });
+  const [messageId = ''] = words;
+  const accountId = Number(values.account ?? '');
+  if (!/^[1-9]\d{0,15}$/.test(values.account ?? ''))
+    throw new Refusal(
+      `--account ${values.account ?? 'is missing'}: expected the id of the account\nusage: ./ravand ${WHY_USAGE}`,
+      2,
+    );
+  const since = values.since === undefined ? undefined : Date.parse(values.since);
+  if (since !== undefined && Number.isNaN(since))
+    throw new Refusal(
+      `--since ${values.since ?? ''}: expected a time like 2026-11-21T08:00:00Z`,
+      2,
+    );
+  const { sources, close } = openSources(context);
+  try {
+    await indexLetters(sources).catch(() => undefined);
+    const evidence = await gather(sources, { messageId, accountId, since, now: Date.now() });
+    const answer = tell(evidence);
+    if (values.json === true)
+      print(JSON.stringify({ message_id: messageId, account_id: accountId, ...answer }));
+    else show(answer);
+    return 0;
+  } finally {
+    await close();
+  }
+}
+
+function show({ verdict, stations }: Answer): void {
+  print(paint('bold', verdict));
+  for (const { station, state, says } of stations)
+    print(`  ${station.padEnd(13)}${colour(state, state.padEnd(8))}  ${says}`);
+}
+
+function colour(state: Station['state'], text: string): string {
+  switch (state) {
+    case 'done':
+      return paint('green', text);
+    case 'waiting':
+    case 'unknown':
+      return paint('yellow', text);
+    case 'ended':
+    case 'away':
+      return paint('red', text);
+    case 'absent':
+      return paint('dim', text);
+  }
+}
+
+function openSources(context: DelegateContext): { sources: Sources; close: () => Promise<void> } {
+  const surroundings = surroundingsOf(context);
+  const { settings, log } = surroundings;
+  const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-why', max: 3 });
+  const clickhouse = connectClickhouse({
+    settings,
+    name: 'ravand-why',
+    requestTimeout: 12_000,
+    connections: 3,
+  });
+  // A server that is away is said at once: no attempt is repeated.
+  const redis = new Redis(settings.REDIS_URL, {
+    lazyConnect: true,
+    connectTimeout: 2000,
+    commandTimeout: 3000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  redis.on('error', () => undefined);
+  const spans = logSpans(settings, 'ravand-why');
+  let connecting: Promise<Admin> | undefined;
+  const connectAdmin = async () => {
+    const admin = new kafkajs.Kafka({
+      ...kafkajsConnection(settings, 'ravand-why'),
+      retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 2 },
+    }).admin();
+    await admin.connect();
+    return admin;
+  };
+  return {
+    sources: {
+      surroundings,
+      database,
+      clickhouse,
+      redis,
+      spans,
+      admin: () => (connecting ??= connectAdmin()),
+    },
+    async close() {
+      redis.disconnect();
+      const admin = connecting?.then((one) => one.disconnect());
+      await Promise.allSettled([spans.close(), database.end(), clickhouse.close(), admin]);
+    },
+  };
+}

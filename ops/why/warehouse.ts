@@ -1,0 +1,60 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Place } from '../../schemas/records.ts';
+import type { StoredRow } from './evidence.ts';
+
+/** Message ids have no index: one account's are looked through, at most so long, s. */
+const MOST_SECONDS = 10;
+
+/** Rows of a message, in the order of their places; at most 20. */
+export function storedRows(
+  client: ClickHouseClient,
+  question: { messageId: string; accountId: number; since: number | undefined },
+): Promise<StoredRow[]> {
+  const since =
+    question.since === undefined
+      ? ''
+      : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
+  return ask(client, {
+    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id,
+        toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at
+      FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} ${since} ORDER BY epoch, partition, offset, index LIMIT 20`,
+    params: { account: question.accountId, message: question.messageId, since: question.since },
+  });
+}
+
+/** The last place folded into a profile; undefined where the name has none. */
+export async function foldedPlace(
+  client: ClickHouseClient,
+  { accountId, name }: { accountId: number; name: string },
+): Promise<Place | undefined> {
+  const rows = await ask<Place>(client, {
+    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index FROM profiles FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
+    params: { account: accountId, name },
+  });
+  return rows[0];
+}
+
+/** The name that stands for the person; undefined where no alias ever joined the name. */
+export async function canonicalName(
+  client: ClickHouseClient,
+  { accountId, name }: { accountId: number; name: string },
+): Promise<string | undefined> {
+  const rows = await ask<{ canonical: string }>(client, {
+    query: `SELECT canonical FROM identities_flat FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
+    params: { account: accountId, name },
+  });
+  return rows[0]?.canonical;
+}
+
+async function ask<T>(
+  client: ClickHouseClient,
+  { query, params }: { query: string; params: Record<string, unknown> },
+): Promise<T[]> {
+  const answer = await client.query({
+    query,
+    query_params: params,
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_execution_time: MOST_SECONDS },
+  });
+  return answer.json<T>();
+}
