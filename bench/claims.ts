@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { claimId, claimScope } from '../events/claims/claim-id.ts';
 import type { ClaimId } from '../events/claims/claim-id.ts';
-import type { SettleEntry } from '../events/claims/settlement.ts';
+import type { ClaimToResolve } from '../events/claims/resolution.ts';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
@@ -76,17 +76,17 @@ async function run(): Promise<void> {
     if (claimed.some(({ verdicts }) => verdicts.some((verdict) => verdict !== 'claimed')))
       throw new Error('a fresh id was not claimed');
     await measured('raise', keys.length, async () => {
-      for (const each of claimed) batcher.raise(each);
+      for (const each of claimed) batcher.confirm(each);
       while (batcher.counters.raises < published + keys.length)
         await new Promise((r) => setTimeout(r, 1));
     });
     await measured('settle, 1,000 a call', keys.length, async () => {
-      const entries = batches.flat().map((id, number): SettleEntry => {
+      const entries = batches.flat().map((id, number): ClaimToResolve => {
         const at = published + number;
         const place = { epoch: 0, partition: at % 4, offset: Math.floor(at / 50), index: at % 50 };
         return { id, place, acceptance: (at + 1) >>> 0, at: Date.now() };
       });
-      const settled = await store.settle(entries, never);
+      const settled = await store.resolve(entries, never);
       if (
         settled.status !== 'settled' ||
         settled.settlements.some(({ verdict }) => verdict !== 'first')

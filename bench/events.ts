@@ -1,7 +1,7 @@
 import { UserAgentCache } from '../events/user-agent.ts';
 import { ContextReader, normaliseEvent, type RecordFacts } from '../events/normalise.ts';
 import { decideBatch } from '../events/validate.ts';
-import { accountSeed, nameHash } from '../events/partition.ts';
+import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import { isJsonObject, type JsonObject } from '../events/json.ts';
 import { coreWithoutPersian } from './events/without-persian.ts';
 
@@ -100,7 +100,7 @@ function validateBatch(body: unknown): void {
   if (decided.outcome !== 'decided')
     throw new Error(`the batch was not decided: ${decided.outcome}`);
   const seed = accountSeed(RECORD.account_id);
-  for (const accepted of decided.accepted) sink += nameHash(seed, accepted.name) % 4;
+  for (const accepted of decided.accepted) sink += distinctIdHash(seed, accepted.distinctId) % 4;
 }
 
 /** Items a second of `run`, which handles one batch; the first half second is not counted. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { loadConfig, type Names } from '../pipeline/normalise/config.ts';
-import { sampleRecord } from '../pipeline/normalise/samples.ts';
+import { sampleRecord } from '../pipeline/normalise/testing/samples.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';

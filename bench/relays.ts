@@ -15,9 +15,9 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { relayPayload } from '../events/relays/payload.ts';
 import { attemptWith } from '../pipeline/relays/attempt.ts';
-import { Bell } from '../pipeline/relays/bell.ts';
+import { WakeSignal } from '../pipeline/relays/wake-signal.ts';
 import { FirstAttempts } from '../pipeline/relays/first-attempts.ts';
-import { Lanes } from '../pipeline/relays/lanes.ts';
+import { EndpointQueues } from '../pipeline/relays/endpoint-queues.ts';
 import { RELAY_LIMITS } from '../pipeline/relays/limits.ts';
 import { relayMetrics } from '../pipeline/relays/metrics.ts';
 import { OutcomeWriter } from '../pipeline/relays/outcome-writer.ts';
@@ -200,7 +200,7 @@ async function deliverAll(
   });
   const [now, random] = [() => Date.now(), () => Math.random()];
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
-  const lanes = new Lanes({
+  const lanes = new EndpointQueues({
     limits,
     slots: new Slots(limits.slots),
     attempt: attemptWith({ client, metrics, now, random }),
@@ -212,7 +212,7 @@ async function deliverAll(
   const store = new RelayStore(database, `bench/${randomUUID()}`);
   const { signal } = new AbortController();
   const outcomes = new OutcomeWriter({ store, log, signal });
-  const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new Bell() });
+  const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new WakeSignal() });
   const byAccount = new Map([[accountId, relays]]);
   const task = await relayTask({
     store,

@@ -17,7 +17,7 @@ import { createLog } from '../platform/log.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { eventRowCodec } from '../schemas/codec.ts';
-import { joinRun } from '../schemas/run.ts';
+import { joinRowBatch } from '../schemas/row-batch.ts';
 import { sampleRow } from './sink/rows.ts';
 
 const { values } = parseArgs({
@@ -108,7 +108,7 @@ async function fill(): Promise<void> {
         topic: name,
         partition,
         key: null,
-        value: joinRun({ head, count: run, rows: Buffer.concat(datums) }),
+        value: joinRowBatch({ head, count: run, rows: Buffer.concat(datums) }),
       }),
     );
     if (pending.length >= 200) await Promise.all(pending.splice(0));

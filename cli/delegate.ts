@@ -7,10 +7,10 @@ import { sealingEnv } from '../deploy/local/sealing-key.ts';
 
 /** What a module that serves a command exports. */
 export interface CommandModule {
-  run(args: string[], context: DelegateContext): Promise<number>;
+  run(args: string[], context: DelegatedContext): Promise<number>;
 }
 
-export interface DelegateContext {
+export interface DelegatedContext {
   /** RAVAND_HOME, absolute. */
   home: string;
   /** The stack that runs under it; undefined while none is ready. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyJson } from './arbitrary-json.ts';
+import { anyJson } from './testing/arbitrary-json.ts';
 import { contextColumns, sdkOf, type ContextColumns } from './context.ts';
 import { NO_USER_AGENT, parseUserAgent } from './user-agent.ts';
 

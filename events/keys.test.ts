@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
+import { anyText } from './testing/arbitrary-json.ts';
 import { normaliseKey } from './keys.ts';
 
 test.each([

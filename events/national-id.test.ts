@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
+import { anyText } from './testing/arbitrary-json.ts';
 import { parseNationalId } from './national-id.ts';
 
 test.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventRowCodec } from '../schemas/codec.ts';
-import { anyEnvelope, anyText } from './arbitrary-json.ts';
+import { anyEnvelope, anyText } from './testing/arbitrary-json.ts';
 import type { JsonObject } from './json.ts';
 import { ContextReader, normaliseEvent, type ItemFacts, type RecordFacts } from './normalise.ts';
 import { UserAgentCache } from './user-agent.ts';

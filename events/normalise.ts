@@ -1,7 +1,8 @@
-import type { EventRow, Place, RawItem, RawRecord } from '../schemas/records.ts';
+import type { LogPosition } from '../schemas/log-position.ts';
+import type { EventRow, RawItem, RawRecord } from '../schemas/records.ts';
 import { contextColumns, type ContextColumns } from './context.ts';
 import { jsonObject, type JsonObject } from './json.ts';
-import { eventNameOf, idText } from './names.ts';
+import { eventNameOf, idText } from './event-name.ts';
 import { normaliseProperties } from './properties.ts';
 import { extractCurrency, extractRevenue } from './revenue.ts';
 import { normaliseTraits } from './traits.ts';
@@ -27,7 +28,7 @@ export interface NormaliseInput {
    * `context` of the batch around it, which an event without its own inherits (ingest 2.1 rule 4).
    */
   batchContext: unknown;
-  place: Place;
+  place: LogPosition;
   /** Names the acceptance: see `_acceptance` in event-row.v1. */
   acceptance: number;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
-import { accountSeed, nameHash, partitionOf } from './partition.ts';
+import { anyText } from './testing/arbitrary-json.ts';
+import { accountSeed, distinctIdHash, partitionOf } from './partition.ts';
 
 /** FNV-1a (32 bit) straight over the bytes. */
 function reference(text: string): number {
@@ -35,7 +35,7 @@ test('hashes the UTF-8 bytes of any name', () => {
         expect(partitionOf({ accountId, name, partitions })).toBe(
           reference(`${accountId}\u0000${name}`) % partitions,
         );
-        expect(nameHash(accountSeed(accountId), name) % partitions).toBe(
+        expect(distinctIdHash(accountSeed(accountId), name) % partitions).toBe(
           partitionOf({ accountId, name, partitions }),
         );
       },

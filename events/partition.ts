@@ -15,7 +15,7 @@ export function partitionOf({
   name: string;
   partitions: number;
 }): number {
-  return nameHash(accountSeed(accountId), name) % partitions;
+  return distinctIdHash(accountSeed(accountId), name) % partitions;
 }
 
 /** The hash of `${accountId}\0`, to go on from with nameHash: all events of a batch share it. */
@@ -27,7 +27,7 @@ export function accountSeed(accountId: number | string): number {
  * The hash of a name under its account, an unsigned 32-bit integer; `% partitions` is the
  * partition.
  */
-export function nameHash(seed: number, name: string): number {
+export function distinctIdHash(seed: number, name: string): number {
   return fnv1a(seed, name) >>> 0;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
+import { anyText } from './testing/arbitrary-json.ts';
 import { normalisePersian } from './persian.ts';
 
 const normal = (text: string) => normalisePersian(text, 8192);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
+import { anyText } from './testing/arbitrary-json.ts';
 import { parseRfc3339 } from './rfc3339.ts';
 
 describe('takes', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyJson } from './arbitrary-json.ts';
+import { anyJson } from './testing/arbitrary-json.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { inspectTraits, normaliseTraits, PROFILE_COLUMNS } from './traits.ts';
 import type { Warning } from './warnings.ts';

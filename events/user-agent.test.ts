@@ -1,7 +1,7 @@
 import { list } from 'isbot';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyText } from './arbitrary-json.ts';
+import { anyText } from './testing/arbitrary-json.ts';
 import { isBotUserAgent, UNUSED_PATTERNS } from './user-agent-bots.ts';
 import { NO_USER_AGENT, parseUserAgent, UserAgentCache } from './user-agent.ts';
 

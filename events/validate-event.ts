@@ -1,7 +1,7 @@
 import type { EventType } from '../schemas/records.ts';
 import { fitsBytes, wellFormed } from './bytes.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { hasFixedName, isEventType, MAX_EVENT_BYTES, MAX_ID_BYTES } from './names.ts';
+import { hasFixedName, isEventType, MAX_EVENT_BYTES, MAX_ID_BYTES } from './event-name.ts';
 import { normalisePersian } from './persian.ts';
 import { inspectProperties } from './properties.ts';
 import { rejection, unknownType, type Rejection } from './rejections.ts';
@@ -23,7 +23,7 @@ export interface AcceptedEvent {
   index: number;
   type: EventType;
   /** Name of the person: user_id, or else anonymous_id; well formed. */
-  name: string;
+  distinctId: string;
   /** As sent, well formed; empty when `generated`: the caller makes one. */
   message_id: string;
   generated: boolean;
@@ -135,7 +135,7 @@ export function decideEvent(
   return {
     index,
     type: sentType,
-    name: wellFormed(userId || anonymousId),
+    distinctId: wellFormed(userId || anonymousId),
     message_id: wellFormed(messageId),
     generated,
     timestamp,

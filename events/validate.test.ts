@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyEnvelope, anyJson } from './arbitrary-json.ts';
+import { anyEnvelope, anyJson } from './testing/arbitrary-json.ts';
 import { decideBatch, decideImport, decideSingle } from './validate.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 10);
@@ -382,8 +382,8 @@ describe('for any JSON', () => {
           const decided = single(type, sent);
           if (decided.outcome !== 'decided') return;
           for (const event of decided.accepted) {
-            expect(event.name).not.toBe('');
-            expect(Buffer.byteLength(event.name)).toBeLessThanOrEqual(256);
+            expect(event.distinctId).not.toBe('');
+            expect(Buffer.byteLength(event.distinctId)).toBeLessThanOrEqual(256);
             expect(event.generated).toBe(event.message_id === '');
             expect(event.timestamp).toBeGreaterThanOrEqual(NOW - 30 * DAY);
             expect(decided.counts.reduce((sum, { count }) => sum + count, 0)).toBe(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyJson } from './arbitrary-json.ts';
+import { anyJson } from './testing/arbitrary-json.ts';
 import { holdsUnencodable, jsonText, numberText } from './values.ts';
 
 describe('numberText', () => {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
 import type { Log } from '../platform/log.ts';
-import { Acceptor } from '../ingest/accept.ts';
+import { IngestService } from '../ingest/accept.ts';
 import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
@@ -99,7 +99,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     now: Date.now,
     onUnreachable: unreachable,
   });
-  const acceptor = new Acceptor({
+  const acceptor = new IngestService({
     claims,
     publish: (records) => publisher.publish(records),
     partitionsOf: parts.partitions.of,

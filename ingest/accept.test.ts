@@ -4,7 +4,7 @@ import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
 import type { AccountFacts } from '../ingest-gateway/auth/accounts.ts';
 import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
-import { Acceptor } from './accept.ts';
+import { IngestService } from './accept.ts';
 import type { Submission } from './submission.ts';
 
 interface Claimed {
@@ -18,7 +18,7 @@ let published: LogRecord[];
 /** Says which records neither the log nor the spool takes. */
 let isRefused: (record: LogRecord) => boolean;
 let settled: { what: 'raised' | 'released'; positions: readonly number[] | undefined }[];
-let acceptor: Acceptor<Claimed>;
+let acceptor: IngestService<Claimed>;
 
 beforeEach(() => {
   verdicts = [];
@@ -27,11 +27,11 @@ beforeEach(() => {
   isRefused = () => false;
   settled = [];
   let made = 0;
-  acceptor = new Acceptor<Claimed>({
+  acceptor = new IngestService<Claimed>({
     claims: {
       claim: (ids) =>
         Promise.resolve({ ids, verdicts: ids.map((_, at) => verdicts[at] ?? 'claimed') }),
-      raise: (_, positions) => void settled.push({ what: 'raised', positions }),
+      confirm: (_, positions) => void settled.push({ what: 'raised', positions }),
       release: (_, positions) => {
         settled.push({ what: 'released', positions });
         return Promise.resolve();

@@ -9,7 +9,7 @@ import type { OutcomeCount } from '../schemas/records.ts';
 import type { AccountFacts } from '../ingest-gateway/auth/accounts.ts';
 import type { Failure } from '../ingest-gateway/failures.ts';
 import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
-import type { Acceptance } from './acceptance.ts';
+import type { IngestSummary } from './acceptance.ts';
 import { claimPositions, freshEvents, needsClaim } from './fresh-events.ts';
 import { outcomeRecord, OUTCOME_TOPIC, type OutcomeFacts } from './outcome-record.ts';
 import { RAW_TOPIC, rawRecords } from './raw-records.ts';
@@ -25,7 +25,7 @@ interface Claimed {
 export interface AcceptPorts<C extends Claimed> {
   claims: {
     claim(ids: readonly ClaimId[], at: number): Promise<C>;
-    raise(claimed: C, positions?: readonly number[]): void;
+    confirm(claimed: C, positions?: readonly number[]): void;
     release(claimed: C, positions?: readonly number[]): Promise<void>;
   };
   /** Resolves with the records that are not durable. */
@@ -39,12 +39,12 @@ export interface AcceptPorts<C extends Claimed> {
   onCounted?(facts: Omit<OutcomeFacts, 'counts'>): void;
 }
 
-export type Accepted =
-  { outcome: 'taken'; acceptance: Acceptance } | { outcome: 'failed'; failure: Failure };
+export type IngestResult =
+  { outcome: 'taken'; acceptance: IngestSummary } | { outcome: 'failed'; failure: Failure };
 
-const UNAVAILABLE: Accepted = { outcome: 'failed', failure: { code: 'unavailable' } };
-const MALFORMED: Accepted = { outcome: 'failed', failure: { code: 'malformed_json' } };
-const NO_ERRORS: Acceptance['errors'] = [];
+const UNAVAILABLE: IngestResult = { outcome: 'failed', failure: { code: 'unavailable' } };
+const MALFORMED: IngestResult = { outcome: 'failed', failure: { code: 'malformed_json' } };
+const NO_ERRORS: IngestSummary['errors'] = [];
 
 /**
  * The use case of the ingest host: validate, claim, publish, and say what became of each event once
@@ -52,7 +52,7 @@ const NO_ERRORS: Acceptance['errors'] = [];
  * go first and the outcome record follows, so that a request cut off in between counts as what it
  * published.
  */
-export class Acceptor<C extends Claimed = Claimed> {
+export class IngestService<C extends Claimed = Claimed> {
   readonly #ports: AcceptPorts<C>;
   #sequence = 0;
   #outcomes = 0;
@@ -62,7 +62,7 @@ export class Acceptor<C extends Claimed = Claimed> {
   }
 
   /** Never rejects for anything that a client can send. */
-  async accept(submission: Submission): Promise<Accepted> {
+  async accept(submission: Submission): Promise<IngestResult> {
     const body = parse(submission.body);
     if (!isJsonObject(body)) return MALFORMED;
     const known = this.#ports.account(submission.principal.accountId);
@@ -128,13 +128,13 @@ export class Acceptor<C extends Claimed = Claimed> {
     this.#sequence += fresh.events.length;
     const refused = await this.#ports.publish(records.map(({ record }) => record));
     if (refused.length === 0) {
-      claims.raise(claimed, claimPositions(fresh, undefined));
+      claims.confirm(claimed, claimPositions(fresh, undefined));
       return fresh.duplicates;
     }
     for (const { record, positions } of records) {
       const own = claimPositions(fresh, positions);
       if (refused.includes(record)) void claims.release(claimed, own);
-      else claims.raise(claimed, own);
+      else claims.confirm(claimed, own);
     }
     return undefined;
   }
@@ -155,7 +155,7 @@ export class Acceptor<C extends Claimed = Claimed> {
     submission: Submission,
     failure: Failure,
     refused: { events: number; count: Omit<OutcomeCount, 'kind' | 'count'> },
-  ): Promise<Accepted> {
+  ): Promise<IngestResult> {
     const { events } = refused;
     const facts = { received: events, accepted: 0, duplicate: 0, rejected: events };
     this.#ports.onCounted?.(facts);
@@ -185,7 +185,7 @@ function concluded(
   submission: Submission,
   { accepted, rejected, warnings }: DecidedEvents,
   duplicates: number,
-): Accepted {
+): IngestResult {
   const [first] = rejected;
   if (submission.shape === 'single' && first)
     return { outcome: 'failed', failure: { code: 'rejected', message: first.reason } };

@@ -1,7 +1,7 @@
 import type { Warning } from '../events/warnings.ts';
 
 /** What became of the events of a request that was taken (ingest 2.6). */
-export interface Acceptance {
+export interface IngestSummary {
   /** Duplicates among them included. */
   accepted: number;
   duplicates: number;

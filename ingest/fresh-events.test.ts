@@ -7,7 +7,7 @@ function event(index: number, generated = false): AcceptedEvent {
   return {
     index,
     type: 'track',
-    name: 'a',
+    distinctId: 'a',
     message_id: `m${index}`,
     generated,
     timestamp: 0,

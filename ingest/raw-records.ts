@@ -1,4 +1,4 @@
-import { accountSeed, nameHash } from '../events/partition.ts';
+import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import type { RawItem } from '../schemas/records.ts';
@@ -56,9 +56,9 @@ function partitionAt(
   position: number,
   { seed, partitions }: { seed: number; partitions: number },
 ): number {
-  const name = events[position]?.name ?? '';
+  const name = events[position]?.distinctId ?? '';
   // A batch is often of one person: their hash is that of the event before.
-  return nameHash(seed, name) % partitions;
+  return distinctIdHash(seed, name) % partitions;
 }
 
 function wholeBody(published: Published, partition: number): LogRecord {

@@ -10,7 +10,7 @@ import {
 } from '../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
 import { Refusal } from '../cli/command.ts';
-import type { DelegateContext } from '../cli/delegate.ts';
+import type { DelegatedContext } from '../cli/delegate.ts';
 import { readJsonFile } from '../cli/json-file.ts';
 import type { StackPlan } from '../deploy/local/stack-plan.ts';
 
@@ -24,7 +24,7 @@ const table = defineSettings({
 });
 
 /** Where the servers are that an operator's command asks. */
-export interface Surroundings {
+export interface OperatorContext {
   settings: SettingsOf<typeof table>;
   /**
    * Admin address of each part of the stack on this machine, by name; empty when the servers are
@@ -42,7 +42,7 @@ export interface Surroundings {
  * The servers of the stack under RAVAND_HOME, also of one that is only partly up; without a stack
  * those that KAFKA_BROKERS and the other settings name.
  */
-export function surroundingsOf(context: DelegateContext): Surroundings {
+export function operatorContext(context: DelegatedContext): OperatorContext {
   const plan = readJsonFile<StackPlan>(join(context.home, 'run', 'stack.json'));
   if (plan === undefined && (context.env['KAFKA_BROKERS'] ?? '') === '')
     throw new Refusal(

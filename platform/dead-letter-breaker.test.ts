@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judge, RESTED, type BreakerState } from './dead-letter-breaker.ts';
+import { judge, EMPTY_WINDOW, type BreakerState } from './dead-letter-breaker.ts';
 
 const limits = { least: 100, share: 0.5, memory: 10_000 };
 const after = (...parts: { taken: number; dead: number }[]): BreakerState =>
@@ -8,7 +8,7 @@ const after = (...parts: { taken: number; dead: number }[]): BreakerState =>
     const verdict = judge(state, part, limits);
     if (verdict.verdict === 'stop') throw new Error('stopped');
     return verdict.state;
-  }, RESTED);
+  }, EMPTY_WINDOW);
 
 describe('the breaker', () => {
   it('lets single poison records go to events.dead, also when nothing else comes', () => {
@@ -22,8 +22,8 @@ describe('the breaker', () => {
   });
 
   it('stops when most events die, and not before', () => {
-    expect(judge(RESTED, { taken: 200, dead: 100 }, limits).verdict).toBe('pass');
-    expect(judge(RESTED, { taken: 200, dead: 101 }, limits)).toEqual({
+    expect(judge(EMPTY_WINDOW, { taken: 200, dead: 100 }, limits).verdict).toBe('pass');
+    expect(judge(EMPTY_WINDOW, { taken: 200, dead: 101 }, limits)).toEqual({
       verdict: 'stop',
       share: 0.505,
     });
@@ -42,14 +42,14 @@ describe('the breaker', () => {
 
   it('goes on when others went well meanwhile', () => {
     const bad = { taken: 150, dead: 150 };
-    expect(judge(RESTED, bad, limits).verdict).toBe('stop');
+    expect(judge(EMPTY_WINDOW, bad, limits).verdict).toBe('stop');
     expect(judge(after({ taken: 2000, dead: 0 }), bad, limits).verdict).toBe('pass');
   });
 
   it('never stops where nothing died, nor with a share of 1', () => {
     fc.assert(
       fc.property(fc.array(fc.record({ taken: fc.nat(5000), dead: fc.nat(5000) })), (parts) => {
-        let state = RESTED;
+        let state = EMPTY_WINDOW;
         for (const { taken, dead } of parts) {
           const verdict = judge(
             state,

@@ -23,7 +23,7 @@ export type BreakerVerdict =
   | { readonly verdict: 'pass'; readonly state: BreakerState }
   | { readonly verdict: 'stop'; readonly share: number };
 
-export const RESTED: BreakerState = { taken: 0, dead: 0 };
+export const EMPTY_WINDOW: BreakerState = { taken: 0, dead: 0 };
 
 /**
  * Decides whether the dead letters of a part of a batch may be written. 'stop' leaves the state as

@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 
 const BACKOFF = { base: 100, cap: 5000 };
 
-export interface Patience {
+export interface RetryContext {
   log: Log;
   /** Aborts the waiting. */
   signal: AbortSignal;
@@ -13,8 +13,8 @@ export interface Patience {
  * Repeats `attempt` until it succeeds or the signal aborts: what is away stops the partition, not
  * the process. Answers what the attempt answered. A defect of the program is not waited out.
  */
-export async function patiently<T>(
-  options: Patience & { code: string; what: string },
+export async function retryUntilAborted<T>(
+  options: RetryContext & { code: string; what: string },
   attempt: (attempt: number) => Promise<T>,
 ): Promise<T> {
   for (let failures = 0; ; failures++) {

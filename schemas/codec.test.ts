@@ -12,7 +12,7 @@ import {
 } from './codec.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { EventRow, RawRecord } from './records.ts';
-import { joinRun, sliceRun } from './run.ts';
+import { joinRowBatch, sliceRowBatch } from './row-batch.ts';
 import { readVarint, writeVarint } from './varint.ts';
 
 describe('fingerprint', () => {
@@ -142,10 +142,10 @@ describe('a run', () => {
       properties: { a: 'b' },
     }));
     const whole = normalisedRunCodec.encode({ ...head, rows });
-    const run = sliceRun(whole);
+    const run = sliceRowBatch(whole);
     expect(run?.head).toEqual(head);
     expect(run?.count).toBe(3);
-    expect(run && Buffer.compare(joinRun(run), whole)).toBe(0);
+    expect(run && Buffer.compare(joinRowBatch(run), whole)).toBe(0);
     expect(
       run &&
         Buffer.compare(

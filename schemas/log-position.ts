@@ -1,22 +1,28 @@
 /**
- * How far a partition has been taken: the place of a row without its partition (DESIGN.md,
- * "Identity of an event").
+ * The position of an event in the raw log (topic `events.raw`). It identifies the event everywhere:
+ * consumers skip positions they have already processed.
  */
-export interface Mark {
+export interface LogPosition {
+  /** Generation of the event topics; rises when they are replaced by ones with more partitions. */
   epoch: number;
+  partition: number;
   offset: number;
+  /** Index of the event in its raw record. */
   index: number;
 }
 
-/** Before the first row of a partition. */
-export const NOTHING: Mark = { epoch: -1, offset: -1, index: -1 };
+/** A position within one partition: how far that partition has been processed. */
+export type PartitionPosition = Omit<LogPosition, 'partition'>;
 
-/** Negative when `a` comes before `b`, 0 when they are the same place. */
-export function compareMarks(a: Mark, b: Mark): number {
+/** Before the first event of a partition. */
+export const BEFORE_FIRST: PartitionPosition = { epoch: -1, offset: -1, index: -1 };
+
+/** Negative when `a` comes before `b`, 0 when they are the same position. */
+export function comparePartitionPositions(a: PartitionPosition, b: PartitionPosition): number {
   return a.epoch - b.epoch || a.offset - b.offset || a.index - b.index;
 }
 
-/** The mark as a key of maps and sets. */
-export function markKey({ epoch, offset, index }: Mark): string {
+/** The position as a key of maps and sets. */
+export function partitionPositionKey({ epoch, offset, index }: PartitionPosition): string {
   return `${epoch}:${offset}:${index}`;
 }

@@ -1,13 +1,4 @@
-/**
- * The place of an event in the raw log: its identity everywhere in Ravand (DESIGN.md, "Identity of
- * an event").
- */
-export interface Place {
-  epoch: number;
-  partition: number;
-  offset: number;
-  index: number;
-}
+import type { LogPosition } from './log-position.ts';
 
 export type EventType = 'track' | 'identify' | 'page' | 'screen' | 'alias';
 export type EventSource = 'sdk' | 'webhook' | 'import';
@@ -46,7 +37,7 @@ export interface RawRecord {
   shape: 'single' | 'batch';
   body: Buffer;
   items: RawItem[];
-  redriven_from: Place | null;
+  redriven_from: LogPosition | null;
   delivery: Delivery | null;
 }
 
@@ -117,7 +108,7 @@ export interface EventRow {
 }
 
 /** normalised-run.v1 without its rows. */
-export interface RunHead {
+export interface RowBatchHead {
   epoch: number;
   partition: number;
   first_offset: number;
@@ -127,7 +118,7 @@ export interface RunHead {
   appended_at: number;
 }
 
-export interface NormalisedRun extends RunHead {
+export interface RowBatch extends RowBatchHead {
   rows: EventRow[];
 }
 

@@ -1,7 +1,7 @@
 import avsc from 'avsc';
 import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from './codec.ts';
 import type { EventRow } from './records.ts';
-import { sliceRun } from './run.ts';
+import { sliceRowBatch } from './row-batch.ts';
 
 export type RowReader<Field extends keyof EventRow> = (message: {
   readonly value: Buffer | null;
@@ -52,7 +52,7 @@ export function rowReader<Field extends keyof EventRow>(
 
   return ({ value }) => {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const run = sliceRun(value);
+    const run = sliceRowBatch(value);
     if (!run) return normalisedRunCodec.decode(value).rows;
     if (!mayHold(run.rows)) return [];
     try {

@@ -2,7 +2,7 @@ import { partitionOf } from '../../events/partition.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { joinRun } from '../../schemas/run.ts';
+import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { sampleRow } from '../sink/rows.ts';
 
 /** Rows of a run, as the normaliser makes them. */
@@ -102,7 +102,7 @@ export class Shop {
       last_index: rows.length - 1,
       appended_at: NOW,
     };
-    const value = joinRun({ head, count: rows.length, rows: Buffer.concat(rows) });
+    const value = joinRowBatch({ head, count: rows.length, rows: Buffer.concat(rows) });
     batches[partition]?.push({
       topic: 'bench',
       partition,

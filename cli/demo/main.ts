@@ -1,10 +1,10 @@
 import { delay } from '../../platform/backoff.ts';
 import { parseLine } from '../arguments.ts';
 import { Refusal } from '../command.ts';
-import type { DelegateContext } from '../delegate.ts';
+import type { DelegatedContext } from '../delegate.ts';
 import type { Ready } from '../ready.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, runLanes, type LaneItem } from '../traffic/lanes.ts';
+import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/lanes.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
@@ -31,7 +31,7 @@ interface Fresh {
  * `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel
  * and the retention of what is stored.
  */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values } = parseLine({
     args,
     usage: DEMO_USAGE,
@@ -51,21 +51,25 @@ export async function run(args: string[], context: DelegateContext): Promise<num
   const totals = { accepted: 0, duplicates: 0, rejected: 0 };
   for (let first = 0; first < people; first += GROUP) {
     const last = Math.min(people, first + GROUP);
-    const items: LaneItem[] = [];
+    const items: OrderedItem[] = [];
     for (let visitor = first; visitor < last; visitor++) {
       for (const item of visitorEvents({ seed, people, days, now }, visitor))
         items.push({ lane: String(visitor % LANES), userAgent: undefined, item });
     }
-    await runLanes(batchesOf(items, BATCH_ITEMS), { parallel: PARALLEL }, async (batch) => {
-      const answer = await postBatch(
-        { url: ready.ingest_url, writeKey: ready.demo.write_key },
-        batch,
-      );
-      totals.accepted += answer.accepted;
-      totals.duplicates += answer.duplicates;
-      totals.rejected += answer.rejected;
-      progress.advance(((last - first) * batch.items.length) / items.length);
-    });
+    await sendOrderedBatches(
+      batchesOf(items, BATCH_ITEMS),
+      { parallel: PARALLEL },
+      async (batch) => {
+        const answer = await postBatch(
+          { url: ready.ingest_url, writeKey: ready.demo.write_key },
+          batch,
+        );
+        totals.accepted += answer.accepted;
+        totals.duplicates += answer.duplicates;
+        totals.rejected += answer.rejected;
+        progress.advance(((last - first) * batch.items.length) / items.length);
+      },
+    );
   }
   progress.end();
   print(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LaneItem } from '../traffic/lanes.ts';
+import type { OrderedItem } from '../traffic/lanes.ts';
 
 /** One line of an access log in the combined format. */
 export interface LoggedRequest {
@@ -72,7 +72,7 @@ function unescape(value: string): string {
 }
 
 /** A page event of an anonymous visitor, who is told apart by address and user agent. */
-export function pageEvent(request: LoggedRequest, messageId: string, shift: number): LaneItem {
+export function pageEvent(request: LoggedRequest, messageId: string, shift: number): OrderedItem {
   const visitor = createHash('sha256')
     .update(`${request.address}\0${request.userAgent}`)
     .digest('hex')

@@ -3,10 +3,10 @@ import { mkdirSync, rmSync, statSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseLine } from '../arguments.ts';
 import { Refusal } from '../command.ts';
-import type { DelegateContext } from '../delegate.ts';
+import type { DelegatedContext } from '../delegate.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, runLanes, type LaneItem } from '../traffic/lanes.ts';
+import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/lanes.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { pageEvent, parseAccessLine } from './access-log.ts';
@@ -38,7 +38,7 @@ interface Resume {
 }
 
 /** `./ravand send`: posts an NDJSON file or an access log through the public HTTP surface. */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: SEND_USAGE,
@@ -69,24 +69,28 @@ export async function run(args: string[], context: DelegateContext): Promise<num
     else if (problems === SHOWN_PROBLEMS + 1) progress.note('… further ones are only counted');
   };
 
-  const send = async (window: LaneItem[]) => {
-    await runLanes(batchesOf(window, BATCH_ITEMS), { parallel: PARALLEL }, async (batch) => {
-      const answer = await postBatch({ url: ready.ingest_url, writeKey }, batch);
-      totals.accepted += answer.accepted;
-      totals.duplicates += answer.duplicates;
-      totals.rejected += answer.rejected;
-      totals.clamped += answer.warnings.filter(
-        ({ code }) => code === 'timestamp_too_old' || code === 'timestamp_in_future',
-      ).length;
-      for (const { index, reason } of answer.errors)
-        problem(`rejected: ${reason}: ${JSON.stringify(batch.items[index]).slice(0, 120)}`);
-      progress.advance(batch.items.length);
-    });
+  const send = async (window: OrderedItem[]) => {
+    await sendOrderedBatches(
+      batchesOf(window, BATCH_ITEMS),
+      { parallel: PARALLEL },
+      async (batch) => {
+        const answer = await postBatch({ url: ready.ingest_url, writeKey }, batch);
+        totals.accepted += answer.accepted;
+        totals.duplicates += answer.duplicates;
+        totals.rejected += answer.rejected;
+        totals.clamped += answer.warnings.filter(
+          ({ code }) => code === 'timestamp_too_old' || code === 'timestamp_in_future',
+        ).length;
+        for (const { index, reason } of answer.errors)
+          problem(`rejected: ${reason}: ${JSON.stringify(batch.items[index]).slice(0, 120)}`);
+        progress.advance(batch.items.length);
+      },
+    );
   };
 
   const name = startNaming();
   let number = 0;
-  let window: LaneItem[] = [];
+  let window: OrderedItem[] = [];
   const finishWindow = async () => {
     await send(window);
     window = [];
@@ -132,7 +136,7 @@ function readItem(
   line: string,
   messageId: string,
   shift: number,
-): LaneItem | undefined {
+): OrderedItem | undefined {
   if (format === 'access log') {
     const request = parseAccessLine(line);
     return request && pageEvent(request, messageId, shift);
@@ -165,7 +169,7 @@ async function surveyFile(file: string): Promise<Survey> {
 }
 
 function resumeFile(
-  context: DelegateContext,
+  context: DelegatedContext,
   file: string,
   writeKey: string,
   shiftToNow: boolean,

@@ -1,5 +1,5 @@
 import { parseRfc3339 } from '../../events/rfc3339.ts';
-import type { LaneItem } from '../traffic/lanes.ts';
+import type { OrderedItem } from '../traffic/lanes.ts';
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'alias'];
 const LANES = 64;
@@ -30,7 +30,7 @@ export function envelopeTime(envelope: Envelope): number | undefined {
 }
 
 /** The envelope as it is sent: with a message id where it has none, and its time moved. */
-export function envelopeItem(envelope: Envelope, messageId: string, shift: number): LaneItem {
+export function envelopeItem(envelope: Envelope, messageId: string, shift: number): OrderedItem {
   const time = envelopeTime(envelope);
   const moved =
     shift !== 0 && time !== undefined ? { timestamp: new Date(time + shift).toISOString() } : {};

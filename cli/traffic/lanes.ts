@@ -1,6 +1,6 @@
 import type { Batch } from './post.ts';
 
-export interface LaneItem {
+export interface OrderedItem {
   /** Items of one lane key are sent one after another, in order. */
   lane: string;
   userAgent: string | undefined;
@@ -12,7 +12,7 @@ export interface LaneItem {
  * one lane key, so that each batch is sent after the answer to the one before, and a person's
  * events keep their order (promise 3).
  */
-export function batchesOf(items: Iterable<LaneItem>, size: number): Batch[][] {
+export function batchesOf(items: Iterable<OrderedItem>, size: number): Batch[][] {
   const lanes = new Map<
     string,
     { batches: { items: object[]; userAgent: string | undefined }[] }
@@ -31,7 +31,7 @@ export function batchesOf(items: Iterable<LaneItem>, size: number): Batch[][] {
  * Works lanes off, several at a time; within a lane one batch after another. The first error stops
  * all.
  */
-export async function runLanes(
+export async function sendOrderedBatches(
   lanes: readonly Batch[][],
   options: { parallel: number },
   send: (batch: Batch) => Promise<void>,

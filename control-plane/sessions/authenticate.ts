@@ -20,9 +20,10 @@ export interface SessionPorts {
   log: Log;
 }
 
-export type Entry = { ok: true; caller: Caller; token: string } | { ok: false; error: Refusal };
+export type SessionResult =
+  { ok: true; caller: Caller; token: string } | { ok: false; error: Refusal };
 
-interface Knock {
+interface SessionInput {
   cookie: string | undefined;
   /** The client's address. */
   ip: string;
@@ -34,9 +35,9 @@ interface Knock {
  * that the account does not allow, 503 when nobody can tell.
  */
 export async function authenticate(
-  { cookie, ip, now }: Knock,
+  { cookie, ip, now }: SessionInput,
   { sessions, members, cookies, log }: SessionPorts,
-): Promise<Entry> {
+): Promise<SessionResult> {
   const token = readSessionCookie(cookie, cookies);
   if (token === undefined) return { ok: false, error: { code: 'unauthenticated' } };
   let session;

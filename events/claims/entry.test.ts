@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { fromClaimTime, LAST_CLAIM_TIME, toClaimTime } from './claim-time.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { ClaimEntry } from './entry.ts';
-import type { Place } from '../../schemas/records.ts';
-import { placeLength, readPlace, samePlace, writePlace } from './place.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
+import { positionByteLength, readPosition, samePosition, writePosition } from './position-bytes.ts';
 
 const whole = fc.oneof(
   fc.nat(300),
@@ -30,9 +30,9 @@ const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
   }),
 );
 
-function bytesOf(of: Place): Buffer {
-  const bytes = Buffer.alloc(placeLength(of));
-  expect(writePlace(of, bytes, 0)).toBe(bytes.length);
+function bytesOf(of: LogPosition): Buffer {
+  const bytes = Buffer.alloc(positionByteLength(of));
+  expect(writePosition(of, bytes, 0)).toBe(bytes.length);
   return bytes;
 }
 
@@ -69,7 +69,7 @@ describe('entries', () => {
     fc.assert(
       fc.property(place, (of) => {
         const bytes = bytesOf(of);
-        expect(() => readPlace(bytes.subarray(0, bytes.length - 1), 0)).toThrow(RangeError);
+        expect(() => readPosition(bytes.subarray(0, bytes.length - 1), 0)).toThrow(RangeError);
       }),
     );
   });
@@ -93,8 +93,8 @@ describe('places', () => {
     });
     fc.assert(
       fc.property(near, near, (a, b) => {
-        const prefix = bytesOf(b).subarray(0, placeLength(a)).equals(bytesOf(a));
-        expect(prefix).toBe(samePlace(a, b));
+        const prefix = bytesOf(b).subarray(0, positionByteLength(a)).equals(bytesOf(a));
+        expect(prefix).toBe(samePosition(a, b));
       }),
     );
   });
@@ -102,7 +102,7 @@ describe('places', () => {
   it('with a number that is no position are refused', () => {
     for (const offset of [-1, 0.5, NaN, 2 ** 53]) {
       expect(() =>
-        writePlace({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0),
+        writePosition({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0),
       ).toThrow(RangeError);
     }
   });

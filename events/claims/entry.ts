@@ -1,6 +1,6 @@
-import type { Place } from '../../schemas/records.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
 import { CLAIM_TIME_BYTES, fromClaimTime, toClaimTime } from './claim-time.ts';
-import { placeLength, readPlace, writePlace } from './place.ts';
+import { positionByteLength, readPosition, writePosition } from './position-bytes.ts';
 
 /**
  * What stands in Redis under a claim id. `expires` is Unix ms: from then on the entry is no claim,
@@ -18,7 +18,7 @@ export type ClaimEntry =
   | {
       readonly state: 'placed';
       readonly expires: number;
-      readonly place: Place;
+      readonly place: LogPosition;
       readonly acceptance: number;
     };
 
@@ -51,22 +51,22 @@ export function decodeEntry(bytes: Buffer): ClaimEntry {
   if (state === undefined) return { state: 'durable', expires };
   if (state === 0)
     return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
-  const { place, end } = readPlace(bytes, STATE_AT);
+  const { place, end } = readPosition(bytes, STATE_AT);
   return { state: 'placed', expires, place, acceptance: bytes.readUInt32BE(end) };
 }
 
-export function placedLength(place: Place): number {
-  return CLAIM_TIME_BYTES + placeLength(place) + ACCEPTANCE_BYTES;
+export function placedLength(place: LogPosition): number {
+  return CLAIM_TIME_BYTES + positionByteLength(place) + ACCEPTANCE_BYTES;
 }
 
 /** Returns the position behind the entry. */
 export function writePlaced(
-  entry: { readonly expires: number; readonly place: Place; readonly acceptance: number },
+  entry: { readonly expires: number; readonly place: LogPosition; readonly acceptance: number },
   target: Buffer,
   at: number,
 ): number {
   const placeAt = target.writeUIntBE(toClaimTime(entry.expires), at, CLAIM_TIME_BYTES);
-  return target.writeUInt32BE(entry.acceptance, writePlace(entry.place, target, placeAt));
+  return target.writeUInt32BE(entry.acceptance, writePosition(entry.place, target, placeAt));
 }
 
 function timed(expires: number, more: number): Buffer {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyJson } from '../arbitrary-json.ts';
+import { anyJson } from '../testing/arbitrary-json.ts';
 import { parseRelay } from './definition.ts';
 import { OPERATORS } from './filter.ts';
 

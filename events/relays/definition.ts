@@ -1,6 +1,6 @@
 import { utf8Length } from '../bytes.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { MAX_EVENT_BYTES, normaliseEventName } from '../names.ts';
+import { MAX_EVENT_BYTES, normaliseEventName } from '../event-name.ts';
 import { parseFilters, type Filter } from './filter.ts';
 import { InvalidRelay } from './invalid-relay.ts';
 

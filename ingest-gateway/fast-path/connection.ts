@@ -5,7 +5,7 @@ import { traceOf } from '../http/trace.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { answerText } from './write-answer.ts';
 import { parseHead, type Head } from './parse-head.ts';
-import type { Lane } from './lane.ts';
+import type { FastPath } from './lane.ts';
 
 /** A head that is longer is parsed each time: connections keep the last one. */
 const MOST_KEPT_HEAD = 2048;
@@ -35,7 +35,7 @@ const TIMED_OUT = renderFailure({ code: 'request_timed_out' });
  */
 export class Connection {
   readonly #socket: Socket;
-  readonly #lane: Lane;
+  readonly #lane: FastPath;
   #known: KnownHead | undefined;
   #reading: Reading | undefined;
   /** What came behind the request under way; the socket is paused meanwhile. */
@@ -50,7 +50,7 @@ export class Connection {
    */
   #waitingSince: number | undefined;
 
-  constructor(socket: Socket, lane: Lane) {
+  constructor(socket: Socket, lane: FastPath) {
     this.#socket = socket;
     this.#lane = lane;
     this.#waitingSince = lane.options.now();

@@ -5,7 +5,7 @@ import { BodyBudget } from '../http/read-body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { send } from '../http/send.ts';
-import { Lane, type LaneOptions, type WholeRequest } from './lane.ts';
+import { FastPath, type FastPathOptions, type WholeRequest } from './lane.ts';
 
 const LIMITS = { read: 10_000, write: 10_000, idle: 10_000, lastWords: 100 };
 const ROUTE: EventRoute = {
@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 interface Running {
-  lane: Lane;
+  lane: FastPath;
   budget: BodyBudget;
   /**
    * Bodies in the order in which they were submitted by the lane, and those that reached node:http.
@@ -37,7 +37,7 @@ interface Running {
   open: () => { socket: Socket; text: () => string; isEnded: () => boolean };
 }
 
-async function running(options: Partial<LaneOptions> = {}): Promise<Running> {
+async function running(options: Partial<FastPathOptions> = {}): Promise<Running> {
   const budget = new BodyBudget(100_000);
   const taken: string[] = [];
   const left: string[] = [];
@@ -45,7 +45,7 @@ async function running(options: Partial<LaneOptions> = {}): Promise<Running> {
     taken.push(body.toString());
     return Promise.resolve({ status: 200, body: `"${body.toString()}"` });
   };
-  const lane = new Lane({
+  const lane = new FastPath({
     ...{
       routes: new Map([['/v1/track', ROUTE]]),
       budget,

@@ -32,7 +32,7 @@ export interface WholeRequest {
   remote: string | undefined;
 }
 
-export interface LaneOptions {
+export interface FastPathOptions {
   routes: ReadonlyMap<string, EventRoute>;
   keys: Pick<WriteKeys, 'verify'>;
   budget: BodyBudget;
@@ -56,15 +56,15 @@ const CHECK_EVERY_MS = 1000;
  * cost more than everything else that a single event needs (bench/gateway.ts shows both). Whatever
  * is not common goes to node:http: see Connection.
  */
-export class Lane {
-  readonly options: LaneOptions;
+export class FastPath {
+  readonly options: FastPathOptions;
   readonly #connections = new Set<Connection>();
   readonly #watch: NodeJS.Timeout;
   #isClosed = false;
   #handOver: (socket: Socket) => void = () => undefined;
   readonly keepAlive: KeepAlive;
 
-  constructor(options: LaneOptions) {
+  constructor(options: FastPathOptions) {
     this.options = options;
     this.keepAlive = { seconds: Math.floor(options.limits.idle / 1000) };
     this.#watch = setInterval(() => this.#endOverdue(), CHECK_EVERY_MS);

@@ -8,7 +8,7 @@ import type { EventRoute, Route } from './routes.ts';
 import { CORS_HEADERS, JSON_TYPE, send } from './send.ts';
 import type { EventServer } from './serve-events.ts';
 import { traceOf } from './trace.ts';
-import { Lane } from '../fast-path/lane.ts';
+import { FastPath } from '../fast-path/lane.ts';
 
 export interface HostOptions {
   routes: readonly Route[];
@@ -56,7 +56,7 @@ export function createHost(options: HostOptions): FastifyInstance {
     idle: IDLE_TIMEOUT,
     lastWords: LAST_WORDS,
   };
-  const lane = new Lane({ routes: hot, limits, ...options.events.forLane() });
+  const lane = new FastPath({ routes: hot, limits, ...options.events.forLane() });
   const app = Fastify({
     logger: false,
     // What is too long to be a token or a code is an unknown one.

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { Acceptance } from '../../ingest/acceptance.ts';
+import type { IngestSummary } from '../../ingest/acceptance.ts';
 import { renderAcceptance, renderFailure } from './render.ts';
 
-const nothing: Acceptance = { accepted: 0, duplicates: 0, rejected: 0, warnings: [], errors: [] };
+const nothing: IngestSummary = {
+  accepted: 0,
+  duplicates: 0,
+  rejected: 0,
+  warnings: [],
+  errors: [],
+};
 
 describe('the answer to a request that was taken', () => {
-  it.each<[string, 'single' | 'batch', Partial<Acceptance>, string]>([
+  it.each<[string, 'single' | 'batch', Partial<IngestSummary>, string]>([
     ['an event', 'single', { accepted: 1 }, '{"status":"ok","accepted":1}'],
     [
       'an event held already reads the same',

@@ -1,5 +1,5 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
-import type { Acceptance } from '../../ingest/acceptance.ts';
+import type { IngestSummary } from '../../ingest/acceptance.ts';
 import type { Failure, FailureCode } from '../failures.ts';
 
 /** What goes over the wire, apart from the headers that every answer has. */
@@ -49,7 +49,7 @@ const ONE_ACCEPTED: Answer = { status: 200, body: '{"status":"ok","accepted":1}'
  */
 export function renderAcceptance(
   shape: 'single' | 'batch',
-  { accepted, duplicates, rejected, warnings, errors }: Acceptance,
+  { accepted, duplicates, rejected, warnings, errors }: IngestSummary,
 ): Answer {
   if (shape === 'single' && warnings.length === 0) return ONE_ACCEPTED;
   let body = accepted > 0 ? `{"status":"ok","accepted":${accepted}` : '{"status":"ok"';

@@ -1,5 +1,5 @@
 import type { EventType } from '../../schemas/records.ts';
-import type { Acceptor } from '../../ingest/accept.ts';
+import type { IngestService } from '../../ingest/accept.ts';
 import type { Submission } from '../../ingest/submission.ts';
 import { renderAcceptance, renderFailure, type Answer } from './render.ts';
 
@@ -29,7 +29,7 @@ const SINGLE_TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen
  * elsewhere.
  */
 export function ingestRoutes(options: {
-  acceptor: Pick<Acceptor, 'accept'>;
+  acceptor: Pick<IngestService, 'accept'>;
   version: string;
   now: () => Date;
 }): Route[] {

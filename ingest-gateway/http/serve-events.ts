@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../platform/log.ts';
 import { presentedKey } from '../auth/presented-key.ts';
 import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
-import type { LaneOptions, WholeRequest } from '../fast-path/lane.ts';
+import type { FastPathOptions, WholeRequest } from '../fast-path/lane.ts';
 import {
   clientAddress,
-  type ToldAddresses,
+  type ReportedAddresses,
   type TrustedProxies,
 } from '../../platform/network/client-address.ts';
 import { discard } from './discard.ts';
@@ -30,7 +30,7 @@ export interface ServeOptions {
 interface Handled {
   route: EventRoute;
   principal: Principal;
-  facts: ToldAddresses & { userAgent: string | undefined; origin: string | undefined };
+  facts: ReportedAddresses & { userAgent: string | undefined; origin: string | undefined };
   body: Buffer;
   trace: string;
 }
@@ -62,7 +62,7 @@ export class EventServer {
   }
 
   /** What a lane needs of this server to take requests before node:http. */
-  forLane(): Omit<LaneOptions, 'routes' | 'limits'> {
+  forLane(): Omit<FastPathOptions, 'routes' | 'limits'> {
     const { keys, budget, maxBodyBytes, now } = this.#options;
     return {
       ...{ keys, budget, maxBodyBytes, now },

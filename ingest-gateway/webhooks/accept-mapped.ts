@@ -39,7 +39,7 @@ export interface MappedPorts extends Pick<
   AcceptPorts<never>,
   'publish' | 'partitionsOf' | 'account' | 'onCounted'
 > {
-  claims: Pick<ClaimBatcher, 'claim' | 'raise' | 'release'>;
+  claims: Pick<ClaimBatcher, 'claim' | 'confirm' | 'release'>;
   /** Random; for an event without message id. */
   newDedupeId(): string;
   /** Random id that names this acceptor alone: it counts its own acceptances. */
@@ -130,7 +130,7 @@ export class MappedAcceptor {
     for (const { record, positions } of planned) {
       const own = claimPositions(fresh, positions);
       if (refused.includes(record)) void claims.release(claimed, own);
-      else claims.raise(claimed, own);
+      else claims.confirm(claimed, own);
     }
     return refused.length === 0 ? fresh.duplicates : undefined;
   }

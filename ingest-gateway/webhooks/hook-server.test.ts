@@ -60,7 +60,7 @@ const ports: MappedPorts = {
           duplicates.has(position) ? 'durable' : 'claimed',
         ) as never,
       }),
-    raise: () => undefined,
+    confirm: () => undefined,
     release: (claimed, positions) => {
       released += positions?.length ?? claimed.ids.length;
       return Promise.resolve();

@@ -1,4 +1,4 @@
-import { accountSeed, nameHash } from '../../events/partition.ts';
+import { accountSeed, distinctIdHash } from '../../events/partition.ts';
 import type { AcceptedEvent } from '../../events/validate-event.ts';
 import { ingestOutcomeCodec, rawRecordCodec } from '../../schemas/codec.ts';
 import type { Delivery, OutcomeCount, RawItem } from '../../schemas/records.ts';
@@ -56,7 +56,7 @@ export function planRecords(items: readonly MappedItem[], facts: DeliveryFacts):
   const positions = items.map((_, position) => position);
   const byPartition = Map.groupBy(
     positions,
-    (position) => nameHash(seed, items[position]?.event.name ?? '') % facts.partitions,
+    (position) => distinctIdHash(seed, items[position]?.event.distinctId ?? '') % facts.partitions,
   );
   let { sequence, delivery } = facts;
   const planned: PlannedRecord[] = [];
@@ -107,7 +107,7 @@ function recordOf(
     redriven_from: null,
     delivery: facts.delivery,
   });
-  const [name, ...others] = new Set(group.map(({ event }) => event.name));
+  const [name, ...others] = new Set(group.map(({ event }) => event.distinctId));
   return {
     topic: RAW_TOPIC,
     partition,

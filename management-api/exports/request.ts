@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../events/json.ts';
-import { normaliseEventName } from '../../events/names.ts';
+import { normaliseEventName } from '../../events/event-name.ts';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import type { DomainError } from '../errors/domain-error.ts';
 import { pathId } from '../http/path-id.ts';

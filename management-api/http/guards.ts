@@ -13,7 +13,7 @@ import type { KeyRoute } from './route.ts';
 const LOOKUP_MS = 5000;
 const BUDGET_MS = 1000;
 
-export interface Knock {
+export interface GuardInput {
   route: Pick<KeyRoute, 'permission' | 'cost' | 'lock'>;
   headers: IncomingHttpHeaders;
   /** The client's address. */
@@ -21,16 +21,16 @@ export interface Knock {
   now: number;
 }
 
-export type Entry = { ok: true; caller: Caller } | { ok: false; error: DomainError };
+export type GuardResult = { ok: true; caller: Caller } | { ok: false; error: DomainError };
 
 /**
  * The guards in their order: credential (401), address (403), permission (403, free of charge),
  * budget (503, 429), soft lock (403). Management 5, 8.1, 3.1.
  */
 export async function passGuards(
-  { route, headers, ip, now }: Knock,
+  { route, headers, ip, now }: GuardInput,
   ports: GuardPorts,
-): Promise<Entry> {
+): Promise<GuardResult> {
   const entry = await authenticate({ headers, ip, now }, ports);
   if (!entry.ok) return entry;
   const error =
@@ -41,9 +41,9 @@ export async function passGuards(
 }
 
 async function authenticate(
-  { headers, ip, now }: Omit<Knock, 'route'>,
+  { headers, ip, now }: Omit<GuardInput, 'route'>,
   ports: GuardPorts,
-): Promise<Entry> {
+): Promise<GuardResult> {
   const credential = findCredential(headers);
   const unseen = refuseUnseen(credential);
   if (unseen || !credential) return refused(unseen?.code ?? 'unauthenticated');
@@ -94,6 +94,6 @@ async function refuseLocked(
   return reason === undefined ? undefined : lockedError(reason);
 }
 
-function refused(code: ErrorCode): Entry {
+function refused(code: ErrorCode): GuardResult {
   return { ok: false, error: { code } };
 }

@@ -20,7 +20,7 @@ function itemsOf(names: readonly string[]): AcceptedItem[] {
     event: {
       index,
       type: 'track',
-      name,
+      distinctId: name,
       message_id: `m${index}`,
       generated: false,
       timestamp: index,

@@ -1,4 +1,4 @@
-import { accountSeed, nameHash } from '../../events/partition.ts';
+import { accountSeed, distinctIdHash } from '../../events/partition.ts';
 import type { AcceptedEvent } from '../../events/validate-event.ts';
 import type { IngestOutcome, OutcomeCount, RawItem, RawRecord } from '../../schemas/records.ts';
 
@@ -45,13 +45,13 @@ export function planRecords(items: readonly AcceptedItem[], facts: ImportFacts):
   const seed = accountSeed(facts.accountId);
   const byPartition = Map.groupBy(
     items,
-    ({ event }) => nameHash(seed, event.name) % facts.partitions,
+    ({ event }) => distinctIdHash(seed, event.distinctId) % facts.partitions,
   );
   let sequence = facts.sequence;
   return [...byPartition].map(([partition, group]) => {
     const record = recordOf(group, { ...facts, sequence });
     sequence += group.length;
-    const [first, ...others] = new Set(group.map(({ event }) => event.name));
+    const [first, ...others] = new Set(group.map(({ event }) => event.distinctId));
     return { partition, key: others.length === 0 ? `${facts.accountId}:${first}` : null, record };
   });
 }

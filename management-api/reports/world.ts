@@ -1,4 +1,4 @@
-import { personName } from '../../events/names.ts';
+import { personName } from '../../events/event-name.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { passes, valueOf, type PersonTraits } from './filter-predicate.ts';
 import type { EventSelector, Filter, Target } from './filter.ts';

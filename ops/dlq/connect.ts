@@ -7,9 +7,9 @@ import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { LogSpans } from '../read-span.ts';
-import type { Surroundings } from '../operator-context.ts';
+import type { OperatorContext } from '../operator-context.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
-import { LetterStore } from './letter-store.ts';
+import { LetterStore } from './dead-letter-store.ts';
 import type { RedriveTools } from './redrive.ts';
 import { storedItems, warehouseOf } from './stored-rows.ts';
 
@@ -26,7 +26,7 @@ export interface OpenTools {
 
 /** Connects what a redrive needs. Rejects when Kafka does not answer. */
 export async function openTools(options: {
-  surroundings: Surroundings;
+  surroundings: OperatorContext;
   database: Database;
   spans: LogSpans;
 }): Promise<OpenTools> {

@@ -2,16 +2,16 @@ import { recordAudit } from '../../platform/audit.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { Refusal } from '../../cli/command.ts';
-import type { DelegateContext } from '../../cli/delegate.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
 import { print } from '../../cli/terminal.ts';
 import { logSpans, type LogSpans } from '../read-span.ts';
-import { surroundingsOf, type Surroundings } from '../operator-context.ts';
+import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { countText } from '../../cli/format.ts';
 import { openTools } from './connect.ts';
 import { findGroup, groupsOf, type LetterGroup } from './groups.ts';
-import { indexLetters } from './letter-index.ts';
-import { LetterStore } from './letter-store.ts';
-import { readLetter } from './letters.ts';
+import { indexLetters } from './dead-letter-index.ts';
+import { LetterStore } from './dead-letter-store.ts';
+import { readLetter } from './dead-letters.ts';
 import { redriveGroup, type RedriveReport } from './redrive.ts';
 import { groupDetailLines, groupLines, letterLines } from './show.ts';
 
@@ -22,7 +22,7 @@ const SHOWN_LETTERS = 20;
 const MOST_AT_ONCE = 100_000;
 
 interface Desk {
-  surroundings: Surroundings;
+  surroundings: OperatorContext;
   database: Database;
   spans: LogSpans;
   store: LetterStore;
@@ -30,7 +30,7 @@ interface Desk {
 }
 
 /** `./ravand dlq`: what could not be processed, by cause, and what is to become of it. */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: DLQ_USAGE,
@@ -51,7 +51,7 @@ export async function run(args: string[], context: DelegateContext): Promise<num
       );
     return name;
   };
-  const surroundings = surroundingsOf(context);
+  const surroundings = operatorContext(context);
   const database = connectPostgres({
     url: surroundings.settings.DATABASE_URL,
     log: surroundings.log,

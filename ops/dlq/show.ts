@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../schemas/records.ts';
 import { table } from '../../cli/terminal.ts';
 import { countText, timeText } from '../../cli/format.ts';
 import type { LetterGroup } from './groups.ts';
-import type { KnownLetter } from './letter-store.ts';
+import type { KnownLetter } from './dead-letter-store.ts';
 
 /** Bytes of the client's own that are shown of a letter. */
 const SHOWN_BODY = 2000;

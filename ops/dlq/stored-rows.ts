@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { readRecord } from '../../projections/events/entry.ts';
-import { markKey } from '../../schemas/log-position.ts';
+import { partitionPositionKey } from '../../schemas/log-position.ts';
 import { splitRows, type Row } from '../../projections/events/rows.ts';
 import { clickhouseWarehouse, type Warehouse } from '../../projections/events/warehouse.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
@@ -71,7 +71,7 @@ export async function storeLetter(
   { letter, rows, partition }: { letter: string; rows: readonly Row[]; partition: number },
 ): Promise<StoredLetter> {
   const { keys } = await warehouse.stored(partition, rows);
-  const missing = rows.filter(({ mark }) => !keys.has(markKey(mark)));
+  const missing = rows.filter(({ mark }) => !keys.has(partitionPositionKey(mark)));
   if (missing.length === 0) return { kind: 'stored', rows: 0 };
   const token = `redrive-${letter}-${missing.length}`;
   const insert = {

@@ -6,10 +6,10 @@ import {
   positionKey,
   timeToCatchUp,
   type Look,
-  type Standing,
+  type GroupOffset,
 } from './evaluate.ts';
 
-const standing = (changes: Partial<Standing> = {}): Standing => ({
+const standing = (changes: Partial<GroupOffset> = {}): GroupOffset => ({
   group: 'g',
   topic: 't',
   partition: 0,
@@ -18,7 +18,7 @@ const standing = (changes: Partial<Standing> = {}): Standing => ({
   position: 40,
   ...changes,
 });
-const look = (at: number, ...standings: Standing[]): Look => ({ at, standings });
+const look = (at: number, ...standings: GroupOffset[]): Look => ({ at, standings });
 const measure = (
   before: Look,
   now: Look,

@@ -1,5 +1,5 @@
 /** One partition as one group stood before it at one moment. */
-export interface Standing {
+export interface GroupOffset {
   group: string;
   topic: string;
   partition: number;
@@ -13,7 +13,7 @@ export interface Standing {
 export interface Look {
   /** ms since the epoch */
   at: number;
-  standings: readonly Standing[];
+  standings: readonly GroupOffset[];
 }
 
 /**
@@ -72,7 +72,7 @@ export function positionKey({
 }
 
 /** What a group reads next on a partition; undefined when nothing is unread. */
-export function oldestUnread(standing: Standing): number | undefined {
+export function oldestUnread(standing: GroupOffset): number | undefined {
   const next = Math.max(standing.position ?? standing.low, standing.low);
   return next < standing.end ? next : undefined;
 }
@@ -188,6 +188,6 @@ function warningOf(
   return undefined;
 }
 
-function standingKey({ group, topic, partition }: Standing): string {
+function standingKey({ group, topic, partition }: GroupOffset): string {
   return `${group}\n${topic}\n${partition}`;
 }

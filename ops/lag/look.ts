@@ -3,7 +3,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import { connectRecordReader } from '../../management-api/freshness/record-reader.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { oldestUnread, positionKey, type Look, type Standing } from './evaluate.ts';
+import { oldestUnread, positionKey, type Look, type GroupOffset } from './evaluate.ts';
 import { METERING_READER, meteringGroup, READERS, type Reader } from './groups.ts';
 
 /** A look with what could not be seen, in sentences. */
@@ -36,7 +36,7 @@ export async function lookAtLags(admin: Admin, database: Database): Promise<Seen
     return undefined;
   });
   const ends = new Map<string, PartitionEnds[]>();
-  const standings: Standing[] = [];
+  const standings: GroupOffset[] = [];
   for (const { group, topic } of readersOf(commits)) {
     if (!topics.has(topic)) {
       problems.push(`the topic ${topic} of ${group} does not exist: ./ravand up creates it`);
@@ -62,7 +62,7 @@ export async function lookAtLags(admin: Admin, database: Database): Promise<Seen
  * `positionKey`. What does not come in time is left out.
  */
 export async function appendTimes(
-  standings: readonly Standing[],
+  standings: readonly GroupOffset[],
   settings: KafkaSettings,
 ): Promise<Map<string, number>> {
   const wanted = new Map<string, { topic: string; partition: number; offset: number }>();

@@ -5,9 +5,9 @@ import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { Refusal } from '../../cli/command.ts';
-import type { DelegateContext } from '../../cli/delegate.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
 import { complain, print } from '../../cli/terminal.ts';
-import { surroundingsOf, type Surroundings } from '../operator-context.ts';
+import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { timeText } from '../../cli/format.ts';
 import { groupLags, partitionLags, type Lag } from './evaluate.ts';
 import { appendTimes, lookAtLags, retentions, type Seen } from './look.ts';
@@ -25,7 +25,7 @@ const LONGEST_WATCH = 12 * 3_600_000;
  * `./ravand lag`: how far every group is behind, per topic and partition. Answers 1 when something
  * is about to leave the log unread.
  */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values } = parseLine({
     args,
     usage: LAG_USAGE,
@@ -36,7 +36,7 @@ export async function run(args: string[], context: DelegateContext): Promise<num
     },
   });
   const options = { json: values.json === true, everyPartition: values.partitions === true };
-  const surroundings = surroundingsOf(context);
+  const surroundings = operatorContext(context);
   const database = connectPostgres({
     url: surroundings.settings.DATABASE_URL,
     log: surroundings.log,
@@ -68,7 +68,7 @@ interface Measured {
 async function measure(options: {
   admin: Admin;
   database: Database;
-  surroundings: Surroundings;
+  surroundings: OperatorContext;
   before: Seen;
 }): Promise<Measured> {
   const { admin, database, surroundings, before } = options;
@@ -85,7 +85,7 @@ async function measure(options: {
  * otherwise. A broker that is away is said, and waited for.
  */
 async function watch(options: {
-  surroundings: Surroundings;
+  surroundings: OperatorContext;
   database: Database;
   json: boolean;
   everyPartition: boolean;
@@ -179,7 +179,7 @@ function plain(lag: Lag): Record<string, unknown> {
   };
 }
 
-async function connect({ settings }: Surroundings): Promise<Admin> {
+async function connect({ settings }: OperatorContext): Promise<Admin> {
   const admin = new kafkajs.Kafka({
     ...kafkajsConnection(settings, 'ravand-lag'),
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 3 },

@@ -5,7 +5,7 @@ import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
 import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../replay/connections.ts';
-import type { Halt } from '../replay/halt.ts';
+import type { GracefulStop } from '../graceful-stop.ts';
 import type { Job, OwnedJob } from '../replay/job-ledger.ts';
 import { takenUpTo } from '../replay/log-bounds.ts';
 import { storedRows } from '../replay/stored-rows.ts';
@@ -53,7 +53,7 @@ export interface FillOptions {
   line: RebuildLine;
   job: RebuildJob;
   owned: OwnedJob;
-  halt: Halt;
+  halt: GracefulStop;
   progress: (state: { records: number; left: number; rows: number }) => void;
 }
 

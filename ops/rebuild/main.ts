@@ -1,11 +1,11 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import type { DelegateContext } from '../../cli/delegate.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
 import { Refusal } from '../../cli/command.ts';
 import { print, table } from '../../cli/terminal.ts';
 import { countText } from '../../cli/format.ts';
 import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
-import { Halt, unlessStopped } from '../replay/halt.ts';
+import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
 import { JobLost, OwnedJob } from '../replay/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
 import { Fill, type RebuildCounts } from './fill.ts';
@@ -38,7 +38,7 @@ interface Report {
 /**
  * `./ravand rebuild …` (docs/replay.md). Answers 1 when it was stopped, or when the tables differ.
  */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const line = parseRebuildLine(args);
   const stop = new AbortController();
   const onSignal = () => stop.abort();
@@ -64,7 +64,7 @@ async function cancel(
   stop: AbortSignal,
 ): Promise<number> {
   const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
-  const halt = new Halt({ stop });
+  const halt = new GracefulStop({ stop });
   try {
     const { id } = await halt.within(abandonJob(connections, line, name));
     print(
@@ -100,7 +100,7 @@ async function rebuild(
     },
     ...{ shortest_window: null, comparison: null },
   };
-  const halt = new Halt({ stop });
+  const halt = new GracefulStop({ stop });
   try {
     await unlessStopped(halt, work(connections, { line, halt, homeDir, report }));
   } finally {
@@ -123,7 +123,7 @@ async function rebuild(
 
 interface Work {
   line: RebuildLine;
-  halt: Halt;
+  halt: GracefulStop;
   homeDir: string;
   /** Filled in as it goes on. */
   report: Report;
@@ -190,7 +190,7 @@ async function work(
 
 async function comparison(
   { clickhouse: client, database, settings }: Connections,
-  { line, fill, halt }: { line: RebuildLine; fill: Fill; halt: Halt },
+  { line, fill, halt }: { line: RebuildLine; fill: Fill; halt: GracefulStop },
 ): Promise<TableComparison> {
   const { table: live } = PROJECTION[line.projection];
   const rebuilt = `${live}_${line.suffix}`;

@@ -1,6 +1,6 @@
 import { Refusal } from '../../cli/command.ts';
 import type { Connections } from '../replay/connections.ts';
-import type { Halt } from '../replay/halt.ts';
+import type { GracefulStop } from '../graceful-stop.ts';
 import { runningJob, type OwnedJob } from '../replay/job-ledger.ts';
 import { tableId } from '../replay/table-id.ts';
 import type { Fill } from './fill.ts';
@@ -12,7 +12,7 @@ interface Swap {
   line: RebuildLine;
   fill: Fill;
   owned: OwnedJob;
-  halt: Halt;
+  halt: GracefulStop;
   homeDir: string;
   /** Name of the rebuilt table. */
   name: string;

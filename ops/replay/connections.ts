@@ -7,14 +7,14 @@ import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { createLog } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { Refusal } from '../../cli/command.ts';
-import type { DelegateContext } from '../../cli/delegate.ts';
-import { surroundingsOf, type Surroundings } from '../operator-context.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
+import { operatorContext, type OperatorContext } from '../operator-context.ts';
 
 /** A server that does not answer keeps no command from ending, ms. */
 const CLOSE_MS = 2000;
 
 /** The servers that a job works with, connected. */
-export interface Connections extends Surroundings {
+export interface Connections extends OperatorContext {
   admin: Admin;
   clickhouse: ClickHouseClient;
   database: Database;
@@ -25,10 +25,10 @@ export interface Connections extends Surroundings {
  * before it is connected, and with what a server answers.
  */
 export async function withConnections<T>(
-  { context, stop }: { context: DelegateContext; stop: AbortSignal },
+  { context, stop }: { context: DelegatedContext; stop: AbortSignal },
   work: (connections: Connections) => Promise<T>,
 ): Promise<T> {
-  const surroundings = surroundingsOf(context);
+  const surroundings = operatorContext(context);
   const { settings } = surroundings;
   // What a job waits for must be seen while it waits.
   const log = createLog({ part: 'operate', level: 'warn', to: 'stderr' });

@@ -1,4 +1,4 @@
-import { personName } from '../../events/names.ts';
+import { personName } from '../../events/event-name.ts';
 import type { Position } from '../../pipeline/replay/offset-index.ts';
 import { addedRow } from '../../projections/catalogue/added.ts';
 import { publishPeople } from '../../projections/identities/flat-table.ts';

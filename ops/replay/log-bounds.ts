@@ -4,7 +4,7 @@ import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { normalisedRunCodec } from '../../schemas/codec.ts';
-import { sliceRun } from '../../schemas/run.ts';
+import { sliceRowBatch } from '../../schemas/row-batch.ts';
 
 const RAW = 'events.raw';
 const NORMALISED = 'events.normalised';
@@ -94,7 +94,7 @@ async function lastPlaceBefore(
 
 function headOf(value: Buffer): { last_offset: number; last_index: number } | undefined {
   try {
-    return sliceRun(value)?.head ?? normalisedRunCodec.decode(value);
+    return sliceRowBatch(value)?.head ?? normalisedRunCodec.decode(value);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import type { DelegateContext } from '../../cli/delegate.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
 import { Refusal } from '../../cli/command.ts';
 import { complain, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
@@ -11,7 +11,7 @@ import { noCounts } from './counts.ts';
 import { beginJob, JobLost, OwnedJob, runningJob, takeOverJob } from './job-ledger.ts';
 import { takenUpTo } from './log-bounds.ts';
 import { belowBounds, spansOf, type Span } from './log-spans.ts';
-import { Halt, unlessStopped } from './halt.ts';
+import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
 import { refoldNames } from './refold.ts';
 import { rangesOf, reportLines, type Report } from './report.ts';
 import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
@@ -25,7 +25,7 @@ const AUDIT_MS = 2000;
 /**
  * `./ravand replay …` (docs/replay.md). Answers 0 when it came to its end, 1 when it was stopped.
  */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const line = parseReplayLine(args);
   const stop = new AbortController();
   const onSignal = () => stop.abort();
@@ -47,8 +47,11 @@ export async function run(args: string[], context: DelegateContext): Promise<num
   }
 }
 
-async function withHalt(stop: AbortSignal, work: (halt: Halt) => Promise<number>): Promise<number> {
-  const halt = new Halt({ stop });
+async function withHalt(
+  stop: AbortSignal,
+  work: (halt: GracefulStop) => Promise<number>,
+): Promise<number> {
+  const halt = new GracefulStop({ stop });
   try {
     const code = await unlessStopped(halt, work(halt));
     if (code === undefined) complain('stopped; the same command continues');
@@ -61,7 +64,7 @@ async function withHalt(stop: AbortSignal, work: (halt: Halt) => Promise<number>
 interface Start {
   line: ReplayLine;
   request: ReplayRequest;
-  halt: Halt;
+  halt: GracefulStop;
 }
 
 async function start(connections: Connections, { line, request, halt }: Start): Promise<number> {
@@ -219,7 +222,7 @@ async function requireTable({ clickhouse }: Connections, table: string): Promise
  */
 async function refold(
   connections: Connections,
-  { job, line, halt }: { job: ReplayJob; line: ReplayLine; halt: Halt },
+  { job, line, halt }: { job: ReplayJob; line: ReplayLine; halt: GracefulStop },
 ): Promise<Report['profiles']> {
   const owned = new OwnedJob(connections.database, job);
   try {
@@ -263,7 +266,11 @@ async function finish(
  * Ends an unfinished replay: what it was writing is completed, since part of it may be stored, and
  * nothing more is begun.
  */
-async function cancel(connections: Connections, line: ReplayLine, halt: Halt): Promise<number> {
+async function cancel(
+  connections: Connections,
+  line: ReplayLine,
+  halt: GracefulStop,
+): Promise<number> {
   const target = line.into === undefined ? 'events' : `events_${line.into}`;
   const open = await runningJob<Span[], Record<string, number>, never, never>(
     connections.database,

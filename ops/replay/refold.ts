@@ -1,4 +1,4 @@
-import { personName } from '../../events/names.ts';
+import { personName } from '../../events/event-name.ts';
 import { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
 import { comparePositions, positionKey } from '../../pipeline/replay/offset-index.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';

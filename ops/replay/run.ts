@@ -7,13 +7,18 @@ import { textOf } from '../../projections/identities/name-text.ts';
 import { readRetentions, type Connections } from './connections.ts';
 import { addCounts, noCounts, type Difference, type ReplayCounts } from './counts.ts';
 import { deadMinutes, FollowUps, type ConcernedName, type DeadMinute } from './follow-ups.ts';
-import { unlessStopped, type Halt } from './halt.ts';
+import { unlessStopped, type GracefulStop } from '../graceful-stop.ts';
 import type { Job } from './job-ledger.ts';
 import { OwnedJob } from './job-ledger.ts';
 import { judge, type Judged } from './judge.ts';
 import type { Span } from './log-spans.ts';
 import type { ReplayRequest } from './request.ts';
-import { readSinkLetters, settleLetters, withLetter, type SinkLetters } from './sink-letters.ts';
+import {
+  readSinkLetters,
+  settleLetters,
+  withLetter,
+  type SinkLetters,
+} from './sink-dead-letters.ts';
 import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
 import { storedRows, type StoredRows } from './stored-rows.ts';
 import { addRows } from './write-rows.ts';
@@ -37,7 +42,7 @@ export interface ReplayOptions {
   job: ReplayJob | undefined;
   /** Most events a second. */
   rate: number | undefined;
-  halt: Halt;
+  halt: GracefulStop;
   /** Only the open range is closed, and nothing is begun. */
   closeOnly?: boolean;
   progress: (counts: ReplayCounts, records: number) => void;

@@ -7,7 +7,7 @@ import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import type { Connections } from './connections.ts';
-import { readLetter } from './letters.ts';
+import { readLetter } from './dead-letters.ts';
 import { readRun } from './runs.ts';
 import type { ReplayTopic } from './request.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';

@@ -5,7 +5,7 @@ import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import { decoded } from './letters.ts';
+import { decoded } from './dead-letters.ts';
 
 const TOPIC = 'events.verdicts';
 /** Clocks of brokers may differ by so much, ms. */

@@ -1,5 +1,5 @@
 import type { Log } from '../../platform/log.ts';
-import type { Mark } from '../../schemas/log-position.ts';
+import type { PartitionPosition } from '../../schemas/log-position.ts';
 import type { Row } from '../../projections/events/rows.ts';
 import type { Warehouse } from '../../projections/events/warehouse.ts';
 import { storeOnce } from '../../projections/events/write.ts';
@@ -41,7 +41,7 @@ export async function addRows(
 }
 
 function rowOf(row: EventRow): Row {
-  const mark: Mark = { epoch: row._epoch, offset: row._offset, index: row._index };
+  const mark: PartitionPosition = { epoch: row._epoch, offset: row._offset, index: row._index };
   const { account_id, event, message_id, timestamp } = row;
   return {
     mark,

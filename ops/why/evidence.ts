@@ -1,12 +1,13 @@
 import type { ClaimEntry } from '../../events/claims/entry.ts';
-import type { Place, VerdictKind } from '../../schemas/records.ts';
-import type { KnownLetter } from '../dlq/letter-store.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { VerdictKind } from '../../schemas/records.ts';
+import type { KnownLetter } from '../dlq/dead-letter-store.ts';
 
 /** What a part answered, or why it could not be asked. */
 export type Asked<T> =
   { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
 
-export interface StoredRow extends Place {
+export interface StoredRow extends LogPosition {
   event: string;
   type: string;
   user_id: string;
@@ -17,7 +18,7 @@ export interface StoredRow extends Place {
 }
 
 /** A raw record that holds the message, as one of its items. */
-export interface RawSighting extends Place {
+export interface RawSighting extends LogPosition {
   /** When the log took it, and when the gateway did, ms since the epoch. */
   appendedAt: number;
   receivedAt: number;
@@ -30,7 +31,7 @@ export interface RawSighting extends Place {
   /** The message id was made by the gateway. */
   generated: boolean;
   /** It gives a dead letter of this place another try. */
-  redrivenFrom: Place | undefined;
+  redrivenFrom: LogPosition | undefined;
   /** user_id, or else anonymous_id; undefined when the body cannot be read. */
   name: string | undefined;
 }
@@ -82,14 +83,14 @@ export interface Evidence {
   normalised: Asked<number | undefined>;
   progress: Asked<Progress>;
   /** Last place folded into the profile of the event's name; undefined: there is no profile. */
-  profile: Asked<Place | undefined>;
+  profile: Asked<LogPosition | undefined>;
   /** Whose the name is; undefined: nobody joined it to another. */
   canonical: Asked<string | undefined>;
   /** Undefined: this installation has no relays. */
   deliveries: Asked<readonly Delivery[] | undefined>;
 }
 
-export function placeKey({ epoch, partition, offset, index }: Place): string {
+export function placeKey({ epoch, partition, offset, index }: LogPosition): string {
   return `${epoch}/${partition}/${offset}/${index}`;
 }
 
@@ -97,7 +98,9 @@ export function placeKey({ epoch, partition, offset, index }: Place): string {
  * The place that the answer is about: the stored row's, else the claim's, else the newest one of
  * the raw log.
  */
-export function placeOf(evidence: Pick<Evidence, 'rows' | 'claim' | 'raw'>): Place | undefined {
+export function placeOf(
+  evidence: Pick<Evidence, 'rows' | 'claim' | 'raw'>,
+): LogPosition | undefined {
   const { rows, claim, raw } = evidence;
   if (rows.known && rows.value[0]) return rows.value[0];
   if (claim.known && claim.value?.state === 'placed') return claim.value.place;

@@ -7,9 +7,9 @@ import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { LetterStore } from '../dlq/letter-store.ts';
+import { LetterStore } from '../dlq/dead-letter-store.ts';
 import type { LogSpans } from '../read-span.ts';
-import type { Surroundings } from '../operator-context.ts';
+import type { OperatorContext } from '../operator-context.ts';
 import {
   placeKey,
   placeOf,
@@ -23,7 +23,7 @@ import { findRun, findVerdicts, readPlace, searchRaw } from './log-search.ts';
 import { canonicalName, foldedPlace, storedRows } from './warehouse.ts';
 
 export interface Sources {
-  surroundings: Surroundings;
+  surroundings: OperatorContext;
   database: Database;
   redis: Redis;
   clickhouse: ClickHouseClient;
@@ -182,7 +182,7 @@ async function peek(
   return entry ?? undefined;
 }
 
-async function spooledEvents({ adminUrls }: Surroundings, accountId: number): Promise<number> {
+async function spooledEvents({ adminUrls }: OperatorContext, accountId: number): Promise<number> {
   const url = adminUrls.get('ingest-gateway');
   if (url === undefined)
     throw new Error('its admin address is not known outside the stack of one machine');

@@ -2,8 +2,9 @@ import type { Admin } from 'kafkajs';
 import { isJsonObject } from '../../events/json.ts';
 import { readRecord } from '../../pipeline/normalise/read-record.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import type { Place, VerdictKind } from '../../schemas/records.ts';
-import { sliceRun } from '../../schemas/run.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { VerdictKind } from '../../schemas/records.ts';
+import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import type { LogRecord, LogSpans } from '../read-span.ts';
 import { timeText } from '../../cli/format.ts';
 import { placeKey, type RawSearch, type RawSighting } from './evidence.ts';
@@ -63,7 +64,7 @@ export async function searchRaw(
 /** The record at a place, when the log still keeps it and the message is in it. */
 export async function readPlace(
   options: Searching & { wanted: Wanted },
-  place: Place,
+  place: LogPosition,
 ): Promise<RawSighting[]> {
   const found: RawSighting[] = [];
   const { partition, offset } = place;
@@ -136,7 +137,7 @@ function nameOf(envelope: unknown): string | undefined {
  */
 export async function findRun(
   options: Searching,
-  sighting: Place & { appendedAt: number },
+  sighting: LogPosition & { appendedAt: number },
 ): Promise<number | undefined> {
   const [bound] = (
     await boundsOf(options, {
@@ -195,7 +196,7 @@ function headOf(
   | { first_offset: number; first_index: number; last_offset: number; last_index: number }
   | undefined {
   try {
-    return sliceRun(value)?.head;
+    return sliceRowBatch(value)?.head;
   } catch {
     return undefined;
   }

@@ -5,13 +5,13 @@ import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { Refusal } from '../../cli/command.ts';
-import type { DelegateContext } from '../../cli/delegate.ts';
+import type { DelegatedContext } from '../../cli/delegate.ts';
 import { paint, print } from '../../cli/terminal.ts';
-import { indexLetters } from '../dlq/letter-index.ts';
+import { indexLetters } from '../dlq/dead-letter-index.ts';
 import { logSpans } from '../read-span.ts';
-import { surroundingsOf } from '../operator-context.ts';
+import { operatorContext } from '../operator-context.ts';
 import { gather, type Sources } from './gather.ts';
-import { tell, type Answer, type Station } from './tell.ts';
+import { explain, type Answer, type Stage } from './explain.ts';
 
 export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
 
@@ -19,7 +19,7 @@ export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
  * `./ravand why`: follows one event through every part and says where it is, or where it ended.
  * Parts that are away are named, and the rest is told.
  */
-export async function run(args: string[], context: DelegateContext): Promise<number> {
+export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: WHY_USAGE,
@@ -43,7 +43,7 @@ export async function run(args: string[], context: DelegateContext): Promise<num
   try {
     await indexLetters(sources).catch(() => undefined);
     const evidence = await gather(sources, { messageId, accountId, since, now: Date.now() });
-    const answer = tell(evidence);
+    const answer = explain(evidence);
     if (values.json === true)
       print(JSON.stringify({ message_id: messageId, account_id: accountId, ...answer }));
     else show(answer);
@@ -55,11 +55,11 @@ export async function run(args: string[], context: DelegateContext): Promise<num
 
 function show({ verdict, stations }: Answer): void {
   print(paint('bold', verdict));
-  for (const { station, state, says } of stations)
+  for (const { station, state, message: says } of stations)
     print(`  ${station.padEnd(13)}${colour(state, state.padEnd(8))}  ${says}`);
 }
 
-function colour(state: Station['state'], text: string): string {
+function colour(state: Stage['state'], text: string): string {
   switch (state) {
     case 'done':
       return paint('green', text);
@@ -74,8 +74,8 @@ function colour(state: Station['state'], text: string): string {
   }
 }
 
-function openSources(context: DelegateContext): { sources: Sources; close: () => Promise<void> } {
-  const surroundings = surroundingsOf(context);
+function openSources(context: DelegatedContext): { sources: Sources; close: () => Promise<void> } {
+  const surroundings = operatorContext(context);
   const { settings, log } = surroundings;
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-why', max: 3 });
   const clickhouse = connectClickhouse({

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Place } from '../../schemas/records.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
 import type { StoredRow } from './evidence.ts';
 
 /** Message ids have no index: one account's are looked through, at most so long, s. */
@@ -26,8 +26,8 @@ export function storedRows(
 export async function foldedPlace(
   client: ClickHouseClient,
   { accountId, name }: { accountId: number; name: string },
-): Promise<Place | undefined> {
-  const rows = await ask<Place>(client, {
+): Promise<LogPosition | undefined> {
+  const rows = await ask<LogPosition>(client, {
     query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index FROM profiles FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
     params: { account: accountId, name },
   });

@@ -1,11 +1,11 @@
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-import { letterKey } from './letter.ts';
+import { deadLetterKey } from './dead-letter.ts';
 
 export const DEAD_LETTER_TOPIC = 'events.dead';
 
 /** A record for the log, as platform/kafka/producer.ts takes it. */
-export interface LetterRecord {
+export interface DeadLetterRecord {
   topic: string;
   partition: number;
   key: string;
@@ -16,14 +16,14 @@ export interface LetterRecord {
  * Letters of one partition of the log lie in one partition of the topic, in the order of their
  * positions.
  */
-export function letterRecord(
+export function deadLetterRecord(
   letter: DeadLetter,
   to: { topic: string; partitions: number },
-): LetterRecord {
+): DeadLetterRecord {
   return {
     topic: to.topic,
     partition: letter.partition % to.partitions,
-    key: letterKey(letter),
+    key: deadLetterKey(letter),
     value: deadLetterCodec.encode(letter),
   };
 }

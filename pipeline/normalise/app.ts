@@ -8,19 +8,19 @@ import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
-import { judge, RESTED } from '../../platform/dead-letter-breaker.ts';
+import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { EPOCH, type Config, type Names } from './config.ts';
 import { FillGate } from './fill-gate.ts';
 import { logEnds } from './log-ends.ts';
 import type { NormaliserMetrics } from './metrics.ts';
 import { Outbox } from './outbox.ts';
-import { NormaliserTask, type Workshop } from './partition-task.ts';
+import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
 import { sweepProgress, type KnownEnds } from './progress.ts';
 import type { Reasons } from './reasons.ts';
 import { refill } from './refill.ts';
 import { RunBuilder } from './run-builder.ts';
 import { readStoredClaims } from './stored-window.ts';
-import { Turnstile } from './turnstile.ts';
+import { Semaphore } from './semaphore.ts';
 
 /** Connections and facts that the normaliser is given. */
 export interface NormaliserParts {
@@ -134,25 +134,25 @@ function workshop({
   parts: NormaliserParts;
   claims: ClaimStore;
   gate: FillGate;
-}): Workshop {
+}): NormaliserDeps {
   const { config, log, metrics, reasons } = parts;
   const limits = {
     least: config.DEAD_LETTER_BREAKER_LEAST,
     share: config.DEAD_LETTER_BREAKER / 100,
     memory: BREAKER_MEMORY,
   };
-  let lately = RESTED;
+  let lately = EMPTY_WINDOW;
   return {
     epoch: EPOCH,
     claims: {
       async settle(entries, signal) {
-        const settled = await claims.settle(entries, signal);
+        const settled = await claims.resolve(entries, signal);
         reasons.clear('claims');
         return settled;
       },
     },
     gate,
-    turnstile: new Turnstile(AT_ONCE),
+    turnstile: new Semaphore(AT_ONCE),
     outbox: new Outbox(parts.producer, IN_FLIGHT_BYTES),
     runs: new RunBuilder(RUN),
     contexts: new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS)),

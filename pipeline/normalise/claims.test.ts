@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 import { settleEntries } from './claims.ts';
 import { readRecord } from './read-record.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
 
 const entriesOf = (...records: Parameters<typeof sampleRecord>[]) =>
   settleEntries(

@@ -1,6 +1,6 @@
 import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import type { SettleEntry } from '../../events/claims/settlement.ts';
+import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { Reading } from './read-record.ts';
 
 /**
@@ -8,8 +8,8 @@ import type { Reading } from './read-record.ts';
  * record that could be read. The dedupe key is the message id, or the id made on acceptance; the
  * two kinds never meet (DESIGN.md, "Claims in two states").
  */
-export function settleEntries(readings: readonly Reading[], epoch: number): SettleEntry[] {
-  const entries: SettleEntry[] = [];
+export function settleEntries(readings: readonly Reading[], epoch: number): ClaimToResolve[] {
+  const entries: ClaimToResolve[] = [];
   for (const reading of readings) {
     if (reading.state !== 'read') continue;
     const { record, source } = reading;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Settlement } from '../../events/claims/settlement.ts';
+import type { ClaimResolution } from '../../events/claims/resolution.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { normalisedRunCodec, rawRecordCodec } from '../../schemas/codec.ts';
@@ -8,13 +8,13 @@ import { settleEntries } from './claims.ts';
 import { compose, cutIntoParts, type Composed, type Part } from './compose.ts';
 import { readRecord } from './read-record.ts';
 import { RunBuilder } from './run-builder.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
 
 const place = { epoch: 0, partition: 0, offset: 1, index: 0 };
-const FIRST: Settlement = { verdict: 'first' };
+const FIRST: ClaimResolution = { verdict: 'first' };
 const now = 1_790_000_100_000;
 
-function partOf(records: (RawRecord | Buffer)[], settlements?: Settlement[]): Part {
+function partOf(records: (RawRecord | Buffer)[], settlements?: ClaimResolution[]): Part {
   const readings = records.map((record, at) =>
     readRecord(sampleMessage(record, { partition: 2, offset: 100 + at })),
   );

@@ -1,12 +1,12 @@
-import type { SettleEntry, Settlement } from '../../events/claims/settlement.ts';
+import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import type { DeadLetter, Verdict } from '../../schemas/records.ts';
 import {
-  letterOf,
+  deadLetterOf,
   type DeadReason,
   type FailedRecord,
   type Failure,
-} from '../dead-letters/letter.ts';
+} from '../dead-letters/dead-letter.ts';
 import { decide, type Step } from './decide.ts';
 import type { DeadRecord, ReadRecord, Reading } from './read-record.ts';
 import type { Run, RunBuilder } from './run-builder.ts';
@@ -18,8 +18,8 @@ export const STAGE = 'normalise';
 export interface Part {
   readings: readonly Reading[];
   /** For every item of every record that could be read, in order. */
-  entries: readonly SettleEntry[];
-  settlements: readonly Settlement[];
+  entries: readonly ClaimToResolve[];
+  settlements: readonly ClaimResolution[];
 }
 
 /** What a part puts into the log. */
@@ -81,7 +81,7 @@ export function compose(part: Part, tools: Tools): Composed {
   let unread = 0;
   let entry = 0;
   const bury = (record: FailedRecord, failure: Failure) =>
-    letters.push(letterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
+    letters.push(deadLetterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
   for (const reading of part.readings) {
     if (reading.state === 'dead') {
       bury(reading.source, reading.failure);

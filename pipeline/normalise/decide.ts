@@ -1,8 +1,9 @@
-import type { Settlement } from '../../events/claims/settlement.ts';
+import type { ClaimResolution } from '../../events/claims/resolution.ts';
 import { isJsonObject } from '../../events/json.ts';
 import { normaliseEvent, type ContextReader } from '../../events/normalise.ts';
-import type { EventRow, Place } from '../../schemas/records.ts';
-import type { DeadReason } from '../dead-letters/letter.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import type { DeadReason } from '../dead-letters/dead-letter.ts';
 import type { ReadRecord } from './read-record.ts';
 
 /** What becomes of one accepted event. `drop`: it is in the log already, at another place. */
@@ -18,9 +19,9 @@ export interface ItemInput {
   reading: ReadRecord;
   /** Position in the items of the record. */
   index: number;
-  place: Place;
+  place: LogPosition;
   acceptance: number;
-  settlement: Settlement;
+  settlement: ClaimResolution;
 }
 
 /**

@@ -3,20 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { delay } from '../../platform/backoff.ts';
-import type { Settled } from '../../platform/claims/claim-store.ts';
+import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import { judge, RESTED } from '../../platform/dead-letter-breaker.ts';
+import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { NAMES } from './config.ts';
 import { FillGate } from './fill-gate.ts';
 import { Outbox } from './outbox.ts';
-import { NormaliserTask, type Workshop } from './partition-task.ts';
+import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
 import { RunBuilder } from './run-builder.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
-import { Turnstile } from './turnstile.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
+import { Semaphore } from './semaphore.ts';
 
 function setUp(
-  changes: Partial<Workshop> & { publish?: (record: Outgoing) => PublishFailed | undefined } = {},
+  changes: Partial<NormaliserDeps> & {
+    publish?: (record: Outgoing) => PublishFailed | undefined;
+  } = {},
 ) {
   const sent: Outgoing[] = [];
   const stops: (number | undefined)[] = [];
@@ -24,17 +26,17 @@ function setUp(
   gate.start();
   const fenced = new AbortController();
   const stopping = new AbortController();
-  const shop: Workshop = {
+  const shop: NormaliserDeps = {
     epoch: 0,
     gate,
     claims: {
       settle: (entries) =>
-        Promise.resolve<Settled>({
+        Promise.resolve<ResolvedClaims>({
           status: 'settled',
           settlements: entries.map(() => ({ verdict: 'first' })),
         }),
     },
-    turnstile: new Turnstile(1),
+    turnstile: new Semaphore(1),
     outbox: new Outbox(
       {
         send: (record, done) => {
@@ -49,7 +51,7 @@ function setUp(
     contexts: new ContextReader(new UserAgentCache(10)),
     names: NAMES,
     deadLetterPartitions: 1,
-    judge: (part) => judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 }),
+    judge: (part) => judge(EMPTY_WINDOW, part, { least: 3, share: 0.5, memory: 1000 }),
     retryAfter: 30,
     now: () => 0,
     published: () => undefined,
@@ -70,7 +72,7 @@ function setUp(
 const good = (offset: number) =>
   sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
 const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
-const duplicate: Workshop['claims'] = {
+const duplicate: NormaliserDeps['claims'] = {
   settle: (entries) =>
     Promise.resolve({
       status: 'settled',
@@ -112,8 +114,8 @@ describe('a take', () => {
     const { task, sent, stops } = setUp({
       judge: (part) =>
         isHealthy
-          ? { verdict: 'pass', state: RESTED }
-          : judge(RESTED, part, { least: 3, share: 0.5, memory: 1000 }),
+          ? { verdict: 'pass', state: EMPTY_WINDOW }
+          : judge(EMPTY_WINDOW, part, { least: 3, share: 0.5, memory: 1000 }),
     });
     const taken = task.take([good(5), poison(6), poison(7), poison(8)]);
     await delay(50);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
-import { Life, World } from './crash-model.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+import { Life, World } from './testing/crash-model.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
 

@@ -1,13 +1,13 @@
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import type { ContextReader } from '../../events/normalise.ts';
 import { delay } from '../../platform/backoff.ts';
-import type { Settled } from '../../platform/claims/claim-store.ts';
+import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Outgoing } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
-import type { SettleEntry } from '../../events/claims/settlement.ts';
-import { letterRecord } from '../dead-letters/writer.ts';
+import type { ClaimToResolve } from '../../events/claims/resolution.ts';
+import { deadLetterRecord } from '../dead-letters/writer.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
 import { settleEntries } from './claims.ts';
 import { compose, cutIntoParts, type Composed, type Part } from './compose.ts';
@@ -16,14 +16,16 @@ import type { FillGate } from './fill-gate.ts';
 import type { Outbox } from './outbox.ts';
 import { readRecord, type Reading } from './read-record.ts';
 import type { RunBuilder } from './run-builder.ts';
-import type { Turnstile } from './turnstile.ts';
+import type { Semaphore } from './semaphore.ts';
 
 /** What all partitions of a process share. */
-export interface Workshop {
+export interface NormaliserDeps {
   epoch: number;
-  claims: { settle(entries: readonly SettleEntry[], signal: AbortSignal): Promise<Settled> };
+  claims: {
+    settle(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
+  };
   gate: FillGate;
-  turnstile: Turnstile;
+  turnstile: Semaphore;
   outbox: Outbox;
   runs: RunBuilder;
   contexts: ContextReader;
@@ -57,7 +59,7 @@ type Progress =
 export interface TaskOptions {
   partition: number;
   committed: number | undefined;
-  shop: Workshop;
+  shop: NormaliserDeps;
   fenced: AbortSignal;
   stopping: AbortSignal;
   /** Called when the partition leaves this process: nothing of it is in flight any more. */
@@ -68,7 +70,7 @@ export interface TaskOptions {
 export class NormaliserTask implements PartitionTask {
   readonly from = undefined;
   readonly #partition: number;
-  readonly #shop: Workshop;
+  readonly #shop: NormaliserDeps;
   readonly #fenced: AbortSignal;
   readonly #stopping: AbortSignal;
   /** Ends every wait that may take long. */
@@ -185,7 +187,7 @@ export class NormaliserTask implements PartitionTask {
           shipment.send({ topic: names.normalised, partition: this.#partition, key: null, value });
         for (const letter of composed.letters)
           shipment.send(
-            letterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }),
+            deadLetterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }),
           );
         if (composed.verdicts.length > 0) shipment.send(this.#verdictRecord(composed.verdicts));
         shipped.push(composed);

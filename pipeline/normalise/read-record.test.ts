@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { readRecord } from './read-record.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './samples.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
 
 const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../events/json.ts';
 import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import type { FailedRecord, Failure } from '../dead-letters/letter.ts';
+import type { FailedRecord, Failure } from '../dead-letters/dead-letter.ts';
 
 /** A record of events.raw with what its body holds. */
 export interface ReadRecord {

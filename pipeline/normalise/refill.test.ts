@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import type { LoadEntry } from '../../events/claims/settlement.ts';
+import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 import type { FillTarget } from '../../platform/claims/fill.ts';
 import { refill, type RefillOptions } from './refill.ts';
 import { spansOf, storedClaim, type Span } from './stored-window.ts';
@@ -15,7 +15,7 @@ const now = 10_000_000_000;
 
 function setUp(changes: Partial<RefillOptions['ends']> & { read?: RefillOptions['read'] } = {}) {
   const steps: string[] = [];
-  const loaded: LoadEntry[] = [];
+  const loaded: ClaimToLoad[] = [];
   const spans: Span[] = [];
   const controller = new AbortController();
   const target: FillTarget = {

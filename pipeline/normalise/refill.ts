@@ -1,5 +1,5 @@
 import { backoffDelay, delay } from '../../platform/backoff.ts';
-import type { LoadEntry } from '../../events/claims/settlement.ts';
+import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 import type { FillTarget } from '../../platform/claims/fill.ts';
 import type { LogEnds } from './log-ends.ts';
 import { spansOf, type Span } from './stored-window.ts';
@@ -15,7 +15,7 @@ export interface RefillOptions {
   read: (
     span: Span,
     signal: AbortSignal,
-    onChunk: (entries: LoadEntry[]) => Promise<void>,
+    onChunk: (entries: ClaimToLoad[]) => Promise<void>,
   ) => Promise<number>;
   now: () => number;
   /** Told what is being waited for, in one sentence, as often as it changes. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { sliceRun } from '../../schemas/run.ts';
+import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { RunBuilder, type Run } from './run-builder.ts';
 
 const empty = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
@@ -29,7 +29,7 @@ describe('RunBuilder', () => {
       builder.add(row(offset, index), appendedAt);
     const runs = builder.take();
     expect(runs.map(({ rows }) => rows)).toEqual([2, 1]);
-    expect(runs.map(({ value }) => sliceRun(value)?.head)).toMatchObject([
+    expect(runs.map(({ value }) => sliceRowBatch(value)?.head)).toMatchObject([
       {
         partition: 2,
         first_offset: 5,

@@ -1,5 +1,5 @@
-import type { EventRow, RunHead } from '../../schemas/records.ts';
-import { joinRun } from '../../schemas/run.ts';
+import type { EventRow, RowBatchHead } from '../../schemas/records.ts';
+import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { AvroWriter } from './avro-writer.ts';
 import { RowEncoder } from './row-encoder.ts';
 
@@ -27,7 +27,7 @@ export class RunBuilder {
   readonly #writer: AvroWriter;
   readonly #encoder = new RowEncoder();
   #rows = 0;
-  #head: RunHead | undefined;
+  #head: RowBatchHead | undefined;
   #done: Run[] = [];
 
   constructor(limits: RunLimits) {
@@ -70,7 +70,7 @@ export class RunBuilder {
   /** Ends the run with the bytes before `end`; what stands behind them begins the next one. */
   #endRun(end: number): void {
     if (this.#head !== undefined) {
-      const value = joinRun({
+      const value = joinRowBatch({
         head: this.#head,
         count: this.#rows,
         rows: this.#writer.bytes(0, end),
@@ -89,7 +89,7 @@ function usualSize(limits: RunLimits): number {
   return 2 * limits.bytes;
 }
 
-function headOf(row: EventRow, appendedAt: number): RunHead {
+function headOf(row: EventRow, appendedAt: number): RowBatchHead {
   return {
     epoch: row._epoch,
     partition: row._partition,

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import type { LoadEntry } from '../../events/claims/settlement.ts';
+import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 
 /** Spans that the window is read in: a failure repeats one of them, not everything. */
 const SPANS = 8;
@@ -35,7 +35,7 @@ type StoredClaim = [
 ];
 
 /** A claim from a stored event: the dedupe key is the message id, or the id made on acceptance. */
-export function storedClaim(line: string): LoadEntry {
+export function storedClaim(line: string): ClaimToLoad {
   const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, at] =
     JSON.parse(line) as StoredClaim;
   const id =
@@ -54,7 +54,7 @@ export async function readStoredClaims(options: {
   clickhouse: ClickHouseClient;
   span: Span;
   signal: AbortSignal;
-  onChunk: (entries: LoadEntry[]) => Promise<void>;
+  onChunk: (entries: ClaimToLoad[]) => Promise<void>;
 }): Promise<number> {
   const { from, until } = options.span;
   const result = await options.clickhouse.query({

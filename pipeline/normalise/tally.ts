@@ -1,4 +1,4 @@
-import type { Settlement } from '../../events/claims/settlement.ts';
+import type { ClaimResolution } from '../../events/claims/resolution.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
 import type { Step } from './decide.ts';
 
@@ -26,7 +26,7 @@ export function emptyTally(): Tally {
   return { published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0 };
 }
 
-export function outcomeOf(step: Step, settlement: Settlement): keyof Tally {
+export function outcomeOf(step: Step, settlement: ClaimResolution): keyof Tally {
   switch (step.step) {
     case 'ok':
       return settlement.verdict === 'replay' ? 'replayed' : 'published';

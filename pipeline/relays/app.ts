@@ -7,12 +7,12 @@ import { OutboundClient } from '../../platform/outbound/client.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { MAX_ERROR_BYTES } from '../../events/relays/retry.ts';
 import { attemptWith } from './attempt.ts';
-import { Bell } from './bell.ts';
+import { WakeSignal } from './wake-signal.ts';
 import type { RelaysConfig } from './config.ts';
 import { Definitions } from './definitions.ts';
 import { FirstAttempts } from './first-attempts.ts';
-import type { LaneParts } from './lane.ts';
-import { Lanes } from './lanes.ts';
+import type { EndpointQueueDeps } from './endpoint-queue.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS, type RelayLimits } from './limits.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
@@ -68,14 +68,14 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     phases: () => lanes.phases(),
     attemptsNow: () => slots.used,
   });
-  const onPhase: LaneParts['onPhase'] = ({ id, accountId }, phase) =>
+  const onPhase: EndpointQueueDeps['onPhase'] = ({ id, accountId }, phase) =>
     log.info(
       { relay_id: id, account_id: accountId, phase },
       phase === 'open'
         ? 'an endpoint fails: its deliveries wait in the queue'
         : 'the breaker of a relay moved',
     );
-  const lanes = new Lanes({
+  const lanes = new EndpointQueues({
     limits,
     slots,
     attempt: attemptWith({ client, metrics, now, random }),
@@ -92,7 +92,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
   });
   const stopped = new AbortController();
   const outcomes = new OutcomeWriter({ store, log, signal: stopped.signal });
-  const bell = new Bell();
+  const bell = new WakeSignal();
   const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell });
 
   if (instance !== '') {

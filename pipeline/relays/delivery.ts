@@ -1,12 +1,12 @@
 import { truncateBytes } from '../../events/bytes.ts';
 import { MAX_ERROR_BYTES, type AttemptVerdict } from '../../events/relays/retry.ts';
-import type { Place } from '../../schemas/records.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
 
 /** One event for one relay. */
 export interface Delivery {
   relayId: number;
   accountId: number;
-  place: Place;
+  place: LogPosition;
   messageId: string;
   event: string;
   /** The very bytes that are sent and signed. */

@@ -1,19 +1,19 @@
-import type { Bell } from './bell.ts';
+import type { WakeSignal } from './wake-signal.ts';
 import { IN_HAND, type Delivery, type Outcome } from './delivery.ts';
-import type { Lane, Ticket } from './lane.ts';
-import type { Lanes } from './lanes.ts';
+import type { EndpointQueue, Ticket } from './endpoint-queue.ts';
+import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayLimits } from './limits.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
 import type { Entry } from './store.ts';
 
 interface FirstParts {
-  lanes: Lanes;
+  lanes: EndpointQueues;
   outcomes: OutcomeWriter;
   metrics: Pick<RelayMetrics, 'queued'>;
   limits: RelayLimits;
   /** Rung when something is in the queue that is due. */
-  bell: Bell;
+  bell: WakeSignal;
 }
 
 /**
@@ -21,7 +21,8 @@ interface FirstParts {
  * in the queue.
  */
 type Offered =
-  { delivery: Delivery; lane: Lane; ticket: Ticket } | { delivery: Delivery; waits: Outcome };
+  | { delivery: Delivery; lane: EndpointQueue; ticket: Ticket }
+  | { delivery: Delivery; waits: Outcome };
 
 const WAITS: Outcome = { kind: 'waiting', delay: 0, error: null };
 
@@ -57,7 +58,7 @@ export class FirstAttempts {
       if (one && 'ticket' in one) outcomes.follow(id, one.ticket.outcome);
     }
     if (entries.some(({ outcome }) => outcome.kind === 'waiting' && outcome.delay === 0))
-      bell.ring();
+      bell.notify();
     for (const reason of ['waiting', 'retry', 'in_hand'] as const) {
       const count = entries.filter(({ outcome }) => outcome.kind === reason).length;
       if (count > 0) metrics.queued(reason, count);
@@ -86,7 +87,7 @@ export class FirstAttempts {
  * The outcome as it stands: what waits is taken back, what goes on is in hand, and its endpoint is
  * slow.
  */
-function outcomeNow({ ticket, lane }: { ticket: Ticket; lane: Lane }): Entry['outcome'] {
+function outcomeNow({ ticket, lane }: { ticket: Ticket; lane: EndpointQueue }): Entry['outcome'] {
   if (ticket.settled === undefined && !ticket.withdraw()) {
     lane.foundSlow();
     return IN_HAND;

@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { Bell } from './bell.ts';
+import { WakeSignal } from './wake-signal.ts';
 import type { Delivery, Outcome } from './delivery.ts';
-import { Lanes } from './lanes.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
@@ -47,7 +47,7 @@ function loopUnderTest(options: {
   const stop = new AbortController();
   const finished: number[] = [];
   const rooms: { relayId: number; room: number }[][] = [];
-  const lanes = new Lanes({
+  const lanes = new EndpointQueues({
     limits,
     slots: new Slots(100),
     attempt: options.attempt ?? (() => Promise.resolve(SUCCESS)),
@@ -81,7 +81,7 @@ function loopUnderTest(options: {
     limits,
     log,
     now: () => Date.now(),
-    bell: new Bell(),
+    bell: new WakeSignal(),
     signal: stop.signal,
   });
   return {
@@ -159,18 +159,18 @@ describe('the retry loop', () => {
 
 describe('the bell', () => {
   test('ends a wait, also one that begins after it was rung', async () => {
-    const bell = new Bell();
+    const bell = new WakeSignal();
     const { signal } = new AbortController();
-    bell.ring();
+    bell.notify();
     await bell.wait(60_000, signal);
     const waiting = bell.wait(60_000, signal);
-    bell.ring();
+    bell.notify();
     await waiting;
   });
 
   test('ends with the signal', async () => {
     const stop = new AbortController();
-    const waiting = new Bell().wait(60_000, stop.signal);
+    const waiting = new WakeSignal().wait(60_000, stop.signal);
     stop.abort();
     await waiting;
   });

@@ -1,8 +1,8 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Bell } from './bell.ts';
+import type { WakeSignal } from './wake-signal.ts';
 import type { Definitions } from './definitions.ts';
-import type { Lanes } from './lanes.ts';
+import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayLimits } from './limits.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
 import type { RelayStore } from './store.ts';
@@ -10,13 +10,13 @@ import type { RelayStore } from './store.ts';
 interface RetryParts {
   store: Pick<RelayStore, 'claim'>;
   definitions: Pick<Definitions, 'asOf'>;
-  lanes: Lanes;
+  lanes: EndpointQueues;
   outcomes: OutcomeWriter;
   limits: RelayLimits;
   log: Log;
   now: () => number;
   /** Rung when the stream put something into the queue. */
-  bell: Bell;
+  bell: WakeSignal;
   signal: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { IN_HAND, type Delivery, type Outcome } from './delivery.ts';
-import { NOTHING, type Mark } from './mark.ts';
+import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RelayRow } from './relay.ts';
 import * as sql from './statements.ts';
 
@@ -19,9 +19,9 @@ export interface Claimed {
 export interface Settling {
   partition: number;
   /** The position that this process left. */
-  from: Mark;
+  from: PartitionPosition;
   /** The last event of the entries. */
-  to: Mark;
+  to: PartitionPosition;
   entries: readonly Entry[];
   lease: number;
 }
@@ -73,7 +73,7 @@ export class RelayStore {
     };
   }
 
-  async position(partition: number): Promise<Mark> {
+  async position(partition: number): Promise<PartitionPosition> {
     const { rows } = await this.#database.query<{
       epoch: number;
       log_offset: string;
@@ -82,7 +82,7 @@ export class RelayStore {
     const [row] = rows;
     return row
       ? { epoch: row.epoch, offset: Number(row.log_offset), index: row.log_index }
-      : NOTHING;
+      : BEFORE_FIRST;
   }
 
   /**

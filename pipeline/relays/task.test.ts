@@ -3,12 +3,12 @@ import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { Bell } from './bell.ts';
+import { WakeSignal } from './wake-signal.ts';
 import type { Outcome } from './delivery.ts';
 import { FirstAttempts } from './first-attempts.ts';
-import { Lanes } from './lanes.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS } from './limits.ts';
-import { NOTHING, type Mark } from './mark.ts';
+import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
@@ -83,14 +83,14 @@ function relay(id: number, over: Partial<Relay> = {}): Relay {
 async function taskUnderTest(options: {
   relays: Relay[];
   answer: (relay: Relay, messageId: string) => Promise<Outcome>;
-  position?: Mark;
+  position?: PartitionPosition;
   chunk?: number;
 }) {
   const limits = { ...RELAY_LIMITS, patience: 30, chunk: options.chunk ?? 500 };
   const settled: Settling[] = [];
   const finished: { id: number; outcome: Outcome }[] = [];
   const asked: number[] = [];
-  const lanes = new Lanes({
+  const lanes = new EndpointQueues({
     limits,
     slots: new Slots(100),
     attempt: (to, delivery) => options.answer(to, delivery.messageId),
@@ -108,7 +108,7 @@ async function taskUnderTest(options: {
   });
   const task = await relayTask({
     store: {
-      position: () => Promise.resolve(options.position ?? NOTHING),
+      position: () => Promise.resolve(options.position ?? BEFORE_FIRST),
       settle: (settling) => {
         settled.push(settling);
         return Promise.resolve(
@@ -126,7 +126,7 @@ async function taskUnderTest(options: {
         return Promise.resolve(Map.groupBy(options.relays, ({ accountId }) => accountId));
       },
     },
-    first: new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new Bell() }),
+    first: new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new WakeSignal() }),
     metrics,
     limits,
     log,
@@ -162,7 +162,7 @@ describe('one partition', () => {
     expect(settled.map(kinds)).toEqual([['1:m10:succeeded', '1:m11:succeeded', '2:m11:succeeded']]);
     expect(settled[0]).toMatchObject({
       partition: 2,
-      from: NOTHING,
+      from: BEFORE_FIRST,
       to: { epoch: 0, offset: 11, index: 0 },
     });
     expect(settled[0]?.entries[0]?.delivery.place).toEqual({

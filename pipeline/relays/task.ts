@@ -5,7 +5,7 @@ import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { Definitions, RelaysByAccount } from './definitions.ts';
 import type { Delivery } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
-import { compareMarks, type Mark } from './mark.ts';
+import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RelayMetrics } from './metrics.ts';
 import { patiently } from './patience.ts';
 import { readRows, type RelayRow } from './read-rows.ts';
@@ -36,7 +36,7 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
   );
   let chunk: Delivery[] = [];
   let size = 0;
-  let to: Mark = position;
+  let to: PartitionPosition = position;
 
   const settle = async (): Promise<void> => {
     if (chunk.length === 0) return;
@@ -54,7 +54,7 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
 
   const add = async (row: RelayRow, relays: RelaysByAccount): Promise<void> => {
     const mark = { epoch: row._epoch, offset: row._offset, index: row._index };
-    if (compareMarks(mark, to) <= 0) return;
+    if (comparePartitionPositions(mark, to) <= 0) return;
     const wanting = relays.get(row.account_id)?.filter((relay) => relay.wants(row)) ?? [];
     if (wanting.length === 0) return;
     const payload = relayPayload(row);

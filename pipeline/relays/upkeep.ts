@@ -1,12 +1,12 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Lanes } from './lanes.ts';
+import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { RelayStore } from './store.ts';
 
 interface UpkeepParts {
   store: Pick<RelayStore, 'prune' | 'giveUp' | 'queue'>;
-  lanes: Lanes;
+  lanes: EndpointQueues;
   metrics: RelayMetrics;
   log: Log;
   now: () => number;

@@ -1,7 +1,7 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import type { FailedRecord } from '../dead-letters/letter.ts';
+import type { FailedRecord } from '../dead-letters/dead-letter.ts';
 import { settleEntries } from '../normalise/claims.ts';
 import { EPOCH } from '../normalise/config.ts';
 import { decide } from '../normalise/decide.ts';

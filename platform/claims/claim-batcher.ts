@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { TOKEN_BYTES } from '../../events/claims/entry.ts';
-import { RaiseBuffer } from '../../events/claims/raise-buffer.ts';
+import { ConfirmBuffer } from '../../events/claims/confirm-buffer.ts';
 import { claimVerdicts, unguardedVerdicts } from '../../events/claims/verdict.ts';
 import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import { Breaker } from './breaker.ts';
@@ -75,7 +75,7 @@ export class ClaimBatcher {
 
   readonly #claims: GatewayClaims;
   readonly #breaker: Breaker;
-  readonly #raises: RaiseBuffer;
+  readonly #raises: ConfirmBuffer;
   readonly #options: ClaimBatcherOptions;
   readonly #pendingTtl: number;
   readonly #process = randomBytes(TOKEN_BYTES);
@@ -96,7 +96,7 @@ export class ClaimBatcher {
       prefix: options.prefix ?? DEFAULT_PREFIX,
       pendingTtl: this.#pendingTtl,
     });
-    this.#raises = new RaiseBuffer(options.raiseBuffer ?? 50_000);
+    this.#raises = new ConfirmBuffer(options.raiseBuffer ?? 50_000);
     this.#breaker = new Breaker({
       probe: () => options.redis.ping(),
       onOpen: (error) => options.onUnavailable?.(error),
@@ -129,7 +129,7 @@ export class ClaimBatcher {
    * The events are durable: their claims last for DEDUPE_TTL from the receive time. Nobody waits
    * for it; claims sent later by this batcher see it.
    */
-  raise(claimed: ClaimedIds, positions?: readonly number[]): void {
+  confirm(claimed: ClaimedIds, positions?: readonly number[]): void {
     const ids = positions ? pick(claimed.ids, positions) : claimed.ids;
     this.#drop(this.#raises.add({ ids, expires: claimed.at + this.#options.dedupeTtl }));
     this.#scheduleRaises();
@@ -221,7 +221,7 @@ export class ClaimBatcher {
     const { packed, count } = this.#raises.take(MOST_IDS);
     if (count === 0) return;
     try {
-      await this.#claims.raise(packed);
+      await this.#claims.confirm(packed);
       this.counters.raises += count;
     } catch (error) {
       this.#drop(count);

@@ -4,22 +4,22 @@ import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { toClaimTime } from '../../events/claims/claim-time.ts';
 import { decodeEntry } from '../../events/claims/entry.ts';
 import type { ClaimEntry } from '../../events/claims/entry.ts';
-import { packEntries, readSettlements } from '../../events/claims/settlement.ts';
-import type { SettleEntry, Settlement } from '../../events/claims/settlement.ts';
+import { packEntries, readResolutions } from '../../events/claims/resolution.ts';
+import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
 import { sweepSlack } from '../../events/claims/sweep.ts';
 import { DEFAULT_PREFIX } from './connect.ts';
 import { awaitFilled } from './fill.ts';
 import type { FillOptions } from './fill.ts';
 import { persist } from './persist.ts';
-import { peekScript, settleScript, sweepScript } from './scripts.ts';
+import { peekScript, resolveScript, sweepScript } from './scripts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
 /**
  * `lost`: this Redis is not the one that was filled. Nothing of these entries is settled for sure;
  * settle them again after ensureFilled.
  */
-export type Settled =
-  | { readonly status: 'settled'; readonly settlements: readonly Settlement[] }
+export type ResolvedClaims =
+  | { readonly status: 'settled'; readonly settlements: readonly ClaimResolution[] }
   | { readonly status: 'lost' };
 
 /** Up to where each of the caller's partitions has been settled. */
@@ -90,18 +90,18 @@ export class ClaimStore {
    * Rejects only when the signal is aborted. An empty list asks whether this is still the filled
    * Redis.
    */
-  async settle(entries: readonly SettleEntry[], signal: AbortSignal): Promise<Settled> {
-    const settlements: Settlement[] = [];
+  async resolve(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims> {
+    const settlements: ClaimResolution[] = [];
     for (let from = 0; from === 0 || from < entries.length; from += MOST_ENTRIES) {
       const chunk = entries.slice(from, from + MOST_ENTRIES);
       const packed = packEntries(chunk, this.#dedupeTtl);
       const reply = await persist(
-        () => this.#run.run(settleScript, this.#marker, this.#dedupeTtl, packed),
+        () => this.#run.run(resolveScript, this.#marker, this.#dedupeTtl, packed),
         { signal, onWaiting: this.#onWaiting },
       );
       if (!Buffer.isBuffer(reply))
         throw new TypeError('the settle script did not answer with bytes');
-      const settled = readSettlements(reply, chunk.length);
+      const settled = readResolutions(reply, chunk.length);
       if (settled === null) return { status: 'lost' };
       settlements.push(...settled);
     }

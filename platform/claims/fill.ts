@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { packEntries } from '../../events/claims/settlement.ts';
-import type { LoadEntry } from '../../events/claims/settlement.ts';
+import { packEntries } from '../../events/claims/resolution.ts';
+import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 import { backoffDelay, delay } from '../backoff.ts';
 import { FILL_LOCK_MS, FillLock, partitionName } from './fill-lock.ts';
 import { asError, persist, WAIT } from './persist.ts';
@@ -29,7 +29,7 @@ export interface FillTarget {
    */
   drained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
   /** Any number of entries. A place that lasts as long or longer is kept. */
-  load(entries: readonly LoadEntry[]): Promise<void>;
+  load(entries: readonly ClaimToLoad[]): Promise<void>;
 }
 
 export interface FillOptions {
@@ -134,7 +134,7 @@ class Fill implements FillTarget {
     }
   }
 
-  async load(entries: readonly LoadEntry[]): Promise<void> {
+  async load(entries: readonly ClaimToLoad[]): Promise<void> {
     for (let from = 0; from < entries.length; from += MOST_ENTRIES) {
       const packed = packEntries(entries.slice(from, from + MOST_ENTRIES), this.#context.dedupeTtl);
       const loaded = await persist(

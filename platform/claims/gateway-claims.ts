@@ -57,7 +57,7 @@ export class GatewayClaims {
   }
 
   /** Makes claims durable that nobody waits for. */
-  async raise(raises: Buffer): Promise<void> {
+  async confirm(raises: Buffer): Promise<void> {
     await this.#run.run(
       claimScript,
       raises,

@@ -95,7 +95,7 @@ return values
  * or duplicate. Two events meet when their receive times lie less than the window apart, in either
  * order: a spool may bring the earlier one later.
  */
-export const settleScript: Script = {
+export const resolveScript: Script = {
   name: 'settle',
   source: `${begin}${filledOnly}${table}
 local ttl, ids = tonumber(ARGV[2]), ARGV[3]

@@ -31,7 +31,7 @@ export function parseTrustedProxies(entries: readonly string[]): TrustedProxies 
 }
 
 /** What a request tells of addresses. */
-export interface ToldAddresses {
+export interface ReportedAddresses {
   /** Of the other end of the connection. */
   remote: string | undefined;
   /** Header X-Forwarded-For; several are joined with commas. */
@@ -44,7 +44,7 @@ export interface ToldAddresses {
  * can be made up by the client. IPv4 in IPv6 is written as IPv4. Empty when the connection tells
  * none.
  */
-export function clientAddress(told: ToldAddresses, trusted: TrustedProxies): string {
+export function clientAddress(told: ReportedAddresses, trusted: TrustedProxies): string {
   const own = unmapped(told.remote ?? '');
   if (!trusted?.contains(own)) return own;
   const hops = (told.forwardedFor ?? '').split(',');

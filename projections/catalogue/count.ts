@@ -1,5 +1,9 @@
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
+import {
+  comparePartitionPositions,
+  BEFORE_FIRST,
+  type PartitionPosition,
+} from '../../schemas/log-position.ts';
 
 /** What the catalogue looks at of an event. */
 export interface CountedEvent {
@@ -69,7 +73,7 @@ export class CatalogueCounter {
   #from = 0;
   #cells = new Map<string, Cell>();
   #counted = 0;
-  #last: Mark = NOTHING;
+  #last: PartitionPosition = BEFORE_FIRST;
   #waiting: CatalogueRow[] = [];
 
   constructor(partition: number, from: Chunk = { epoch: -1, chunk: -1 }) {
@@ -83,7 +87,7 @@ export class CatalogueCounter {
       const mark = { epoch: event._epoch, offset: event._offset, index: event._index };
       const chunk = chunkOf(event);
       const order = compareChunks(chunk, this.#open);
-      if (order < 0 || compareMarks(mark, this.#last) <= 0) continue;
+      if (order < 0 || comparePartitionPositions(mark, this.#last) <= 0) continue;
       if (order > 0) this.#begin(chunk);
       if (this.#counted === 0) this.#from = offset;
       this.#last = mark;

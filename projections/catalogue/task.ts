@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { patiently } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter } from './count.ts';
@@ -35,7 +35,7 @@ interface CatalogueParts {
 export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTask> {
   const { client, cluster, table, log, partition, signal } = parts;
   const waiting = <T>(what: string, work: () => Promise<T>) =>
-    patiently({ log, signal, code: 'clickhouse_unreachable', what }, work);
+    retryUntilAborted({ log, signal, code: 'clickhouse_unreachable', what }, work);
   const newest = await waiting('finding the newest chunk of the catalogue', async () => {
     const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
     const answer = await client.query({

@@ -1,20 +1,20 @@
-import type { UndecodedRun } from '../../schemas/run.ts';
+import type { EncodedRowBatch } from '../../schemas/row-batch.ts';
 import type { ReadRecord } from './entry.ts';
-import { compareMarks } from '../../schemas/log-position.ts';
+import { comparePartitionPositions } from '../../schemas/log-position.ts';
 import type { Piece } from './plan.ts';
 import { splitRows, type Row } from './rows.ts';
 import type { Batch } from './write.ts';
 
 /** A readable record with the rows of it that belong to the batch. */
 interface Part {
-  record: ReadRecord & { run: UndecodedRun };
+  record: ReadRecord & { run: EncodedRowBatch };
   count: number;
   datums: Buffer;
 }
 
 /** Where a row stands in the log: its record and its position among the record's rows. */
 export interface Origin {
-  record: ReadRecord & { run: UndecodedRun };
+  record: ReadRecord & { run: EncodedRowBatch };
   index: number;
 }
 
@@ -26,7 +26,7 @@ export interface AssembledBatch extends Batch {
    * Records whose rows turned out to be unreadable when they were decoded: they are not in `rows()`
    * and belong into events.dead.
    */
-  broken(): readonly (ReadRecord & { run: UndecodedRun })[];
+  broken(): readonly (ReadRecord & { run: EncodedRowBatch })[];
   origin(row: Row): Origin;
 }
 
@@ -41,7 +41,7 @@ export function assemble(options: {
   records: readonly ReadRecord[];
 }): AssembledBatch {
   const byOffset = new Map(options.records.map((record) => [record.message.offset, record]));
-  const broken = new Set<ReadRecord & { run: UndecodedRun }>();
+  const broken = new Set<ReadRecord & { run: EncodedRowBatch }>();
   const parts: Part[] = [];
   for (const { offset, above } of options.pieces) {
     const record = byOffset.get(offset);
@@ -55,7 +55,7 @@ export function assemble(options: {
       broken.add(record);
       continue;
     }
-    const kept = rows.filter(({ mark }) => compareMarks(mark, above) > 0);
+    const kept = rows.filter(({ mark }) => comparePartitionPositions(mark, above) > 0);
     parts.push({
       record,
       count: kept.length,

@@ -1,6 +1,6 @@
 import { delay } from '../../platform/backoff.ts';
-import { judge, RESTED, type BreakerLimits } from '../../platform/dead-letter-breaker.ts';
-import type { Patience } from '../../platform/retry-until-aborted.ts';
+import { judge, EMPTY_WINDOW, type BreakerLimits } from '../../platform/dead-letter-breaker.ts';
+import type { RetryContext } from '../../platform/retry-until-aborted.ts';
 
 /** Rows of a batch, and how many of them ClickHouse refuses or nobody can read. */
 export interface DeadShare {
@@ -17,7 +17,7 @@ export interface DeadLetterGuard {
    * Answers true when the letters may be written; false after having held them back for a while:
    * store the batch once more, and ask again. Rejects when the signal aborts.
    */
-  admits(partition: number, share: DeadShare, patience: Patience): Promise<boolean>;
+  admits(partition: number, share: DeadShare, patience: RetryContext): Promise<boolean>;
   /** Whether letters of this share would be held back. Changes nothing. */
   refuses(share: DeadShare): boolean;
   /** Why partitions stand still now, one sentence each: what /readyz answers. */
@@ -35,7 +35,7 @@ interface GuardOptions {
 /** Partitions of one process share what was seen lately. */
 export function deadLetterGuard({ limits, retryAfter, onHeld }: GuardOptions): DeadLetterGuard {
   const held = new Map<number, string>();
-  let lately = RESTED;
+  let lately = EMPTY_WINDOW;
   return {
     async admits(partition, share, { log, signal }) {
       const verdict = judge(lately, share, limits);

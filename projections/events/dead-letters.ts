@@ -4,7 +4,7 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-import { patiently, type Patience } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
 
 export interface DeadLetters {
   /**
@@ -13,7 +13,7 @@ export interface DeadLetters {
    */
   bury(
     letter: Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at'>,
-    patience: Patience,
+    patience: RetryContext,
   ): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function deadLetters(options: {
         fingerprint: causeOf(letter.reason),
         failed_at: options.now(),
       });
-      await patiently(
+      await retryUntilAborted(
         { ...patience, code: 'dead_letter_unwritten', what: 'writing a dead letter' },
         async () => {
           const current = await producer();

@@ -4,10 +4,10 @@ import {
   normalisedRunCodec,
   UnreadableRecord,
 } from '../../schemas/codec.ts';
-import type { NormalisedRun, RunHead } from '../../schemas/records.ts';
-import { sliceRun, type UndecodedRun } from '../../schemas/run.ts';
+import type { RowBatch, RowBatchHead } from '../../schemas/records.ts';
+import { sliceRowBatch, type EncodedRowBatch } from '../../schemas/row-batch.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
-import { compareMarks } from '../../schemas/log-position.ts';
+import { comparePartitionPositions } from '../../schemas/log-position.ts';
 import type { Entry } from './plan.ts';
 
 /** Why a record cannot be read; `reason` is a stable code. */
@@ -18,7 +18,7 @@ export interface Flaw {
 
 /** A record of events.normalised: what `plan` looks at, and what the insert is made of. */
 export type ReadRecord = { message: ConsumedMessage; entry: Entry } & (
-  { run: UndecodedRun; flaw?: never } | { flaw: Flaw; run?: never }
+  { run: EncodedRowBatch; flaw?: never } | { flaw: Flaw; run?: never }
 );
 
 /**
@@ -29,13 +29,13 @@ export function readRecord(message: ConsumedMessage): ReadRecord {
   const { offset, value, size } = message;
   try {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const run = sliceRun(value) ?? rewritten(normalisedRunCodec.decode(value));
+    const run = sliceRowBatch(value) ?? rewritten(normalisedRunCodec.decode(value));
     const { head } = run;
     const first = { epoch: head.epoch, offset: head.first_offset, index: head.first_index };
     const last = { epoch: head.epoch, offset: head.last_offset, index: head.last_index };
     if (head.partition !== message.partition)
       return flawed(message, 'wrong_partition', `the run is of raw partition ${head.partition}`);
-    if (run.count <= 0 || compareMarks(first, last) > 0)
+    if (run.count <= 0 || comparePartitionPositions(first, last) > 0)
       return flawed(message, 'broken_run', 'the head of the run contradicts itself');
     return {
       message,
@@ -65,9 +65,9 @@ function flawed(message: ConsumedMessage, reason: string, detail: string): ReadR
 }
 
 /** The rows of an older version, or of several blocks, as one block of the newest. */
-function rewritten(run: NormalisedRun): UndecodedRun {
+function rewritten(run: RowBatch): EncodedRowBatch {
   const { rows, ...fields } = run;
-  const head: RunHead = { ...fields };
+  const head: RowBatchHead = { ...fields };
   return {
     head,
     count: rows.length,

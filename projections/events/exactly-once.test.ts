@@ -6,10 +6,10 @@ import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
 import type { DeadLetter, EventRow } from '../../schemas/records.ts';
 import { OwnershipLost } from './ranges.ts';
-import { Choices } from './simulation/choices.ts';
-import { NOW, POISON, SimulatedClickhouse } from './simulation/clickhouse.ts';
-import { Owner } from './simulation/owners.ts';
-import { simulatedPostgres } from './simulation/postgres.ts';
+import { Choices } from './testing/choices.ts';
+import { NOW, POISON, SimulatedClickhouse } from './testing/clickhouse.ts';
+import { Owner } from './testing/owners.ts';
+import { simulatedPostgres } from './testing/postgres.ts';
 import { sinkMetrics } from './sink-metrics.ts';
 import { openPartition, type SinkParts } from './task.ts';
 

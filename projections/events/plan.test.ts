@@ -1,11 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
-import { plan, takeOver, tokenOf, type Entry, type Standing } from './plan.ts';
+import {
+  comparePartitionPositions,
+  BEFORE_FIRST,
+  type PartitionPosition,
+} from '../../schemas/log-position.ts';
+import { plan, takeOver, tokenOf, type Entry, type PartitionState } from './plan.ts';
 
 const LIMITS = { rows: 10, bytes: 1000 };
-const mark = (offset: number, index = 0): Mark => ({ epoch: 0, offset, index });
-const run = (offset: number, first: Mark, last: Mark, more: Partial<Entry> = {}): Entry => ({
+const mark = (offset: number, index = 0): PartitionPosition => ({ epoch: 0, offset, index });
+const run = (
+  offset: number,
+  first: PartitionPosition,
+  last: PartitionPosition,
+  more: Partial<Entry> = {},
+): Entry => ({
   kind: 'run',
   offset,
   bytes: 100,
@@ -15,7 +24,11 @@ const run = (offset: number, first: Mark, last: Mark, more: Partial<Entry> = {})
   rows: 2,
   ...more,
 });
-const start = (taken: Mark = NOTHING): Standing => ({ next: 0, taken, unsettled: undefined });
+const start = (taken: PartitionPosition = BEFORE_FIRST): PartitionState => ({
+  next: 0,
+  taken,
+  unsettled: undefined,
+});
 
 describe('plan', () => {
   it('stores what is new in one batch and names its range', () => {
@@ -28,7 +41,7 @@ describe('plan', () => {
       {
         kind: 'store',
         repeat: false,
-        range: { first: 0, last: 1, before: NOTHING, end: mark(8) },
+        range: { first: 0, last: 1, before: BEFORE_FIRST, end: mark(8) },
         pieces: [
           { offset: 0, above: undefined },
           { offset: 1, above: undefined },
@@ -89,7 +102,7 @@ describe('plan', () => {
 describe('takeOver', () => {
   const range = { first: 4, last: 9, before: mark(1), end: mark(7) };
   it.each([
-    ['nothing recorded', undefined, 3, { next: 3, taken: NOTHING, unsettled: undefined }],
+    ['nothing recorded', undefined, 3, { next: 3, taken: BEFORE_FIRST, unsettled: undefined }],
     [
       'the offset has passed the range',
       range,
@@ -135,7 +148,7 @@ it('any two ways to hand over the same records take the same places once, and a 
             const entry = entries[offset];
             if (entry?.kind !== 'run') continue;
             for (let place = entry.first.offset; place <= entry.last.offset; place++) {
-              if (!above || compareMarks(mark(place), above) > 0) stored.push(place);
+              if (!above || comparePartitionPositions(mark(place), above) > 0) stored.push(place);
             }
           }
         }
@@ -151,7 +164,7 @@ it('names a range by topic, partition and offsets', () => {
     tokenOf({
       topic: 'events.normalised',
       partition: 3,
-      range: { first: 4, last: 9, before: NOTHING, end: NOTHING },
+      range: { first: 4, last: 9, before: BEFORE_FIRST, end: BEFORE_FIRST },
     }),
   ).toBe('events.normalised-3-4-9');
 });

@@ -1,4 +1,8 @@
-import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts';
+import {
+  comparePartitionPositions,
+  BEFORE_FIRST,
+  type PartitionPosition,
+} from '../../schemas/log-position.ts';
 
 /**
  * What decides an insert: the records `first..last` of the topic without the rows at or below
@@ -7,23 +11,29 @@ import { compareMarks, NOTHING, type Mark } from '../../schemas/log-position.ts'
 export interface Range {
   first: number;
   last: number;
-  before: Mark;
+  before: PartitionPosition;
   /** The last place taken once the range is stored. */
-  end: Mark;
+  end: PartitionPosition;
 }
 
 /** What is known of one record without decoding its rows. */
 export type Entry = { offset: number; bytes: number } & (
-  | { kind: 'run'; fingerprint: string; first: Mark; last: Mark; rows: number }
+  | {
+      kind: 'run';
+      fingerprint: string;
+      first: PartitionPosition;
+      last: PartitionPosition;
+      rows: number;
+    }
   | { kind: 'unreadable' }
 );
 
 /** Where a partition stands. */
-export interface Standing {
+export interface PartitionState {
   /** The next record to take. */
   next: number | undefined;
   /** The last place taken; rows at or below it are skipped. */
-  taken: Mark;
+  taken: PartitionPosition;
   /**
    * A range that a previous owner recorded and whose insert may have happened, wholly, in part or
    * not at all.
@@ -42,7 +52,7 @@ export interface Limits {
  */
 export interface Piece {
   offset: number;
-  above: Mark | undefined;
+  above: PartitionPosition | undefined;
 }
 
 export type Action =
@@ -54,7 +64,7 @@ export type Action =
 export interface Planned {
   actions: Action[];
   /** Where the partition stands after the actions. */
-  standing: Standing;
+  standing: PartitionState;
   /** Entries from this position on wait for the rest of the unsettled range. */
   used: number;
 }
@@ -65,7 +75,7 @@ export interface Planned {
  * inside. An unsettled range comes first and alone: it is complete once a record at or behind its
  * end is at hand.
  */
-export function plan(standing: Standing, entries: readonly Entry[], limits: Limits): Planned {
+export function plan(standing: PartitionState, entries: readonly Entry[], limits: Limits): Planned {
   const actions: Action[] = [];
   let { taken } = standing;
   let position = 0;
@@ -103,13 +113,13 @@ function repeated(range: Range, entries: readonly Entry[]): Action[] {
 interface Cursor {
   entries: readonly Entry[];
   from: number;
-  taken: Mark;
+  taken: PartitionPosition;
   limits: Limits;
 }
 
 function nextBatch({ entries, from, taken, limits }: Cursor): {
   actions: Action[];
-  taken: Mark;
+  taken: PartitionPosition;
   until: number;
 } {
   let until = from;
@@ -119,7 +129,7 @@ function nextBatch({ entries, from, taken, limits }: Cursor): {
   let high = taken;
   for (; until < entries.length; until++) {
     const entry = entries[until];
-    if (entry?.kind !== 'run' || compareMarks(entry.last, high) <= 0) continue;
+    if (entry?.kind !== 'run' || comparePartitionPositions(entry.last, high) <= 0) continue;
     const fits =
       rows + entry.rows <= limits.rows &&
       bytes + entry.bytes <= limits.bytes &&
@@ -143,8 +153,8 @@ function nextBatch({ entries, from, taken, limits }: Cursor): {
 /** The pieces of consecutive records above a mark, and what must be buried among them. */
 function collect(
   entries: readonly Entry[],
-  before: Mark,
-): { actions: Action[]; pieces: Piece[]; end: Mark } {
+  before: PartitionPosition,
+): { actions: Action[]; pieces: Piece[]; end: PartitionPosition } {
   const actions: Action[] = [];
   const pieces: Piece[] = [];
   let end = before;
@@ -153,10 +163,10 @@ function collect(
       actions.push({ kind: 'bury', offset: entry.offset });
       continue;
     }
-    if (compareMarks(entry.last, end) <= 0) continue;
+    if (comparePartitionPositions(entry.last, end) <= 0) continue;
     pieces.push({
       offset: entry.offset,
-      above: compareMarks(entry.first, end) <= 0 ? end : undefined,
+      above: comparePartitionPositions(entry.first, end) <= 0 ? end : undefined,
     });
     end = entry.last;
   }
@@ -169,8 +179,11 @@ function collect(
  * after the one before it), so a lost commit costs nothing; the range itself is repeated unless the
  * offset has passed it.
  */
-export function takeOver(recorded: Range | undefined, committed: number | undefined): Standing {
-  if (!recorded) return { next: committed, taken: NOTHING, unsettled: undefined };
+export function takeOver(
+  recorded: Range | undefined,
+  committed: number | undefined,
+): PartitionState {
+  if (!recorded) return { next: committed, taken: BEFORE_FIRST, unsettled: undefined };
   if (committed !== undefined && committed > recorded.last)
     return { next: committed, taken: recorded.end, unsettled: undefined };
   return { next: recorded.first, taken: recorded.before, unsettled: recorded };

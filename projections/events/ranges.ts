@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { patiently, type Patience } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
 import type { Range } from './plan.ts';
 
 /** Somebody else owns the partition now: nothing may be inserted for it any more. */
@@ -19,9 +19,9 @@ export interface Ownership {
   /** The range of the last owner. */
   readonly recorded: Range | undefined;
   /** Rejects with OwnershipLost. Repeating it is harmless. */
-  record(range: Range, patience: Patience): Promise<void>;
+  record(range: Range, patience: RetryContext): Promise<void>;
   /** Rejects with OwnershipLost. */
-  confirm(patience: Patience): Promise<void>;
+  confirm(patience: RetryContext): Promise<void>;
 }
 
 interface Claim {
@@ -57,14 +57,14 @@ const CONFIRM =
   'SELECT 1 FROM sink_ranges WHERE sink = $1 AND topic = $2 AND partition = $3 AND owner_epoch = $4';
 
 /** Becomes the owner of a partition: from now on every other owner's `record` is refused. */
-export async function claimPartition(claim: Claim, patience: Patience): Promise<Ownership> {
+export async function claimPartition(claim: Claim, patience: RetryContext): Promise<Ownership> {
   const { database, sink, topic, partition, owner } = claim;
   const what = {
     ...patience,
     code: 'postgres_unreachable',
     what: 'ownership of a partition in PostgreSQL',
   };
-  const row = await patiently(
+  const row = await retryUntilAborted(
     what,
     async () => (await database.query<Stored>(CLAIM, [sink, topic, partition, owner])).rows[0],
   );
@@ -74,9 +74,9 @@ export async function claimPartition(claim: Claim, patience: Patience): Promise<
   const owned = async (
     statement: string,
     values: readonly unknown[],
-    { log, signal }: Patience,
+    { log, signal }: RetryContext,
   ) => {
-    const { rowCount } = await patiently({ ...what, log, signal }, () =>
+    const { rowCount } = await retryUntilAborted({ ...what, log, signal }, () =>
       database.query(statement, [...values]),
     );
     if (rowCount !== 1) throw new OwnershipLost(partition);

@@ -1,13 +1,13 @@
 import avsc from 'avsc';
 import { eventRowCodec } from '../../schemas/codec.ts';
-import type { Mark } from '../../schemas/log-position.ts';
+import type { PartitionPosition } from '../../schemas/log-position.ts';
 
 /**
  * A row as the slow path sees it: what finds it in ClickHouse, what names it in a dead letter, and
  * its datum.
  */
 export interface Row {
-  mark: Mark;
+  mark: PartitionPosition;
   account_id: number;
   event: string;
   message_id: string;

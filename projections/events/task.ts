@@ -1,12 +1,12 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { joinRun } from '../../schemas/run.ts';
+import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { assemble, type AssembledBatch } from './batch.ts';
 import type { DeadLetterGuard, DeadShare } from './dead-letter-guard.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { readRecord, type Flaw, type ReadRecord } from './entry.ts';
-import { plan, takeOver, tokenOf, type Action, type Limits, type Standing } from './plan.ts';
+import { plan, takeOver, tokenOf, type Action, type Limits, type PartitionState } from './plan.ts';
 import { claimPartition, type Ownership } from './ranges.ts';
 import type { SinkMetrics } from './sink-metrics.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -62,7 +62,7 @@ export async function openPartition(
 interface Owned {
   partition: number;
   ownership: Ownership;
-  standing: Standing;
+  standing: PartitionState;
   signal: AbortSignal;
 }
 
@@ -71,7 +71,7 @@ class SinkTask implements PartitionTask {
   readonly from: number | undefined;
   readonly #parts: SinkParts;
   readonly #owned: Owned;
-  #standing: Standing;
+  #standing: PartitionState;
   #held: ReadRecord[] = [];
 
   constructor(parts: SinkParts, owned: Owned) {
@@ -192,7 +192,7 @@ class SinkTask implements PartitionTask {
       last_offset: at,
       last_index: item,
     };
-    const value = joinRun({ head, count: 1, rows: row.datum });
+    const value = joinRowBatch({ head, count: 1, rows: row.datum });
     const { account_id, message_id } = row;
     const letter = {
       reason: code,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { classify, type Outcome } from './classify.ts';
 import { COLUMNS, container } from './container.ts';
-import { markKey } from '../../schemas/log-position.ts';
+import { partitionPositionKey } from '../../schemas/log-position.ts';
 import { lookups } from './read-back.ts';
 import type { Row } from './rows.ts';
 
@@ -142,7 +142,7 @@ export function clickhouseWarehouse({
       const keys = new Set<string>();
       for (const sql of lookups({ table, partition }, rows)) {
         for (const [epoch, offset, index] of await rowsOf<[number, number, number]>(sql))
-          keys.add(markKey({ epoch, offset, index }));
+          keys.add(partitionPositionKey({ epoch, offset, index }));
       }
       const [clock] = await rowsOf<[number]>('SELECT toUnixTimestamp(now())');
       if (!clock) throw new Error('ClickHouse did not tell its time');

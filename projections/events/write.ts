@@ -1,7 +1,7 @@
 import type { Log } from '../../platform/log.ts';
 import type { Outcome } from './classify.ts';
-import { markKey } from '../../schemas/log-position.ts';
-import { patiently, pause } from '../../platform/retry-until-aborted.ts';
+import { partitionPositionKey } from '../../schemas/log-position.ts';
+import { retryUntilAborted, pause } from '../../platform/retry-until-aborted.ts';
 import type { Row } from './rows.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -172,14 +172,15 @@ class Writer {
   async #missing(rows: readonly Row[]): Promise<Row[]> {
     const { warehouse, log, signal } = this.#options;
     await this.#options.confirm();
-    return patiently(
+    return retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'reading back from ClickHouse' },
       async () => {
         await warehouse.endQueries(`${this.#batch.token}:`);
         const { keys, now } = await warehouse.stored(this.#batch.partition, rows);
         return rows.filter(
           ({ mark, timestamp }) =>
-            !keys.has(markKey(mark)) && Math.floor(timestamp / 1000) + TTL_SECONDS > now,
+            !keys.has(partitionPositionKey(mark)) &&
+            Math.floor(timestamp / 1000) + TTL_SECONDS > now,
         );
       },
     );

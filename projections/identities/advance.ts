@@ -1,4 +1,4 @@
-import { compareStamps } from '../profiles/stamp.ts';
+import { compareWriteOrder } from '../../events/write-order.ts';
 import type { AliasFact, AliasOutcome } from './alias-fact.ts';
 
 /** What is known of a name that some fact mentions. */
@@ -42,7 +42,7 @@ export function advance(
   };
   for (const fact of facts) {
     const before = rowOf(fact.previousId);
-    if (before && !(before.via && compareStamps(before.via.at, fact.at) < 0)) {
+    if (before && !(before.via && compareWriteOrder(before.via.at, fact.at) < 0)) {
       hard.push(fact);
       continue;
     }

@@ -1,5 +1,5 @@
-import type { Stamp } from '../profiles/stamp.ts';
-import { compareStamps } from '../profiles/stamp.ts';
+import type { WriteOrder } from '../../events/write-order.ts';
+import { compareWriteOrder } from '../../events/write-order.ts';
 
 /**
  * An alias that may join something: `previousId` into `userId`. `at` orders the facts of an account
@@ -8,12 +8,12 @@ import { compareStamps } from '../profiles/stamp.ts';
 export interface AliasFact {
   previousId: string;
   userId: string;
-  at: Stamp;
+  at: WriteOrder;
 }
 
 /** The order in which aliases are considered (reports.md, "People"). */
 export function compareFacts(a: AliasFact, b: AliasFact): number {
-  return compareStamps(a.at, b.at);
+  return compareWriteOrder(a.at, b.at);
 }
 
 /** The fact's place as a key of maps and sets. */

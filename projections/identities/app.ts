@@ -6,7 +6,7 @@ import {
 } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { patiently } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { IdentitiesConfig } from './config.ts';
 import { publishPeople } from './flat-table.ts';
 import { identityMetrics } from './metrics.ts';
@@ -93,7 +93,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
    */
   async function publishLeftovers(): Promise<void> {
     const { signal } = options;
-    await patiently(
+    await retryUntilAborted(
       { log, signal, code: 'identities_waiting', what: 'writing identities_flat' },
       async () => {
         for (const accountId of await store.accountsToPublish()) await publish(accountId);

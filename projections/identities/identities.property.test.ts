@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AliasFact } from './alias-fact.ts';
 import { joinFacts, undoAlias } from './join.ts';
-import { MemoryIdentities } from './memory-store.ts';
+import { MemoryIdentities } from './testing/memory-store.ts';
 import { resolve } from './resolve.ts';
-import { specifiedPeople } from './specification.ts';
+import { specifiedPeople } from './testing/reference-identities.ts';
 import type { Undo } from './store.ts';
 
 const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g');

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { Stamp } from '../profiles/stamp.ts';
+import type { WriteOrder } from '../../events/write-order.ts';
 import type { NameRow } from './advance.ts';
 import { factKey, type AliasFact } from './alias-fact.ts';
 import { nameOf, textOf } from './name-text.ts';
@@ -12,7 +12,7 @@ import type { Change, IdentityStore } from './store.ts';
 type Place = Record<'received_at' | 'log_offset', string> &
   Record<'epoch' | 'partition' | 'log_index', number>;
 
-const stampOf = (row: Place): Stamp => ({
+const stampOf = (row: Place): WriteOrder => ({
   receivedAt: Number(row.received_at),
   epoch: row.epoch,
   partition: row.partition,
@@ -177,7 +177,7 @@ function nameColumns(rows: readonly NameRow[]): unknown[][] {
   ];
 }
 
-function placeColumns(stamps: readonly (Stamp | undefined)[]): (number | null)[][] {
-  const of = (part: keyof Stamp) => stamps.map((stamp) => stamp?.[part] ?? null);
+function placeColumns(stamps: readonly (WriteOrder | undefined)[]): (number | null)[][] {
+  const of = (part: keyof WriteOrder) => stamps.map((stamp) => stamp?.[part] ?? null);
   return [of('receivedAt'), of('epoch'), of('partition'), of('offset'), of('index')];
 }

@@ -1,5 +1,5 @@
 import { utf8Length } from '../../events/bytes.ts';
-import { MAX_ID_BYTES } from '../../events/names.ts';
+import { MAX_ID_BYTES } from '../../events/event-name.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { rowReader } from '../../schemas/row-reader.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { flatNames } from './rebuild.ts';
-import { specifiedPeople } from './specification.ts';
+import { specifiedPeople } from './testing/reference-identities.ts';
 
 it('the names of a rebuilt table are what the specification says, for any aliases and undos in any order', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');

@@ -1,7 +1,7 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { identityCommandCodec, UnreadableRecord } from '../../schemas/codec.ts';
-import { patiently } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { AliasFact } from './alias-fact.ts';
 import { joinFacts, undoAlias } from './join.ts';
 import type { IdentityMetrics } from './metrics.ts';
@@ -95,7 +95,7 @@ function waiting<T>(
   what: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return patiently({ log, signal, code: 'identities_waiting', what }, work);
+  return retryUntilAborted({ log, signal, code: 'identities_waiting', what }, work);
 }
 
 function readable<T>(

@@ -1,6 +1,6 @@
 import { isProfileColumn } from '../../events/traits.ts';
 import type { Profile } from './profile.ts';
-import type { SpecifiedProfile } from './specification.ts';
+import type { SpecifiedProfile } from './testing/reference-fold.ts';
 import { unpackWrites } from './writes.ts';
 
 /** A folded state in the words of its specification, for comparison. */

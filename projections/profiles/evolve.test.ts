@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryEvents } from './arbitrary-events.ts';
+import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { described } from './described.ts';
 import { evolve, isFoldedIn, MAX_TRAITS, MisplacedEvent } from './evolve.ts';
 import { fold, gather } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
-import { specifiedProfiles } from './specification.ts';
+import { specifiedProfiles } from './testing/reference-fold.ts';
 import { unpackWrites } from './writes.ts';
 
 const event = (changes: Partial<ProfileEvent>): ProfileEvent => ({

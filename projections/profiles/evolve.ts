@@ -1,7 +1,7 @@
 import { accrue, NO_ACCRUAL } from '../../events/accrual.ts';
-import { personName } from '../../events/names.ts';
+import { personName } from '../../events/event-name.ts';
 import type { Profile, ProfileEvent } from './profile.ts';
-import { compareStamps } from './stamp.ts';
+import { compareWriteOrder } from '../../events/write-order.ts';
 import { NO_WRITES, packWrites, unpackWrites, type PackedWrites } from './writes.ts';
 
 /**
@@ -77,7 +77,7 @@ function written(before: PackedWrites, event: ProfileEvent): PackedWrites {
   const after = unpackWrites(before);
   const write = (key: string, text: string, number: number | undefined) => {
     const old = after.get(key);
-    if (old ? compareStamps(old.stamp, stamp) < 0 : after.size < MAX_TRAITS)
+    if (old ? compareWriteOrder(old.stamp, stamp) < 0 : after.size < MAX_TRAITS)
       after.set(key, { text, number, stamp });
   };
   for (const key of columns) write(key, event.profile[key] ?? '', undefined);

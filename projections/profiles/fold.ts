@@ -1,4 +1,4 @@
-import { personName } from '../../events/names.ts';
+import { personName } from '../../events/event-name.ts';
 import { evolve, isFoldedIn, MisplacedEvent } from './evolve.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 

@@ -1,21 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryEvents } from './arbitrary-events.ts';
+import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { fold, gather } from './fold.ts';
 import { readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
-import { compareStamps, readStamp, writeStamp, type Stamp } from './stamp.ts';
+import {
+  compareWriteOrder,
+  decodeWriteOrder,
+  encodeWriteOrder,
+  type WriteOrder,
+} from '../../events/write-order.ts';
 
-const stamp: fc.Arbitrary<Stamp> = fc.record({
+const stamp: fc.Arbitrary<WriteOrder> = fc.record({
   receivedAt: fc.maxSafeNat().map((n) => n % 2 ** 44),
   epoch: fc.integer({ min: 0, max: 255 }),
   partition: fc.integer({ min: 0, max: 65_535 }),
   offset: fc.maxSafeNat().map((n) => n % 2 ** 44),
   index: fc.integer({ min: 0, max: 65_535 }),
 });
-const bytesOf = (one: Stamp) => {
+const bytesOf = (one: WriteOrder) => {
   const bytes = Buffer.alloc(16);
-  writeStamp(bytes, 0, one);
+  encodeWriteOrder(bytes, 0, one);
   return bytes;
 };
 const asNumber = (bytes: Buffer) => bytes.readBigUInt64LE(0) + (bytes.readBigUInt64LE(8) << 64n);
@@ -24,9 +29,11 @@ describe('stamps', () => {
   it('come back as they were written, and compare as numbers like they compare', () => {
     fc.assert(
       fc.property(stamp, stamp, (a, b) => {
-        expect(readStamp(bytesOf(a), 0)).toEqual(a);
+        expect(decodeWriteOrder(bytesOf(a), 0)).toEqual(a);
         const [first, second] = [asNumber(bytesOf(a)), asNumber(bytesOf(b))];
-        expect(Math.sign(compareStamps(a, b))).toBe(first < second ? -1 : first > second ? 1 : 0);
+        expect(Math.sign(compareWriteOrder(a, b))).toBe(
+          first < second ? -1 : first > second ? 1 : 0,
+        );
       }),
     );
   });

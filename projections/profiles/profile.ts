@@ -1,9 +1,9 @@
 import type { Accrual } from '../../events/accrual.ts';
-import type { Mark } from '../../schemas/log-position.ts';
+import type { PartitionPosition } from '../../schemas/log-position.ts';
 import type { PackedWrites } from './writes.ts';
 
 /** The place of the last event folded in. */
-export interface LastPlace extends Mark {
+export interface LastPlace extends PartitionPosition {
   partition: number;
 }
 

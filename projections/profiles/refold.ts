@@ -3,8 +3,8 @@ import { delay } from '../../platform/backoff.ts';
 import { RangeGone } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { compareMarks, NOTHING } from '../../schemas/log-position.ts';
-import { patiently } from '../../platform/retry-until-aborted.ts';
+import { comparePartitionPositions, BEFORE_FIRST } from '../../schemas/log-position.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, gather } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
@@ -107,7 +107,7 @@ async function takeOver(
     return;
   }
   // What is stored, not what is in memory: a former owner may have written since.
-  const stored = await patiently(
+  const stored = await retryUntilAborted(
     { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
     () => store.load([...states.values()], signal),
   );
@@ -115,8 +115,9 @@ async function takeOver(
     (stored.get(key)?.eventCount ?? 0) >= eventCount;
   const better = [...states].filter((one) => !isStored(one)).map(([, profile]) => profile);
   if (better.length > 0)
-    await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () =>
-      store.save(better, signal),
+    await retryUntilAborted(
+      { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },
+      () => store.save(better, signal),
     );
   signal.throwIfAborted();
   // In memory stands what wins in ClickHouse, also where somebody else wrote it.
@@ -126,7 +127,10 @@ async function takeOver(
   // What is stored goes further than this owner has come: a former one, which may not know of the
   // added events, was ahead. Only at the same place can the two be compared.
   const isAhead = (key: string) =>
-    compareMarks(stored.get(key)?.last ?? NOTHING, states.get(key)?.last ?? NOTHING) > 0;
+    comparePartitionPositions(
+      stored.get(key)?.last ?? BEFORE_FIRST,
+      states.get(key)?.last ?? BEFORE_FIRST,
+    ) > 0;
   const settled = due.filter(
     ({ profile }) => !isAhead(profileKey(profile.accountId, profile.name)),
   );

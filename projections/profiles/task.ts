@@ -1,7 +1,7 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import { patiently } from '../../platform/retry-until-aborted.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, gather } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
@@ -86,7 +86,7 @@ export async function foldIn(
   const states = gathered.names.map(({ key }) => cache.get(key));
   const cold = gathered.names.filter((_, at) => states[at] === undefined);
   if (cold.length > 0) {
-    const loaded = await patiently(
+    const loaded = await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
       () => store.load(cold, signal),
     );
@@ -104,8 +104,9 @@ export async function foldIn(
   }
   const folded = performance.now();
   if (changed.length > 0)
-    await patiently({ log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' }, () =>
-      store.save(changed, signal),
+    await retryUntilAborted(
+      { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },
+      () => store.save(changed, signal),
     );
   signal.throwIfAborted();
   for (const [at, profile] of changed.entries()) cache.set(keys[at] ?? '', profile);

@@ -4,11 +4,11 @@ import { expect, it } from 'vitest';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { arbitraryEvents } from './arbitrary-events.ts';
+import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { ProfileCache } from './cache.ts';
 import { described } from './described.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
-import { specifiedProfiles } from './specification.ts';
+import { specifiedProfiles } from './testing/reference-fold.ts';
 import type { ProfileStore } from './store.ts';
 import { foldTask } from './task.ts';
 

@@ -1,6 +1,6 @@
 import { isProfileColumn, PROFILE_COLUMNS } from '../../events/traits.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
-import { readStamp, writeStamp, type Stamp } from './stamp.ts';
+import { decodeWriteOrder, encodeWriteOrder, type WriteOrder } from '../../events/write-order.ts';
 
 /**
  * The newest write of a trait or profile column: its text, and its number where it was sent as a
@@ -9,7 +9,7 @@ import { readStamp, writeStamp, type Stamp } from './stamp.ts';
 export interface Write {
   text: string;
   number: number | undefined;
-  stamp: Stamp;
+  stamp: WriteOrder;
 }
 
 /**
@@ -52,7 +52,7 @@ export function packWrites(writes: ReadonlyMap<string, Write>): PackedWrites {
   scratch.varint(writes.size);
   for (const [key, { stamp }] of writes) {
     scratch.string(key);
-    scratch.raw16((bytes, at) => writeStamp(bytes, at, stamp));
+    scratch.raw16((bytes, at) => encodeWriteOrder(bytes, at, stamp));
   }
   return scratch.takeLatin1();
 }
@@ -71,7 +71,7 @@ export function unpackWrites(packed: PackedWrites): Map<string, Write> {
     writes.set(key, {
       text: texts.get(key) ?? '',
       number: numbers.get(key),
-      stamp: row.raw16(readStamp),
+      stamp: row.raw16(decodeWriteOrder),
     });
   }
   return writes;

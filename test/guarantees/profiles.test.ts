@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Ready } from '../../cli/ready.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import { specifiedProfiles } from '../../projections/profiles/specification.ts';
+import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import {
   aliasesOf,
   eventsOf,

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
-import { specifiedPeople } from '../../projections/identities/specification.ts';
+import { specifiedPeople } from '../../projections/identities/testing/reference-identities.ts';
 import type { ProfileEvent } from '../../projections/profiles/profile.ts';
-import { specifiedProfiles } from '../../projections/profiles/specification.ts';
+import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import type { AliasFact } from '../../projections/identities/alias-fact.ts';
 import { rows } from './stack.ts';
 

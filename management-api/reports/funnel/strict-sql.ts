@@ -14,7 +14,7 @@ import { before, carried, hasGap } from './passes.ts';
 /** Bit of an element that is one of the events which have to follow each other directly. */
 const SEQUENCE_BIT = 24;
 /**
- * What the platform itself writes (ingest 6.1; events/names.ts tells them apart in the reference).
+ * What the platform itself writes (ingest 6.1; events/event-name.ts tells them apart in the reference).
  */
 const PLATFORM_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened'];
 

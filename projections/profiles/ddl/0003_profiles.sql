@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS profiles (
   sms_opt_in String,
   traits Map(String, String),
   trait_numbers Map(String, Float64),
-  -- when each trait and column was written, as one number that orders writes: received_at, epoch, partition, offset, index (projections/profiles/stamp.ts)
+  -- when each trait and column was written, as one number that orders writes: received_at, epoch, partition, offset, index (events/write-order.ts)
   _stamps Map(String, UInt128),
   -- as in events: people lie on one shard with their events
   _person UInt64 MATERIALIZED sipHash64(name)

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BANDS, METRICS } from '../../../management-api/audiences/attributes.ts';
 import { compileCount } from '../../../management-api/audiences/compile.ts';
-import { isInAudience } from '../../../management-api/audiences/reference.ts';
+import { isInAudience } from '../../../management-api/audiences/testing/reference.ts';
 import { readAudience } from '../../../management-api/audiences/read.ts';
 import { dayOf } from '../../../management-api/reports/time-zone.ts';
 import { SqlParams } from '../../../management-api/reports/sql-params.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, type ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
-import type { PersonRow } from '../../../management-api/audiences/reference.ts';
+import type { PersonRow } from '../../../management-api/audiences/testing/reference.ts';
 import { splitStatements } from '../../../platform/clickhouse/migrate.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 

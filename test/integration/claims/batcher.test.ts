@@ -67,7 +67,7 @@ describe('one gateway', () => {
   it('sees in the next claim what it has just raised', async () => {
     const gateway = batcher({ raiseDelay: 60_000 });
     const asked = ids(2);
-    gateway.raise(await gateway.claim(asked, NOW), [0]);
+    gateway.confirm(await gateway.claim(asked, NOW), [0]);
     expect((await gateway.claim(asked, NOW)).verdicts).toEqual(['durable', 'pending-elsewhere']);
     await gateway.close();
   });
@@ -75,10 +75,10 @@ describe('one gateway', () => {
   it('raises without a further claim, and on closing', async () => {
     const gateway = batcher({ raiseDelay: 1 });
     const first = ids(1);
-    gateway.raise(await gateway.claim(first, NOW));
+    gateway.confirm(await gateway.claim(first, NOW));
     await expect.poll(() => gateway.counters.raises).toBe(1);
     const second = ids(1);
-    gateway.raise(await gateway.claim(second, NOW));
+    gateway.confirm(await gateway.claim(second, NOW));
     await gateway.close();
     const other = batcher();
     expect((await other.claim([...first, ...second], NOW)).verdicts).toEqual([
@@ -96,7 +96,7 @@ describe('one gateway', () => {
       onDroppedRaises: (count) => (reported += count),
     });
     const claimed = await gateway.claim(ids(5), NOW);
-    for (const position of claimed.ids.keys()) gateway.raise(claimed, [position]);
+    for (const position of claimed.ids.keys()) gateway.confirm(claimed, [position]);
     expect([gateway.counters.droppedRaises, reported]).toEqual([2, 2]);
     const verdicts = (await gateway.claim(claimed.ids, NOW)).verdicts;
     expect(verdicts.filter((verdict) => verdict === 'durable')).toHaveLength(3);
@@ -109,7 +109,7 @@ describe('one gateway', () => {
     const claimed = await gateway.claim([...asked, ...asked], NOW);
     expect(claimed.verdicts).toEqual(['claimed', 'claimed', 'repeated', 'repeated']);
     expect((await gateway.claim(asked, NOW)).verdicts).toEqual(['claimed', 'claimed']);
-    gateway.raise(claimed);
+    gateway.confirm(claimed);
     expect((await gateway.claim(asked, NOW)).verdicts).toEqual(['durable', 'durable']);
     await gateway.close();
   });
@@ -121,7 +121,7 @@ describe('two gateways', () => {
     const asked = ids(1);
     const first = await one.claim(asked, NOW);
     expect((await two.claim(asked, NOW)).verdicts).toEqual(['pending-elsewhere']);
-    one.raise(first);
+    one.confirm(first);
     await one.close();
     expect((await two.claim(asked, NOW + TTL - 1)).verdicts).toEqual(['durable']);
     expect((await two.claim(asked, NOW + TTL)).verdicts).toEqual(['claimed']);

@@ -1,8 +1,12 @@
 import type { ClaimId } from '../../../events/claims/claim-id.ts';
-import { samePlace } from '../../../events/claims/place.ts';
-import type { LoadEntry, SettleEntry, Settlement } from '../../../events/claims/settlement.ts';
+import { samePosition } from '../../../events/claims/position-bytes.ts';
+import type {
+  ClaimToLoad,
+  ClaimToResolve,
+  ClaimResolution,
+} from '../../../events/claims/resolution.ts';
 import { claimCode } from '../../../events/claims/verdict.ts';
-import type { Place } from '../../../schemas/records.ts';
+import type { LogPosition } from '../../../schemas/log-position.ts';
 
 type Held =
   | { readonly state: 'durable'; readonly expires: number }
@@ -10,7 +14,7 @@ type Held =
   | {
       readonly state: 'placed';
       readonly expires: number;
-      readonly place: Place;
+      readonly place: LogPosition;
       readonly acceptance: number;
     };
 
@@ -58,10 +62,10 @@ export class ClaimModel {
     }).length;
   }
 
-  settle(entries: readonly SettleEntry[]): Settlement[] {
-    return entries.map((entry): Settlement => {
+  settle(entries: readonly ClaimToResolve[]): ClaimResolution[] {
+    return entries.map((entry): ClaimResolution => {
       const held = this.held.get(entry.id);
-      const take = (): Settlement => {
+      const take = (): ClaimResolution => {
         this.held.set(entry.id, {
           state: 'placed',
           expires: entry.at + this.#ttl,
@@ -71,8 +75,8 @@ export class ClaimModel {
         return { verdict: 'first' };
       };
       if (held?.state !== 'placed') return take();
-      if (samePlace(held.place, entry.place)) return { verdict: 'replay' };
-      if (entry.from && samePlace(held.place, entry.from)) return take();
+      if (samePosition(held.place, entry.place)) return { verdict: 'replay' };
+      if (entry.from && samePosition(held.place, entry.from)) return take();
       const heldSince = held.expires - this.#ttl;
       if (entry.at >= heldSince + this.#ttl) return take();
       if (heldSince >= entry.at + this.#ttl) return { verdict: 'first' };
@@ -81,7 +85,7 @@ export class ClaimModel {
     });
   }
 
-  load(entries: readonly LoadEntry[]): void {
+  load(entries: readonly ClaimToLoad[]): void {
     for (const { id, at, place, acceptance } of entries) {
       const held = this.held.get(id);
       const expires = at + this.#ttl;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Redis } from 'ioredis';
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
-import type { SettleEntry } from '../../../events/claims/settlement.ts';
+import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
@@ -14,7 +14,7 @@ const TTL = 60_000;
 const NOW = Date.UTC(2026, 10, 21);
 const scope = claimScope(1, 'message');
 const never = new AbortController().signal;
-const entry = (key: string, offset: number): SettleEntry => {
+const entry = (key: string, offset: number): ClaimToResolve => {
   return {
     id: claimId(scope, key),
     place: { epoch: 0, partition: 0, offset, index: 0 },
@@ -22,8 +22,8 @@ const entry = (key: string, offset: number): SettleEntry => {
     at: NOW,
   };
 };
-const verdictsOf = async (store: ClaimStore, ...entries: SettleEntry[]): Promise<string[]> => {
-  const settled = await store.settle(entries, never);
+const verdictsOf = async (store: ClaimStore, ...entries: ClaimToResolve[]): Promise<string[]> => {
+  const settled = await store.resolve(entries, never);
   return settled.status === 'lost' ? ['lost'] : settled.settlements.map(({ verdict }) => verdict);
 };
 
@@ -80,7 +80,7 @@ describe('the gateway', () => {
       expect((await gateway.claim([claimId(scope, 'c')], NOW)).verdicts).toEqual(['unguarded']);
     expect(gateway.counters.flushes).toBe(flushes);
     // What becomes durable meanwhile is raised when Redis is back.
-    gateway.raise(held);
+    gateway.confirm(held);
     server.thaw();
     await until(() => gateway.available && gateway.counters.raises > 0);
     expect((await gateway.claim([claimId(scope, 'before')], NOW)).verdicts).toEqual(['durable']);
@@ -152,12 +152,12 @@ describe('the normaliser', () => {
     await fill();
     await server.kill();
     const stop = new AbortController();
-    const waiting = store.settle([entry('a', 1)], stop.signal);
+    const waiting = store.resolve([entry('a', 1)], stop.signal);
     setTimeout(() => {
       stop.abort(new Error('shutting down'));
     }, 100);
     await expect(waiting).rejects.toThrow('shutting down');
-    const patient = store.settle([entry('a', 1)], never);
+    const patient = store.resolve([entry('a', 1)], never);
     await server.up();
     expect(await patient).toEqual({ status: 'lost' });
   });

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bucketKey, bucketOf } from '../../../events/claims/bucket.ts';
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
-import type { SettleEntry } from '../../../events/claims/settlement.ts';
+import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { clearPrefix, ownPrefix, stackRedisUrl } from './redis-under-test.ts';
 
@@ -28,7 +28,7 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
     signal: never,
   });
   const scope = claimScope('growth', 'message');
-  const entries = Array.from({ length: 30_000 }, (_, offset): SettleEntry => {
+  const entries = Array.from({ length: 30_000 }, (_, offset): ClaimToResolve => {
     return {
       id: claimId(scope, String(offset)),
       place: { epoch: 0, partition: 0, offset, index: 0 },
@@ -36,14 +36,14 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
       at: AT,
     };
   });
-  const settled = await store.settle(entries, never);
+  const settled = await store.resolve(entries, never);
   expect(
     settled.status === 'settled' && settled.settlements.every(({ verdict }) => verdict === 'first'),
   ).toBe(true);
 
   const count = Number(await redis.get(`${prefix}count`));
   expect(count).toBeGreaterThan(30_000 / 64);
-  const again = await store.settle(entries, never);
+  const again = await store.resolve(entries, never);
   expect(
     again.status === 'settled' && again.settlements.every(({ verdict }) => verdict === 'replay'),
   ).toBe(true);

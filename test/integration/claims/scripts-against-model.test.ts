@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
 import type { ClaimId } from '../../../events/claims/claim-id.ts';
-import { RaiseBuffer } from '../../../events/claims/raise-buffer.ts';
+import { ConfirmBuffer } from '../../../events/claims/confirm-buffer.ts';
 import type { ClaimEntry } from '../../../events/claims/entry.ts';
-import type { SettleEntry } from '../../../events/claims/settlement.ts';
+import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
 import { sweepSlack } from '../../../events/claims/sweep.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { GatewayClaims } from '../../../platform/claims/gateway-claims.ts';
@@ -152,9 +152,9 @@ class SideBySide {
       }
       case 'raise': {
         const at = this.#now - step.ago;
-        const buffer = new RaiseBuffer(100);
+        const buffer = new ConfirmBuffer(100);
         buffer.add({ ids: step.ids, expires: at + this.#dedupeTtl });
-        await this.#gateway.raise(buffer.take(100).packed);
+        await this.#gateway.confirm(buffer.take(100).packed);
         this.#model.raise(step.ids, at);
         return;
       }
@@ -164,12 +164,12 @@ class SideBySide {
         );
         return;
       case 'settle': {
-        const entries = step.entries.map(({ ago: since, from, ...rest }): SettleEntry => ({
+        const entries = step.entries.map(({ ago: since, from, ...rest }): ClaimToResolve => ({
           ...rest,
           at: this.#now - since,
           ...(from && { from }),
         }));
-        const settled = await this.#store.settle(entries, never);
+        const settled = await this.#store.resolve(entries, never);
         expect(settled).toEqual({ status: 'settled', settlements: this.#model.settle(entries) });
         return;
       }
@@ -198,9 +198,9 @@ class SideBySide {
   }
 
   /** As after a loss: what is still stored stays, the marker is gone. */
-  async refill(entries: readonly SettleEntry[]): Promise<void> {
+  async refill(entries: readonly ClaimToResolve[]): Promise<void> {
     await this.#redis.del(`${this.#prefix}marker`);
-    expect(await this.#store.settle([], never)).toEqual({ status: 'lost' });
+    expect(await this.#store.resolve([], never)).toEqual({ status: 'lost' });
     await this.#store.ensureFilled({
       partitions: () => ({ epoch: 0, owned: [0] }),
       fill: (target) => target.load(entries),

@@ -5,7 +5,7 @@ import { connectPostgres, type Database } from '../../../platform/postgres/pool.
 import type { AliasFact } from '../../../projections/identities/alias-fact.ts';
 import { joinFacts, undoAlias } from '../../../projections/identities/join.ts';
 import { postgresIdentities } from '../../../projections/identities/postgres-store.ts';
-import { specifiedPeople } from '../../../projections/identities/specification.ts';
+import { specifiedPeople } from '../../../projections/identities/testing/reference-identities.ts';
 import type { IdentityStore } from '../../../projections/identities/store.ts';
 import { readyStack } from '../../support/stack.ts';
 

@@ -5,7 +5,7 @@ import {
   sampleEvent,
   sampleRecord,
   type SampleEvent,
-} from '../../../pipeline/normalise/samples.ts';
+} from '../../../pipeline/normalise/testing/samples.ts';
 import { withKafkaAdmin, topicEnds } from '../../../platform/kafka/admin.ts';
 import { rdkafkaConnection, type KafkaSettings } from '../../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';

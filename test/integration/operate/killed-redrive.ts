@@ -6,10 +6,10 @@ import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { openTools } from '../../../ops/dlq/connect.ts';
 import { redriveGroup } from '../../../ops/dlq/redrive.ts';
 import { logSpans } from '../../../ops/read-span.ts';
-import { surroundingsOf } from '../../../ops/operator-context.ts';
+import { operatorContext } from '../../../ops/operator-context.ts';
 
 const [, , group = '', moment = ''] = process.argv;
-const surroundings = surroundingsOf({
+const surroundings = operatorContext({
   home: process.env['RAVAND_HOME'] ?? '',
   ready: undefined,
   env: process.env,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IN_HAND, type Delivery, type Outcome } from '../../../pipeline/relays/delivery.ts';
-import { NOTHING } from '../../../pipeline/relays/mark.ts';
+import { BEFORE_FIRST } from '../../../schemas/log-position.ts';
 import { PositionMoved, RelayStore, type Entry } from '../../../pipeline/relays/store.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import { createAccount, readyStack } from '../../support/stack.ts';
@@ -76,7 +76,7 @@ describe('the tables of relays', () => {
       delivery: delivery(first + at),
       outcome,
     }));
-    const from = first === 1 ? NOTHING : { epoch: 0, offset: first - 1, index: 0 };
+    const from = first === 1 ? BEFORE_FIRST : { epoch: 0, offset: first - 1, index: 0 };
     return store.settle({
       partition,
       from,
@@ -176,7 +176,7 @@ describe('the tables of relays', () => {
     await settle([SUCCESS, SUCCESS]);
     const stale = store.settle({
       partition,
-      from: NOTHING,
+      from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
       entries: [{ delivery: delivery(1), outcome: SUCCESS }],
       lease: LEASE,
@@ -192,7 +192,7 @@ describe('the tables of relays', () => {
     }));
     const rows = await store.settle({
       partition,
-      from: NOTHING,
+      from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
       entries,
       lease: LEASE,
@@ -213,7 +213,7 @@ describe('the tables of relays', () => {
     ];
     await store.settle({
       partition,
-      from: NOTHING,
+      from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
       entries,
       lease: LEASE,

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { partitionOf } from '../../../events/partition.ts';
-import { sampleEvent, sampleRecord } from '../../../pipeline/normalise/samples.ts';
+import { sampleEvent, sampleRecord } from '../../../pipeline/normalise/testing/samples.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { personName } from '../../../events/names.ts';
+import { personName } from '../../../events/event-name.ts';
 import type { PersonTraits } from '../../../management-api/reports/filter-predicate.ts';
 import type { World } from '../../../management-api/reports/world.ts';
 import type { EventRow } from '../../../schemas/records.ts';

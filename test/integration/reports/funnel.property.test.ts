@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelReference } from '../../../management-api/reports/funnel/reference.ts';
+import { funnelReference } from '../../../management-api/reports/funnel/testing/reference.ts';
 import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import type { World } from '../../../management-api/reports/world.ts';

@@ -5,7 +5,7 @@ import {
   type RetentionRow,
 } from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionReference } from '../../../management-api/reports/retention/reference.ts';
+import { retentionReference } from '../../../management-api/reports/retention/testing/reference.ts';
 import {
   parseRetention,
   type RetentionRequest,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
 import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelReference } from '../../../management-api/reports/funnel/reference.ts';
+import { funnelReference } from '../../../management-api/reports/funnel/testing/reference.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import type { Parsed } from '../../../management-api/reports/report-problem.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type RetentionRow,
 } from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionReference } from '../../../management-api/reports/retention/reference.ts';
+import { retentionReference } from '../../../management-api/reports/retention/testing/reference.ts';
 import { parseRetention } from '../../../management-api/reports/retention/request.ts';
 import type { World } from '../../../management-api/reports/world.ts';
 import type { EventRow } from '../../../schemas/records.ts';

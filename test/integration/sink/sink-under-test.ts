@@ -13,7 +13,7 @@ import { clickhouseSettings, kafkaSettings } from '../../../platform/settings-co
 import { parseSettings } from '../../../platform/settings.ts';
 import { eventRowCodec } from '../../../schemas/codec.ts';
 import type { EventRow } from '../../../schemas/records.ts';
-import { joinRun } from '../../../schemas/run.ts';
+import { joinRowBatch } from '../../../schemas/row-batch.ts';
 import { eventually, rows } from '../../support/stack.ts';
 import { startOwnServers, type OwnServers } from './own-servers.ts';
 
@@ -136,7 +136,7 @@ export class SinkUnderTest {
       appended_at: Date.now(),
     };
     const datums = Buffer.concat(all.map((row) => eventRowCodec.type.toBuffer(row)));
-    return this.append(partition, joinRun({ head, count: all.length, rows: datums }));
+    return this.append(partition, joinRowBatch({ head, count: all.length, rows: datums }));
   }
 
   append(partition: number, value: Buffer): Promise<number> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadLetterCodec, eventRowCodec, normalisedRunCodec } from '../../../schemas/codec.ts';
-import { joinRun, sliceRun } from '../../../schemas/run.ts';
+import { joinRowBatch, sliceRowBatch } from '../../../schemas/row-batch.ts';
 import { COLUMNS } from '../../../projections/events/container.ts';
 import { readyStack, rows } from '../../support/stack.ts';
 import { readTopic } from './read-topic.ts';
@@ -109,9 +109,9 @@ describe('the events sink', () => {
       },
       rows: [20, 21].map((at) => ({ ...EMPTY_ROW, _partition: 1, _offset: at })),
     });
-    const run = sliceRun(whole);
+    const run = sliceRowBatch(whole);
     if (!run) throw new Error('a run of the newest version can be sliced');
-    const torn = joinRun({ ...run, rows: run.rows.subarray(0, -30) });
+    const torn = joinRowBatch({ ...run, rows: run.rows.subarray(0, -30) });
     const tornAt = await sink.append(1, torn);
     await sink.publish(1, [{ _offset: 22 }, { _offset: 23 }]);
     stored += 2;
@@ -172,7 +172,7 @@ describe('the events sink', () => {
       })),
     );
     const [letter] = found;
-    const run = letter && sliceRun(letter.value);
+    const run = letter && sliceRowBatch(letter.value);
     expect(run?.head).toMatchObject({
       first_offset: 30,
       first_index: 66,

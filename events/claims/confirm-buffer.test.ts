@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { claimId } from './claim-id.ts';
+import type { ClaimId } from './claim-id.ts';
+import { fromClaimTime } from './claim-time.ts';
+import { ConfirmBuffer } from './confirm-buffer.ts';
+
+const id = fc.nat().map((number) => claimId('1\0m\0', String(number)));
+const group = fc.record({
+  ids: fc.array(id, { maxLength: 5 }),
+  expires: fc.nat(2 ** 31).map((ms) => fromClaimTime(ms)),
+});
+
+function unpack(packed: Buffer): { ids: ClaimId[]; expires: number }[] {
+  const groups = [];
+  for (let at = 0; at < packed.length;) {
+    const expires = fromClaimTime(packed.readUIntBE(at, 5));
+    const count = packed.readUInt16BE(at + 5);
+    const ids = Array.from(
+      { length: count },
+      (_, number) =>
+        packed.toString('latin1', at + 7 + number * 12, at + 19 + number * 12) as ClaimId,
+    );
+    groups.push({ ids, expires });
+    at += 7 + count * 12;
+  }
+  return groups;
+}
+
+describe('the raise buffer', () => {
+  it('gives back in order what was added', () => {
+    fc.assert(
+      fc.property(fc.array(group), fc.integer({ min: 1, max: 12 }), (groups, most) => {
+        const buffer = new ConfirmBuffer(1_000);
+        for (const each of groups) buffer.add(each);
+        const taken = [];
+        while (buffer.size > 0) {
+          const { packed, count } = buffer.take(most);
+          const part = unpack(packed);
+          expect(part.reduce((sum, each) => sum + each.ids.length, 0)).toBe(count);
+          expect(count <= most || part.length === 1).toBe(true);
+          taken.push(...part);
+        }
+        expect(taken).toEqual(groups.filter((each) => each.ids.length > 0));
+      }),
+    );
+  });
+
+  it('never holds more than its limit, drops the oldest, and says how many', () => {
+    fc.assert(
+      fc.property(fc.array(group), fc.integer({ min: 5, max: 12 }), (groups, limit) => {
+        const buffer = new ConfirmBuffer(limit);
+        let dropped = 0;
+        for (const each of groups) {
+          dropped += buffer.add(each);
+          expect(buffer.size).toBeLessThanOrEqual(limit);
+        }
+        const all = groups.flatMap((each) => each.ids);
+        expect(dropped + buffer.size).toBe(all.length);
+        expect(unpack(buffer.take(1_000).packed).flatMap((each) => each.ids)).toEqual(
+          all.slice(dropped),
+        );
+      }),
+    );
+  });
+});

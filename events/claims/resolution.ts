@@ -1,0 +1,120 @@
+import type { LogPosition } from '../../schemas/log-position.ts';
+import { CLAIM_ID_BYTES } from './claim-id.ts';
+import type { ClaimId } from './claim-id.ts';
+import { placedLength, writePlaced } from './entry.ts';
+import { positionByteLength, readPosition, writePosition } from './position-bytes.ts';
+
+/** An event that asks for its claim for good. */
+export interface ClaimToResolve {
+  readonly id: ClaimId;
+  readonly place: LogPosition;
+  /** acceptanceHash of the item. */
+  readonly acceptance: number;
+  /**
+   * received_at of its raw record, Unix ms on the gateway's clock: the window is kept as clients
+   * saw it, whatever the lag behind it.
+   */
+  readonly at: number;
+  /** The old place of a redriven dead letter: a claim that stands there moves to `place`. */
+  readonly from?: LogPosition;
+}
+
+/** A stored event whose claim is filled in again. */
+export interface ClaimToLoad {
+  readonly id: ClaimId;
+  readonly place: LogPosition;
+  /** acceptanceHash, or UNKNOWN_ACCEPTANCE. */
+  readonly acceptance: number;
+  /** received_at of the event, Unix ms. */
+  readonly at: number;
+}
+
+/**
+ * first: the claim is this event's. replay: it was already, at this very place; publish it again,
+ * for an earlier attempt may have died before it published. repeat: the same acceptance stands at
+ * another place already. duplicate: another acceptance does.
+ */
+export type ClaimResolution =
+  | { readonly verdict: 'first' }
+  | { readonly verdict: 'replay' }
+  | { readonly verdict: 'repeat'; readonly place: LogPosition }
+  | { readonly verdict: 'duplicate'; readonly place: LogPosition };
+
+const FIRST: ClaimResolution = Object.freeze({ verdict: 'first' });
+const REPLAY: ClaimResolution = Object.freeze({ verdict: 'replay' });
+
+export const resolutionCode = {
+  first: 0x46,
+  replay: 0x52,
+  repeat: 0x51,
+  duplicate: 0x44,
+  lost: 0x21,
+} as const;
+
+/**
+ * Entries for the settle and load scripts, one after another: id(12), length(1), placed entry,
+ * length(1), old place or nothing.
+ */
+export function packEntries(
+  entries: readonly (ClaimToResolve | ClaimToLoad)[],
+  dedupeTtl: number,
+): Buffer {
+  let length = 0;
+  for (const entry of entries)
+    length += CLAIM_ID_BYTES + 2 + placedLength(entry.place) + oldPlaceLength(entry);
+  const packed = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const entry of entries) at = packEntry(entry, { packed, at, dedupeTtl });
+  return packed;
+}
+
+/**
+ * Reads the settle script's answer for `count` entries; null: this Redis is not the one that was
+ * filled.
+ */
+export function readResolutions(reply: Buffer, count: number): ClaimResolution[] | null {
+  if (reply[0] === resolutionCode.lost) return null;
+  const settlements = new Array<ClaimResolution>(count);
+  let at = 0;
+  for (let position = 0; position < count; position += 1) {
+    const code = reply[at];
+    at += 1;
+    switch (code) {
+      case resolutionCode.first:
+        settlements[position] = FIRST;
+        break;
+      case resolutionCode.replay:
+        settlements[position] = REPLAY;
+        break;
+      case resolutionCode.repeat:
+      case resolutionCode.duplicate: {
+        const { place, end } = readPosition(reply, at);
+        settlements[position] = {
+          verdict: code === resolutionCode.repeat ? 'repeat' : 'duplicate',
+          place,
+        };
+        at = end;
+        break;
+      }
+      default:
+        throw new RangeError(`the settle script answered code ${code ?? 'nothing'} for an entry`);
+    }
+  }
+  return settlements;
+}
+
+function packEntry(
+  entry: ClaimToResolve | ClaimToLoad,
+  target: { readonly packed: Buffer; readonly at: number; readonly dedupeTtl: number },
+): number {
+  const { packed } = target;
+  const lengthAt = target.at + packed.write(entry.id, target.at, CLAIM_ID_BYTES, 'latin1');
+  const end = writePlaced({ ...entry, expires: entry.at + target.dedupeTtl }, packed, lengthAt + 1);
+  packed[lengthAt] = end - lengthAt - 1;
+  packed[end] = oldPlaceLength(entry);
+  return 'from' in entry ? writePosition(entry.from, packed, end + 1) : end + 1;
+}
+
+function oldPlaceLength(entry: ClaimToResolve | ClaimToLoad): number {
+  return 'from' in entry ? positionByteLength(entry.from) : 0;
+}

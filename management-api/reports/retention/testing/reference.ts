@@ -1,0 +1,127 @@
+import type { EventRow } from '../../../../schemas/records.ts';
+import { dayOf } from '../../time-zone.ts';
+import { breakdownText, compareTexts, eventsByPerson, matches, type World } from '../../world.ts';
+import type { CohortAnswer, RetentionAnswer, RetentionValueAnswer } from '../answer.ts';
+import { nextPeriod, periodsOf, periodStart } from '../periods.ts';
+import type { RetentionRequest } from '../request.ts';
+
+/** Somebody's place in a cohort, and the periods since then in which they returned. */
+interface Member {
+  /** First day of the cohort's period. */
+  cohort: number;
+  first: EventRow;
+  returned: number[];
+}
+
+/**
+ * Retention by the letter of reports.md, "Retention": cohort by cohort, person by person, period by
+ * period. The SQL is held against it.
+ */
+export function retentionReference(
+  world: World,
+  request: RetentionRequest,
+  freshUntil: number,
+): Omit<RetentionAnswer, 'meta'> {
+  const cohorts = cohortDays(request);
+  const members = [...eventsByPerson(world, request).values()].flatMap((events) =>
+    cohorts.flatMap((cohort) => memberOf({ world, request, events, cohort }) ?? []),
+  );
+  const answers = cohortAnswers(request, freshUntil, members);
+  return request.breakdown
+    ? { cohorts: answers, breakdown: breakdownAnswers({ world, request, freshUntil, members }) }
+    : { cohorts: answers };
+}
+
+function cohortDays({ range, rule }: RetentionRequest): number[] {
+  const days: number[] = [];
+  for (
+    let day = periodStart(dayOf(range.from, range.timeZone), rule);
+    day <= dayOf(range.to - 1, range.timeZone);
+    day = nextPeriod(day, rule)
+  ) {
+    days.push(day);
+  }
+  return days;
+}
+
+function periodOf(event: EventRow, { range, rule }: RetentionRequest): number {
+  return periodStart(dayOf(event.timestamp, range.timeZone), rule);
+}
+
+function memberOf(options: {
+  world: World;
+  request: RetentionRequest;
+  events: readonly EventRow[];
+  cohort: number;
+}): Member | undefined {
+  const { world, request, events, cohort } = options;
+  const starts = events.filter((event) => matches(world, request.start, event));
+  const first =
+    request.mode === 'first_time'
+      ? starts[0]
+      : starts.find((event) => periodOf(event, request) === cohort);
+  if (!first || periodOf(first, request) !== cohort) return undefined;
+  const backs = events.filter((event) => matches(world, request.return, event));
+  const returned: number[] = [];
+  for (
+    let n = 0, period = cohort;
+    n < request.periods;
+    n++, period = nextPeriod(period, request.rule)
+  ) {
+    const inPeriod = backs.filter((event) => periodOf(event, request) === period);
+    const counted =
+      n === 0
+        ? inPeriod.filter((event) => event.timestamp >= first.timestamp && event !== first)
+        : inPeriod;
+    if (counted.length > 0) returned.push(n);
+  }
+  return { cohort, first, returned };
+}
+
+function cohortAnswers(
+  request: RetentionRequest,
+  freshUntil: number,
+  members: readonly Member[],
+): CohortAnswer[] {
+  const { labels, starts } = periodsOf(request);
+  return cohortDays(request).map((day, at) => {
+    const inCohort = members.filter((member) => member.cohort === day);
+    const answer: CohortAnswer = { start: labels[at] ?? '', size: inCohort.length, returned: [] };
+    for (let n = 0; n < request.periods; n++) {
+      const [begins, ends] = [starts[at + n] ?? Infinity, starts[at + n + 1] ?? Infinity];
+      if (begins > freshUntil) break;
+      if (ends > freshUntil) answer.incomplete_from ??= n;
+      answer.returned.push(inCohort.filter((member) => member.returned.includes(n)).length);
+    }
+    return answer;
+  });
+}
+
+function breakdownAnswers(options: {
+  world: World;
+  request: RetentionRequest;
+  freshUntil: number;
+  members: readonly Member[];
+}): RetentionValueAnswer[] {
+  const { world, request, freshUntil, members } = options;
+  const { breakdown } = request;
+  if (!breakdown) return [];
+  const groups = Map.groupBy(members, (member) =>
+    breakdownText(world, breakdown.target, member.first),
+  );
+  const size = (value: string): number => groups.get(value)?.length ?? 0;
+  const values = [...groups.keys()]
+    .filter((value) => value !== null)
+    .sort((a, b) => size(b) - size(a) || compareTexts(a, b));
+  const others = values.slice(breakdown.limit).flatMap((value) => groups.get(value) ?? []);
+  const cohorts = (some: readonly Member[]): CohortAnswer[] =>
+    cohortAnswers(request, freshUntil, some);
+  const nobody = groups.get(null);
+  return [
+    ...values
+      .slice(0, breakdown.limit)
+      .map((value) => ({ value, cohorts: cohorts(groups.get(value) ?? []) })),
+    ...(others.length > 0 ? [{ value: null, other: true as const, cohorts: cohorts(others) }] : []),
+    ...(nobody ? [{ value: null, cohorts: cohorts(nobody) }] : []),
+  ];
+}

@@ -1,0 +1,48 @@
+import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
+import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/writer.ts';
+import { deadLetterCodec } from '../../schemas/codec.ts';
+import type { DeadLetter } from '../../schemas/records.ts';
+import type { LogSpans } from '../read-span.ts';
+import type { KnownLetter } from './dead-letter-store.ts';
+
+const ONE = { records: 1, ms: 10_000 };
+
+/**
+ * The letter itself, from events.dead; undefined when the topic does not keep it any more. Rejects
+ * when no broker answers.
+ */
+export async function readLetter(
+  spans: LogSpans,
+  known: Pick<KnownLetter, 'dead_partition' | 'dead_offset'>,
+): Promise<DeadLetter | undefined> {
+  const value = await readValue(spans, {
+    topic: DEAD_LETTER_TOPIC,
+    partition: known.dead_partition,
+    offset: known.dead_offset,
+  });
+  return value === undefined ? undefined : deadLetterCodec.decode(value);
+}
+
+/**
+ * The whole record that failed: of one that was too large for its letter, the bytes stand at its
+ * position of the log. Undefined when they are gone.
+ */
+export async function failedBytes(
+  spans: LogSpans,
+  letter: DeadLetter,
+): Promise<Buffer | undefined> {
+  if (letter.value.length < MAX_DEAD_LETTER_VALUE_BYTES) return letter.value;
+  return readValue(spans, letter);
+}
+
+async function readValue(
+  spans: LogSpans,
+  { topic, partition, offset }: { topic: string; partition: number; offset: number },
+): Promise<Buffer | undefined> {
+  let value: Buffer | undefined;
+  await spans.read({ topic, partition, from: offset, to: offset + 1, most: ONE }, (record) => {
+    if (record.offset === offset && record.value !== null) value = record.value;
+    return 'found';
+  });
+  return value;
+}

@@ -1,0 +1,150 @@
+import { quotaMonth } from '../../events/tehran-time.ts';
+import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
+import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/writer.ts';
+import { positionKey } from '../../pipeline/replay/offset-index.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { indexLetters } from '../dlq/dead-letter-index.ts';
+import { failedBytes } from '../dlq/dead-letters.ts';
+import { rowsOfLetter } from '../dlq/stored-rows.ts';
+import { logSpans, type LogSpans } from '../read-span.ts';
+import type { Connections } from './connections.ts';
+import { decoded } from './dead-letters.ts';
+import type { SourceEvent } from './source.ts';
+
+/**
+ * Letters of single rows that ClickHouse refused and that the books therefore count as dead, by the
+ * place of the row.
+ */
+export type SinkLetters = ReadonlyMap<string, string>;
+
+/** More letters than these are a table that was broken, not rows. */
+const MOST_LETTERS = 500_000;
+const MINUTE = 60_000;
+
+/** Events among these that a letter of the sink stands for. */
+export function withLetter(
+  letters: SinkLetters,
+  events: readonly SourceEvent[],
+): { letter: string; event: SourceEvent }[] {
+  return events.flatMap((event) => {
+    const letter = letters.get(placeOf(event.partition, event.at));
+    return letter === undefined ? [] : [{ letter, event }];
+  });
+}
+
+/**
+ * Brings the index of dead letters up to date and reads those of the sink. Rejects when a server
+ * does not answer or there are too many.
+ */
+export async function readSinkLetters(
+  connections: Connections,
+  signal: AbortSignal,
+): Promise<SinkLetters> {
+  const { settings, database } = connections;
+  const spans = logSpans(settings, 'ravand-replay');
+  try {
+    while (!(await indexLetters({ surroundings: connections, database, spans })))
+      signal.throwIfAborted();
+    const { rows } = await database.query<{
+      letter: string;
+      dead_partition: number;
+      dead_offset: number;
+    }>(
+      `SELECT letter, dead_partition, dead_offset::float8 FROM dead_letters WHERE stage = 'project' AND item IS NOT NULL AND state IN ('dead', 'discarded') LIMIT ${MOST_LETTERS + 1}`,
+    );
+    if (rows.length > MOST_LETTERS)
+      throw new Error(
+        `more than ${MOST_LETTERS} rows are dead letters of the sink: redrive them first (./ravand dlq), which stores the same rows`,
+      );
+    const wanted = new Set(rows.map(({ letter }) => letter));
+    const letters = new Map<string, string>();
+    for (const [partition, own] of Map.groupBy(rows, ({ dead_partition }) => dead_partition)) {
+      const offsets = own.map(({ dead_offset }) => dead_offset);
+      const span = {
+        from: offsets.reduce((a, b) => Math.min(a, b)),
+        to: offsets.reduce((a, b) => Math.max(a, b)) + 1,
+      };
+      await readPlaces({ connections, spans, partition, ...span, wanted, letters, signal });
+    }
+    return letters;
+  } finally {
+    await spans.close();
+  }
+}
+
+interface Reading {
+  connections: Connections;
+  spans: LogSpans;
+  partition: number;
+  from: number;
+  to: number;
+  wanted: ReadonlySet<string>;
+  letters: Map<string, string>;
+  signal: AbortSignal;
+}
+
+async function readPlaces({
+  connections,
+  spans,
+  partition,
+  from,
+  to,
+  wanted,
+  letters,
+  signal,
+}: Reading): Promise<void> {
+  const range = { topic: DEAD_LETTER_TOPIC, partition, from, to };
+  for await (const messages of readRange({
+    settings: connections.settings,
+    clientId: 'ravand-replay',
+    range,
+    signal,
+  })) {
+    for (const { value } of messages) {
+      const letter = decoded(value);
+      const key = letter && deadLetterKey(letter);
+      if (!letter || key === undefined || !wanted.has(key)) continue;
+      const bytes = await failedBytes(spans, letter);
+      const found = bytes && rowsOfLetter(letter, bytes);
+      if (found === undefined || typeof found === 'string') continue;
+      for (const { mark } of found.rows) letters.set(placeOf(found.partition, mark), key);
+    }
+  }
+}
+
+function placeOf(partition: number, at: { offset: number; index: number }): string {
+  return `${partition} ${positionKey(at)}`;
+}
+
+/**
+ * Says that the rows of these letters are stored, as `./ravand dlq redrive` does
+ * (dlq/row-books.ts): the letter, the books and the meter of accepted events in one statement. A
+ * letter that was settled before, by whomever, changes nothing, so doing it again is harmless.
+ */
+export async function settleLetters(
+  database: Pick<Database, 'query'>,
+  settled: readonly { letter: string; event: SourceEvent }[],
+): Promise<void> {
+  if (settled.length === 0) return;
+  await database.query(
+    `WITH done AS (
+       UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now()
+       FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[]) AS r (letter, account_id, minute, month)
+       WHERE dead_letters.letter = r.letter AND state IN ('dead', 'discarded') RETURNING r.account_id, r.minute, r.month
+     ), revived AS (
+       SELECT account_id, minute, month, count(*) AS events FROM done GROUP BY account_id, minute, month
+     ), booked AS (
+       INSERT INTO books (account_id, minute, dead) SELECT account_id, minute, -events FROM revived
+       ON CONFLICT (account_id, minute) DO UPDATE SET dead = books.dead + excluded.dead, open = true, changed_at = now()
+     )
+     INSERT INTO meters (account_id, meter, month, value) SELECT account_id, 'events', month, sum(events) FROM revived GROUP BY account_id, month
+     ON CONFLICT (account_id, meter, month) DO UPDATE SET value = meters.value + excluded.value, updated_at = now()`,
+    [
+      settled.map(({ letter }) => letter),
+      settled.map(({ event }) => event.accountId),
+      settled.map(({ event }) => new Date(Math.floor(event.receivedAt / MINUTE) * MINUTE)),
+      settled.map(({ event }) => quotaMonth(event.receivedAt).key),
+    ],
+  );
+}

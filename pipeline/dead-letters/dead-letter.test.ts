@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { deadLetterCodec } from '../../schemas/codec.ts';
+import {
+  deadLetterKey,
+  deadLetterOf,
+  MAX_DEAD_LETTER_VALUE_BYTES,
+  type Failure,
+} from './dead-letter.ts';
+import { DEAD_LETTER_TOPIC, deadLetterRecord } from './writer.ts';
+
+const record = {
+  topic: 'events.raw',
+  partition: 5,
+  offset: 70,
+  timestamp: 1000,
+  key: Buffer.from('k'),
+  value: Buffer.from('bytes'),
+};
+const failure: Failure = {
+  reason: 'item_missing',
+  detail: 'the body holds no event at position 3',
+  index: 3,
+  events: 1,
+  accountId: 9,
+  messageId: 'm',
+};
+const to = { topic: DEAD_LETTER_TOPIC, partitions: 3 };
+const letter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {}) =>
+  deadLetterOf({
+    stage: 'normalise',
+    failure: { ...failure, ...changes },
+    record: { ...record, ...of },
+    failedAt: 2000,
+  });
+
+describe('a dead letter', () => {
+  it('tells the reason, the position and the bytes, and survives its codec', () => {
+    const back = deadLetterCodec.decode(deadLetterRecord(letter(), to).value);
+    expect(back).toMatchObject({
+      reason: 'item_missing',
+      topic: 'events.raw',
+      partition: 5,
+      offset: 70,
+      index: 3,
+      failed_at: 2000,
+      appended_at: 1000,
+      message_id: 'm',
+    });
+    expect(back.value).toEqual(record.value);
+    expect(back.key).toEqual(record.key);
+  });
+
+  it('has the fingerprint of its cause, whatever the record', () => {
+    expect(letter().fingerprint).toBe(
+      letter({ detail: 'the body holds no event at position 44', index: 1 }, { offset: 71 })
+        .fingerprint,
+    );
+    expect(letter().fingerprint).not.toBe(letter({ reason: 'not_normalisable' }).fingerprint);
+    expect(letter({ detail: 'invalid "x"' }).fingerprint).toBe(
+      letter({ detail: 'invalid "yz"' }).fingerprint,
+    );
+  });
+
+  it('of a record as large as the log takes still fits into the log, and says that it is cut', () => {
+    const large = letter({}, { value: Buffer.alloc(16 * 1024 * 1024, 'x') });
+    expect(large.value.length).toBe(MAX_DEAD_LETTER_VALUE_BYTES);
+    expect(large.detail).toContain('only the first');
+    expect(deadLetterRecord(large, to).value.length).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it('has one key a position, and goes to one partition a partition', () => {
+    expect(deadLetterKey(letter())).toBe('events.raw/5/70/3');
+    expect(deadLetterKey(letter({ index: null }))).toBe('events.raw/5/70/record');
+    expect(deadLetterRecord(letter(), to)).toMatchObject({
+      topic: 'events.dead',
+      partition: 2,
+      key: 'events.raw/5/70/3',
+    });
+  });
+});

@@ -1,0 +1,96 @@
+import { isProfileColumn } from '../../../events/traits.ts';
+import type { ProfileEvent } from '../profile.ts';
+
+/** A profile as its specification says it, for comparison; amounts are whole thousandths. */
+export interface SpecifiedProfile {
+  event_count: number;
+  first_seen: number;
+  last_seen: number;
+  total_revenue: bigint;
+  order_count: number;
+  last_order_at: number | null;
+  columns: Record<string, string>;
+  traits: Record<string, string>;
+  trait_numbers: Record<string, number>;
+}
+
+const rank = (event: ProfileEvent) => [event._epoch, event._partition, event._offset, event._index];
+const recency = (event: ProfileEvent) => [event.received_at, ...rank(event)];
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index]);
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+}
+
+/**
+ * What the profiles of a set of events are, straight from the words of ingest 2.3 and reports.md
+ * and sharing no code with the fold: for tests only, slow. Events may come in any order and any
+ * number of times. Keys: `account/name`.
+ */
+export function specifiedProfiles(events: readonly ProfileEvent[]): Map<string, SpecifiedProfile> {
+  const once = [...new Map(events.map((event) => [rank(event).join(), event])).values()].sort(
+    (a, b) => compare(rank(a), rank(b)),
+  );
+  const byName = Map.groupBy(
+    once,
+    (event) => `${event.account_id}/${event.user_id === '' ? event.anonymous_id : event.user_id}`,
+  );
+  return new Map([...byName].map(([key, own]) => [key, specified(own)]));
+}
+
+/** @param events of one name, in the order of their places */
+function specified(events: readonly ProfileEvent[]): SpecifiedProfile {
+  const orders = events.filter(({ event }) => event === 'order_completed');
+  return {
+    event_count: events.length,
+    first_seen: Math.min(...events.map(({ timestamp }) => timestamp)),
+    last_seen: Math.max(...events.map(({ timestamp }) => timestamp)),
+    ...totals(events),
+    last_order_at:
+      orders.length === 0 ? null : Math.max(...orders.map(({ timestamp }) => timestamp)),
+    ...newestWrites(events),
+  };
+}
+
+function totals(events: readonly ProfileEvent[]): { total_revenue: bigint; order_count: number } {
+  let total_revenue = 0n;
+  let order_count = 0;
+  for (const { event, revenue } of events) {
+    const amount = thousandths(revenue);
+    if (event === 'order_completed') order_count += 1;
+    if (event === 'order_refunded' || event === 'order_cancelled') {
+      const left = total_revenue - (amount < 0n ? -amount : amount);
+      total_revenue = left > 0n ? left : 0n;
+      order_count = Math.max(0, order_count - 1);
+    } else total_revenue += amount;
+  }
+  return { total_revenue, order_count };
+}
+
+/** Amounts of tests have at most three digits behind the point and stay below 2^43. */
+function thousandths(amount: number): bigint {
+  return BigInt(Math.round(amount * 1000));
+}
+
+function newestWrites(
+  events: readonly ProfileEvent[],
+): Pick<SpecifiedProfile, 'columns' | 'traits' | 'trait_numbers'> {
+  const result = {
+    columns: {} as Record<string, string>,
+    traits: {} as Record<string, string>,
+    trait_numbers: {} as Record<string, number>,
+  };
+  for (const { profile, traits, trait_numbers } of events.toSorted((a, b) =>
+    compare(recency(a), recency(b)),
+  )) {
+    for (const [key, text] of Object.entries(profile))
+      if (isProfileColumn(key)) result.columns[key] = text;
+    for (const [key, text] of Object.entries(traits)) {
+      result.traits[key] = text;
+      const number = trait_numbers[key];
+      if (number === undefined) Reflect.deleteProperty(result.trait_numbers, key);
+      else result.trait_numbers[key] = number;
+    }
+  }
+  return result;
+}
