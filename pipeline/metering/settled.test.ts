@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
+import { evolver } from '../../events/testing/given.ts';
 import { evolve, UNKNOWN, type Look } from './settled.ts';
+
+const { given } = evolver(evolve);
 
 const look = (
   at: number,
@@ -12,24 +15,35 @@ const look = (
   sinkCommits: new Map([[0, sink]]),
 });
 
-describe('settled until', () => {
-  it('is now when both hops stand at their ends, and for an idle log', () => {
-    expect(evolve(UNKNOWN, look(5, [10, 10, 3, 3])).until).toBe(5);
-    expect(evolve(UNKNOWN, look(5, [0, 0, 0, 0])).until).toBe(5);
+describe('the high watermark of stored events', () => {
+  it('is the time of the snapshot when both consumer groups have reached the ends of their topics', () => {
+    given(UNKNOWN)
+      .when(look(5, [10, 10, 3, 3]))
+      .then({ until: 5 });
   });
 
-  it('moves on under steady traffic that never lets the ends be reached', () => {
-    let state = evolve(UNKNOWN, look(1, [10, 8, 3, 2]));
-    expect(state.until).toBe(0);
-    state = evolve(state, look(2, [20, 12, 5, 4]));
-    expect(state.until).toBe(0);
-    state = evolve(state, look(3, [30, 22, 9, 5]));
-    expect(state.until).toBe(1);
+  it('is the time of the snapshot when the topics are empty', () => {
+    given(UNKNOWN)
+      .when(look(5, [0, 0, 0, 0]))
+      .then({ until: 5 });
   });
 
-  it('does not move while a hop stands still', () => {
-    let state = evolve(UNKNOWN, look(1, [10, 9, 3, 3]));
-    for (let at = 2; at < 9; at++) state = evolve(state, look(at, [10 + at, 9, 3, 3]));
-    expect(state.until).toBe(0);
+  it('stays unknown while the ends of the first snapshot have not been reached', () => {
+    given(UNKNOWN)
+      .when(look(1, [10, 8, 3, 2]), look(2, [20, 12, 5, 4]))
+      .then({ until: 0 });
+  });
+
+  it('advances under steady traffic, although the consumers never reach the current ends', () => {
+    given(UNKNOWN)
+      .when(look(1, [10, 8, 3, 2]), look(2, [20, 12, 5, 4]), look(3, [30, 22, 9, 5]))
+      .then({ until: 1 });
+  });
+
+  it('does not advance while the normaliser makes no progress', () => {
+    const later = [2, 3, 4, 5, 6, 7, 8].map((at) => look(at, [10 + at, 9, 3, 3]));
+    given(UNKNOWN)
+      .when(look(1, [10, 9, 3, 3]), ...later)
+      .then({ until: 0 });
   });
 });
