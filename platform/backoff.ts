@@ -3,6 +3,8 @@ export interface BackoffOptions {
   base: number;
   /** Largest delay, ms. */
   cap: number;
+  /** Added to every delay, ms; 0 by default. */
+  min?: number;
 }
 
 /**
@@ -12,9 +14,8 @@ export interface BackoffOptions {
 export function backoffDelay(
   options: BackoffOptions & { attempt: number; random: number },
 ): number {
-  return Math.ceil(
-    options.random * Math.min(options.cap, options.base * 2 ** Math.min(options.attempt, 30)),
-  );
+  const { base, cap, min = 0, attempt, random } = options;
+  return min + Math.ceil(random * Math.min(cap, base * 2 ** Math.min(attempt, 30)));
 }
 
 /** Waits, or rejects with the signal's reason as soon as it aborts. */
@@ -34,13 +35,15 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs `task` until it succeeds, the signal aborts, or `attempts` are used up; then the last error
- * is thrown.
+ * Runs `task` until it succeeds, the signal aborts, it fails with an error that is final, or
+ * `attempts` are used up. Rejects with the last error, or with the reason of the signal.
  */
 export async function retry<T>(
   options: BackoffOptions & {
     attempts: number;
     signal?: AbortSignal;
+    /** Errors that are thrown at once. */
+    isFinal?: (error: unknown) => boolean;
     onFailure?: (error: unknown, attempt: number) => void;
   },
   task: (attempt: number) => Promise<T>,
@@ -51,7 +54,7 @@ export async function retry<T>(
       return await task(attempt);
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (attempt + 1 >= options.attempts) throw error;
+      if (attempt + 1 >= options.attempts || options.isFinal?.(error) === true) throw error;
       options.onFailure?.(error, attempt);
       await delay(backoffDelay({ ...options, attempt, random: Math.random() }), options.signal);
     }

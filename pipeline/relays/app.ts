@@ -16,7 +16,7 @@ import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS, type RelayLimits } from './limits.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { patiently } from './patience.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { retryLoop } from './retries.ts';
 import { Slots } from './slots.ts';
 import { RelayStore } from './store.ts';
@@ -96,8 +96,9 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
   const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell });
 
   if (instance !== '') {
-    const released = await patiently({ log, signal, what: 'reading the relay queue' }, () =>
-      store.release(`${instance}/`),
+    const released = await retryUntilAborted(
+      { log, signal, code: 'postgres_unreachable', what: 'reading the relay queue' },
+      () => store.release(`${instance}/`),
     );
     if (released > 0)
       log.info({ released }, 'deliveries that a killed process had in hand are due again');

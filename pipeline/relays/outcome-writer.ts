@@ -1,7 +1,7 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Outcome } from './delivery.ts';
-import { patiently } from './patience.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { RelayStore } from './store.ts';
 
 /** Most outcomes of one statement. */
@@ -53,8 +53,9 @@ export class OutcomeWriter {
       if (this.#written.length < BATCH) await delay(GATHER_MS);
       const batch = this.#written.splice(0, BATCH);
       // Not written because the process ends: the leases run out, and the rows are attempted again.
-      await patiently({ log, signal, what: 'writing outcomes of the relay queue' }, () =>
-        store.finish(batch),
+      await retryUntilAborted(
+        { log, signal, code: 'postgres_unreachable', what: 'writing outcomes of the relay queue' },
+        () => store.finish(batch),
       ).catch(() => undefined);
       for (const { id } of batch) this.#inHand.delete(id);
     }

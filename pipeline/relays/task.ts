@@ -7,10 +7,10 @@ import type { Delivery } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RelayMetrics } from './metrics.ts';
-import { patiently } from './patience.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { readRows, type RelayRow } from './read-rows.ts';
 import type { FirstAttempts } from './first-attempts.ts';
-import type { RelayStore } from './store.ts';
+import { PositionMoved, type RelayStore } from './store.ts';
 
 export interface TaskParts {
   store: Pick<RelayStore, 'position' | 'settle'>;
@@ -31,8 +31,9 @@ export interface TaskParts {
  */
 export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
   const { store, definitions, first, metrics, limits, log, partition, signal } = parts;
-  let position = await patiently({ log, signal, what: 'reading the position of a partition' }, () =>
-    store.position(partition),
+  let position = await retryUntilAborted(
+    { log, signal, code: 'postgres_unreachable', what: 'reading the position of a partition' },
+    () => store.position(partition),
   );
   let chunk: Delivery[] = [];
   let size = 0;
@@ -45,8 +46,15 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
     metrics.matched(deliveries.length);
     const from = position;
     await first.settle(deliveries, (entries) =>
-      patiently({ log, signal, what: 'settling deliveries' }, () =>
-        store.settle({ partition, from, to, entries, lease: limits.leaseInHand }),
+      retryUntilAborted(
+        {
+          log,
+          signal,
+          code: 'postgres_unreachable',
+          what: 'completing deliveries',
+          isFinal: (error) => error instanceof PositionMoved,
+        },
+        () => store.settle({ partition, from, to, entries, lease: limits.leaseInHand }),
       ),
     );
     position = to;
@@ -77,8 +85,9 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
     async take(messages) {
       const last = messages.at(-1);
       if (!last) return undefined;
-      const relays = await patiently({ log, signal, what: 'reading the relays' }, () =>
-        definitions.asOf(last.timestamp),
+      const relays = await retryUntilAborted(
+        { log, signal, code: 'postgres_unreachable', what: 'reading the relays' },
+        () => definitions.asOf(last.timestamp),
       );
       for (const message of relays.size === 0 ? [] : messages)
         for (const row of readable(message)) await add(row, relays);

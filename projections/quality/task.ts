@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { retry } from '../../platform/backoff.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
@@ -32,19 +32,8 @@ export function qualityTask(options: {
         }
       });
       if (values.length > 0) {
-        await retry(
-          {
-            base: 200,
-            cap: 5000,
-            attempts: Number.POSITIVE_INFINITY,
-            signal,
-            onFailure: (error, attempt) =>
-              attempt === 0 &&
-              log.warn(
-                { err: error, code: 'clickhouse_unreachable' },
-                'ingest quality waits for ClickHouse',
-              ),
-          },
+        await retryUntilAborted(
+          { log, signal, code: 'clickhouse_unreachable', what: 'writing ingest quality' },
           () =>
             warehouse.insert({
               table: 'ingest_quality',
