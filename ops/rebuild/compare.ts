@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { MOST_DAYS, type Retentions } from '../../pipeline/replay/kept-until.ts';
+import { MAX_RETENTION_DAYS, type Retentions } from '../../events/retention.ts';
 import { COLUMNS as EVENT_COLUMNS } from '../../projections/events/container.ts';
 import { COLUMNS as PROFILE_COLUMNS } from '../../projections/profiles/profile-row.ts';
-import type { Progress } from './pass.ts';
+import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { ProjectionName } from './request.ts';
 
 /**
@@ -29,7 +29,7 @@ export interface CompareOptions {
   live: string;
   rebuilt: string;
   /** How far the rebuilt table goes, by partition. */
-  positions: Readonly<Record<string, Progress>>;
+  positions: Readonly<Record<string, RebuildProgress>>;
   retentions: Retentions;
   /** ms since the epoch */
   now: number;
@@ -108,9 +108,9 @@ function reach({ positions }: CompareOptions): string {
  * retention is enforced once a day.
  */
 function kept({ retentions, now }: CompareOptions): string {
-  const own = [...retentions].filter(([, days]) => days > 0 && days < MOST_DAYS);
+  const own = [...retentions].filter(([, days]) => days > 0 && days < MAX_RETENTION_DAYS);
   const at = (days: number) => now - (days - 1) * DAY;
-  const otherwise = `toInt64(${at(MOST_DAYS)})`;
+  const otherwise = `toInt64(${at(MAX_RETENTION_DAYS)})`;
   const edge =
     own.length === 0
       ? otherwise

@@ -9,16 +9,23 @@ import type { GracefulStop } from '../graceful-stop.ts';
 import type { Job, OwnedJob } from '../replay/job-ledger.ts';
 import { takenUpTo } from '../replay/log-bounds.ts';
 import { storedRows } from '../replay/stored-rows.ts';
-import { catalogueTarget } from './catalogue-target.ts';
-import { eventsTarget, type EventsTarget } from './events-target.ts';
-import { identitiesTarget, type IdentitiesTarget } from './identities-target.ts';
-import { rowPass, type PassOptions, type Progress } from './pass.ts';
-import { profilesTarget } from './profiles-target.ts';
+import { catalogueTarget } from '../../projections/catalogue/rebuild.ts';
+import { eventsTarget, type EventsTarget } from '../../projections/events/rebuild.ts';
+import { identitiesTarget, type IdentitiesTarget } from '../../projections/identities/rebuild.ts';
+import { rowPass, type PassOptions } from './pass.ts';
+import { profilesTarget } from '../../projections/profiles/rebuild.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from './quality.ts';
 import { keysFrom } from './keys-from.ts';
 import type { RebuildLine, RebuildSource } from './request.ts';
-import type { JobNotes, OpenRows, Target } from './target.ts';
+import {
+  RebuildImpossible,
+  type RebuildJournal,
+  type OpenRange,
+  type RebuildProgress,
+  type RebuildTarget,
+} from '../../projections/rebuild-target.ts';
+import { Refusal } from '../../cli/command.ts';
 
 export interface RebuildPlan {
   projection: string;
@@ -43,8 +50,8 @@ export interface RebuildCounts {
 
 export type RebuildJob = Job<
   RebuildPlan,
-  Record<string, Progress>,
-  Record<string, OpenRows>,
+  Record<string, RebuildProgress>,
+  Record<string, OpenRange>,
   RebuildCounts
 >;
 
@@ -71,12 +78,12 @@ const MOST_ROUNDS = 20;
 export class Fill {
   readonly #options: FillOptions;
   readonly #table: string;
-  readonly #progress: Map<number, Progress>;
-  readonly #open: Record<string, OpenRows>;
+  readonly #progress: Map<number, RebuildProgress>;
+  readonly #open: Record<string, OpenRange>;
   readonly #counts: RebuildCounts;
   readonly #seen: FirstOfKey;
   #hasRecalled = false;
-  #target: Target | undefined;
+  #target: RebuildTarget | undefined;
 
   constructor(options: FillOptions) {
     this.#options = options;
@@ -90,7 +97,7 @@ export class Fill {
     this.#seen = new FirstOfKey({ window: options.connections.settings.DEDUPE_TTL, keys: KEYS });
   }
 
-  readonly #stored: Record<string, Progress>;
+  readonly #stored: Record<string, RebuildProgress>;
 
   get counts(): RebuildCounts {
     return {
@@ -100,12 +107,12 @@ export class Fill {
   }
 
   /** How far the table goes. */
-  get positions(): Readonly<Record<string, Progress>> {
+  get positions(): Readonly<Record<string, RebuildProgress>> {
     return Object.fromEntries(this.#progress);
   }
 
   get identities(): IdentitiesTarget | undefined {
-    return this.#target && 'repairFacts' in this.#target
+    return this.#target && 'repairStore' in this.#target
       ? (this.#target as IdentitiesTarget)
       : undefined;
   }
@@ -157,7 +164,7 @@ export class Fill {
     let left = expected;
     try {
       for await (const batch of rowPass(pass)) {
-        await halt.within(target.take(batch));
+        await halt.within(target.add(batch)).catch(refuseImpossible);
         halt.moved();
         left = Math.max(0, left - batch.records);
         this.#counts.records += batch.records;
@@ -226,7 +233,7 @@ export class Fill {
         this.#options.job.plan.source === 'raw'
           ? { place: rows.until.place, next: rows.until.place.offset + 1 }
           : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
-      await target.repeat(
+      await target.recover(
         partition,
         rowPass({ ...pass, from, until: new Map([[partition, end]]) }),
       );
@@ -234,7 +241,7 @@ export class Fill {
     }
   }
 
-  async #createTarget(): Promise<Target> {
+  async #createTarget(): Promise<RebuildTarget> {
     const { connections, line, job, owned, halt } = this.#options;
     const { clickhouse: client, database, settings, log } = connections;
     const retentions = await readRetentions(database);
@@ -244,7 +251,7 @@ export class Fill {
       halt.writing,
       settings.CLICKHOUSE_CLUSTER,
     ];
-    const notes = this.#notes();
+    const journal = this.#journal();
     switch (line.projection) {
       case 'events': {
         const warehouse = clickhouseWarehouse({ client, cluster, table });
@@ -255,7 +262,7 @@ export class Fill {
           jobId: job.id,
           ownerEpoch: owned.epoch,
           confirm: () => owned.confirm(),
-          notes,
+          journal,
           retentions,
           now,
           from,
@@ -267,7 +274,7 @@ export class Fill {
         return profilesTarget({
           store: sharedRequests(clickhouseProfiles({ client, cluster, table })),
           log,
-          notes,
+          journal,
           limits: PROFILES_LIMITS,
           signal,
         });
@@ -280,7 +287,7 @@ export class Fill {
     }
   }
 
-  #notes(): JobNotes {
+  #journal(): RebuildJournal {
     const { owned, halt } = this.#options;
     return {
       begin: async (partition, rows) => {
@@ -318,4 +325,9 @@ export class Fill {
       },
     });
   }
+}
+
+/** A rebuild that cannot succeed ends with its reason, not with a stack trace. */
+function refuseImpossible(error: unknown): never {
+  throw error instanceof RebuildImpossible ? new Refusal(error.message) : error;
 }

@@ -3,7 +3,7 @@ import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { openVerdicts } from '../replay/verdicts.ts';
-import type { Progress } from './pass.ts';
+import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 
 const TOPIC = 'events.raw';
 /** Clocks of brokers may differ by so much, ms. */
@@ -15,7 +15,7 @@ interface KeysOptions {
   /** Window of de-duplication, ms. */
   window: number;
   /** Where the partitions stand. */
-  positions: ReadonlyMap<number, Progress>;
+  positions: ReadonlyMap<number, RebuildProgress>;
   signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export async function keysFrom({
   window,
   positions,
   signal,
-}: KeysOptions): Promise<Map<number, Progress>> {
+}: KeysOptions): Promise<Map<number, RebuildProgress>> {
   let earliest = Number.POSITIVE_INFINITY;
   let isCovered = true;
   const ends = await topicEnds(admin, TOPIC);
@@ -52,7 +52,7 @@ export async function keysFrom({
   if (isCovered) return new Map();
   const found = await admin.fetchTopicOffsetsByTimestamp(TOPIC, earliest - window - MARGIN);
   const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
-  const begin = new Map<number, Progress>();
+  const begin = new Map<number, RebuildProgress>();
   for (const [partition, { next }] of positions) {
     const offset = Math.max(offsets.get(partition) ?? -1, lowOf.get(partition) ?? 0);
     // Without a record so late, nothing of the partition lies in the window.

@@ -6,10 +6,9 @@ import type { Connections } from '../replay/connections.ts';
 import { beginJob, lastJob, OwnedJob, runningJob, takeOverJob } from '../replay/job-ledger.ts';
 import { tableId } from '../replay/table-id.ts';
 import type { RebuildCounts, RebuildJob, RebuildPlan } from './fill.ts';
-import type { Progress } from './pass.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
-import type { OpenRows } from './target.ts';
+import type { OpenRange, RebuildProgress } from '../../projections/rebuild-target.ts';
 
 export interface OpenedJob {
   job: RebuildJob;
@@ -33,8 +32,8 @@ export async function openJob(
   const { table } = PROJECTION[line.projection];
   const last = await lastJob<
     RebuildPlan,
-    Record<string, Progress>,
-    Record<string, OpenRows>,
+    Record<string, RebuildProgress>,
+    Record<string, OpenRange>,
     RebuildCounts
   >(database, 'rebuild', name);
   const other = await runningJob<unknown, unknown, unknown, unknown>(database, name);
@@ -44,8 +43,8 @@ export async function openJob(
   if (last && last.state !== 'cancelled' && last.plan.source === line.source && isResumable) {
     const job = await takeOverJob<
       RebuildPlan,
-      Record<string, Progress>,
-      Record<string, OpenRows>,
+      Record<string, RebuildProgress>,
+      Record<string, OpenRange>,
       RebuildCounts
     >(database, last.id);
     const isSwapped =

@@ -6,37 +6,18 @@ import {
   type Position,
 } from '../../pipeline/replay/offset-index.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
+import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../replay/connections.ts';
 import { sourceBatches, type SourceBatch } from '../replay/source.ts';
 import type { StoredRows } from '../replay/stored-rows.ts';
 import type { RebuildSource } from './request.ts';
 
-/**
- * How far a partition is: the next offset to read of the source, and the last place taken of
- * events.raw.
- */
-export interface Progress {
-  next: number;
-  place: Position;
-}
-
-/** Rows of one partition in the order of their places. */
-export interface RowBatch {
-  partition: number;
-  rows: EventRow[];
-  /** Those that were dead when the pipeline took them and were added by a replay. */
-  revived: ReadonlySet<EventRow>;
-  /** Where the partition stands behind the batch. */
-  progress: Progress;
-  records: number;
-}
-
 export interface PassOptions {
   connections: Connections;
   source: RebuildSource;
   /** By partition: where it stands; moves with every batch. */
-  from: Map<number, Progress>;
+  from: Map<number, RebuildProgress>;
   /**
    * By partition: the last place that belongs to the pass, and the offset of the source behind it.
    */
@@ -57,7 +38,7 @@ const BATCH = 2000;
  * One pass over the log, all partitions at once, the one that is furthest behind in time first:
  * nearly the order in which the pipeline saw the events.
  */
-export async function* rowPass(options: PassOptions): AsyncGenerator<RowBatch, void, void> {
+export async function* rowPass(options: PassOptions): AsyncGenerator<RebuildBatch, void, void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const readers = [...options.until].flatMap(([partition, until]) => {
@@ -96,7 +77,7 @@ class Reader {
 
   constructor(
     { connections, source, until, signal }: PassOptions,
-    { partition, progress }: { partition: number; progress: Progress },
+    { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
     this.#batches = sourceBatches({
@@ -139,7 +120,7 @@ class Reader {
 async function rowsOf(
   { source, from, until, seen, live }: PassOptions,
   head: { batch: SourceBatch; isLearning: boolean },
-): Promise<RowBatch> {
+): Promise<RebuildBatch> {
   const { batch, isLearning } = head;
   const { partition } = batch;
   const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
@@ -180,7 +161,7 @@ function progressBehind(
     end,
     place,
   }: { source: RebuildSource; end: { place: Position; next: number }; place: Position },
-): Progress {
+): RebuildProgress {
   if (source === 'normalised') return { next: batch.last + 1, place };
   const behind = { offset: batch.last, index: LAST_INDEX };
   if (comparePositions(behind, end.place) <= 0) return { next: batch.last + 1, place: behind };

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Admin } from 'kafkajs';
-import { keptFrom, type Retentions } from '../../pipeline/replay/kept-until.ts';
+import { keptFrom, type Retentions } from '../../events/retention.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';

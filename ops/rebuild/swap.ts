@@ -53,7 +53,7 @@ export async function swap(
     await client.command({
       query: `EXCHANGE TABLES ${one} AND ${other}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`}`,
     });
-    await fill.identities?.repairFacts({ cluster });
+    await fill.identities?.repairStore({ cluster });
   } finally {
     await sink.start();
   }

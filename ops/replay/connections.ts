@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs, { type Admin } from 'kafkajs';
-import type { Retentions } from '../../pipeline/replay/kept-until.ts';
+import type { Retentions } from '../../events/retention.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';

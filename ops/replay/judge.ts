@@ -1,4 +1,4 @@
-import { keptFrom, type Retentions } from '../../pipeline/replay/kept-until.ts';
+import { keptFrom, type Retentions } from '../../events/retention.ts';
 import { decideReplay } from '../../pipeline/replay/decide.ts';
 import { positionKey } from '../../pipeline/replay/offset-index.ts';
 import { EPOCH } from '../../pipeline/normalise/config.ts';

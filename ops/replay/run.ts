@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Retentions } from '../../pipeline/replay/kept-until.ts';
+import type { Retentions } from '../../events/retention.ts';
 import { positionKey } from '../../pipeline/replay/offset-index.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';

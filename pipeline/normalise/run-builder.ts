@@ -1,7 +1,7 @@
 import type { EventRow, RowBatchHead } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
-import { AvroWriter } from './avro-writer.ts';
-import { RowEncoder } from './row-encoder.ts';
+import { AvroWriter } from '../../schemas/avro-writer.ts';
+import { RowEncoder } from '../../schemas/row-encoder.ts';
 
 /** A normalised-run, encoded, and how many rows it holds. */
 export interface Run {

@@ -1,9 +1,90 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { RebuildImpossible, type RebuildTarget } from '../rebuild-target.ts';
 import type { AliasFact } from './alias-fact.ts';
+import { publishPeople } from './flat-table.ts';
+import { joinFacts } from './join.ts';
+import { nameOf } from './name-text.ts';
+import { postgresIdentities } from './postgres-store.ts';
+import { aliasOf } from './read-aliases.ts';
 import { resolve } from './resolve.ts';
 
+/** A rebuild keeps every alias of the log in memory, about 200 bytes each. */
+const MAX_FACTS = 4_000_000;
+const ROWS_PER_INSERT = 50_000;
+const FACTS_PER_MERGE = 2000;
+
+export interface IdentitiesTarget extends RebuildTarget {
+  /** Adds aliases that PostgreSQL lacks, then updates the live table accordingly. */
+  repairStore(options: { cluster: string }): Promise<void>;
+}
+
 /**
- * Names of one account that any alias ever mentioned, and whose they are: what identities_flat
- * holds. `undone`: until when aliases of a previous_id were taken back, ms.
+ * Fills a table like `identities_flat` from the aliases of the log and the undos in PostgreSQL.
+ * `add` rejects with RebuildImpossible when the log holds more aliases than fit into memory.
+ */
+export function identitiesTarget(options: {
+  client: ClickHouseClient;
+  database: Database;
+  table: string;
+}): IdentitiesTarget {
+  const { client, database, table } = options;
+  const factsByAccount = new Map<number, AliasFact[]>();
+  let count = 0;
+  return {
+    add({ rows }) {
+      for (const row of rows) {
+        const alias = aliasOf(row);
+        if (!alias) continue;
+        if (++count > MAX_FACTS)
+          return Promise.reject(
+            new RebuildImpossible(
+              `The log holds more than ${MAX_FACTS} aliases: they do not fit into the memory of this command.`,
+            ),
+          );
+        const own = factsByAccount.get(alias.accountId);
+        if (own) own.push(alias.fact);
+        else factsByAccount.set(alias.accountId, [alias.fact]);
+      }
+      return Promise.resolve();
+    },
+    async flush() {
+      let unsent: object[] = [];
+      const send = async () => {
+        const values = unsent;
+        unsent = [];
+        if (values.length > 0)
+          await client.insert({
+            table,
+            values,
+            format: 'JSONEachRow',
+            columns: ['account_id', 'name', 'canonical', 'version'],
+            clickhouse_settings: { async_insert: 0 },
+          });
+      };
+      for (const [accountId, facts] of factsByAccount) {
+        const { undone, revision } = await readUndos(database, accountId);
+        for (const [name, canonical] of flatNames(facts, undone)) {
+          unsent.push({ account_id: accountId, name, canonical, version: revision });
+          if (unsent.length >= ROWS_PER_INSERT) await send();
+        }
+      }
+      await send();
+    },
+    async repairStore({ cluster }) {
+      const store = postgresIdentities(database);
+      for (const [accountId, facts] of factsByAccount) {
+        for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
+          await joinFacts(store, accountId, facts.slice(from, from + FACTS_PER_MERGE));
+        await publishPeople({ store, client, table: 'identities_flat', cluster }, accountId);
+      }
+    },
+  };
+}
+
+/**
+ * Canonical id of every distinct id that an alias of the account mentions: the content of
+ * identities_flat. `undone`: until when aliases of a previous_id are undone, ms.
  */
 export function flatNames(
   facts: readonly AliasFact[],
@@ -14,10 +95,30 @@ export function flatNames(
   );
   const resolution = resolve(valid);
   if (resolution.kind === 'needs')
-    throw new Error('all facts of the account are at hand, and some are missing');
+    throw new Error('all facts of the account were given, and resolve asks for more');
   return new Map(
     facts
       .flatMap(({ previousId, userId }) => [previousId, userId])
-      .map((name) => [name, resolution.canonicalOf(name)]),
+      .map((id) => [id, resolution.canonicalOf(id)]),
   );
+}
+
+async function readUndos(
+  database: Database,
+  accountId: number,
+): Promise<{ undone: Map<string, number>; revision: number }> {
+  const undos = await database.query<{ previous_id: string; until: string }>(
+    'SELECT previous_id, until FROM alias_undos WHERE account_id = $1',
+    [accountId],
+  );
+  const account = await database.query<{ revision: string }>(
+    'SELECT revision FROM identity_accounts WHERE account_id = $1',
+    [accountId],
+  );
+  return {
+    undone: new Map(
+      undos.rows.map(({ previous_id, until }) => [nameOf(previous_id), Number(until)]),
+    ),
+    revision: Math.max(1, Number(account.rows[0]?.revision ?? 1)),
+  };
 }

@@ -1,4 +1,4 @@
-import type { EventRow } from '../../schemas/records.ts';
+import type { EventRow } from './records.ts';
 import type { AvroWriter, Written } from './avro-writer.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { keptFrom, type Retentions } from '../../events/retention.ts';
 import { startOfTehranDay, tehranDay } from '../../events/tehran-time.ts';
-import { keptFrom, type Retentions } from '../../pipeline/replay/kept-until.ts';
-import { addedRow } from '../../projections/catalogue/added.ts';
-import { CatalogueCounter } from '../../projections/catalogue/count.ts';
-import type { Target } from './target.ts';
+import type { RebuildTarget } from '../rebuild-target.ts';
+import { addedRow } from './added.ts';
+import { CatalogueCounter } from './count.ts';
 
 interface CatalogueTargetOptions {
   client: ClickHouseClient;
@@ -13,27 +13,27 @@ interface CatalogueTargetOptions {
   now: number;
 }
 
-const ROWS_AN_INSERT = 20_000;
-/** Batches between two looks at what changed: bounds the finished chunks in memory. */
+const ROWS_PER_INSERT = 20_000;
+/** Batches between two collections of changed rows: bounds the finished chunks in memory. */
 const COLLECT_EVERY = 50;
 
 /**
- * Counts rows into a table like `event_catalogue`. Days before an account's retention are left out
- * as a whole, as they are in the live table. The rows name no offset of events.normalised:
- * catalogue-sink reads that from its beginning once, and counts its newest chunk anew.
+ * Counts rows into a table like `event_catalogue`. Whole days before an account's retention are
+ * left out, as they are in the live table. `chunk_from` is 0: after the swap catalogue-sink reads
+ * events.normalised from its beginning once and recounts its newest chunk.
  */
 export function catalogueTarget({
   client,
   table,
   retentions,
   now,
-}: CatalogueTargetOptions): Target {
+}: CatalogueTargetOptions): RebuildTarget {
   const counters = new Map<number, CatalogueCounter>();
-  let waiting: object[] = [];
-  let taken = 0;
+  let unsent: object[] = [];
+  let batches = 0;
   const send = async () => {
-    const values = waiting;
-    waiting = [];
+    const values = unsent;
+    unsent = [];
     if (values.length > 0)
       await client.insert({
         table,
@@ -45,13 +45,13 @@ export function catalogueTarget({
   const collect = () => {
     for (const counter of counters.values())
       for (const row of counter.changed())
-        waiting.push({ ...row, chunk_from: 0, last_seen: new Date(row.last_seen).toISOString() });
+        unsent.push({ ...row, chunk_from: 0, last_seen: new Date(row.last_seen).toISOString() });
   };
   return {
-    async take({ partition, rows, revived }) {
+    async add({ partition, rows, revived }) {
       let counter = counters.get(partition);
       if (!counter) counters.set(partition, (counter = new CatalogueCounter(partition)));
-      // A whole day is kept or not: the day on which the retention ends is still there.
+      // A day is kept or dropped as a whole: the day on which the retention ends is still kept.
       const kept = rows.filter(
         (row) =>
           row.timestamp >= startOfTehranDay(tehranDay(keptFrom(retentions, row.account_id, now))),
@@ -63,10 +63,10 @@ export function catalogueTarget({
       for (const row of kept) {
         if (!revived.has(row)) continue;
         const { last_seen, ...rest } = addedRow(row);
-        waiting.push({ ...rest, last_seen: new Date(last_seen).toISOString() });
+        unsent.push({ ...rest, last_seen: new Date(last_seen).toISOString() });
       }
-      if (++taken % COLLECT_EVERY === 0) collect();
-      if (waiting.length >= ROWS_AN_INSERT) await send();
+      if (++batches % COLLECT_EVERY === 0) collect();
+      if (unsent.length >= ROWS_PER_INSERT) await send();
     },
     async flush() {
       collect();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventRowCodec } from '../../schemas/codec.ts';
-import type { EventRow } from '../../schemas/records.ts';
+import { eventRowCodec } from './codec.ts';
+import type { EventRow } from './records.ts';
 import { AvroWriter } from './avro-writer.ts';
 import { RowEncoder } from './row-encoder.ts';
 

@@ -1,0 +1,148 @@
+import { keptFrom, type Retentions } from '../../events/retention.ts';
+import type { Log } from '../../platform/log.ts';
+import { AvroWriter } from '../../schemas/avro-writer.ts';
+import { RowEncoder } from '../../schemas/row-encoder.ts';
+import type {
+  RebuildBatch,
+  RebuildJournal,
+  RebuildProgress,
+  RebuildTarget,
+} from '../rebuild-target.ts';
+import { splitRows } from './rows.ts';
+import type { Warehouse } from './warehouse.ts';
+import { storeOnce } from './write.ts';
+
+interface EventsTargetOptions {
+  warehouse: Warehouse;
+  log: Log;
+  jobId: number;
+  ownerEpoch: number;
+  confirm: () => Promise<void>;
+  journal: RebuildJournal;
+  retentions: Retentions;
+  /** ms since the epoch */
+  now: number;
+  from: ReadonlyMap<number, RebuildProgress>;
+  /** Rows and bytes of one insert. */
+  limits: { rows: number; bytes: number };
+  signal: AbortSignal;
+}
+
+/** An insert of one partition: encoded rows and the range they come from. */
+interface EncodedRange {
+  from: RebuildProgress;
+  until: RebuildProgress;
+  count: number;
+  datums: Buffer;
+  /** A former process may have inserted it already. */
+  repeat: boolean;
+}
+
+/**
+ * Encoded rows of one partition that are not yet in the shadow table. Inserts run one at a time,
+ * each under the token of its range.
+ */
+class PartitionRows {
+  readonly #options: EventsTargetOptions;
+  readonly #partition: number;
+  readonly #writer = new AvroWriter(1024 * 1024);
+  readonly #encoder = new RowEncoder();
+  #count = 0;
+  #from: RebuildProgress;
+  #until: RebuildProgress;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(options: EventsTargetOptions, partition: number) {
+    this.#options = options;
+    this.#partition = partition;
+    this.#from = this.#until = options.from.get(partition) ?? {
+      next: 0,
+      place: { offset: -1, index: -1 },
+    };
+  }
+
+  async add(batch: RebuildBatch): Promise<void> {
+    const { limits } = this.#options;
+    this.#encode(batch);
+    if (this.#count >= limits.rows || this.#writer.end >= limits.bytes)
+      await this.#send({ repeat: false });
+  }
+
+  async flush(): Promise<void> {
+    await this.#send({ repeat: false });
+    await this.#sending;
+  }
+
+  /** Repeats the open range of a former process in one insert. */
+  async recover(batches: AsyncIterable<RebuildBatch>): Promise<void> {
+    for await (const batch of batches) this.#encode(batch);
+    await this.#send({ repeat: true });
+    await this.#sending;
+  }
+
+  #encode({ rows, progress }: RebuildBatch): void {
+    const { retentions, now } = this.#options;
+    for (const row of rows) {
+      if (row.timestamp < keptFrom(retentions, row.account_id, now)) continue;
+      this.#encoder.encode(row, this.#writer);
+      this.#count++;
+    }
+    this.#until = progress;
+  }
+
+  /** Waits for the previous insert, then starts the next one without waiting for it. */
+  async #send({ repeat }: { repeat: boolean }): Promise<void> {
+    await this.#sending;
+    const [from, until, count] = [this.#from, this.#until, this.#count];
+    const datums = Buffer.from(this.#writer.bytes(0, this.#writer.end));
+    this.#writer.reset(2 * this.#options.limits.bytes);
+    this.#count = 0;
+    this.#from = until;
+    if (from === until) return;
+    this.#sending = this.#store({ from, until, count, datums, repeat });
+    this.#sending.catch(() => undefined);
+  }
+
+  async #store({ from, until, count, datums, repeat }: EncodedRange): Promise<void> {
+    const { warehouse, log, jobId, ownerEpoch, confirm, journal, signal } = this.#options;
+    const partition = this.#partition;
+    if (count > 0) {
+      if (!repeat) await journal.begin(partition, { from, until });
+      const textOf = ({ place }: RebuildProgress) => `${place.offset}.${place.index}`;
+      const token = `rebuild-${jobId}-${partition}-${textOf(from)}-${textOf(until)}`;
+      const { refused } = await storeOnce(
+        { warehouse, log, signal, ownerEpoch, confirm, onSettle: () => undefined },
+        { token, partition, count, datums: [datums], rows: () => splitRows(datums, count) ?? [] },
+        repeat,
+      );
+      if (refused.length > 0)
+        log.error(
+          { code: 'rows_refused', partition, rows: refused.length },
+          'ClickHouse refused rows of the rebuilt table',
+        );
+    }
+    await journal.stored(partition, until);
+  }
+}
+
+export interface EventsTarget extends RebuildTarget {
+  /** Repeats a range that a former process recorded and may have inserted. */
+  recover(partition: number, batches: AsyncIterable<RebuildBatch>): Promise<void>;
+}
+
+/** Fills a table like `events`, each row once, whatever process is killed. */
+export function eventsTarget(options: EventsTargetOptions): EventsTarget {
+  const partitions = new Map<number, PartitionRows>();
+  const of = (partition: number) => {
+    let found = partitions.get(partition);
+    if (!found) partitions.set(partition, (found = new PartitionRows(options, partition)));
+    return found;
+  };
+  return {
+    add: (batch) => of(batch.partition).add(batch),
+    async flush() {
+      await Promise.all([...partitions.values()].map((rows) => rows.flush()));
+    },
+    recover: (partition, batches) => of(partition).recover(batches),
+  };
+}

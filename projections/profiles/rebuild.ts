@@ -1,0 +1,70 @@
+import type { Log } from '../../platform/log.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import type { RebuildJournal, RebuildProgress, RebuildTarget } from '../rebuild-target.ts';
+import { ProfileCache } from './cache.ts';
+import type { ProfileMetrics } from './metrics.ts';
+import type { ProfileStore } from './store.ts';
+import { foldIn } from './task.ts';
+
+interface ProfilesTargetOptions {
+  store: ProfileStore;
+  log: Log;
+  journal: RebuildJournal;
+  /** Events of one fold of one partition; bytes of all cached profiles. */
+  limits: { events: number; cacheBytes: number };
+  signal: AbortSignal;
+}
+
+interface PartitionEvents {
+  cache: ProfileCache;
+  /** Added, not folded yet. */
+  events: EventRow[];
+  progress: RebuildProgress;
+  /** The fold in flight. */
+  folding: Promise<void>;
+}
+
+const NO_METRICS: ProfileMetrics = {
+  folded: () => undefined,
+  unreadable: () => undefined,
+  misplaced: () => undefined,
+  refolded: () => undefined,
+};
+
+/**
+ * Folds rows into a table like `profiles`. A repeated range changes nothing: the fold skips events
+ * that a profile includes already.
+ */
+export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
+  const { store, log, journal, limits, signal } = options;
+  const partitions = new Map<number, PartitionEvents>();
+  /** Waits for the fold in flight, then starts the next one without waiting for it. */
+  const startFold = async (partition: number, own: PartitionEvents): Promise<void> => {
+    await own.folding;
+    const { events, progress, cache } = own;
+    own.events = [];
+    const fold = async () => {
+      await foldIn({ store, cache, metrics: NO_METRICS, log, signal }, events);
+      await journal.stored(partition, progress);
+    };
+    own.folding = fold();
+    own.folding.catch(() => undefined);
+  };
+  return {
+    async add({ partition, rows, progress }) {
+      let own = partitions.get(partition);
+      if (!own) {
+        const cache = new ProfileCache(() => limits.cacheBytes / Math.max(1, partitions.size));
+        own = { cache, events: [], progress, folding: Promise.resolve() };
+        partitions.set(partition, own);
+      }
+      for (const row of rows) own.events.push(row);
+      own.progress = progress;
+      if (own.events.length >= limits.events) await startFold(partition, own);
+    },
+    async flush() {
+      for (const [partition, own] of partitions) await startFold(partition, own);
+      await Promise.all([...partitions.values()].map(({ folding }) => folding));
+    },
+  };
+}
