@@ -10,7 +10,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { loadConfig, type Names } from '../pipeline/normalise/config.ts';
+import { settings as normaliserSettings, type Names } from '../pipeline/normalise/config.ts';
+import { parseSettings } from '../platform/settings.ts';
 import { sampleRecord } from '../pipeline/normalise/testing/samples.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
@@ -65,7 +66,7 @@ async function measure(
   items: number,
 ): Promise<{ normaliser: Measured; parse: Measured }> {
   const run = `bench_normaliser_${randomBytes(4).toString('hex')}`;
-  const config = loadConfig({ ...process.env, CLICKHOUSE_DATABASE: run });
+  const config = parseSettings(normaliserSettings, { ...process.env, CLICKHOUSE_DATABASE: run });
   const topic = (what: string) => `${run}.${what}`;
   const names: Names = {
     ...{
@@ -107,7 +108,7 @@ async function fill(
   { events, items }: { events: number; items: number },
 ): Promise<Buffer[]> {
   const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
-  const settings = loadConfig(process.env);
+  const settings = parseSettings(normaliserSettings, process.env);
   const producer = await connectProducer({
     settings,
     log,

@@ -18,7 +18,7 @@ import { createLog } from '../platform/log.ts';
 import { clickhouseSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { ProfileCache } from '../projections/profiles/cache.ts';
-import { loadConfig } from '../projections/profiles/config.ts';
+import { settings as profilesSettings } from '../projections/profiles/config.ts';
 import { readEvents } from '../projections/profiles/read-events.ts';
 import { sharedRequests } from '../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
@@ -39,7 +39,7 @@ const [people, events, partitions] = [
   Number(values.events),
   Number(values.partitions),
 ];
-const config = loadConfig({ PROFILES_CACHE_BYTES: values.cache });
+const config = parseSettings(profilesSettings, { PROFILES_CACHE_BYTES: values.cache });
 const database = `bench_profiles_${randomBytes(4).toString('hex')}`;
 const ready = JSON.parse(
   readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'run', 'ready.json'), 'utf8'),

@@ -1,6 +1,21 @@
 import type { FastifyInstance } from 'fastify';
-import type { Histogram } from 'prom-client';
-import type { Address } from '../platform/setting-kinds.ts';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { ServiceContext } from '../platform/run-service.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
+import { connectRedis } from '../platform/redis/client.ts';
+import { formatAddress, type Address } from '../platform/setting-kinds.ts';
+import type { Config } from './config.ts';
+import { isPrivateHost } from './http/private-host.ts';
+import { integrationStore } from './integrations/store.ts';
+import { HashQueue } from './members/hash-queue.ts';
+import { memberStore } from './members/member-store.ts';
+import { hashPassword } from './members/password.ts';
+import { relayStore } from './relays/store.ts';
+import { sessionStore } from './sessions/session-store.ts';
+import { storeOf } from './store.ts';
+import { guessThrottle } from './throttle/guess-throttle.ts';
+import { Counter, Histogram } from 'prom-client';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
 import { ControlProxy } from './panel/proxy.ts';
 import { buildControl } from './routes/app.ts';
@@ -39,4 +54,96 @@ export function buildApp({
       return panel;
     },
   };
+}
+
+/** The service: its clients, the admin port, the control listener, and last the panel. */
+export async function start(context: ServiceContext<Config>): Promise<void> {
+  const { config, log, registry, onShutdown } = context;
+  const name = 'control-plane';
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
+  const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
+  onShutdown('clients', async () => {
+    redis.disconnect();
+    await database.end();
+  });
+
+  const seconds = new Histogram({
+    name: 'control_request_seconds',
+    help: 'Time from the head of a request to the end of its answer',
+    labelNames: ['listener', 'route', 'method', 'status'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+    registers: [registry],
+  });
+  const outcomes = new Counter({
+    name: 'control_sign_ins_total',
+    help: 'Sign-ins: signed_in, refused, throttled',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+
+  const store = storeOf(database);
+  const secure = config.PANEL_URL.startsWith('https:');
+  const { control, panelBefore } = buildApp({
+    services: {
+      integrations: integrationStore(store),
+      relays: relayStore(store),
+      sealer: config.SEALING_KEY,
+      trackBase: config.EMAIL_TRACK_BASE,
+    },
+    ports: {
+      log,
+      outcomes,
+      members: memberStore(store),
+      sessions: sessionStore(redis, {
+        lifetime: config.PANEL_SESSION_LIFETIME,
+        idle: config.PANEL_SESSION_IDLE,
+      }),
+      throttle: guessThrottle(redis),
+      // About 40 MiB and two of the four threads that all of this process shares.
+      hashes: new HashQueue({ atOnce: 2, waiting: 64 }),
+      decoy: await hashPassword(randomBytes(32).toString('base64')),
+      cookies: { secure },
+      lifetime: config.PANEL_SESSION_LIFETIME,
+    },
+    pass: randomBytes(32).toString('base64url'),
+    origin: config.PANEL_URL === '' ? undefined : new URL(config.PANEL_URL).origin,
+    trustedProxies: config.TRUSTED_PROXIES,
+    seconds,
+  });
+
+  const admin = await context.openAdminPort({
+    notReady: () =>
+      redis.status === 'ready'
+        ? []
+        : ['Redis is not reachable: nobody can sign in, and requests answer 503'],
+  });
+
+  const controlAddress = config.CONTROL_ADDR ?? { host: '127.0.0.1', port: 0 };
+  await control.listen(controlAddress);
+  onShutdown('control listener', () => control.close());
+  const bound = { host: controlAddress.host, port: (control.server.address() as AddressInfo).port };
+
+  if (config.PANEL_ADDR) {
+    if (!secure && !isPrivateHost(config.PANEL_ADDR.host))
+      log.warn(
+        { code: 'panel_in_the_clear', address: formatAddress(config.PANEL_ADDR) },
+        'the panel can be reached from other machines over plain http: put TLS in front of it and set PANEL_URL to its https:// address',
+      );
+    const panel = panelBefore(bound);
+    await panel.listen(config.PANEL_ADDR);
+    onShutdown('panel listener', () => panel.close());
+    log.info(
+      {
+        address: formatAddress(config.PANEL_ADDR),
+        control: formatAddress(bound),
+        admin,
+      },
+      'the panel is served',
+    );
+  } else {
+    log.info(
+      { control: formatAddress(bound), admin },
+      'PANEL_ADDR is empty: the panel is not served',
+    );
+  }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from './config.ts';
+import { settings } from './config.ts';
+import { parseSettings } from '../platform/settings.ts';
 
 describe('CONTROL_ADDR', () => {
   it.each([
@@ -11,7 +12,7 @@ describe('CONTROL_ADDR', () => {
     '[::1]:9000',
     '[fd00::1]:1',
   ])('%s is taken', (text) => {
-    expect(loadConfig({ CONTROL_ADDR: text }).CONTROL_ADDR).toBeDefined();
+    expect(parseSettings(settings, { CONTROL_ADDR: text }).CONTROL_ADDR).toBeDefined();
   });
 
   it.each([
@@ -22,6 +23,6 @@ describe('CONTROL_ADDR', () => {
     '172.32.0.1:1',
     'control.example:9000',
   ])('%s would be public', (text) => {
-    expect(() => loadConfig({ CONTROL_ADDR: text })).toThrow('never public');
+    expect(() => parseSettings(settings, { CONTROL_ADDR: text })).toThrow('never public');
   });
 });

@@ -2,12 +2,7 @@ import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
 import { postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import {
-  defineSettings,
-  parseSettings,
-  type Setting,
-  type SettingsOf,
-} from '../platform/settings.ts';
+import { defineSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
 import { isPrivateHost } from './http/private-host.ts';
 
 const controlAddress = setting.address({
@@ -60,8 +55,3 @@ export const settings = defineSettings({
 });
 
 export type Config = SettingsOf<typeof settings>;
-
-/** Reads the environment; throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return parseSettings(settings, env);
-}

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
+import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
@@ -18,10 +18,23 @@ import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
 import { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { readings } from './metrics/readings.ts';
-import type { KnownPartitions } from './publish/known-partitions.ts';
+import { KnownPartitions } from './publish/known-partitions.ts';
 import { Publisher } from './publish/publisher.ts';
-import type { ServedRoute } from './openapi/build.ts';
-import type { Spool } from './spool/spool.ts';
+import type { AdminPages } from '../platform/admin-server.ts';
+import type { ServiceContext } from '../platform/run-service.ts';
+import { connectClaims } from '../platform/claims/connect.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
+import { packageVersion } from '../platform/package-version.ts';
+import { formatAddress } from '../platform/setting-kinds.ts';
+import { OUTCOME_TOPIC } from '../ingest/outcome-record.ts';
+import { RAW_TOPIC } from '../ingest/raw-records.ts';
+import { connectAccountStore } from './auth/account-store.ts';
+import { monthMeter } from './auth/month-meter.ts';
+import { connectConnectionStore } from './webhooks/connection-store.ts';
+import { connectLinkStore } from './links/link-store.ts';
+import { buildOpenapi, type ServedRoute } from './openapi/build.ts';
+import { connectLog } from './publish/connect-log.ts';
+import { openSpool, type Spool } from './spool/spool.ts';
 
 /**
  * What the gateway is put together from; main.ts makes it from settings, tests from what they like.
@@ -159,6 +172,117 @@ export function createGateway(parts: GatewayParts): Gateway {
       await Promise.all([publisher.close(ms / 4), hooks.close(ms / 8), links.close(ms / 8)]);
       await spool.close();
       await claims.close();
+    },
+  };
+}
+
+/** The service: the spool, its clients, the gateway, the admin port, and last its listener. */
+export async function start(context: ServiceContext<Config>): Promise<void> {
+  const { config, log, onShutdown } = context;
+  const version = packageVersion();
+  const spool = await openSpool({ folder: config.SPOOL_DIR, maxBytes: config.SPOOL_MAX_BYTES });
+  if (spool.records > 0 || spool.torn > 0 || spool.quarantine.found > 0)
+    log.info(
+      { records: spool.records, torn: spool.torn, quarantined: spool.quarantine.found },
+      'the spool of an earlier process was recovered',
+    );
+  const partitions = new KnownPartitions({
+    folder: config.SPOOL_DIR,
+    fallback: config.EVENTS_PARTITIONS,
+    log,
+  });
+  await partitions.load();
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    log,
+    name: 'ingest-gateway',
+    max: 2,
+  });
+  const redis = connectClaims({ url: config.REDIS_URL, role: 'gateway', onError: () => undefined });
+  onShutdown('clients', async () => {
+    redis.disconnect();
+    await database.end();
+  });
+  const gateway = createGateway({
+    config,
+    log,
+    version,
+    spool,
+    partitions,
+    connectLog: () =>
+      connectLog({
+        settings: config,
+        log,
+        topics: [RAW_TOPIC, OUTCOME_TOPIC],
+        timeout: config.PUBLISH_TIMEOUT,
+        linger: config.PUBLISH_LINGER,
+        maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
+      }),
+    claims: batchedClaims({ redis, config, log }),
+    accounts: connectAccountStore(database),
+    hooks: config.SEALING_KEY && {
+      store: connectConnectionStore(database),
+      sealer: config.SEALING_KEY,
+    },
+    links: connectLinkStore(database),
+    eventsThisMonth: monthMeter(database, Date.now),
+  });
+  onShutdown('gateway', () => gateway.close(config.SHUTDOWN_TIMEOUT * 0.8));
+  const admin = await context.openAdminPort({
+    registry: gateway.metrics.registry,
+    notReady: gateway.notReady,
+    pages: adminPages({ gateway, spool, version }),
+  });
+  const address = config.HTTP_ADDR ?? { host: 'localhost', port: 8080 };
+  await gateway.host.listen(address);
+  log.info({ address: formatAddress(address), admin, version }, 'the ingest host is served');
+}
+
+function batchedClaims({
+  redis,
+  config,
+  log,
+}: {
+  redis: ReturnType<typeof connectClaims>;
+  config: Pick<Config, 'DEDUPE_TTL' | 'CLAIM_PENDING'>;
+  log: Log;
+}): ClaimBatcher {
+  return new ClaimBatcher({
+    redis,
+    dedupeTtl: config.DEDUPE_TTL,
+    pendingTtl: config.CLAIM_PENDING,
+    onUnavailable: (error) =>
+      log.warn(
+        { err: error, code: 'claims_unavailable' },
+        'Redis does not answer: events are accepted without claims',
+      ),
+    onAvailable: () => log.info('Redis answers again: events are claimed'),
+    onDroppedRaises: (count) =>
+      log.warn(
+        { count, code: 'raises_dropped' },
+        'claims could not be made durable; resends of these events reach the normaliser',
+      ),
+  });
+}
+
+function adminPages({
+  gateway,
+  spool,
+  version,
+}: {
+  gateway: Gateway;
+  spool: Spool;
+  version: string;
+}): AdminPages {
+  const json = (value: unknown) =>
+    Promise.resolve({ contentType: 'application/json', body: JSON.stringify(value) });
+  return {
+    '/openapi.json': () => json(buildOpenapi(gateway.routes, version)),
+    '/spool': (query) => {
+      const account = query.get('account');
+      return json({
+        events: account === null ? spool.events.total : spool.events.of(Number(account)),
+      });
     },
   };
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { SettingsError } from '../platform/settings.ts';
-import { loadConfig } from './config.ts';
+import { settings } from './config.ts';
+import { parseSettings } from '../platform/settings.ts';
 
 describe('the settings of the ingest host', () => {
   it('have the defaults of the specification', () => {
-    expect(loadConfig({})).toMatchObject({
+    expect(parseSettings(settings, {})).toMatchObject({
       HTTP_ADDR: { host: 'localhost', port: 8080 },
       MAX_BODY_BYTES: 5_242_880,
       WRITE_KEY_CACHE: 60_000,
@@ -14,7 +15,7 @@ describe('the settings of the ingest host', () => {
 
   it('name every value that cannot be read', () => {
     const read = () =>
-      loadConfig({
+      parseSettings(settings, {
         MAX_BODY_BYTES: '15MiB',
         TRUSTED_PROXIES: '10.0.0.0/99',
         WRITE_KEY_CACHE: 'soon',

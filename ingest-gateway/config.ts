@@ -8,12 +8,7 @@ import {
   topicSettings,
 } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import {
-  defineSettings,
-  parseSettings,
-  type Setting,
-  type SettingsOf,
-} from '../platform/settings.ts';
+import { defineSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
 
 const MIB = 1024 * 1024;
@@ -97,8 +92,3 @@ export const settings = defineSettings({
 });
 
 export type Config = SettingsOf<typeof settings>;
-
-/** Reads the environment; throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return parseSettings(settings, env);
-}

@@ -8,7 +8,7 @@ import {
   redisSettings,
 } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../platform/settings.ts';
 
 /** Settings of the management host. */
 export const settings = defineSettings({
@@ -36,8 +36,3 @@ export const settings = defineSettings({
 });
 
 export type Config = SettingsOf<typeof settings>;
-
-/** Reads the environment; throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return parseSettings(settings, env);
-}

@@ -8,23 +8,26 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** A page of the admin port beside the three that every part has. */
+/** A page of the admin port in addition to the three that every service has. */
 export type AdminPage = (query: URLSearchParams) => Promise<{ contentType: string; body: string }>;
+
+/** By path, such as /spool. */
+export type AdminPages = Readonly<Record<string, AdminPage>>;
 
 interface AdminOptions {
   address: Address;
   registry: Registry;
-  /** Problems that keep the part from working; empty means ready. */
+  /** Problems that keep the service from working; empty: ready. */
   notReady: () => string[];
-  pages?: Readonly<Record<string, AdminPage>>;
+  pages?: AdminPages;
 }
 
 /**
- * The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (it can
- * work, otherwise 503 with the reasons). Never public.
+ * The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (200 when it
+ * can work, otherwise 503 with the reasons). Never public.
  */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
-  tellOfTheProcess(options);
+  registerProcessMetrics(options);
   const pages: Record<string, AdminPage> = {
     '/metrics': async () => ({
       contentType: options.registry.contentType,
@@ -70,16 +73,14 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
   };
 }
 
-/**
- * What every part tells of itself, whatever else it measures: its process, and whether it can work.
- */
-function tellOfTheProcess({ registry, notReady }: AdminOptions): void {
+/** The metrics of every service: its process, and whether it is ready. */
+function registerProcessMetrics({ registry, notReady }: AdminOptions): void {
   if (!registry.getSingleMetric('process_start_time_seconds'))
     collectDefaultMetrics({ register: registry });
   if (registry.getSingleMetric('ravand_ready')) return;
   new Gauge({
     name: 'ravand_ready',
-    help: '1 while the part can work; 0: /readyz says why it cannot.',
+    help: '1 while the service can work; 0: /readyz says why it cannot.',
     registers: [registry],
     collect() {
       this.set(notReady().length === 0 ? 1 : 0);

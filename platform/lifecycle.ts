@@ -2,22 +2,22 @@ import type { Log } from './log.ts';
 
 interface LifecycleOptions {
   log: Log;
-  /** Bound for the whole shutdown, ms. */
+  /** Limit for the whole shutdown, ms. */
   timeout: number;
 }
 
 export interface Lifecycle {
   /** Aborted when shutdown begins. */
   readonly signal: AbortSignal;
-  /** Registers a step of the shutdown; the last registered one runs first. */
+  /** Registers a shutdown step; the step registered last runs first. */
   readonly onShutdown: (name: string, step: () => Promise<void>) => void;
-  /** Ends the process with exit code 1 after the steps ran: the supervisor starts it again. */
+  /** Runs the steps and exits with code 1: the supervisor restarts the process. */
   readonly crash: (error: unknown) => void;
 }
 
 /**
- * Turns SIGTERM and SIGINT into an ordered, bounded shutdown; an error that nobody caught ends the
- * process at once, so that no offset advances past it.
+ * Turns SIGTERM and SIGINT into an ordered, bounded shutdown. An uncaught error ends the process at
+ * once, so that no offset is committed past it.
  */
 export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
   const controller = new AbortController();
@@ -31,7 +31,7 @@ export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
     setTimeout(() => {
       log.error(
         { code: 'shutdown_timeout' },
-        `shutdown took longer than ${timeout} ms; leaving now`,
+        `shutdown took longer than ${timeout} ms; exiting now`,
       );
       process.exit(1);
     }, timeout).unref();
@@ -39,7 +39,7 @@ export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
       try {
         await step();
       } catch (error) {
-        log.warn({ err: error, step: name }, 'a step of the shutdown failed');
+        log.warn({ err: error, step: name }, 'a shutdown step failed');
       }
     }
     process.exit(code);
@@ -54,7 +54,7 @@ export function startLifecycle({ log, timeout }: LifecycleOptions): Lifecycle {
   const crash = (error: unknown) => {
     log.error(
       { err: error, code: 'crashed' },
-      'stopping after an unexpected error; the supervisor starts this part again',
+      'stopping after an unexpected error; the supervisor restarts this service',
     );
     void end(1);
   };

@@ -3,7 +3,8 @@
  * it has published and what they cost. Started by bench/normaliser.ts.
  */
 import { startNormaliser } from '../../pipeline/normalise/app.ts';
-import { loadConfig, type Names } from '../../pipeline/normalise/config.ts';
+import { settings as normaliserSettings, type Names } from '../../pipeline/normalise/config.ts';
+import { parseSettings } from '../../platform/settings.ts';
 import {
   connectNormaliserProducer,
   countPartitions,
@@ -16,7 +17,7 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { createLog } from '../../platform/log.ts';
 
 const names = JSON.parse(process.argv[2] ?? '') as Names;
-const config = loadConfig(process.env);
+const config = parseSettings(normaliserSettings, process.env);
 const log = createLog({ part: 'bench-normaliser', level: 'warn' });
 const { signal } = new AbortController();
 const circumstances = { config, names, log, signal };

@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Admin } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { Gauge, type Registry } from 'prom-client';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { readBooks } from './balance.ts';
 import { compareBooks } from './compare.ts';
 import type { MeteringConfig } from './config.ts';
@@ -16,6 +16,9 @@ import { announce, meterProfiles } from './meters.ts';
 import { evolve, UNKNOWN } from './settled.ts';
 import { COUNTERS, startCounting } from './tasks.ts';
 import { watchedMonths } from './watched-months.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
+import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 
 interface Parts {
   config: MeteringConfig;
@@ -162,3 +165,42 @@ export async function startMetering(parts: Parts): Promise<Metering> {
  * called a gap, ms.
  */
 const MARGIN = 5000;
+
+/** The service: its clients, the counting and the admin port. */
+export async function start(context: ServiceContext<MeteringConfig>): Promise<void> {
+  const { config, log, registry, signal, crash, onShutdown } = context;
+  const name = 'ravand-metering';
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 3 });
+  const warehouse = connectClickhouse({ settings: config, name });
+  const kafka = kafkaAdmin(config, name);
+  onShutdown('connections', async () => {
+    await Promise.allSettled([database.end(), warehouse.close(), kafka.close()]);
+  });
+  const metering = await startMetering({
+    ...{ config, log, database, warehouse, registry, signal, crash },
+    admin: kafka.connected,
+  });
+  const { notReady, pages } = metering;
+  const admin = await context.openAdminPort({ notReady, pages });
+  onShutdown('counting', () => metering.close());
+  log.info({ admin }, 'counting');
+}
+
+/** One Kafka admin connection, opened at its first use and again after it was lost. */
+function kafkaAdmin(config: MeteringConfig, name: string) {
+  let admin: Promise<Admin> | undefined;
+  const connect = async () => {
+    const client = new kafkajs.Kafka(kafkajsConnection(config, name)).admin();
+    client.on('admin.disconnect', () => (admin = undefined));
+    await client.connect();
+    return client;
+  };
+  return {
+    connected: () =>
+      (admin ??= connect().catch((error: unknown) => {
+        admin = undefined;
+        throw error;
+      })),
+    close: async () => (await admin)?.disconnect(),
+  };
+}

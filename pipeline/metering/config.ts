@@ -6,7 +6,7 @@ import {
   processSettings,
 } from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -27,8 +27,3 @@ export const settings = defineSettings({
 });
 
 export type MeteringConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with everything that cannot be read. */
-export function loadConfig(env: NodeJS.ProcessEnv): MeteringConfig {
-  return parseSettings(settings, env);
-}

@@ -9,18 +9,27 @@ import { startPartitionConsumer, type PartitionConsumer } from '../../platform/k
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
-import { EPOCH, type Config, type Names } from './config.ts';
+import { EPOCH, NAMES, type Config, type Names } from './config.ts';
 import { FillGate } from './fill-gate.ts';
 import { logEnds } from './log-ends.ts';
-import type { NormaliserMetrics } from './metrics.ts';
+import { NormaliserMetrics } from './metrics.ts';
 import { Outbox } from './outbox.ts';
 import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
 import { sweepProgress, type KnownEnds } from './progress.ts';
-import type { Reasons } from './reasons.ts';
+import { Reasons } from './reasons.ts';
 import { refill } from './refill.ts';
 import { RunBuilder } from './run-builder.ts';
 import { readStoredClaims } from './stored-window.ts';
 import { Semaphore } from './semaphore.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
+import { connectClaims } from '../../platform/claims/connect.ts';
+import {
+  connectNormaliserProducer,
+  countPartitions,
+  IN_FLIGHT_BYTES,
+  watchEnds,
+} from './connect.ts';
 
 /** Connections and facts that the normaliser is given. */
 export interface NormaliserParts {
@@ -51,11 +60,6 @@ export interface Normaliser {
 /** Partitions that work at the same time; more wait their turn. */
 const AT_ONCE = 4;
 const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
-/**
- * Bytes on their way to Kafka above which no more is published. The producer's own limit is far
- * above it.
- */
-export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const REMEMBERED_USER_AGENTS = 10_000;
 /** Events after which the breaker's memory of earlier ones is halved. */
 const BREAKER_MEMORY = 10_000;
@@ -239,4 +243,65 @@ async function fillClaims(
   reasons.clear('claims');
   metrics.filled.set(1);
   log.info({ attempt }, 'the claims of the window are in Redis');
+}
+
+/** The service: the admin port, its clients and the normaliser. Kafka is waited for. */
+export async function start(context: ServiceContext<Config>): Promise<void> {
+  const { config, log, signal, crash, onShutdown } = context;
+  const metrics = new NormaliserMetrics();
+  const reasons = new Reasons();
+  reasons.set('start', 'starting: waiting for Kafka and its topics');
+  const redis = connectClaims({
+    url: config.REDIS_URL,
+    role: 'normaliser',
+    onError: warnOnceAMinute(log),
+  });
+  onShutdown('redis', () => {
+    redis.disconnect();
+    return Promise.resolve();
+  });
+  const running: { normaliser?: Normaliser } = {};
+  const notReady = () => [
+    ...reasons.list(),
+    ...(redis.status === 'ready' ? [] : ['Redis (REDIS_URL) is not reachable: waiting for it']),
+    ...(running.normaliser?.connected() === false
+      ? ['no Kafka broker answers (KAFKA_BROKERS): waiting for one']
+      : []),
+  ];
+  const admin = await context.openAdminPort({ notReady, registry: metrics.registry });
+  log.info({ admin }, 'admin port is open');
+  const clickhouse = connectClickhouse({
+    settings: config,
+    name: 'ravand-normaliser',
+    requestTimeout: 60_000,
+    connections: 2,
+  });
+  onShutdown('clickhouse', () => clickhouse.close());
+
+  const connecting = { config, names: NAMES, log, signal };
+  const partitions = await countPartitions(connecting);
+  const producer = await connectNormaliserProducer(connecting);
+  onShutdown('producer', () => producer.close(5000));
+  const normaliser = await startNormaliser({
+    ...{ config, names: NAMES, log, redis, clickhouse, producer, metrics, reasons, partitions },
+    ...{ knownEnds: watchEnds(connecting), stopping: signal, crash },
+  });
+  onShutdown('normaliser', () => normaliser.close());
+  running.normaliser = normaliser;
+  reasons.clear('start');
+  log.info({ partitions: partitions.events }, 'started');
+}
+
+/** The client reconnects by itself: one line when Redis becomes unreachable is enough. */
+function warnOnceAMinute(log: Log): (error: Error) => void {
+  let last = 0;
+  return (error) => {
+    const now = Date.now();
+    if (now - last > 60_000)
+      log.warn(
+        { err: error, code: 'redis_unreachable' },
+        'Redis is not reachable: the normaliser waits for it',
+      );
+    last = now;
+  };
 }

@@ -10,7 +10,7 @@ import {
   redisSettings,
 } from '../../platform/settings-common.ts';
 import { DEAD_LETTER_TOPIC } from '../dead-letters/writer.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 /** Topics and groups that the normaliser reads, writes and looks at; a bench has its own. */
 export interface Names {
@@ -77,8 +77,3 @@ export const settings = defineSettings({
 });
 
 export type Config = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return parseSettings(settings, env);
-}

@@ -2,7 +2,6 @@ import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { retry } from '../../platform/backoff.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
-import { IN_FLIGHT_BYTES } from './app.ts';
 import type { Config, Names } from './config.ts';
 import type { KnownEnds } from './progress.ts';
 
@@ -13,6 +12,8 @@ interface Circumstances {
   signal: AbortSignal;
 }
 
+/** Above so many bytes in flight to Kafka nothing more is published; the producer's limit is higher. */
+export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const RETRY = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY };
 
 /**

@@ -4,7 +4,7 @@ import { delay } from '../../platform/backoff.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { OutboundClient } from '../../platform/outbound/client.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { MAX_ERROR_BYTES } from '../../events/relays/retry.ts';
 import { attemptWith } from './attempt.ts';
 import { WakeSignal } from './wake-signal.ts';
@@ -22,6 +22,7 @@ import { Slots } from './slots.ts';
 import { RelayStore } from './store.ts';
 import { relayTask } from './task.ts';
 import { upkeepLoop } from './upkeep.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
 
 interface RelaysOptions {
   config: RelaysConfig;
@@ -152,4 +153,28 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       client.close();
     },
   };
+}
+
+/** The service: the admin port, PostgreSQL and the relays. */
+export async function start(context: ServiceContext<RelaysConfig>): Promise<void> {
+  const { config, log, registry, signal, crash, onShutdown } = context;
+  const running: { relays?: Relays } = {};
+  const admin = await context.openAdminPort({
+    notReady() {
+      const { relays } = running;
+      if (!relays) return ['waits for PostgreSQL (DATABASE_URL)'];
+      return relays.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'];
+    },
+  });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    log,
+    name: 'ravand-relays',
+    max: 4,
+  });
+  onShutdown('postgres', () => database.end());
+  const relays = await startRelays({ config, log, registry, database, signal, crash });
+  running.relays = relays;
+  onShutdown('relays', () => relays.close());
+  log.info({ admin }, 'relays are delivered');
 }

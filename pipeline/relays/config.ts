@@ -7,7 +7,7 @@ import {
   processSettings,
 } from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -32,8 +32,3 @@ export const settings = defineSettings({
 });
 
 export type RelaysConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): RelaysConfig {
-  return parseSettings(settings, env);
-}

@@ -5,7 +5,7 @@ import {
   kafkaSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -19,8 +19,3 @@ export const settings = defineSettings({
 });
 
 export type CatalogueConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): CatalogueConfig {
-  return parseSettings(settings, env);
-}

@@ -4,13 +4,15 @@ import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import type { SinkConfig } from './config.ts';
 import { BREAKER_MEMORY, deadLetterGuard } from './dead-letter-guard.ts';
 import { deadLetters } from './dead-letters.ts';
 import { sinkMetrics } from './sink-metrics.ts';
 import { openPartition } from './task.ts';
 import { clickhouseWarehouse } from './warehouse.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
 
 interface SinkOptions {
   config: SinkConfig;
@@ -93,3 +95,27 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
 
 /** What comes within a few milliseconds of a first event goes with it, ms. */
 const LINGER = 20;
+
+/** The service: its clients, the sink and the admin port. */
+export async function start(context: ServiceContext<SinkConfig>): Promise<void> {
+  const { config, log, registry, crash, onShutdown } = context;
+  const name = 'ravand-events-sink';
+  const clickhouse = connectClickhouse({
+    settings: config,
+    name,
+    requestTimeout: 30_000,
+    connections: 16,
+  });
+  onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
+  const sink = await startSink({ config, log, registry, clickhouse, database, crash });
+  onShutdown('sink', () => sink.close());
+  const admin = await context.openAdminPort({
+    notReady: () => [
+      ...sink.problems(),
+      ...(sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+    ],
+  });
+  log.info({ admin }, 'the events sink runs');
+}

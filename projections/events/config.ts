@@ -7,7 +7,7 @@ import {
   postgresSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -35,8 +35,3 @@ export const settings = defineSettings({
 });
 
 export type SinkConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): SinkConfig {
-  return parseSettings(settings, env);
-}

@@ -5,13 +5,15 @@ import {
   type PartitionConsumerOptions,
 } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { IdentitiesConfig } from './config.ts';
 import { publishPeople } from './flat-table.ts';
 import { identityMetrics } from './metrics.ts';
 import { postgresIdentities } from './postgres-store.ts';
 import { aliasTask, commandTask, type IdentityParts } from './task.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
 
 interface IdentitiesOptions {
   config: IdentitiesConfig;
@@ -100,4 +102,29 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
       },
     );
   }
+}
+
+/** The service: the admin port, its clients and the consumers. */
+export async function start(context: ServiceContext<IdentitiesConfig>): Promise<void> {
+  const { config, log, registry, signal, crash, onShutdown } = context;
+  const name = 'ravand-identities-sink';
+  const running: { identities?: Identities } = {};
+  const admin = await context.openAdminPort({
+    notReady() {
+      const { identities } = running;
+      if (!identities)
+        return ['waits for PostgreSQL and ClickHouse (DATABASE_URL, CLICKHOUSE_URL)'];
+      return identities.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'];
+    },
+  });
+  const clickhouse = connectClickhouse({ settings: config, name });
+  onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
+  const identities = await startIdentities({
+    ...{ config, log, registry, clickhouse, database, signal, crash },
+  });
+  running.identities = identities;
+  onShutdown('consumers', () => identities.close());
+  log.info({ admin }, 'the identities sink runs');
 }

@@ -6,7 +6,7 @@ import {
   postgresSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -21,8 +21,3 @@ export const settings = defineSettings({
 });
 
 export type IdentitiesConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): IdentitiesConfig {
-  return parseSettings(settings, env);
-}

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { ProfileCache } from './cache.ts';
 import type { ProfilesConfig } from './config.ts';
 import { profileMetrics } from './metrics.ts';
@@ -12,6 +12,8 @@ import { postgresRefolds } from './refold-requests.ts';
 import { sharedRequests } from './shared-requests.ts';
 import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
 
 interface ProfilesOptions {
   config: ProfilesConfig;
@@ -111,3 +113,24 @@ const LINGER = 20;
 
 /** How often an owner looks for names that must be folded anew, ms. */
 const REFOLD_EVERY = 2000;
+
+/** The service: its clients, the consumer and the admin port. */
+export async function start(context: ServiceContext<ProfilesConfig>): Promise<void> {
+  const { config, log, registry, crash, onShutdown } = context;
+  const name = 'ravand-profiles-sink';
+  const clickhouse = connectClickhouse({
+    settings: config,
+    name,
+    requestTimeout: 60_000,
+    connections: 16,
+  });
+  onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
+  const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash });
+  onShutdown('consumer', () => consumer.close());
+  const admin = await context.openAdminPort({
+    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+  });
+  log.info({ admin }, 'the profiles sink runs');
+}

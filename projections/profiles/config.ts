@@ -6,7 +6,7 @@ import {
   postgresSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -38,8 +38,3 @@ export const settings = defineSettings({
 });
 
 export type ProfilesConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): ProfilesConfig {
-  return parseSettings(settings, env);
-}

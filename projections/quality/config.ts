@@ -4,7 +4,7 @@ import {
   kafkaSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -14,8 +14,3 @@ export const settings = defineSettings({
 });
 
 export type QualityConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with everything that cannot be read. */
-export function loadConfig(env: NodeJS.ProcessEnv): QualityConfig {
-  return parseSettings(settings, env);
-}

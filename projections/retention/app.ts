@@ -3,12 +3,14 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { dayText, startOfTehranDay, tehranDay } from '../../events/tehran-time.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import type { RetentionConfig } from './config.ts';
 import { isDue } from './plan.ts';
 import { enforceRetention } from './run.ts';
 import { retentionLedger } from './steps.ts';
 import { retentionWarehouse } from './warehouse.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
 
 interface Parts {
   config: RetentionConfig;
@@ -107,4 +109,26 @@ export function startRetention({
     }
   };
   return { closed: run() };
+}
+
+/** How long the shutdown waits for the step under way, ms; an unfinished step is repeated. */
+const STEP_TIMEOUT_MS = 5000;
+
+/** The service: its clients, the daily runs and the admin port. */
+export async function start(context: ServiceContext<RetentionConfig>): Promise<void> {
+  const { config, log, registry, signal, onShutdown } = context;
+  const name = 'ravand-retention';
+  const clickhouse = connectClickhouse({ settings: config, name, requestTimeout: 620_000 });
+  onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
+  const retention = startRetention({ config, log, registry, clickhouse, database, signal });
+  onShutdown('step under way', () =>
+    Promise.race([
+      retention.closed,
+      new Promise<void>((resolve) => setTimeout(resolve, STEP_TIMEOUT_MS).unref()),
+    ]),
+  );
+  const admin = await context.openAdminPort({ notReady: () => [] });
+  log.info({ admin }, 'retention runs');
 }

@@ -4,7 +4,7 @@ import {
   postgresSettings,
   processSettings,
 } from '../../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...processSettings,
@@ -23,8 +23,3 @@ export const settings = defineSettings({
 });
 
 export type RetentionConfig = SettingsOf<typeof settings>;
-
-/** Throws SettingsError with all problems together. */
-export function loadConfig(env: NodeJS.ProcessEnv): RetentionConfig {
-  return parseSettings(settings, env);
-}

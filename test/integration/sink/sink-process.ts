@@ -7,10 +7,11 @@ import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { createLog } from '../../../platform/log.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { startSink } from '../../../projections/events/app.ts';
-import { loadConfig } from '../../../projections/events/config.ts';
+import { settings } from '../../../projections/events/config.ts';
+import { parseSettings } from '../../../platform/settings.ts';
 
 const [topic = '', group = '', deadTopic = 'events.dead'] = process.argv.slice(2);
-const config = loadConfig(process.env);
+const config = parseSettings(settings, process.env);
 const log = createLog({ part: 'sink-under-test', level: 'warn' });
 const registry = new Registry();
 const crash = (error: unknown): never => {

@@ -1,0 +1,79 @@
+import { Registry } from 'prom-client';
+import { startAdminServer, type AdminPages } from './admin-server.ts';
+import { startLifecycle, type Lifecycle } from './lifecycle.ts';
+import { createLog, type Log } from './log.ts';
+import { formatAddress } from './setting-kinds.ts';
+import type { processSettings } from './settings-common.ts';
+import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
+
+type ProcessSettings = SettingsOf<typeof processSettings>;
+
+/** What the assembly of a service gets. */
+export interface ServiceContext<Config> extends Lifecycle {
+  config: Config;
+  log: Log;
+  registry: Registry;
+  /**
+   * Opens the admin port at ADMIN_ADDR and returns its address as text. It closes in its place
+   * among the shutdown steps.
+   */
+  openAdminPort: (options: {
+    notReady: () => string[];
+    pages?: AdminPages;
+    /** Instead of the registry of the context. */
+    registry?: Registry;
+  }) => Promise<string>;
+}
+
+interface Service<Table extends SettingsTable> {
+  name: string;
+  settings: Table;
+  /** Assembles the service and starts it; registers its shutdown steps on the context. */
+  start: (context: ServiceContext<SettingsOf<Table>>) => Promise<void>;
+}
+
+/**
+ * Runs a service as this process: reads its settings, starts it, and ends it in order on SIGTERM.
+ * Exit code 2: a setting cannot be read. Exit code 1: the start failed, or the service crashed.
+ */
+export async function runService<Table extends typeof processSettings & SettingsTable>({
+  name,
+  settings,
+  start,
+}: Service<Table>): Promise<void> {
+  let config: SettingsOf<Table>;
+  try {
+    config = parseSettings(settings, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${name} cannot start: ${error.message}\n`);
+    process.exit(2);
+  }
+  const { LOG_LEVEL, SHUTDOWN_TIMEOUT, ADMIN_ADDR } = config as unknown as ProcessSettings;
+  const log = createLog({ part: name, level: LOG_LEVEL });
+  const lifecycle = startLifecycle({ log, timeout: SHUTDOWN_TIMEOUT });
+  const context: ServiceContext<SettingsOf<Table>> = {
+    ...lifecycle,
+    config,
+    log,
+    registry: new Registry(),
+    async openAdminPort(options) {
+      const admin = await startAdminServer({
+        address: ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
+        registry: context.registry,
+        ...options,
+      });
+      lifecycle.onShutdown('admin port', () => admin.close());
+      return formatAddress(admin.address);
+    },
+  };
+  try {
+    await start(context);
+  } catch (error) {
+    // SIGTERM while the start waits for a server: the shutdown is under way.
+    if (lifecycle.signal.aborted) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${name} cannot start: ${reason}\n`);
+    lifecycle.crash(error);
+  }
+}

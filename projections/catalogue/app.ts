@@ -1,0 +1,50 @@
+import { Counter } from 'prom-client';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
+import type { CatalogueConfig } from './config.ts';
+import { openCatalogue } from './task.ts';
+
+/** The service: ClickHouse, the consumer and the admin port. */
+export async function start(context: ServiceContext<CatalogueConfig>): Promise<void> {
+  const { config, log, registry, crash, onShutdown } = context;
+  const name = 'ravand-catalogue-sink';
+  const client = connectClickhouse({ settings: config, name });
+  onShutdown('clickhouse', () => client.close());
+  const events = new Counter({
+    name: 'ravand_catalogue_events_total',
+    help: 'Events read for the catalogue, repeats included.',
+    registers: [registry],
+  });
+  const consumer = await startPartitionConsumer({
+    settings: config,
+    log,
+    registry,
+    groupId: 'catalogue-sink',
+    clientId: name,
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: 'events.normalised',
+    batch: {
+      records: 20_000,
+      bytes: 16 * 1024 * 1024,
+      linger: 100,
+      interval: config.CATALOGUE_INTERVAL,
+    },
+    assigned: (partition, _committed, signal) =>
+      openCatalogue({
+        client,
+        cluster: config.CLICKHOUSE_CLUSTER,
+        table: 'event_catalogue',
+        log,
+        partition,
+        signal,
+        counted: (rows) => events.inc(rows),
+      }),
+    crash,
+  });
+  onShutdown('consumer', () => consumer.close());
+  const admin = await context.openAdminPort({
+    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+  });
+  log.info({ admin }, 'the catalogue sink runs');
+}

@@ -1,0 +1,33 @@
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
+import type { QualityConfig } from './config.ts';
+import { qualityTask } from './task.ts';
+
+/** The service: ClickHouse, the consumer and the admin port. */
+export async function start(context: ServiceContext<QualityConfig>): Promise<void> {
+  const { config, log, registry, crash, onShutdown } = context;
+  const name = 'ravand-quality-sink';
+  const warehouse = connectClickhouse({ settings: config, name });
+  onShutdown('clickhouse', () => warehouse.close());
+  const consumer = await startPartitionConsumer({
+    settings: config,
+    log,
+    registry,
+    groupId: 'quality-sink',
+    clientId: name,
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: 'ingest.outcomes',
+    batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
+    assigned: (_partition, _committed, fenced) =>
+      Promise.resolve(
+        qualityTask({ warehouse, log, signal: AbortSignal.any([context.signal, fenced]) }),
+      ),
+    crash,
+  });
+  const admin = await context.openAdminPort({
+    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+  });
+  onShutdown('consumer', () => consumer.close());
+  log.info({ admin }, 'counting ingest quality');
+}
