@@ -16,9 +16,8 @@ import { sampleRecord } from '../pipeline/normalise/testing/samples.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
-import { connectProducer } from '../platform/kafka/producer.ts';
-import { createLog } from '../platform/log.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
+import { connectTestProducer } from '../test/support/producer.ts';
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +26,6 @@ const { values } = parseArgs({
   },
 });
 const PARTITIONS = 4;
-const log = createLog({ part: 'bench', level: 'warn' });
 
 interface Measured {
   rows: number;
@@ -107,17 +105,7 @@ async function fill(
   topic: string,
   { events, items }: { events: number; items: number },
 ): Promise<Buffer[]> {
-  const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
-  const settings = parseSettings(normaliserSettings, process.env);
-  const producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'bench',
-    timeout: 30_000,
-    linger: 5,
-    pollInterval: 5,
-    maxQueued,
-  });
+  const producer = await connectTestProducer(parseSettings(normaliserSettings, process.env));
   const bodies: Buffer[] = [];
   const pending: Promise<number>[] = [];
   const now = Date.now();

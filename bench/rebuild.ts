@@ -14,12 +14,11 @@ import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../pipeline/normalise/testing/samples.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { topicEnds, withKafkaAdmin } from '../platform/kafka/admin.ts';
-import { connectProducer } from '../platform/kafka/producer.ts';
-import { createLog } from '../platform/log.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import { seedAccount } from './account.ts';
+import { connectTestProducer } from '../test/support/producer.ts';
 
 const { values } = parseArgs({
   options: {
@@ -78,17 +77,7 @@ process.exit(0);
 async function fill(accountId: number): Promise<void> {
   const partitions = (await withKafkaAdmin(settings, (admin) => topicEnds(admin, 'events.raw')))
     .length;
-  const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
-  const log = createLog({ part: 'bench', level: 'warn' });
-  const producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'bench',
-    timeout: 60_000,
-    linger: 5,
-    pollInterval: 5,
-    maxQueued,
-  });
+  const producer = await connectTestProducer(settings);
   const run = Date.now();
   const waiting: SampleEvent[][] = Array.from({ length: partitions }, () => []);
   const pending: Promise<number>[] = [];

@@ -12,13 +12,12 @@ import { parseArgs } from 'node:util';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
-import { connectProducer } from '../platform/kafka/producer.ts';
-import { createLog } from '../platform/log.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { eventRowCodec } from '../schemas/codec.ts';
 import { joinRowBatch } from '../schemas/row-batch.ts';
 import { sampleRow } from './sink/rows.ts';
+import { connectTestProducer } from '../test/support/producer.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,7 +37,6 @@ const env = {
   CLICKHOUSE_DATABASE: name,
   SINK_INTERVAL: process.env['SINK_INTERVAL'] ?? '',
 };
-const log = createLog({ part: 'bench', level: 'warn' });
 
 await withKafkaAdmin(settings, (admin) =>
   admin.createTopics({
@@ -77,16 +75,7 @@ try {
 }
 
 async function fill(): Promise<void> {
-  const maxQueued = { records: 100_000, bytes: 256 * 2 ** 20 };
-  const producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'bench',
-    timeout: 30_000,
-    linger: 5,
-    pollInterval: 5,
-    maxQueued,
-  });
+  const producer = await connectTestProducer(settings);
   const now = Date.now();
   const pending: Promise<number>[] = [];
   for (let n = 0; n * run < rows; n++) {

@@ -1,21 +1,7 @@
 import { readJsonFile } from '../../cli/json-file.ts';
+import type { Books } from '../../pipeline/metering/balance.ts';
 import type { StackPlan } from './stack-plan.ts';
 import type { StatusSection } from './commands/status-sections.ts';
-
-/**
- * The books of promise 6, as the part `metering` tells them; `spooled` is what the gateway's spool
- * holds now.
- */
-interface Books {
-  received: number;
-  published: number;
-  duplicate: number;
-  rejected: number;
-  spooled: number;
-  stored: number;
-  dead: number;
-  in_flight: number;
-}
 
 const WAIT_MS = 3000;
 

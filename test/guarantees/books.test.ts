@@ -1,19 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Books } from '../../pipeline/metering/balance.ts';
 import { post } from '../support/client.ts';
 import { Ledger } from '../support/ledger.ts';
-import { sleep, startLoad } from '../support/load.ts';
-import { createAccount, eventually, killPart, ravand, readyStack } from '../support/stack.ts';
-
-interface Books {
-  received: number;
-  published: number;
-  duplicate: number;
-  rejected: number;
-  spooled: number;
-  stored: number;
-  dead: number;
-  in_flight: number;
-}
+import { startLoad } from '../support/load.ts';
+import {
+  createAccount,
+  eventually,
+  killService,
+  ravand,
+  readyStack,
+  sleep,
+} from '../support/stack.ts';
 
 async function booksOf(accountId: number): Promise<Books> {
   return (
@@ -67,7 +64,7 @@ describe('promise 6: the books balance', () => {
       'ingest-gateway',
     ]) {
       await sleep(1500);
-      await killPart(part);
+      await killService(part);
     }
     await sleep(2000);
     await load.stop();

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Ready } from '../../cli/ready.ts';
-import { Ledger, settle } from '../support/ledger.ts';
-import { sleep, startLoad } from '../support/load.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
+import { startLoad } from '../support/load.ts';
 import {
   clickhouse,
   createAccount,
   eventually,
   FULL,
-  killPart,
-  partStatus,
+  killService,
+  serviceStatus,
   readyStack,
+  sleep,
 } from '../support/stack.ts';
 
 const KILLS = FULL ? 30 : 4;
@@ -34,14 +35,14 @@ describe('promises 1 and 2: answered 200 is stored exactly once, whatever is kil
       let kills = 0;
       while (kills < KILLS) {
         await sleep(300 + Math.random() * 1500);
-        if (await killPart(part)) kills++;
+        if (await killService(part)) kills++;
         await eventually({ ms: 30_000, waitingFor: `${part} to be up again` }, async () =>
-          (await partStatus(part)).up ? true : undefined,
+          (await serviceStatus(part)).up ? true : undefined,
         );
       }
       await sleep(500);
       const report = await load.stop();
-      const found = await settle(client, account.accountId, ledger);
+      const found = await untilStored(client, account.accountId, ledger);
       console.log(
         JSON.stringify({
           part,

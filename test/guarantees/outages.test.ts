@@ -1,9 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Ready } from '../../cli/ready.ts';
-import { Ledger, settle } from '../support/ledger.ts';
-import { sleep, startLoad } from '../support/load.ts';
-import { clickhouse, createAccount, FULL, ravand, readyStack, rows } from '../support/stack.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
+import { startLoad } from '../support/load.ts';
+import {
+  clickhouse,
+  createAccount,
+  FULL,
+  ravand,
+  readyStack,
+  rows,
+  sleep,
+} from '../support/stack.ts';
 
 const OUTAGE = FULL ? 60_000 : 8000;
 
@@ -34,7 +42,7 @@ describe('an outage of a part that others lean on', () => {
     stopped = '';
     await sleep(2000);
     const report = await load.stop();
-    const found = await settle(client, account.accountId, ledger, 180_000);
+    const found = await untilStored(client, account.accountId, ledger, 180_000);
     console.log(
       JSON.stringify({
         part,

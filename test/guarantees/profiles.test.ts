@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Ready } from '../../cli/ready.ts';
-import { withDeadline } from '../../platform/deadline.ts';
 import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import {
   aliasesOf,
   eventsOf,
   startCommerceLoad,
-  type Sayings,
+  type SentEvents,
   type Stored,
 } from '../support/commerce-load.ts';
 import { expectedPeople, storedPeople } from '../support/expected-people.ts';
-import { Ledger, settle } from '../support/ledger.ts';
-import { sleep, type LoadReport } from '../support/load.ts';
-import { endWorker, startSecondWorker } from '../support/second-worker.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
+import type { LoadReport } from '../support/load.ts';
+import { ServiceProcess } from '../support/service-process.ts';
 import {
   clickhouse,
   createAccount,
   eventually,
   FULL,
-  killPart,
+  killService,
   readyStack,
   rows,
   type TestAccount,
+  sleep,
 } from '../support/stack.ts';
 
 const KILLS = FULL ? 30 : 5;
@@ -41,7 +41,7 @@ const COUNTED = `SELECT toString(toDate(timestamp, 'Asia/Tehran')) AS day, event
 interface Traffic {
   account: TestAccount;
   ledger: Ledger;
-  sayings: Sayings;
+  sayings: SentEvents;
   stop: () => Promise<LoadReport>;
 }
 
@@ -56,8 +56,15 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
 
   async function begin(name: string): Promise<Traffic> {
     const account = await createAccount(name);
-    const [ledger, sayings] = [new Ledger(), new Map() as Sayings];
-    const load = startCommerceLoad({ ready, account, ledger, sayings, people: 12, pause: 5 });
+    const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
+    const load = startCommerceLoad({
+      ready,
+      account,
+      ledger,
+      sentEvents: sayings,
+      people: 12,
+      pause: 5,
+    });
     return { account, ledger, sayings, stop: () => load.stop() };
   }
 
@@ -70,7 +77,7 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
     facts: Record<string, unknown>,
   ): Promise<void> {
     const report = await stop();
-    const found = await settle(client, account.accountId, ledger, 180_000);
+    const found = await untilStored(client, account.accountId, ledger, 180_000);
     expect(report.refusals).toEqual([]);
     expect(ledger.open.size).toBe(0);
     expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
@@ -137,9 +144,9 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
       let kills = 0;
       while (kills < KILLS) {
         await sleep(500 + Math.random() * 2500);
-        if (await killPart('profiles-sink')) kills++;
-        if (Math.random() < 0.5) await killPart('identities-sink');
-        if (Math.random() < 0.5) await killPart('catalogue-sink');
+        if (await killService('profiles-sink')) kills++;
+        if (Math.random() < 0.5) await killService('identities-sink');
+        if (Math.random() < 0.5) await killService('catalogue-sink');
       }
       await sleep(1000);
       await verify(traffic, { kills });
@@ -167,7 +174,7 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
         await sleep(1500 + Math.random() * 2500);
         const part =
           parts[killed.length < 2 ? killed.length : Math.floor(Math.random() * parts.length)] ?? '';
-        if (await killPart(part)) killed.push(part);
+        if (await killService(part)) killed.push(part);
       }
       await sleep(1000);
       await verify(traffic, { killed });
@@ -184,14 +191,13 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
           'projections/profiles',
           'projections/identities',
           'projections/catalogue',
-        ].map((folder) => startSecondWorker(folder, ready));
-        await withDeadline(
-          { ms: 60_000, waitingFor: 'the second workers' },
-          Promise.all(workers.map(({ assigned }) => assigned)),
+        ].map(
+          (folder) => new ServiceProcess(`${folder}/main.ts`, { env: { KAFKA_INSTANCE_ID: '' } }),
         );
+        await Promise.all(workers.map((worker) => worker.untilAssigned('events.normalised')));
         await sleep(1000 + Math.random() * 3000);
         await Promise.all(
-          workers.map((worker) => endWorker(worker, rebalance % 2 === 0 ? 'SIGKILL' : 'SIGTERM')),
+          workers.map((worker) => worker.end(rebalance % 2 === 0 ? 'SIGKILL' : 'SIGTERM')),
         );
       }
       await verify(traffic, { rebalances: REBALANCES });

@@ -1,18 +1,18 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { killedAtNote } from '../support/killed-command.ts';
-import { startCommerceLoad, type Sayings } from '../support/commerce-load.ts';
-import { Ledger, settle } from '../support/ledger.ts';
-import { sleep } from '../support/load.ts';
+import { killedAtUpdate } from '../support/killed-command.ts';
+import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
 import {
   clickhouse,
   createAccount,
   eventually,
   FULL,
-  killPart,
+  killService,
   ravand,
   readyStack,
   rows,
+  sleep,
 } from '../support/stack.ts';
 
 const PROJECTIONS = ['events', 'profiles', 'identities', 'catalogue'] as const;
@@ -59,44 +59,44 @@ describe.runIf(FULL)(
     it('events, profiles, identities and the catalogue are filled under load and a kill -9, and swapped in under load: nothing is lost, doubled or changed', async () => {
       const ready = readyStack();
       const account = await createAccount('rebuild');
-      const [ledger, sayings] = [new Ledger(), new Map() as Sayings];
+      const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
       const load = startCommerceLoad({
         ready,
         account,
         ledger,
-        sayings,
+        sentEvents: sayings,
         people: 4,
         pause: FULL ? 40 : 150,
       });
       await sleep(FULL ? 20_000 : 3000);
       // A range is recorded and nothing of it is stored; then its rows are stored and it is not
       // noted; profiles are folded and not noted.
-      await killedAtNote(['rebuild', 'events', '--into', 'guarantee'], {
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
         moment: 'after',
-        note: /SET recorded/,
+        update: /SET recorded/,
       });
-      await killedAtNote(['rebuild', 'events', '--into', 'guarantee'], {
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
         moment: 'before',
-        note: /SET positions/,
+        update: /SET positions/,
       });
-      await killedAtNote(['rebuild', 'profiles', '--into', 'guarantee'], {
+      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee'], {
         moment: 'before',
-        note: /SET positions/,
+        update: /SET positions/,
       });
       for (const projection of PROJECTIONS)
         expect(await rebuild(projection, '--into', 'guarantee')).toMatchObject({
           state: 'caught up',
         });
-      await killPart('events-sink');
-      await killPart('profiles-sink');
+      await killService('events-sink');
+      await killService('profiles-sink');
       // Before the tables change their names, with the part standing still, and after it.
-      await killedAtNote(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
         moment: 'after',
-        note: /exchanging\\":\\"/,
+        update: /exchanging\\":\\"/,
       });
-      await killedAtNote(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
+      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
         moment: 'before',
-        note: /state = 'cancelled'/,
+        update: /state = 'cancelled'/,
       });
       for (const projection of SWAPPED)
         expect(await rebuild(projection, '--into', 'guarantee', '--swap')).toMatchObject({
@@ -104,7 +104,7 @@ describe.runIf(FULL)(
         });
       await sleep(1000);
       await load.stop();
-      expect(await settle(client, account.accountId, ledger)).toEqual({
+      expect(await untilStored(client, account.accountId, ledger)).toEqual({
         lost: [],
         doubled: [],
         unknown: [],

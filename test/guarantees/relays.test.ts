@@ -8,10 +8,9 @@ import { OutboundClient } from '../../platform/outbound/client.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { RelayAccount } from '../support/relay-account.ts';
-import { sleep } from '../support/load.ts';
 import { RelayProcess } from '../support/relay-process.ts';
 import { RELAY_SECRET, startRelayReceiver, type RelayReceiver } from '../support/relay-receiver.ts';
-import { createAccount, eventually, FULL, readyStack } from '../support/stack.ts';
+import { createAccount, eventually, FULL, readyStack, sleep } from '../support/stack.ts';
 
 const DELIVERIES = FULL ? 10_000 : 1500;
 const KILLS = FULL ? 10 : 3;
@@ -86,14 +85,14 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
           { ms: 120_000, every: 5, waitingFor: `${Math.floor(share)} requests` },
           () => Promise.resolve(well.requests.length >= share ? true : undefined),
         );
-        left.push(DELIVERIES - well.taken().size);
+        left.push(DELIVERIES - well.accepted().size);
         await relays.killAndStart();
       }
       const sent = await sending;
-      await account.settled(wellId, DELIVERIES, FULL ? 400_000 : 120_000);
-      await account.settled(flappingId, flaps, FULL ? 600_000 : 240_000);
+      await account.untilFinished(wellId, DELIVERIES, FULL ? 400_000 : 120_000);
+      await account.untilFinished(flappingId, flaps, FULL ? 600_000 : 240_000);
 
-      const [taken, flapped] = [well.taken(), flapping.taken()];
+      const [taken, flapped] = [well.accepted(), flapping.accepted()];
       const repeats = [...taken.values()].reduce((sum, times) => sum + times - 1, 0);
       console.log(
         JSON.stringify({
@@ -101,7 +100,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
           kills: KILLS,
           left,
           repeats,
-          flapping: { ...(await account.counted(flappingId)), requests: flapping.requests.length },
+          flapping: { ...(await account.counts(flappingId)), requests: flapping.requests.length },
         }),
       );
       expect(sent.filter((id) => !taken.has(id))).toEqual([]);
@@ -113,19 +112,19 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       expect([...well.requests, ...flapping.requests].filter(({ isSigned }) => !isSigned)).toEqual(
         [],
       );
-      expect(await account.counted(wellId)).toEqual({
+      expect(await account.counts(wellId)).toEqual({
         succeeded: DELIVERIES,
         dead: 0,
         failed: 0,
         pending: 0,
       });
-      expect(await account.counted(flappingId)).toMatchObject({
+      expect(await account.counts(flappingId)).toMatchObject({
         succeeded: flaps,
         dead: 0,
         pending: 0,
       });
-      expect(await account.lies(wellId, taken)).toEqual([]);
-      expect(await account.lies(flappingId, flapped)).toEqual([]);
+      expect(await account.falseSuccesses(wellId, taken)).toEqual([]);
+      expect(await account.falseSuccesses(flappingId, flapped)).toEqual([]);
     },
     FULL ? 1_500_000 : 480_000,
   );
@@ -149,9 +148,9 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     const redirectingId = await account.save({ event, url: redirecting.url });
     const disturbed = await latencies(event, well, 'while');
     const sick = {
-      silent: await account.counted(silentId),
-      dead: await account.counted(deadId),
-      redirecting: await account.counted(redirectingId),
+      silent: await account.counts(silentId),
+      dead: await account.counts(deadId),
+      redirecting: await account.counts(redirectingId),
     };
     console.log(
       JSON.stringify({
@@ -162,12 +161,12 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     );
 
     // Everything was there for the healthy one while nothing has come of the silent one.
-    expect(silent.taken().size).toBe(0);
+    expect(silent.accepted().size).toBe(0);
     expect(sick.silent).toMatchObject({ succeeded: 0, dead: 0 });
-    expect(await account.counted(wellId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
+    expect(await account.counts(wellId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
     // A redirect into the private network is permanent, and nothing arrived there.
-    await account.settled(redirectingId, PROBES, 30_000);
-    expect(await account.counted(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
+    await account.untilFinished(redirectingId, PROBES, 30_000);
+    expect(await account.counts(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
     expect(secret.requests).toEqual([]);
     const [refused] = await account.rows<{
       error: string;
@@ -199,9 +198,9 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     // waited arrives.
     await relays.killAndStart();
     silent.behave(() => ({ status: 200 }));
-    await account.settled(silentId, PROBES, 150_000);
-    expect(silent.taken().size).toBe(PROBES);
-    expect(await account.lies(silentId, silent.taken())).toEqual([]);
+    await account.untilFinished(silentId, PROBES, 150_000);
+    expect(silent.accepted().size).toBe(PROBES);
+    expect(await account.falseSuccesses(silentId, silent.accepted())).toEqual([]);
 
     // What was dead is delivered once its address was put right and it was retried.
     await database.query('UPDATE relays SET url = $2 WHERE id = $1', [
@@ -210,9 +209,9 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     ]);
     expect(await account.retry(redirectingId)).toBe(PROBES);
     await eventually({ ms: 60_000, waitingFor: 'retried deliveries to arrive' }, async () =>
-      (await account.counted(redirectingId)).succeeded === PROBES ? true : undefined,
+      (await account.counts(redirectingId)).succeeded === PROBES ? true : undefined,
     );
-    expect(receiver(5).taken().size).toBe(PROBES);
+    expect(receiver(5).accepted().size).toBe(PROBES);
   }, 300_000);
 
   const PROBES = FULL ? 300 : 80;
@@ -252,7 +251,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     await account.send(event, 5);
     const id = await account.save({ event, url: at.url });
     await account.track(event, `${event}-first`, { paid: true, total: 12.5 });
-    await account.settled(id, 1, 30_000);
+    await account.untilFinished(id, 1, 30_000);
     await database.query('UPDATE relays SET enabled = false WHERE id = $1', [id]);
     await account.track(event, `${event}-disabled`);
     await database.query(
@@ -260,8 +259,8 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       [id],
     );
     await account.track(event, `${event}-again`);
-    await account.settled(id, 2, 30_000);
-    const arrived = [...at.taken().keys()].filter((messageId) => messageId.startsWith(event));
+    await account.untilFinished(id, 2, 30_000);
+    const arrived = [...at.accepted().keys()].filter((messageId) => messageId.startsWith(event));
     expect(arrived.sort()).toEqual([`${event}-again`, `${event}-first`]);
     const request = at.requests.find(({ messageId }) => messageId === `${event}-first`);
     expect(request?.headers).toMatchObject({
@@ -346,10 +345,10 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       attempts: 0,
       error: expect.stringContaining('sealed under the key other') as string,
     });
-    expect(at.taken().has(messageId)).toBe(false);
+    expect(at.accepted().has(messageId)).toBe(false);
     // With a secret that opens it goes out.
     await account.seal(id, sealer, RELAY_SECRET);
-    await account.settled(id, 1, 30_000);
+    await account.untilFinished(id, 1, 30_000);
     expect(at.requests.find((request) => request.messageId === messageId)?.isSigned).toBe(true);
   }, 90_000);
 });

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLUMNS } from '../../projections/events/container.ts';
-import { killedAtNote } from '../support/killed-command.ts';
-import { startCommerceLoad, type Sayings } from '../support/commerce-load.ts';
-import { Ledger, settle } from '../support/ledger.ts';
-import { sleep } from '../support/load.ts';
+import { killedAtUpdate } from '../support/killed-command.ts';
+import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
 import {
   clickhouse,
   createAccount,
@@ -16,6 +15,7 @@ import {
   readyStack,
   rows,
   type TestAccount,
+  sleep,
 } from '../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
@@ -31,7 +31,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
   let client: ClickHouseClient;
   let account: TestAccount;
   const ledger = new Ledger();
-  const sayings: Sayings = new Map();
+  const sayings: SentEvents = new Map();
 
   beforeAll(async () => {
     const ready = readyStack();
@@ -43,13 +43,13 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       ready,
       account,
       ledger,
-      sayings,
+      sentEvents: sayings,
       people: 4,
       pause: FULL ? 60 : 150,
     });
     await sleep(FULL ? 30_000 : 5000);
     await load.stop();
-    await settle(client, account.accountId, ledger);
+    await untilStored(client, account.accountId, ledger);
     await eventually({ ms: 30_000, waitingFor: 'every event to be folded' }, async () => {
       const [found] = await rows<{ n: number }>(
         client,
@@ -139,12 +139,12 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       ];
       await lose('_index % 2 = 0');
       const other = await createAccount('beside a replay');
-      const [otherLedger, otherSayings] = [new Ledger(), new Map() as Sayings];
+      const [otherLedger, otherSayings] = [new Ledger(), new Map() as SentEvents];
       const load = startCommerceLoad({
         ready: readyStack(),
         account: other,
         ledger: otherLedger,
-        sayings: otherSayings,
+        sentEvents: otherSayings,
         people: 4,
         pause: FULL ? 50 : 150,
       });
@@ -158,8 +158,8 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       ];
       // The range is recorded and nothing of it is stored; then its rows are stored and it is not
       // closed.
-      await killedAtNote(command, { moment: 'after', note: /SET recorded/ });
-      await killedAtNote(command, { moment: 'before', note: /SET positions/ });
+      await killedAtUpdate(command, { moment: 'after', update: /SET recorded/ });
+      await killedAtUpdate(command, { moment: 'before', update: /SET positions/ });
       for (let kill = 0; kill < (FULL ? 8 : 0); kill++) {
         const child = spawn(
           process.execPath,
@@ -181,7 +181,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       );
       expect(await profiles()).toEqual(folded);
       expect(await booksOf(account)).toEqual(balance);
-      expect(await settle(client, other.accountId, otherLedger)).toEqual({
+      expect(await untilStored(client, other.accountId, otherLedger)).toEqual({
         lost: [],
         doubled: [],
         unknown: [],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { metricsIn } from '../../deploy/alerts/promql.ts';
-import { ravand, type PartStatus } from '../support/stack.ts';
+import { ravand, type ServiceStatus } from '../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 /** Prometheus makes these itself. */
@@ -48,9 +48,11 @@ async function exposed(adminUrl: string): Promise<string[]> {
   );
 }
 
-async function parts(): Promise<(PartStatus & { admin_url: string })[]> {
-  const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: PartStatus[] };
-  return parts.filter((part) => part.admin_url !== null) as (PartStatus & { admin_url: string })[];
+async function parts(): Promise<(ServiceStatus & { admin_url: string })[]> {
+  const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: ServiceStatus[] };
+  return parts.filter((part) => part.admin_url !== null) as (ServiceStatus & {
+    admin_url: string;
+  })[];
 }
 
 describe('what operators look at', () => {

@@ -5,7 +5,7 @@ export interface Answer {
   body: unknown;
 }
 
-/** Posts JSON, or the very bytes that are given, with a write key. */
+/** Posts with a write key: text and bytes as they are, anything else as JSON. */
 export async function post(
   url: string,
   writeKey: string,
@@ -26,7 +26,7 @@ export async function post(
   try {
     parsed = JSON.parse(text);
   } catch {
-    // plain text stays text
+    // Not JSON: the body stays text.
   }
   return { status: response.status, headers: response.headers, body: parsed };
 }

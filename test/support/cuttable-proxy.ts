@@ -1,22 +1,19 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/**
- * A TCP proxy in front of a server that a test can take away from one client, while everybody else
- * keeps it.
- */
+/** A TCP proxy that lets a test cut one client off from a server. */
 export class CuttableProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isCut = false;
 
   private constructor(target: { host: string; port: number }) {
-    this.#server = createServer((inside) => {
-      if (this.#isCut) return void inside.destroy();
-      const outside = connect(target.port, target.host);
+    this.#server = createServer((client) => {
+      if (this.#isCut) return void client.destroy();
+      const upstream = connect(target.port, target.host);
       for (const [from, to] of [
-        [inside, outside],
-        [outside, inside],
+        [client, upstream],
+        [upstream, client],
       ] as const) {
         this.#sockets.add(from);
         from.on('error', () => to.destroy()).on('close', () => this.#sockets.delete(from));
@@ -25,7 +22,7 @@ export class CuttableProxy {
     });
   }
 
-  static async before(host: string, port: number): Promise<CuttableProxy> {
+  static async inFrontOf(host: string, port: number): Promise<CuttableProxy> {
     const proxy = new CuttableProxy({ host, port });
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     return proxy;
@@ -41,7 +38,7 @@ export class CuttableProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  join(): void {
+  reconnect(): void {
     this.#isCut = false;
   }
 

@@ -5,29 +5,29 @@ import { join } from 'node:path';
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 
 /**
- * Runs `./ravand …` until it writes a note that matches into its job, and ends it with kill -9
- * before or after PostgreSQL has that. Rejects when it came to its end instead.
+ * Runs `./ravand …` and kills it with kill -9 when it updates its row of log_jobs with values that
+ * match `update`, before or after PostgreSQL has them. Rejects when the command ends by itself.
  */
-export async function killedAtNote(
+export async function killedAtUpdate(
   args: readonly string[],
-  { moment, note }: { moment: 'before' | 'after'; note: RegExp },
+  { moment, update }: { moment: 'before' | 'after'; update: RegExp },
 ): Promise<void> {
   const child = spawn(
     process.execPath,
     [
       '--import',
-      join(import.meta.dirname, 'kill-at-note.ts'),
+      join(import.meta.dirname, 'kill-at-update.ts'),
       join(CHECKOUT, 'cli/main.ts'),
       ...args,
     ],
     {
       stdio: 'ignore',
-      env: { ...process.env, KILL_NOTE: note.source, KILL_MOMENT: moment },
+      env: { ...process.env, KILL_UPDATE: update.source, KILL_MOMENT: moment },
     },
   );
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
   if (signal !== 'SIGKILL')
     throw new Error(
-      `${args.join(' ')} was not killed ${moment} ${note.source}: it ended with ${code}`,
+      `${args.join(' ')} was not killed ${moment} ${update.source}: it exited with ${code}`,
     );
 }

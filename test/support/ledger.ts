@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { eventually, rows } from './stack.ts';
+import { eventually, rows, sleep } from './stack.ts';
 
-/** What a client was told, by message id: the independent side of the books. */
+/** The client's own record of its events, by message id. */
 export class Ledger {
-  /** Answered 200: must be stored exactly once. */
+  /** Answered 200: stored exactly once. */
   readonly durable = new Set<string>();
-  /** Sent and never answered: may be stored, but never twice. */
+  /** Sent and not answered 200: stored at most once. */
   readonly open = new Set<string>();
 
   sent(ids: readonly string[]): void {
@@ -26,7 +26,7 @@ export interface Discrepancies {
   unknown: string[];
 }
 
-/** Compares a ledger with what is stored of an account. */
+/** Compares a ledger with the stored events of an account. */
 export async function compare(
   client: ClickHouseClient,
   accountId: number,
@@ -36,10 +36,9 @@ export async function compare(
     (
       await rows<{ id: string; n: number }>(
         client,
-        'SELECT message_id AS id, count() AS n FROM events WHERE account_id = {a:UInt64} GROUP BY id',
-        {
-          a: accountId,
-        },
+        `SELECT message_id AS id, count() AS n FROM events
+         WHERE account_id = {a:UInt64} GROUP BY id`,
+        { a: accountId },
       )
     ).map(({ id, n }) => [id, n]),
   );
@@ -50,11 +49,8 @@ export async function compare(
   };
 }
 
-/**
- * Waits until nothing answered 200 is missing, then a little longer, so that a double that comes
- * late is seen too.
- */
-export async function settle(
+/** Waits until every event answered 200 is stored, then 4 s more for late duplicates. */
+export async function untilStored(
   client: ClickHouseClient,
   accountId: number,
   ledger: Ledger,
@@ -64,6 +60,6 @@ export async function settle(
     { ms, every: 1000, waitingFor: 'everything answered 200 to be stored' },
     async () => ((await compare(client, accountId, ledger)).lost.length === 0 ? true : undefined),
   ).catch(() => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 4000));
+  await sleep(4000);
   return compare(client, accountId, ledger);
 }

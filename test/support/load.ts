@@ -1,74 +1,65 @@
 import { randomUUID } from 'node:crypto';
 import type { Ready } from '../../cli/ready.ts';
 import type { Ledger } from './ledger.ts';
-import type { TestAccount } from './stack.ts';
+import { sleep, type TestAccount } from './stack.ts';
 
-interface LoadOptions {
+/** An event as a client sends it (ingest 2.1). */
+export type Envelope = { type: string; message_id: string } & Record<string, unknown>;
+
+export interface LoadOptions {
   ready: Ready;
   account: TestAccount;
   ledger: Ledger;
-  /** People who act at the same time, each request after the answer to the last. */
+  /** Clients that send at the same time, each one request after the other. */
   people: number;
-  /** Pause between two requests of a person, ms. */
+  /** Pause of a client between two requests, ms. */
   pause: number;
 }
 
 export interface Load {
-  /**
-   * Ends the traffic; what is under way is sent again until it is answered 200, at most a minute.
-   */
+  /** Ends the traffic. Requests in flight are retried until they are answered 200, up to 60 s. */
   stop(): Promise<LoadReport>;
 }
 
 export interface LoadReport {
   requests: number;
   retries: number;
-  /** Answers other than 200 and 503, which a fault on our side must never cause (promise 5). */
+  /** Answers other than 200 and 503: a fault on our side must never cause one (G4). */
   refusals: string[];
 }
 
 /**
- * Traffic as careful SDKs make it: single events and batches, each with message ids; what is not
- * answered 200 is sent again with the same ids. Every event carries its number within its person,
- * `seq`.
+ * Sends the events that `next` makes as a careful SDK does: whatever is not answered 200 is sent
+ * again under the same message ids. The ledger records what was sent and answered.
  */
-export function startLoad(options: LoadOptions): Load {
+export function startTraffic(
+  options: LoadOptions,
+  next: (person: number) => readonly Envelope[],
+): Load {
   const report: LoadReport = { requests: 0, retries: 0, refusals: [] };
   let running = true;
   let deadline = Number.POSITIVE_INFINITY;
-  const people = Array.from({ length: options.people }, async (_, person) => {
-    let seq = 0;
-    while (running) {
-      const size = Math.random() < 0.5 ? 1 : 1 + Math.floor(Math.random() * 30);
-      const items = Array.from({ length: size }, () => ({
-        type: 'track',
-        event: 'acted',
-        user_id: `person-${person}`,
-        message_id: randomUUID(),
-        properties: { seq: seq++ },
-      }));
-      const ids = items.map((item) => item.message_id);
-      options.ledger.sent(ids);
-      const [path, body] =
-        size === 1
-          ? ['/v1/track', JSON.stringify(items[0])]
-          : ['/v1/batch', JSON.stringify({ batch: items })];
-      for (let attempt = 0; ; attempt++) {
-        report.requests++;
-        if (attempt > 0) report.retries++;
-        const status = await post(
-          `${options.ready.ingest_url}${path}`,
-          options.account.writeKey,
-          body,
-        );
-        if (status === 200) {
-          options.ledger.answered(ids);
-          break;
-        }
-        if (status !== 0 && status !== 503) report.refusals.push(`${path} answered ${status}`);
-        if (Date.now() > deadline) break;
-        await sleep(Math.random() * Math.min(1000, 50 * 2 ** attempt));
+  const send = async (items: readonly Envelope[]) => {
+    const ids = items.map(({ message_id }) => message_id);
+    const [first] = items;
+    const [path, body] =
+      first && items.length === 1 ? [`/v1/${first.type}`, first] : ['/v1/batch', { batch: items }];
+    options.ledger.sent(ids);
+    for (let attempt = 0; Date.now() <= deadline; attempt++) {
+      report.requests++;
+      if (attempt > 0) report.retries++;
+      const status = await post(options, path, JSON.stringify(body));
+      if (status === 200) {
+        options.ledger.answered(ids);
+        return;
       }
+      if (status !== 0 && status !== 503) report.refusals.push(`${path} answered ${status}`);
+      await sleep(Math.random() * Math.min(1000, 50 * 2 ** attempt));
+    }
+  };
+  const people = Array.from({ length: options.people }, async (_, person) => {
+    while (running) {
+      await send(next(person));
       await sleep(options.pause);
     }
   });
@@ -82,12 +73,29 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
+/** Single events and batches. Property `seq` numbers the events of each person. */
+export function startLoad(options: LoadOptions): Load {
+  const sent = Array.from({ length: options.people }, () => 0);
+  return startTraffic(options, (person) => {
+    const size = Math.random() < 0.5 ? 1 : 1 + Math.floor(Math.random() * 30);
+    const first = sent[person] ?? 0;
+    sent[person] = first + size;
+    return Array.from({ length: size }, (_, at) => ({
+      type: 'track',
+      event: 'acted',
+      user_id: `person-${person}`,
+      message_id: randomUUID(),
+      properties: { seq: first + at },
+    }));
+  });
+}
+
 /** Status of the answer; 0 when there was none. */
-async function post(url: string, writeKey: string, body: string): Promise<number> {
+async function post({ ready, account }: LoadOptions, path: string, body: string): Promise<number> {
   try {
-    const response = await fetch(url, {
+    const response = await fetch(`${ready.ingest_url}${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${writeKey}` },
+      headers: { authorization: `Bearer ${account.writeKey}` },
       body,
       signal: AbortSignal.timeout(20_000),
     });
@@ -96,8 +104,4 @@ async function post(url: string, writeKey: string, body: string): Promise<number
   } catch {
     return 0;
   }
-}
-
-export async function sleep(ms: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, ms));
 }

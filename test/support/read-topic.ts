@@ -1,6 +1,6 @@
-import kafka from 'node-rdkafka';
-import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
-import { rdkafkaConnection } from '../../platform/kafka/connection.ts';
+import { topicEnds as endsOf, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { readyStack } from './stack.ts';
@@ -12,68 +12,51 @@ export interface Message {
   value: Buffer;
 }
 
-function settings() {
+/** Offsets by partition. */
+type Offsets = ReadonlyMap<number, number>;
+
+export function stackKafka(): KafkaSettings {
   return parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
 }
 
 /** The offset that the next record of each partition gets. */
 export async function topicEnds(topic: string): Promise<Map<number, number>> {
-  const offsets = await withKafkaAdmin(settings(), (admin) => admin.fetchTopicOffsets(topic));
-  return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+  const ends = await withKafkaAdmin(stackKafka(), (admin) => endsOf(admin, topic));
+  return new Map(ends.map(({ partition, high }) => [partition, high]));
 }
 
-/** Everything between two sets of ends, by partition and offset; checksums are verified. */
-export async function readTopic({
-  topic,
-  from,
-  to,
-}: {
+/** The records of a topic between two sets of ends, by partition and offset. */
+export async function readTopic(range: {
   topic: string;
-  from: ReadonlyMap<number, number>;
-  to: ReadonlyMap<number, number>;
+  from: Offsets;
+  to: Offsets;
 }): Promise<Message[]> {
-  const open = new Map([...to].filter(([partition, end]) => end > (from.get(partition) ?? 0)));
-  if (open.size === 0) return [];
-  const config = {
-    ...rdkafkaConnection(settings()),
-    'group.id': 'test-reader',
-    'enable.auto.commit': false,
-    'check.crcs': true,
-    'fetch.message.max.bytes': 20_000_000,
-  };
-  const consumer = new kafka.KafkaConsumer(config, {});
-  await new Promise<void>((resolve, reject) =>
-    consumer.connect({}, (error: unknown) => settle(error, resolve, reject)),
-  );
-  try {
-    consumer.assign(
-      [...open.keys()].map((partition) => ({ topic, partition, offset: from.get(partition) ?? 0 })),
-    );
-    const messages: Message[] = [];
-    for (let rounds = 0; open.size > 0 && rounds < 1000; rounds++) {
-      const batch = await new Promise<kafka.Message[]>((resolve, reject) =>
-        consumer.consume(500, (error: unknown, found) =>
-          settle(error, () => resolve(found), reject),
-        ),
-      );
-      for (const { partition, offset, key, value } of batch) {
-        if (offset >= (to.get(partition) ?? 0)) continue;
+  const messages: Message[] = [];
+  for (const [partition, to] of [...range.to].sort(([a], [b]) => a - b)) {
+    const batches = readRange({
+      settings: stackKafka(),
+      clientId: 'test-reader',
+      range: { topic: range.topic, partition, from: range.from.get(partition) ?? 0, to },
+      signal: AbortSignal.timeout(120_000),
+    });
+    for await (const batch of batches)
+      for (const { offset, key, value } of batch)
         messages.push({
           partition,
           offset,
-          key: key === null || key === undefined ? null : key.toString(),
+          key: key?.toString() ?? null,
           value: value ?? Buffer.alloc(0),
         });
-        if (offset + 1 >= (open.get(partition) ?? 0)) open.delete(partition);
-      }
-    }
-    return messages.sort((a, b) => a.partition - b.partition || a.offset - b.offset);
-  } finally {
-    await new Promise<void>((resolve) => consumer.disconnect(() => resolve()));
   }
+  return messages;
 }
 
-function settle(error: unknown, resolve: () => void, reject: (error: Error) => void): void {
-  if (error === null || error === undefined) resolve();
-  else reject(error instanceof Error ? error : new Error(JSON.stringify(error)));
+/** All records that a topic holds now. */
+export async function readWholeTopic(topic: string): Promise<Message[]> {
+  const ends = await withKafkaAdmin(stackKafka(), (admin) => endsOf(admin, topic));
+  return readTopic({
+    topic,
+    from: new Map(ends.map(({ partition, low }) => [partition, low])),
+    to: new Map(ends.map(({ partition, high }) => [partition, high])),
+  });
 }

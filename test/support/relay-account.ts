@@ -8,7 +8,7 @@ import { post } from './client.ts';
 import { RELAY_SECRET } from './relay-receiver.ts';
 import { eventually, type TestAccount } from './stack.ts';
 
-interface Counted {
+interface DeliveryCounts {
   succeeded: number;
   dead: number;
   failed: number;
@@ -100,8 +100,8 @@ export class RelayAccount {
     return (await this.#parts.database.query<T>(sql, [relayId])).rows;
   }
 
-  async counted(relayId: number): Promise<Counted> {
-    const [found] = await this.rows<Counted>(
+  async counts(relayId: number): Promise<DeliveryCounts> {
+    const [found] = await this.rows<DeliveryCounts>(
       `SELECT coalesce(sum(succeeded), 0)::int AS succeeded, coalesce(sum(dead), 0)::int AS dead, coalesce(sum(failed_attempts), 0)::int AS failed,
         (SELECT count(*)::int FROM relay_deliveries WHERE relay_id = $1 AND status = 'pending') AS pending FROM relay_hours WHERE relay_id = $1`,
       relayId,
@@ -110,18 +110,18 @@ export class RelayAccount {
   }
 
   /** Waits until so many deliveries of a relay have ended, and none is pending. */
-  async settled(relayId: number, count: number, ms: number): Promise<void> {
+  async untilFinished(relayId: number, count: number, ms: number): Promise<void> {
     await eventually(
       { ms, every: 500, waitingFor: `${count} deliveries of relay ${relayId} to end` },
       async () => {
-        const { succeeded, dead, pending } = await this.counted(relayId);
+        const { succeeded, dead, pending } = await this.counts(relayId);
         return succeeded + dead === count && pending === 0 ? true : undefined;
       },
     );
   }
 
   /** Rows of the log that say "succeeded" of something that the receiver never took. */
-  async lies(relayId: number, taken: ReadonlyMap<string, number>): Promise<string[]> {
+  async falseSuccesses(relayId: number, taken: ReadonlyMap<string, number>): Promise<string[]> {
     const log = await this.rows<{ message_id: string }>(
       `SELECT message_id FROM relay_deliveries WHERE relay_id = $1 AND status = 'succeeded'`,
       relayId,

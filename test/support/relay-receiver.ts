@@ -8,7 +8,7 @@ export interface RelayRequest {
   /** When it was there, ms since the epoch. */
   at: number;
   /** Answered with 2xx. */
-  isTaken: boolean;
+  isAccepted: boolean;
   /** The signature is the one of these bytes under the receiver's secret. */
   isSigned: boolean;
   headers: IncomingMessage['headers'];
@@ -26,7 +26,7 @@ export interface RelayReceiver {
   requests: RelayRequest[];
   behave(behaviour: Behaviour): void;
   /** Message ids that were answered with 2xx, with how often. */
-  taken(): Map<string, number>;
+  accepted(): Map<string, number>;
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
       request.headers['x-service-signature'] ===
       relaySignature({ secret: RELAY_SECRET, timestamp, payload: body });
     const isTaken = chosen !== 'silent' && chosen.status >= 200 && chosen.status < 300;
-    requests.push({ messageId, at, isTaken, isSigned, headers: request.headers, body });
+    requests.push({ messageId, at, isAccepted: isTaken, isSigned, headers: request.headers, body });
     if (chosen === 'silent') return;
     response
       .writeHead(chosen.status, chosen.location === undefined ? {} : { location: chosen.location })
@@ -66,9 +66,9 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
     url: `http://127.0.0.1:${bound}/hook`,
     requests,
     behave: (next) => (behaviour = next),
-    taken() {
+    accepted() {
       const counts = new Map<string, number>();
-      for (const { messageId, isTaken } of requests)
+      for (const { messageId, isAccepted: isTaken } of requests)
         if (isTaken) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
       return counts;
     },

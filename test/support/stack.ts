@@ -8,10 +8,10 @@ import type { Ready } from '../../cli/ready.ts';
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const execute = promisify(execFile);
 
-/** True for `./ravand test … --full`: the long forms of the fault tests. */
+/** True for `./ravand test … --full`, which runs the long forms of the fault tests. */
 export const FULL = process.env['RAVAND_TEST_FULL'] === '1';
 
-/** The stack that `./ravand test` started; throws when there is none. */
+/** The stack that `./ravand test` started. Throws when there is none. */
 export function readyStack(): Ready {
   const home = process.env['RAVAND_HOME'];
   if (home === undefined)
@@ -19,10 +19,7 @@ export function readyStack(): Ready {
   return JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 }
 
-/**
- * Runs `./ravand …` on the stack under test and answers what it printed. Rejects on a non-zero exit
- * code.
- */
+/** Runs `./ravand …` on the stack under test; answers its output. Rejects on a non-zero exit. */
 export async function ravand(...args: string[]): Promise<string> {
   const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, {
     timeout: 120_000,
@@ -31,12 +28,12 @@ export async function ravand(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** An admin command's JSON answer. */
+/** The JSON answer of an admin command. */
 export async function admin<T>(...args: string[]): Promise<T> {
   return JSON.parse(await ravand('admin', ...args)) as T;
 }
 
-export interface PartStatus {
+export interface ServiceStatus {
   name: string;
   pid: number | null;
   up: boolean;
@@ -46,18 +43,21 @@ export interface PartStatus {
   lag: number | null;
 }
 
-export async function partStatus(name: string): Promise<PartStatus> {
-  const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: PartStatus[] };
-  const part = parts.find((one) => one.name === name);
-  if (!part) throw new Error(`status knows no part ${name}`);
-  return part;
+export async function serviceStatus(name: string): Promise<ServiceStatus> {
+  const { parts: services } = JSON.parse(await ravand('status', '--json')) as {
+    parts: ServiceStatus[];
+  };
+  const service = services.find((one) => one.name === name);
+  if (!service) throw new Error(`status lists no service ${name}`);
+  return service;
 }
 
 /**
- * kill -9 of a part's process; the supervisor starts it again. Answers false when it was just down.
+ * Kills a service's process with kill -9; the supervisor restarts it. Answers false when it was
+ * already down.
  */
-export async function killPart(name: string): Promise<boolean> {
-  const { pid } = await partStatus(name);
+export async function killService(name: string): Promise<boolean> {
+  const { pid } = await serviceStatus(name);
   if (pid === null) return false;
   try {
     process.kill(pid, 'SIGKILL');
@@ -73,35 +73,18 @@ export interface TestAccount {
   managementKey: string;
 }
 
-/** A fresh account with a write key and an admin's management key. */
+/** Creates an account with a write key and an admin's management key. */
 export async function createAccount(name: string): Promise<TestAccount> {
   const { account_id } = await admin<{ account_id: number }>(
-    'account',
-    'create',
-    '--name',
-    name,
-    '--retention-days',
-    '400',
+    ...['account', 'create', '--name', name, '--retention-days', '400'],
   );
-  const id = String(account_id);
+  const account = ['--account', String(account_id)];
   const [write, management] = await Promise.all([
     admin<{ write_key: string }>(
-      'write-key',
-      'create',
-      '--account',
-      id,
-      '--app',
-      'test',
-      '--environment',
-      'test',
+      ...['write-key', 'create', ...account, '--app', 'test', '--environment', 'test'],
     ),
     admin<{ management_key: string }>(
-      'management-key',
-      'create',
-      '--account',
-      id,
-      '--role',
-      'admin',
+      ...['management-key', 'create', ...account, '--role', 'admin'],
     ),
   ]);
   return {
@@ -134,7 +117,10 @@ export async function rows<T>(
   return answer.json<T>();
 }
 
-/** Asks again until `probe` answers something, at most `ms`; then rejects with what was awaited. */
+/** Thrown by a probe of `eventually` when waiting on is pointless. */
+export class Aborted extends Error {}
+
+/** Repeats `probe` until it answers something. Rejects after `ms`, or when it throws Aborted. */
 export async function eventually<T>(
   options: { ms: number; every?: number; waitingFor: string },
   probe: () => Promise<T | undefined>,
@@ -146,10 +132,15 @@ export async function eventually<T>(
       const found = await probe();
       if (found !== undefined) return found;
     } catch (error) {
+      if (error instanceof Aborted) throw error;
       last = error;
     }
     if (Date.now() > deadline)
       throw new Error(`waited ${options.ms} ms for ${options.waitingFor}`, { cause: last });
-    await new Promise((resolve) => setTimeout(resolve, options.every ?? 250));
+    await sleep(options.every ?? 250);
   }
+}
+
+export async function sleep(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
 }

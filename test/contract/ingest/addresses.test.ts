@@ -8,7 +8,7 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
-import { GatewayProcess } from '../../integration/gateway/gateway-process.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
 import { call } from '../management/host.ts';
 
 let client: ClickHouseClient;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { admin, createAccount, partStatus, type TestAccount } from '../../support/stack.ts';
+import { admin, createAccount, serviceStatus, type TestAccount } from '../../support/stack.ts';
 import { misfits, unnamed } from '../schema-check.ts';
 import { ask, type Sent } from './host.ts';
 
@@ -124,7 +124,7 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
   });
 
   it('is served on the admin port, for the routes that this host serves', async () => {
-    const { admin_url } = await partStatus('ingest-gateway');
+    const { admin_url } = await serviceStatus('ingest-gateway');
     const served = (await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document;
     for (const [path, operations] of Object.entries(served.paths))
       expect(operations, path).toEqual(document.paths[path]);
@@ -133,7 +133,7 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
 });
 
 async function servedPaths(): Promise<string[]> {
-  const { admin_url } = await partStatus('ingest-gateway');
+  const { admin_url } = await serviceStatus('ingest-gateway');
   return Object.keys(
     ((await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document).paths,
   );

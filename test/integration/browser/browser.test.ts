@@ -5,7 +5,7 @@ import {
   clickhouse,
   createAccount,
   eventually,
-  partStatus,
+  serviceStatus,
   readyStack,
   rows,
   type TestAccount,
@@ -92,7 +92,7 @@ async function stored(name: string): Promise<Row[]> {
 }
 
 async function preflights(): Promise<number> {
-  const { admin_url } = await partStatus('ingest-gateway');
+  const { admin_url } = await serviceStatus('ingest-gateway');
   const text = await (await fetch(`${admin_url}/metrics`)).text();
   const lines = text
     .split('\n')

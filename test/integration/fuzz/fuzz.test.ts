@@ -4,11 +4,11 @@ import {
   admin,
   clickhouse,
   eventually,
-  partStatus,
+  serviceStatus,
   ravand,
   readyStack,
   rows,
-  type PartStatus,
+  type ServiceStatus,
 } from '../../support/stack.ts';
 import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 import type { Target } from './exchange.ts';
@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 async function restarts(): Promise<Record<string, number>> {
-  const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: PartStatus[] };
+  const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: ServiceStatus[] };
   return Object.fromEntries(parts.map((part) => [part.name, part.restarts]));
 }
 
@@ -95,7 +95,7 @@ it(
   async () => {
     const raw = await watchTopic('events.raw');
     const before = await restarts();
-    const pid = (await partStatus('ingest-gateway')).pid ?? 0;
+    const pid = (await serviceStatus('ingest-gateway')).pid ?? 0;
     await fuzz({ target, seed: SEED + 1, inputs: WARM_UP, lanes: 16 }).then(({ faults }) =>
       expect(faults).toEqual([]),
     );
@@ -128,7 +128,7 @@ it(
     expect(
       [...statuses.keys()].filter((status) => status !== 0 && !ALLOWED.includes(status)),
     ).toEqual([]);
-    expect((await partStatus('ingest-gateway')).pid).toBe(pid);
+    expect((await serviceStatus('ingest-gateway')).pid).toBe(pid);
     expect(most - atFirst).toBeLessThan(MOST_GROWTH);
 
     const wanted = [...accepted].filter(([, n]) => n > 0);

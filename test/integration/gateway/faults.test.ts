@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createAccount, eventually, partStatus, type TestAccount } from '../../support/stack.ts';
-import { freePort, GatewayProcess } from './gateway-process.ts';
+import { createAccount, eventually, serviceStatus, type TestAccount } from '../../support/stack.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { freePort } from '../../support/service-process.ts';
 import { messageIds, rawOf, watchTopic } from './raw-log.ts';
 
 let account: TestAccount;
@@ -142,7 +143,7 @@ describe('a gateway', () => {
   });
 
   it('whose Kafka hangs goes on over the spool, and back when it answers again', async (context) => {
-    const { pid } = await partStatus('kafka');
+    const { pid } = await serviceStatus('kafka');
     if (pid === null) return context.skip('Kafka is no process of this stack');
     const appended = await watchTopic('events.raw');
     gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '500ms' });

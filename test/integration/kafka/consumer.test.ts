@@ -8,11 +8,12 @@ import {
   type PartitionConsumer,
   type PartitionTask,
 } from '../../../platform/kafka/consumer.ts';
-import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
+import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { eventually, readyStack } from '../../support/stack.ts';
+import { connectTestProducer } from '../../support/producer.ts';
 
 const PARTITIONS = 4;
 const log = createLog({ part: 'test', level: 'error' });
@@ -32,16 +33,7 @@ describe('the partition consumer', () => {
   let taken: number[][];
   beforeAll(async () => {
     settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
-    const maxQueued = { records: 200_000, bytes: 64 * 2 ** 20 };
-    producer = await connectProducer({
-      settings,
-      log,
-      clientId: 'test',
-      timeout: 30_000,
-      linger: 2,
-      pollInterval: 2,
-      maxQueued,
-    });
+    producer = await connectTestProducer(settings);
   });
   beforeEach(async () => {
     topic = `consumer-test-${randomUUID()}`;

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { withKafkaAdmin } from '../../../platform/kafka/admin.ts';
-import { connectProducer } from '../../../platform/kafka/producer.ts';
 import { readRange } from '../../../platform/kafka/read-range.ts';
-import { createLog } from '../../../platform/log.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { readyStack } from '../../support/stack.ts';
+import { connectTestProducer } from '../../support/producer.ts';
 
 it('a range ends although records keep coming behind it, one after the other', async () => {
   const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
@@ -17,17 +16,7 @@ it('a range ends although records keep coming behind it, one after the other', a
       topics: [{ topic, numPartitions: 1, replicationFactor: 1 }],
     }),
   );
-  const log = createLog({ part: 'test', level: 'fatal' });
-  const maxQueued = { records: 1000, bytes: 2 ** 20 };
-  const producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'test',
-    timeout: 10_000,
-    linger: 0,
-    pollInterval: 5,
-    maxQueued,
-  });
+  const producer = await connectTestProducer(settings);
   const send = (n: number) =>
     producer.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
   let sent = 0;

@@ -9,7 +9,7 @@ import {
   clickhouse,
   createAccount,
   eventually,
-  partStatus,
+  serviceStatus,
   ravand,
   readyStack,
   rows,
@@ -26,7 +26,7 @@ describe('the normaliser on the real stack', () => {
   beforeAll(async () => {
     ready = readyStack();
     client = clickhouse(ready);
-    log = await RawLog.open(ready);
+    log = await RawLog.open();
     account_id = (await createAccount('normaliser')).accountId;
   });
   afterAll(async () => {
@@ -50,7 +50,7 @@ describe('the normaliser on the real stack', () => {
     });
   const letterAt = (partition: number, offset: number) =>
     eventually({ ms: PATIENCE, waitingFor: 'the dead letter' }, async () =>
-      (await log.letters()).find(
+      (await log.deadLetters()).find(
         (letter: DeadLetter) =>
           letter.topic === 'events.raw' &&
           letter.partition === partition &&
@@ -119,7 +119,7 @@ describe('the normaliser on the real stack', () => {
     await ravand('stop', 'redis');
     try {
       await log.accept(2, [...old, ...fresh], { account_id });
-      const { admin_url, pid } = await partStatus('normaliser');
+      const { admin_url, pid } = await serviceStatus('normaliser');
       const reason = await eventually(
         { ms: PATIENCE, waitingFor: 'the normaliser to say that it is not ready' },
         async () => {
@@ -129,7 +129,7 @@ describe('the normaliser on the real stack', () => {
       );
       expect(reason).toContain('Redis');
       expect(await stored(idsOf(fresh))).toEqual([]);
-      expect((await partStatus('normaliser')).pid).toBe(pid);
+      expect((await serviceStatus('normaliser')).pid).toBe(pid);
     } finally {
       await ravand('start', 'redis');
     }

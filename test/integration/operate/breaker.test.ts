@@ -6,8 +6,8 @@ import {
   createAccount,
   eventually,
   FULL,
-  killPart,
-  partStatus,
+  killService,
+  serviceStatus,
   ravand,
   readyStack,
   rows,
@@ -24,9 +24,9 @@ it.runIf(FULL)(
     const event = `refused_${randomUUID().replaceAll('-', '')}`;
     const { ingest_url: url } = readyStack();
     // A new process remembers no healthy rows.
-    await killPart('events-sink');
+    await killService('events-sink');
     await eventually({ ms: 60_000, waitingFor: 'the sink to be up' }, async () =>
-      (await partStatus('events-sink')).up ? true : undefined,
+      (await serviceStatus('events-sink')).up ? true : undefined,
     );
     const before = await letters();
     await withRefusedEvent(event, async () => {
@@ -37,7 +37,7 @@ it.runIf(FULL)(
         message_id: randomUUID(),
       }));
       expect((await post(`${url}/v1/batch`, account.writeKey, { batch })).status).toBe(200);
-      const { admin_url: admin } = await partStatus('events-sink');
+      const { admin_url: admin } = await serviceStatus('events-sink');
       const ready = await eventually({ ms: 180_000, waitingFor: 'the sink to stop' }, async () => {
         const answer = await fetch(`${admin}/readyz`);
         return answer.status === 503 ? answer.text() : undefined;

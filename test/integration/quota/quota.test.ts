@@ -11,7 +11,7 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
-import { GatewayProcess } from '../gateway/gateway-process.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
 
 const FULL = 'سقف رویدادهای این ماه پر شده است.';
 const REFUSALS = [
@@ -184,7 +184,7 @@ it.each(REFUSALS)(
 
 it('fails open while PostgreSQL is away: a full account sends on', async () => {
   const address = new URL(readyStack().database_url);
-  const proxy = await CuttableProxy.before(address.hostname, Number(address.port));
+  const proxy = await CuttableProxy.inFrontOf(address.hostname, Number(address.port));
   address.host = `127.0.0.1:${proxy.port}`;
   const gateway = await GatewayProcess.create({ DATABASE_URL: address.toString() });
   try {
@@ -198,7 +198,7 @@ it('fails open while PostgreSQL is away: a full account sends on', async () => {
       { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew without PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined),
     );
-    proxy.join();
+    proxy.reconnect();
     await eventually(
       { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew with PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined),

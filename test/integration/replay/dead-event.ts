@@ -1,37 +1,24 @@
 import { createHash } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
-import { connectProducer } from '../../../platform/kafka/producer.ts';
-import { createLog } from '../../../platform/log.ts';
-import { kafkaSettings } from '../../../platform/settings-common.ts';
-import { parseSettings } from '../../../platform/settings.ts';
 import { deadLetterCodec, rawRecordCodec, verdictRecordCodec } from '../../../schemas/codec.ts';
-import { readTopic, topicEnds } from '../../support/read-topic.ts';
-import { eventually, ravand, readyStack } from '../../support/stack.ts';
+import { readTopic, stackKafka, topicEnds } from '../../support/read-topic.ts';
+import { eventually, ravand } from '../../support/stack.ts';
+import { connectTestProducer } from '../../support/producer.ts';
 
 /**
- * Leaves an event behind as a normaliser does that could not process it: accepted and in
- * events.raw, passed by the group, with its verdict and its letter, and without a row. The
- * normaliser of today can process it: what a release with a fault leaves, once it is repaired.
+ * Leaves an event as a faulty release of the normaliser leaves it: in events.raw, behind the offset
+ * of the group, with a verdict and a dead letter, without a row. The present normaliser can process
+ * it.
  */
 export async function leaveDeadEvent(
   send: () => Promise<void>,
 ): Promise<{ partition: number; offset: number }> {
-  const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
+  const settings = stackKafka();
   await ravand('stop', 'normaliser');
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'test')).admin();
   await admin.connect();
-  const maxQueued = { records: 1000, bytes: 16 * 2 ** 20 };
-  const log = createLog({ part: 'test', level: 'fatal' });
-  const producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'test',
-    timeout: 10_000,
-    linger: 1,
-    pollInterval: 5,
-    maxQueued,
-  });
+  const producer = await connectTestProducer(settings);
   try {
     const before = await topicEnds('events.raw');
     await send();
@@ -68,7 +55,7 @@ export async function leaveDeadEvent(
       key: null,
       value: verdictRecordCodec.encode({ partition, verdicts }),
     });
-    const letter = {
+    const deadLetter = {
       ...{
         stage: 'normalise',
         reason: 'not_normalisable',
@@ -90,7 +77,7 @@ export async function leaveDeadEvent(
       topic: 'events.dead',
       partition: 0,
       key: null,
-      value: deadLetterCodec.encode(letter),
+      value: deadLetterCodec.encode(deadLetter),
     });
     return { partition, offset };
   } finally {

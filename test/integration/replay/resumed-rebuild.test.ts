@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { partitionOf } from '../../../events/partition.ts';
 import { sampleEvent, sampleRecord } from '../../../pipeline/normalise/testing/samples.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
-import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
-import { createLog } from '../../../platform/log.ts';
+import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
@@ -19,6 +18,7 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { connectTestProducer } from '../../support/producer.ts';
 
 const TABLE = 'events_resumed_test';
 const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
@@ -30,17 +30,7 @@ let sequence = 0;
 
 beforeAll(async () => {
   client = clickhouse(readyStack());
-  const log = createLog({ part: 'test', level: 'fatal' });
-  const maxQueued = { records: 1000, bytes: 16 * 2 ** 20 };
-  producer = await connectProducer({
-    settings,
-    log,
-    clientId: 'test',
-    timeout: 10_000,
-    linger: 1,
-    pollInterval: 5,
-    maxQueued,
-  });
+  producer = await connectTestProducer(settings);
   await admin.connect();
   account = await createAccount('resumed rebuild');
   await client.command({ query: `DROP TABLE IF EXISTS ${TABLE} SYNC` });

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { sleep } from '../../support/load.ts';
 import {
   clickhouse,
   createAccount,
   eventually,
-  partStatus,
+  serviceStatus,
   ravand,
   readyStack,
   rows,
   type TestAccount,
+  sleep,
 } from '../../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
@@ -97,7 +97,7 @@ describe('a job', () => {
     'ends on SIGTERM although ClickHouse does not answer, and goes on afterwards: %s %s',
     async (...args) => {
       await send(20);
-      const { pid } = await partStatus('clickhouse');
+      const { pid } = await serviceStatus('clickhouse');
       process.kill(pid ?? 0, 'SIGSTOP');
       try {
         const child = start(...args);

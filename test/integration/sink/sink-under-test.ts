@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../../../platform/kafka/admin.ts';
-import { connectProducer, type LogProducer } from '../../../platform/kafka/producer.ts';
+import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';
 import { migratePostgres } from '../../../platform/postgres/migrate.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
@@ -16,6 +16,7 @@ import type { EventRow } from '../../../schemas/records.ts';
 import { joinRowBatch } from '../../../schemas/row-batch.ts';
 import { eventually, rows } from '../../support/stack.ts';
 import { startOwnServers, type OwnServers } from './own-servers.ts';
+import { connectTestProducer } from '../../support/producer.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 const log = createLog({ part: 'test', level: 'error' });
@@ -64,16 +65,7 @@ export class SinkUnderTest {
     const pool = connectPostgres({ url: servers.postgres.url, log, name: 'test' });
     await migratePostgres(pool, join(checkout, 'deploy/migrations/postgres'));
     await pool.end();
-    const maxQueued = { records: 100_000, bytes: 64 * 2 ** 20 };
-    const producer = await connectProducer({
-      settings,
-      log,
-      clientId: 'test',
-      timeout: 60_000,
-      linger: 2,
-      pollInterval: 5,
-      maxQueued,
-    });
+    const producer = await connectTestProducer(settings);
     const test = new SinkUnderTest({
       servers,
       clickhouse: connectClickhouse({ settings, name: 'test' }),

@@ -3,7 +3,7 @@ import { deadLetterCodec, eventRowCodec, normalisedRunCodec } from '../../../sch
 import { joinRowBatch, sliceRowBatch } from '../../../schemas/row-batch.ts';
 import { COLUMNS } from '../../../projections/events/container.ts';
 import { readyStack, rows } from '../../support/stack.ts';
-import { readTopic } from './read-topic.ts';
+import { readWholeTopic } from '../../support/read-topic.ts';
 import { EMPTY_ROW, SinkUnderTest } from './sink-under-test.ts';
 
 const DAY = 86_400_000;
@@ -18,7 +18,7 @@ describe('the events sink', () => {
   afterAll(() => sink.close());
 
   const letters = async () =>
-    (await readTopic(sink.kafka, sink.deadTopic)).map((value) => deadLetterCodec.decode(value));
+    (await readWholeTopic(sink.deadTopic)).map(({ value }) => deadLetterCodec.decode(value));
 
   it('stores every column as it came, and leaves out what goes to profiles', async () => {
     const row = {

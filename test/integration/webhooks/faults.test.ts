@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeSealingKey } from '../../../platform/sealing.ts';
 import { shortLinkCode } from '../../../events/short-link.ts';
-import { freePort, GatewayProcess } from '../gateway/gateway-process.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { freePort } from '../../support/service-process.ts';
 import {
   bareAccount,
   countersOf,

@@ -1,0 +1,118 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Ready } from '../../cli/ready.ts';
+import { Aborted, eventually, readyStack } from './stack.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..');
+const LOG_CHARACTERS = 50_000;
+
+/** Settings that connect a service to the servers of the stack. */
+export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
+  return {
+    KAFKA_BROKERS: ready.kafka_brokers,
+    CLICKHOUSE_URL: ready.clickhouse_url,
+    CLICKHOUSE_DATABASE: ready.clickhouse_database,
+    DATABASE_URL: ready.database_url,
+    REDIS_URL: ready.redis_url,
+  };
+}
+
+/**
+ * One process of a service with a test's own settings, connected to the stack under test. With
+ * KAFKA_INSTANCE_ID of the stack's own process it replaces that member of the group; with an empty
+ * one it joins as a second member.
+ */
+export class ServiceProcess {
+  readonly #script: string;
+  readonly #child: ChildProcess;
+  /** The end of its output. */
+  log = '';
+
+  /** @param options.preload path of a module that is imported before the service */
+  constructor(script: string, options: { env?: NodeJS.ProcessEnv; preload?: string } = {}) {
+    this.#script = script;
+    const preload = options.preload === undefined ? [] : ['--import', options.preload];
+    const child = spawn(process.execPath, [...preload, join(CHECKOUT, script)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        ...serverSettings(readyStack()),
+        ADMIN_ADDR: '127.0.0.1:0',
+        ...options.env,
+      },
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        this.log = `${this.log}${chunk.toString()}`.slice(-LOG_CHARACTERS);
+      });
+    this.#child = child;
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
+  /** Probes until there is an answer. Rejects when the process ends or after 30 s. */
+  async until<T>(what: string, probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
+    return eventually(
+      { ms: 30_000, every: 50, waitingFor: `${this.#script} ${what}` },
+      async () => {
+        if (!this.#isRunning) throw new Aborted(`${this.#script} ended: ${this.log}`);
+        return probe();
+      },
+    );
+  }
+
+  /** Waits until a line of its log matches; answers the match. */
+  untilLogged(line: RegExp): Promise<RegExpExecArray> {
+    return this.until(`to log ${line.source}`, () => line.exec(this.log) ?? undefined);
+  }
+
+  /** Waits until it has partitions of a topic. */
+  async untilAssigned(topic: string): Promise<void> {
+    await this.until(`to have partitions of ${topic}`, () =>
+      this.log
+        .split('\n')
+        .some((line) => line.includes(`"topic":"${topic}"`) && line.includes('partitions assigned'))
+        ? true
+        : undefined,
+    );
+  }
+
+  /** Sends the signal and waits for the end of the process; answers its exit code. */
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    if (this.#isRunning) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill(signal);
+      await ended;
+    }
+    return this.#child.exitCode;
+  }
+
+  get #isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+}
+
+/** One metric of a service, summed over the series whose labels include `label`. */
+export async function metric(adminUrl: string, name: string, label = ''): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .filter((line) => line.includes(label))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+/** A port of loopback on which nothing listens. */
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
