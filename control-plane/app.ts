@@ -16,6 +16,7 @@ import { sessionStore } from './sessions/session-store.ts';
 import { storeOf } from './store.ts';
 import { guessThrottle } from './throttle/guess-throttle.ts';
 import { Counter, Histogram } from 'prom-client';
+import type { AnswerSeconds } from './http/host.ts';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
 import { ControlProxy } from './panel/proxy.ts';
 import { buildControl } from './routes/app.ts';
@@ -25,7 +26,7 @@ export interface AppOptions extends Pick<PanelOptions, 'ports' | 'origin' | 'tru
   services: Services;
   /** A random text of this process, with which its panel is recognised. */
   pass: string;
-  seconds?: Histogram<'listener' | 'route' | 'method' | 'status'>;
+  seconds?: AnswerSeconds;
 }
 
 export interface App {

@@ -77,6 +77,14 @@ export function refuse(code: ErrorCode, more: Omit<Refusal, 'code'> = {}): Answe
   return { ok: false, error: { code, ...more } };
 }
 
+/** The refusal of a body that could not be read; undefined: the client left. */
+export function refuseBody(
+  reason: 'too_large' | 'malformed' | 'client_gone' | 'overloaded',
+): Answer | undefined {
+  if (reason === 'client_gone') return undefined;
+  return refuse(reason === 'too_large' ? 'body_too_large' : 'malformed_json');
+}
+
 /**
  * The envelope of the panel (management 7.1 (2) and (3)): `error` is a sentence, `code` what to
  * branch on, `need` the missing permission.

@@ -11,7 +11,7 @@ import type { Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
 import { hookRoutes, type HookParts } from './webhooks/hook-routes.ts';
 import { createHost } from './http/host.ts';
-import { BodyBudget } from './http/read-body.ts';
+import { BodyBudget } from './http/body.ts';
 import { ingestRoutes } from './http/routes.ts';
 import { EventServer } from './http/serve-events.ts';
 import type { LinkStore } from './links/link-store.ts';

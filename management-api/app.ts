@@ -28,19 +28,19 @@ import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { qualityQuery } from './quality/queries.ts';
 import { runFunnel, runRetention } from './reports/run.ts';
+import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { servedRoutes } from './routes.ts';
 import { schemaQueries } from './schema/queries.ts';
 import { segmentStore } from './segments/segment-store.ts';
 import { mergesOf } from './warehouse/merges.ts';
 import { killOnAbort } from './warehouse/kill-on-abort.ts';
-import { buildHost, type HostOptions } from './http/server.ts';
 
 /** An export may be silent for long while ClickHouse sorts or waits. */
 const EXPORT_IDLE_MS = 600_000;
 
 /** The management host over its services; it listens nowhere yet. */
-export function buildApp(options: Omit<HostOptions, 'routes'>): FastifyInstance {
-  return buildHost({ ...options, routes: servedRoutes(options.services.features) });
+export function buildApp(options: Omit<ManagementOptions, 'routes'>): FastifyInstance {
+  return buildManagementHost({ ...options, routes: servedRoutes(options.services.features) });
 }
 
 /** The service: its clients, the host, the export worker, the admin port, and last its listener. */

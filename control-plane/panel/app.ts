@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import type { Histogram } from 'prom-client';
-import { clientAddress, parseTrustedProxies } from '../../platform/network/client-address.ts';
-import { answer, refuse, type Answer } from '../errors.ts';
+import type { HostRequest } from '../../platform/http/host.ts';
+import { readBytes, readJson } from '../../platform/http/read-body.ts';
+import { addressOfRequest, parseTrustedProxies } from '../../platform/network/client-address.ts';
+import { answer, refuse, refuseBody, type Answer } from '../errors.ts';
 import { clearSessionCookies, readSessionCookie } from '../http/cookies.ts';
 import { refuseForeign } from '../http/cross-site.ts';
-import { buildHost, type HostRequest, type HostRow } from '../http/host.ts';
-import { readBytes, readJson } from '../http/read-json.ts';
+import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
 import { sourceOf } from '../http/source.ts';
 import { authenticate, wordsOf, type SessionPorts } from '../sessions/authenticate.ts';
 import type { ControlProxy } from './proxy.ts';
@@ -18,7 +18,7 @@ export interface PanelOptions {
   origin: string | undefined;
   /** TRUSTED_PROXIES */
   trustedProxies: readonly string[];
-  seconds?: Histogram<'listener' | 'route' | 'method' | 'status'>;
+  seconds?: AnswerSeconds;
 }
 
 const PREFIX = '/api/proxy';
@@ -37,28 +37,21 @@ export function buildPanel({
   seconds,
 }: PanelOptions): FastifyInstance {
   const proxies = parseTrustedProxies(trustedProxies);
-  const addressOf = ({ message }: HostRequest) =>
-    clientAddress(
-      {
-        remote: message.socket.remoteAddress,
-        forwardedFor: message.headers['x-forwarded-for']?.toString(),
-      },
-      proxies,
-    );
+  const addressOf = ({ message }: HostRequest) => addressOfRequest(message, proxies);
   const enter = (request: HostRequest) =>
     authenticate(
       { cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now },
       ports,
     );
   /** Nothing is looked up for a request of another site. */
-  const own = (serve: HostRow['serve']): HostRow['serve'] => {
+  const own = (serve: ListenerRoute['serve']): ListenerRoute['serve'] => {
     return (request) => {
       const foreign = refuseForeign(sourceOf(request), origin);
       return foreign ? Promise.resolve(refuse(foreign)) : serve(request);
     };
   };
 
-  const rows: HostRow[] = [
+  const routes: ListenerRoute[] = [
     {
       methods: ['POST'],
       path: '/api/session',
@@ -96,22 +89,22 @@ export function buildPanel({
       serve: own(async (request) => {
         const entry = await enter(request);
         if (!entry.ok) return entry;
-        const read = METHODS_WITH_BODY.includes(request.method)
-          ? await readBytes(request.message, BODY_BYTES.proxy)
+        const body = METHODS_WITH_BODY.includes(request.method)
+          ? await readBytes(request.message, { limit: BODY_BYTES.proxy })
           : undefined;
-        if (read?.ok === false) return refuseBody(read.reason);
+        if (typeof body === 'string') return refuseBody(body);
         return await proxy.forward({
           method: request.method,
           path: request.url.slice(PREFIX.length),
           token: entry.token,
           ip: addressOf(request),
           trace: request.trace,
-          body: read?.bytes,
+          body,
         });
       }),
     },
   ];
-  return buildHost({ name: 'panel', rows, log: ports.log, seconds });
+  return buildListener({ name: 'panel', routes, log: ports.log, seconds });
 }
 
 /**
@@ -136,9 +129,4 @@ async function signOut(
     status: 204,
     headers: { 'set-cookie': clearSessionCookies(cookies) },
   });
-}
-
-function refuseBody(reason: 'too_long' | 'not_json' | 'cut'): Answer | undefined {
-  if (reason === 'cut') return undefined;
-  return refuse(reason === 'too_long' ? 'body_too_large' : 'malformed_json');
 }

@@ -1,10 +1,10 @@
 import { Agent, request as send, type IncomingMessage } from 'node:http';
+import { readBytes } from '../../platform/http/read-body.ts';
+import { TRACE_HEADER } from '../../platform/http/trace.ts';
 import type { Address } from '../../platform/setting-kinds.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { FORWARDED_FOR_HEADER, PANEL_HEADER } from '../http/behind-panel.ts';
 import { cookieName, type CookieRules } from '../http/cookies.ts';
-import { readBytes } from '../http/read-json.ts';
-import { TRACE_HEADER } from '../http/trace.ts';
 
 export interface ProxyOptions {
   control: Address;
@@ -42,12 +42,12 @@ export class ControlProxy {
   async forward(forwarded: Forwarded): Promise<Answer> {
     try {
       const reply = await this.#ask(forwarded);
-      const read = await readBytes(reply, MAX_ANSWER_BYTES);
-      if (!read.ok) return refuse('unavailable');
+      const body = await readBytes(reply, { limit: MAX_ANSWER_BYTES });
+      if (typeof body === 'string') return refuse('unavailable');
       const headers = PASSED_BACK.flatMap((name) =>
         reply.headers[name] === undefined ? [] : [[name, reply.headers[name]] as const],
       );
-      return answer(read.bytes.length === 0 ? undefined : read.bytes, {
+      return answer(body.length === 0 ? undefined : body, {
         status: reply.statusCode ?? 503,
         headers: Object.fromEntries(headers),
       });

@@ -1,7 +1,7 @@
 import { parseRelay, type RelayDefinition } from '../../events/relays/definition.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
-import { pathId } from '../routes/path-id.ts';
+import { numericPathId } from '../../platform/http/path-id.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
 import type { Caller } from '../sessions/authenticate.ts';
 import type { RelayStore } from './store.ts';
@@ -44,7 +44,7 @@ export async function removeRelay(
   { caller, params }: MemberRequest,
   { relays }: Services,
 ): Promise<Answer> {
-  const id = pathId(params['id']);
+  const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
   const isGone = await relays.remove({
     accountId: caller.account.id,
@@ -59,7 +59,7 @@ export async function listDeliveries(
   { caller, params }: MemberRequest,
   { relays }: Services,
 ): Promise<Answer> {
-  const id = pathId(params['id']);
+  const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
   const deliveries = await relays.deliveries({ accountId: caller.account.id, id });
   return deliveries ? answer({ deliveries }) : refuse('not_found');
@@ -70,7 +70,7 @@ export async function retryDeliveries(
   { caller, params }: MemberRequest,
   { relays }: Services,
 ): Promise<Answer> {
-  const id = pathId(params['id']);
+  const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
   const requeued = await relays.retry({
     accountId: caller.account.id,

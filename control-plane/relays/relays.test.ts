@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pathId } from '../routes/path-id.ts';
+import { numericPathId } from '../../platform/http/path-id.ts';
 import { destinationOf } from './destination.ts';
 
 describe('a destination in the audit log', () => {
@@ -18,7 +18,7 @@ describe('the id in a path', () => {
   it.each([
     ['1', 1],
     ['9007199254740991', 9_007_199_254_740_991],
-  ])('%s', (text, id) => expect(pathId(text)).toBe(id));
+  ])('%s', (text, id) => expect(numericPathId(text)).toBe(id));
   it.each([
     undefined,
     '',
@@ -31,5 +31,5 @@ describe('the id in a path', () => {
     '9007199254740993',
     '99999999999999999999',
     '%31',
-  ])('%s is none', (text) => expect(pathId(text)).toBeUndefined());
+  ])('%s is none', (text) => expect(numericPathId(text)).toBeUndefined());
 });

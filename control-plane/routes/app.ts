@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Histogram } from 'prom-client';
-import { refuse } from '../errors.ts';
+import { readJson } from '../../platform/http/read-body.ts';
+import { refuse, refuseBody } from '../errors.ts';
 import { clientBehindPanel } from '../http/behind-panel.ts';
 import { refuseForeign } from '../http/cross-site.ts';
-import { buildHost, type HostRow } from '../http/host.ts';
-import { readJson } from '../http/read-json.ts';
+import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
 import { sourceOf } from '../http/source.ts';
 import { authenticate, refuseLacking, type SessionPorts } from '../sessions/authenticate.ts';
 import type { ControlRoute, Services } from './route.ts';
@@ -15,7 +14,7 @@ export interface ControlOptions {
   services: Services;
   /** Of the panel in this process. */
   pass: string;
-  seconds?: Histogram<'listener' | 'route' | 'method' | 'status'>;
+  seconds?: AnswerSeconds;
 }
 
 /** Largest body: a relay with a thousand names of events and eight filters fits several times. */
@@ -27,15 +26,18 @@ const BODY_BYTES = 2 ** 20;
  */
 export function buildControl(options: ControlOptions): FastifyInstance {
   const { ports, seconds } = options;
-  return buildHost({
+  return buildListener({
     name: 'control',
-    rows: routes.map((route) => rowOf(route, options)),
+    routes: routes.map((route) => listenerRoute(route, options)),
     log: ports.log,
     seconds,
   });
 }
 
-function rowOf(route: ControlRoute, { ports, services, pass }: ControlOptions): HostRow {
+function listenerRoute(
+  route: ControlRoute,
+  { ports, services, pass }: ControlOptions,
+): ListenerRoute {
   return {
     methods: [route.method],
     path: route.path,
@@ -56,8 +58,7 @@ function rowOf(route: ControlRoute, { ports, services, pass }: ControlOptions): 
         return await route.handler({ caller, params, body: undefined }, services);
       const read = await readJson(message, BODY_BYTES);
       if (read.ok) return await route.handler({ caller, params, body: read.value }, services);
-      if (read.reason === 'cut') return undefined;
-      return refuse(read.reason === 'too_long' ? 'body_too_large' : 'malformed_json');
+      return refuseBody(read.reason);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Principal } from '../auth/write-keys.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
-import { traceOf } from '../http/trace.ts';
+import { traceOf } from '../../platform/http/trace.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { answerText } from './write-answer.ts';
 import { parseHead, type Head } from './parse-head.ts';
@@ -100,7 +100,7 @@ export class Connection {
 
   /** Nothing more is expected of this connection here. */
   #leave(): void {
-    if (this.#reading) this.#lane.options.budget.give(bytesOf(this.#reading));
+    if (this.#reading) this.#lane.options.budget.release(bytesOf(this.#reading));
     this.#reading = undefined;
     this.#pending = undefined;
     this.#waitingSince = undefined;
@@ -149,7 +149,7 @@ export class Connection {
   #take(known: KnownHead, principal: Principal, chunk: Buffer): void {
     const { head } = known;
     const end = head.bytes + head.contentLength;
-    if (!this.#lane.options.budget.take(Math.min(chunk.length, end) - head.bytes))
+    if (!this.#lane.options.budget.acquire(Math.min(chunk.length, end) - head.bytes))
       return this.#handOver(chunk);
     if (chunk.length < end) {
       this.#reading = {
@@ -170,7 +170,7 @@ export class Connection {
 
   #readOn(reading: Reading, chunk: Buffer): void {
     const own = chunk.length > reading.missing ? chunk.subarray(0, reading.missing) : chunk;
-    if (!this.#lane.options.budget.take(own.length))
+    if (!this.#lane.options.budget.acquire(own.length))
       return this.#handOver(Buffer.concat([reading.known.bytes, ...reading.chunks, chunk]));
     reading.chunks.push(own);
     reading.missing -= own.length;
@@ -210,7 +210,7 @@ export class Connection {
     void this.#lane.options
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
-        this.#lane.options.budget.give(head.contentLength);
+        this.#lane.options.budget.release(head.contentLength);
         this.#answer(answer, trace);
       });
   }

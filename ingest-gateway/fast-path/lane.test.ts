@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { BodyBudget } from '../http/read-body.ts';
+import { BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { send } from '../http/send.ts';

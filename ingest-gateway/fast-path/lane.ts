@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { presentedKey } from '../auth/presented-key.ts';
 import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
-import type { BodyBudget } from '../http/read-body.ts';
+import type { BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { Connection } from './connection.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../platform/log.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { createHost } from './host.ts';
-import { BodyBudget } from './read-body.ts';
+import { BodyBudget } from './body.ts';
 import type { Route } from './routes.ts';
 import { EventServer } from './serve-events.ts';
 

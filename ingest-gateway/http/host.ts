@@ -1,13 +1,16 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { FailureCode } from '../failures.ts';
+import {
+  answerBrokenRequest,
+  lastAnswer,
+  LINGERING_CLOSE_MS,
+} from '../../platform/http/broken-request.ts';
+import { traceOf } from '../../platform/http/trace.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
 import type { EventRoute, Route } from './routes.ts';
-import { CORS_HEADERS, JSON_TYPE, send } from './send.ts';
+import { CORS_HEADERS, send } from './send.ts';
 import type { EventServer } from './serve-events.ts';
-import { traceOf } from './trace.ts';
 import { FastPath } from '../fast-path/lane.ts';
 
 export interface HostOptions {
@@ -36,8 +39,7 @@ const WRITE_TIMEOUT = 30_000;
 const IDLE_TIMEOUT = 120_000;
 const TIMEOUT_CHECKS = 1000;
 const MAX_PARAM_LENGTH = 16 * 1024;
-/** How long a client has to read the answer to a broken request, ms. */
-const LAST_WORDS = 1000;
+const NOT_ALLOWED = renderFailure({ code: 'method_not_allowed' });
 
 /**
  * The ingest host. Common requests of write-key routes are served straight from their sockets
@@ -54,7 +56,7 @@ export function createHost(options: HostOptions): FastifyInstance {
     read: READ_TIMEOUT,
     write: WRITE_TIMEOUT,
     idle: IDLE_TIMEOUT,
-    lastWords: LAST_WORDS,
+    lastWords: LINGERING_CLOSE_MS,
   };
   const lane = new FastPath({ routes: hot, limits, ...options.events.forLane() });
   const app = Fastify({
@@ -156,10 +158,10 @@ function createIngestServer(
   server.timeout = WRITE_TIMEOUT;
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    answerBrokenRequest(error, socket),
+    answerBrokenRequest(error, socket, (code) => renderFailure({ code }).body),
   );
   server.on('connect', (_request: IncomingMessage, socket) =>
-    socket.end(rawAnswer('method_not_allowed')),
+    socket.end(lastAnswer(NOT_ALLOWED.status, NOT_ALLOWED.body)),
   );
   return server;
 }
@@ -205,7 +207,7 @@ async function answerUnrouted(
       .filter((route) => route.path === path)
       .map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
     const answer = {
-      ...renderFailure({ code: 'method_not_allowed' }),
+      ...NOT_ALLOWED,
       headers: ['Allow', [...allowed, 'OPTIONS'].join(', ')],
     };
     send(raw, answer, {
@@ -215,53 +217,4 @@ async function answerUnrouted(
     });
     options.onAnswered('other', answer.status);
   }
-}
-
-const BROKEN: Record<string, FailureCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timed_out',
-};
-
-/** Connections that were told already; the bytes that still come on them are broken too. */
-const told = new WeakSet<Duplex>();
-function answerBrokenRequest(
-  error: NodeJS.ErrnoException,
-  socket: Duplex & { _httpMessage?: ServerResponse | null },
-): void {
-  if (told.has(socket)) return;
-  told.add(socket);
-  // node:http keeps the answer that is being written here; nothing may be written into the middle
-  // of it.
-  if (
-    error.code === 'ECONNRESET' ||
-    !socket.writable ||
-    socket._httpMessage?.headersSent === true
-  ) {
-    socket.destroy();
-    return;
-  }
-  socket.end(rawAnswer(BROKEN[error.code ?? ''] ?? 'malformed_request'));
-  // Closing at once, with bytes unread, would reset the connection before the client has the
-  // answer.
-  setTimeout(() => socket.destroy(), LAST_WORDS).unref();
-}
-
-const REASONS: Record<number, string> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-};
-
-/** An answer to bytes that are no request: the connection ends with it. */
-function rawAnswer(code: FailureCode): string {
-  const { status, body } = renderFailure({ code });
-  const head = [
-    `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}`,
-    `Content-Type: ${JSON_TYPE}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Service-Trace: ${traceOf(undefined)}`,
-    'Connection: close',
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

@@ -9,11 +9,11 @@ import {
   type TrustedProxies,
 } from '../../platform/network/client-address.ts';
 import { discard } from './discard.ts';
-import { readBody, type BodyBudget, type NoBody } from './read-body.ts';
+import { readBody, type BodyBudget, type BodyFailure } from './body.ts';
 import { renderFailure, type Answer } from './render.ts';
 import type { EventRoute } from './routes.ts';
 import { send } from './send.ts';
-import { traceOf } from './trace.ts';
+import { traceOf } from '../../platform/http/trace.ts';
 
 export interface ServeOptions {
   keys: Pick<WriteKeys, 'verify'>;
@@ -40,7 +40,7 @@ const INVALID = renderFailure({ code: 'invalid_write_key' });
 const UNVERIFIED = renderFailure({ code: 'key_unverified' });
 const UNAVAILABLE = renderFailure({ code: 'unavailable' });
 
-const WITHOUT_BODY: Record<Exclude<NoBody, 'gone'>, Answer> = {
+const WITHOUT_BODY: Record<Exclude<BodyFailure, 'client_gone'>, Answer> = {
   too_large: renderFailure({ code: 'body_too_large' }),
   undecodable: renderFailure({ code: 'malformed_json' }),
   overloaded: UNAVAILABLE,
@@ -111,7 +111,7 @@ export class EventServer {
     if (principal === 'unverified') return UNVERIFIED;
     const { budget, maxBodyBytes: limit } = this.#options;
     const body = await readBody(request, { limit, budget });
-    if (typeof body === 'string') return body === 'gone' ? undefined : WITHOUT_BODY[body];
+    if (typeof body === 'string') return body === 'client_gone' ? undefined : WITHOUT_BODY[body];
     try {
       const { headers, socket } = request;
       const forwarded = headers['x-forwarded-for'];
@@ -123,7 +123,7 @@ export class EventServer {
       };
       return await this.#handle({ route, principal, facts, body, trace });
     } finally {
-      budget.give(body.length);
+      budget.release(body.length);
     }
   }
 

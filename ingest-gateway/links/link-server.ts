@@ -3,7 +3,7 @@ import { locationOf, readCode } from '../../events/short-link.ts';
 import { BatchedLookup } from '../auth/batched-lookup.ts';
 import { TwoGenerations } from '../auth/two-generations.ts';
 import { discard } from '../http/discard.ts';
-import { traceOf } from '../http/trace.ts';
+import { traceOf } from '../../platform/http/trace.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
 /** The route as it stands in the table of the ingest host. */

@@ -1,6 +1,6 @@
 import type { ClaimBatcher } from '../../platform/claims/claim-batcher.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
-import type { BodyBudget } from '../http/read-body.ts';
+import type { BodyBudget } from '../http/body.ts';
 import type { EventServer } from '../http/serve-events.ts';
 import type { Phase } from '../publish/evolve.ts';
 import type { Publisher } from '../publish/publisher.ts';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { FreeRoute } from '../http/host.ts';
-import type { BodyBudget } from '../http/read-body.ts';
+import type { BodyBudget } from '../http/body.ts';
 import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
 import { connectionCounters } from './connection-counters.ts';
 import type { ConnectionStore } from './connection-store.ts';

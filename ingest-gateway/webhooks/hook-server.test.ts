@@ -5,7 +5,7 @@ import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
-import { BodyBudget } from '../http/read-body.ts';
+import { BodyBudget } from '../http/body.ts';
 import type { LogRecord } from '../spool/spooled-record.ts';
 import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
 import type { Connection, ConnectionTally } from './connection-store.ts';
@@ -147,7 +147,7 @@ describe('a fault on our side is a 503, never a 4xx (promise 5)', () => {
   });
 
   it('when memory for bodies is used up', async () => {
-    budget.take(9_990);
+    budget.acquire(9_990);
     expect(await deliver()).toEqual([503, unavailable, null]);
   });
 });

@@ -6,10 +6,10 @@ import { topicOf } from '../../events/webhooks/topic.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { discard } from '../http/discard.ts';
-import { readBody, type BodyBudget } from '../http/read-body.ts';
+import { readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
-import { traceOf } from '../http/trace.ts';
+import { traceOf } from '../../platform/http/trace.ts';
 import type { MappedAcceptor } from './accept-mapped.ts';
 import {
   SIGNATURE_MISMATCH,
@@ -99,7 +99,7 @@ export class HookServer {
     const { budget } = this.#options;
     const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget });
     switch (raw) {
-      case 'gone':
+      case 'client_gone':
         return undefined;
       case 'overloaded':
         return UNAVAILABLE;
@@ -111,7 +111,7 @@ export class HookServer {
         try {
           return await this.#take(connection, raw, { request, trace });
         } finally {
-          budget.give(raw.length);
+          budget.release(raw.length);
         }
     }
   }

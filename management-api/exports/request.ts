@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import { normaliseEventName } from '../../events/event-name.ts';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import type { DomainError } from '../errors/domain-error.ts';
-import { pathId } from '../http/path-id.ts';
+import { pathId } from '../../platform/http/path-id.ts';
 import { startOfDay } from '../reports/time-zone.ts';
 
 const DAY = 86_400_000;

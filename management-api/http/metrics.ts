@@ -1,11 +1,8 @@
-import type { FastifyInstance } from 'fastify';
 import { Histogram, type Registry } from 'prom-client';
+import type { HostOptions } from '../../platform/http/host.ts';
 
-/**
- * Counts answers by route of the table (everything else is one), method and status, with the
- * seconds they took.
- */
-export function observeAnswers(host: FastifyInstance, registry: Registry): void {
+/** Measures answers by route of the table, method and status. */
+export function measureAnswers(registry: Registry): NonNullable<HostOptions['observe']> {
   const seconds = new Histogram({
     name: 'management_request_seconds',
     help: 'Time from the head of a request to the end of its answer',
@@ -13,11 +10,5 @@ export function observeAnswers(host: FastifyInstance, registry: Registry): void 
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
     registers: [registry],
   });
-  host.addHook('onResponse', (request, reply, done) => {
-    const labels = request.is404
-      ? { route: 'unknown', method: 'any' }
-      : { route: request.routeOptions.url ?? 'unknown', method: request.method };
-    seconds.observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
-    done();
-  });
+  return (labels, took) => seconds.observe(labels, took);
 }

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../events/json.ts';
 import { readAudience } from '../audiences/read.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { answer, refuse, type Answer } from '../errors/domain-error.ts';
-import { pathId } from '../http/path-id.ts';
+import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import type { SegmentDraft } from './segment-store.ts';

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import * as setting from '../setting-kinds.ts';
 import { defineSettings, type Setting } from '../settings.ts';
@@ -56,6 +57,17 @@ export function clientAddress(told: ReportedAddresses, trusted: TrustedProxies):
     if (!trusted.contains(nearest)) return nearest;
   }
   return nearest;
+}
+
+/** The address of the client of a request over node:http. */
+export function addressOfRequest(message: IncomingMessage, trusted: TrustedProxies): string {
+  return clientAddress(
+    {
+      remote: message.socket.remoteAddress,
+      forwardedFor: message.headers['x-forwarded-for']?.toString(),
+    },
+    trusted,
+  );
 }
 
 /** Some proxies write `1.2.3.4:567` or `[::1]:567`. */

@@ -1,9 +1,0 @@
-export const TRACE_HEADER = 'x-service-trace';
-
-/**
- * The value of X-Service-Trace: the caller's own when it has 8 to 64 lowercase hexadecimal
- * characters, otherwise a new one (management 7.8).
- */
-export function traceOf(sent: string | string[] | undefined, made: () => string): string {
-  return typeof sent === 'string' && /^[0-9a-f]{8,64}$/.test(sent) ? sent : made();
-}

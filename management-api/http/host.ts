@@ -1,0 +1,117 @@
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { buildHost, type HostRequest, type HostRoute } from '../../platform/http/host.ts';
+import { readJson } from '../../platform/http/read-body.ts';
+import {
+  addressOfRequest,
+  parseTrustedProxies,
+  type TrustedProxies,
+} from '../../platform/network/client-address.ts';
+import type { Answer, DomainError } from '../errors/domain-error.ts';
+import { renderError } from '../errors/render.ts';
+import type { Services } from '../services.ts';
+import { watchRequest } from './deadline.ts';
+import { passGuards } from './guards.ts';
+import { measureAnswers } from './metrics.ts';
+import type { PublicRequest } from './request.ts';
+import type { Route } from './route.ts';
+import { unknownEndpoint } from './unknown-endpoint.ts';
+
+/** Time for a whole answer, ms (management 8.4). */
+const WRITE_TIMEOUT = 30_000;
+const NO_BYTES = Buffer.alloc(0);
+
+export interface ManagementOptions {
+  routes: readonly Route[];
+  services: Services;
+  /** TRUSTED_PROXIES: addresses and ranges whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+  /** Where answers are counted. */
+  registry?: Registry;
+}
+
+/**
+ * The management host: the served rows of the route table, and 404 for everything else, wrong
+ * methods, OPTIONS and HEAD included (management 1.4).
+ */
+export function buildManagementHost(options: ManagementOptions): FastifyInstance {
+  const { routes, services, trustedProxies, registry } = options;
+  const proxies = parseTrustedProxies(trustedProxies);
+  return buildHost({
+    routes: routes.map((route) => hostRoute(route, { services, proxies })),
+    unknown: renderUnknown,
+    failed(error, { trace, url }) {
+      services.log.error(
+        { err: error, code: 'request_failed', trace, url },
+        'a request failed unexpectedly',
+      );
+      return renderError({ code: 'internal' });
+    },
+    malformed: JSON.stringify(renderError({ code: 'malformed_request' }).body),
+    maxParamLength: 16_384,
+    ...(registry ? { observe: measureAnswers(registry) } : {}),
+  });
+}
+
+function hostRoute(
+  route: Route,
+  { services, proxies }: { services: Services; proxies: TrustedProxies },
+): HostRoute {
+  return {
+    methods: [route.method],
+    path: route.path,
+    async serve(request) {
+      const { message, response, method, url, params, now, trace } = request;
+      if (Object.values(params).includes('')) return renderUnknown(method, url);
+      const { signal } = watchRequest({ response, write: WRITE_TIMEOUT, handler: route.timeout });
+      const head = {
+        ...{ now, trace, params, signal },
+        query: new URLSearchParams(url.split('?')[1] ?? ''),
+        ip: addressOfRequest(message, proxies),
+        userAgent: message.headers['user-agent'] ?? '',
+      };
+      const answer = await serve(route, { head, message, services });
+      return answer?.ok === false ? renderError(answer.error, route.flat) : answer;
+    },
+  };
+}
+
+interface Served {
+  head: Omit<PublicRequest, 'body' | 'rawBody'>;
+  message: HostRequest['message'];
+  services: Services;
+}
+
+/**
+ * One request on its way through a route: guards, body, handler. Undefined: the client left before
+ * its body was read.
+ */
+async function serve(
+  route: Route,
+  { head, message, services }: Served,
+): Promise<Answer | undefined> {
+  const guarded =
+    route.auth === 'none'
+      ? undefined
+      : await passGuards({ route, headers: message.headers, ip: head.ip, now: head.now }, services);
+  if (guarded && !guarded.ok) return guarded;
+  let body: unknown;
+  let rawBody: Buffer = NO_BYTES;
+  if (route.bodyLimit !== undefined) {
+    const read = await readJson(message, route.bodyLimit);
+    if (!read.ok)
+      return read.reason === 'client_gone'
+        ? undefined
+        : { ok: false, error: route.malformed ?? { code: 'malformed_json' } };
+    body = read.value;
+    rawBody = read.bytes;
+  }
+  if (route.auth === 'none') return await route.handler({ ...head, body, rawBody }, services);
+  if (!guarded) throw new Error('a route with a key was entered without guards');
+  return await route.handler({ ...head, body, rawBody, caller: guarded.caller }, services);
+}
+
+function renderUnknown(method: string, url: string): ReturnType<typeof renderError> {
+  const error: DomainError = unknownEndpoint(method, url);
+  return renderError(error);
+}

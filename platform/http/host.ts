@@ -1,0 +1,143 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerBrokenRequest } from './broken-request.ts';
+import { TRACE_HEADER, traceOf } from './trace.ts';
+
+/** ms that a client may take for the head of a request, and for the whole request. */
+const LISTENER = { header: 5000, read: 15_000 };
+
+/** What goes over the wire. A Buffer is sent as it is, anything else as JSON; undefined: no body. */
+export interface RenderedAnswer {
+  status: number;
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  body: unknown;
+}
+
+/** A request on its way to a route; the route reads the body itself, behind its guards. */
+export interface HostRequest {
+  /** Without Content-Type, which stands in rawHeaders: the framework must not judge it. */
+  message: IncomingMessage;
+  /** To watch whether the answer is written; the host writes it. */
+  response: ServerResponse;
+  method: string;
+  /** With its query. */
+  url: string;
+  params: Readonly<Record<string, string>>;
+  /** ms since the epoch */
+  now: number;
+  trace: string;
+}
+
+export interface HostRoute {
+  methods: readonly ('GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH')[];
+  /** Parameters as `{name}`; a last `*` matches the rest of the path. */
+  path: string;
+  /** Undefined: the client left before it was answered. */
+  serve: (request: HostRequest) => Promise<RenderedAnswer | undefined>;
+}
+
+export interface HostOptions {
+  routes: readonly HostRoute[];
+  /** The answer to a method and a URL that no route has. */
+  unknown: (method: string, url: string) => RenderedAnswer;
+  /** The answer to a request whose route rejected. */
+  failed: (error: unknown, request: { trace: string; url: string | undefined }) => RenderedAnswer;
+  /** JSON, for bytes that are not a request. */
+  malformed: string;
+  /** On every answer. */
+  headers?: Readonly<Record<string, string>>;
+  maxConnections?: number;
+  /** Characters of a path parameter; a longer one matches no route. */
+  maxParamLength?: number;
+  /** Called after each answer; what no route has is one label. */
+  observe?: (labels: { route: string; method: string; status: number }, seconds: number) => void;
+}
+
+/**
+ * A host that serves its routes and answers `unknown` to everything else, OPTIONS and HEAD
+ * included. It listens nowhere yet.
+ */
+export function buildHost(options: HostOptions): FastifyInstance {
+  const { routes, failed, malformed, maxConnections, maxParamLength, observe } = options;
+  const host = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    requestTimeout: LISTENER.read,
+    http: {
+      headersTimeout: LISTENER.header,
+      requestTimeout: LISTENER.read,
+      connectionsCheckingInterval: 1000,
+    },
+    ...(maxParamLength === undefined ? {} : { routerOptions: { maxParamLength } }),
+    frameworkErrors: (_error, request, reply) => void sendUnknown(request, reply),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, () => malformed),
+  });
+  if (maxConnections !== undefined) host.server.maxConnections = maxConnections;
+
+  const markReply = (request: FastifyRequest, reply: FastifyReply) => {
+    if (reply.hasHeader(TRACE_HEADER)) return;
+    reply.header(TRACE_HEADER, traceOf(request.headers[TRACE_HEADER]));
+    if (options.headers) reply.headers(options.headers);
+  };
+  const sendUnknown = (request: FastifyRequest, reply: FastifyReply) => {
+    markReply(request, reply);
+    return send(reply, options.unknown(request.method, request.raw.url ?? ''));
+  };
+
+  // Routes read bodies themselves, behind their guards, and ignore the content type (management 4).
+  host.removeAllContentTypeParsers();
+  host.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  host.addHook('onRequest', (request, reply, done) => {
+    delete request.raw.headers['content-type'];
+    markReply(request, reply);
+    // Otherwise the framework would read the body of a request that no route serves.
+    if (request.is404) sendUnknown(request, reply);
+    else done();
+  });
+  host.setErrorHandler((error, request, reply) =>
+    send(reply, failed(error, { trace: traceIn(reply), url: request.routeOptions.url })),
+  );
+  host.setNotFoundHandler(sendUnknown);
+  if (observe) {
+    host.addHook('onResponse', (request, reply, done) => {
+      const labels = request.is404
+        ? { route: 'unknown', method: 'any' }
+        : { route: request.routeOptions.url ?? 'unknown', method: request.method };
+      observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
+      done();
+    });
+  }
+  for (const route of routes) addRoute(host, route);
+  return host;
+}
+
+function addRoute(host: FastifyInstance, { methods, path, serve }: HostRoute): void {
+  host.route({
+    method: [...methods],
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    handler: async (request, reply) => {
+      const answer = await serve({
+        message: request.raw,
+        response: reply.raw,
+        method: request.method,
+        url: request.raw.url ?? '',
+        params: request.params as Record<string, string>,
+        now: Date.now(),
+        trace: traceIn(reply),
+      });
+      if (answer === undefined || reply.raw.destroyed) return reply.hijack();
+      return send(reply, answer);
+    },
+  });
+}
+
+function send(reply: FastifyReply, { status, headers = {}, body }: RenderedAnswer): FastifyReply {
+  for (const [header, value] of Object.entries(headers)) reply.header(header, value);
+  reply.code(status);
+  if (body === undefined || Buffer.isBuffer(body)) return reply.send(body);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+function traceIn(reply: FastifyReply): string {
+  return String(reply.getHeader(TRACE_HEADER));
+}
