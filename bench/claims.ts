@@ -44,9 +44,9 @@ const batcher = new ClaimBatcher({
   onUnavailable: fail,
 });
 const store = new ClaimStore({ redis, dedupeTtl: DEDUPE_TTL, onWaiting: fail });
-await store.ensureFilled({
+await store.ensureLoaded({
   partitions: () => ({ epoch: 0, owned: [0] }),
-  fill: () => Promise.resolve(),
+  backfill: () => Promise.resolve(),
   signal: never,
 });
 
@@ -84,7 +84,7 @@ async function run(): Promise<void> {
       const entries = batches.flat().map((id, number): ClaimToResolve => {
         const at = published + number;
         const place = { epoch: 0, partition: at % 4, offset: Math.floor(at / 50), index: at % 50 };
-        return { id, place, acceptance: (at + 1) >>> 0, at: Date.now() };
+        return { id, position: place, acceptance: (at + 1) >>> 0, receivedAt: Date.now() };
       });
       const settled = await store.resolve(entries, never);
       if (

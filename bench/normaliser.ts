@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { settings as normaliserSettings, type Names } from '../pipeline/normalise/config.ts';
 import { parseSettings } from '../platform/settings.ts';
-import { sampleRecord } from '../pipeline/normalise/testing/samples.ts';
+import { sampleRecord } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';

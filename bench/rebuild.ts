@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Ready } from '../cli/ready.ts';
 import { partitionOf } from '../events/partition.ts';
-import { sampleRecord, type SampleEvent } from '../pipeline/normalise/testing/samples.ts';
+import { sampleRecord, type SampleEvent } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { topicEnds, withKafkaAdmin } from '../platform/kafka/admin.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';

@@ -29,7 +29,7 @@ import { AllowedHosts } from '../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../platform/outbound/client.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
-import { eventRowCodec, normalisedRunCodec } from '../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../schemas/codec.ts';
 import type { EventRow } from '../schemas/records.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
@@ -156,7 +156,7 @@ function runs(): ConsumedMessage[] {
       last_index: 0,
       appended_at: 0,
     };
-    const value = normalisedRunCodec.encode({ ...head, rows });
+    const value = rowBatchCodec.encode({ ...head, rows });
     return {
       topic: 'bench',
       partition,

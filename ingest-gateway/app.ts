@@ -257,7 +257,7 @@ function batchedClaims({
         'Redis does not answer: events are accepted without claims',
       ),
     onAvailable: () => log.info('Redis answers again: events are claimed'),
-    onDroppedRaises: (count) =>
+    onDroppedConfirms: (count) =>
       log.warn(
         { count, code: 'raises_dropped' },
         'claims could not be made durable; resends of these events reach the normaliser',

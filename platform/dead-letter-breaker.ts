@@ -1,6 +1,6 @@
-/** What was seen lately: events taken, and how many of them died. Older ones fade. */
+/** What was seen lately: events processed, and how many of them died. Older ones fade. */
 export interface BreakerState {
-  readonly taken: number;
+  readonly processed: number;
   readonly dead: number;
 }
 
@@ -9,21 +9,21 @@ export interface BreakerLimits {
    * So many must have died before anything is concluded from it: a few poison records go to
    * events.dead.
    */
-  least: number;
+  minDead: number;
   /**
-   * The share of dead events above which the processor rather than the data is taken to be broken;
+   * The share of dead events above which the processor rather than the data is processed to be broken;
    * 1 or more: never.
    */
-  share: number;
-  /** Above this many events taken, both counts are halved. */
-  memory: number;
+  maxDeadShare: number;
+  /** Above this many events processed, both counts are halved. */
+  windowEvents: number;
 }
 
 export type BreakerVerdict =
   | { readonly verdict: 'pass'; readonly state: BreakerState }
   | { readonly verdict: 'stop'; readonly share: number };
 
-export const EMPTY_WINDOW: BreakerState = { taken: 0, dead: 0 };
+export const EMPTY_WINDOW: BreakerState = { processed: 0, dead: 0 };
 
 /**
  * Decides whether the dead letters of a part of a batch may be written. 'stop' leaves the state as
@@ -32,16 +32,19 @@ export const EMPTY_WINDOW: BreakerState = { taken: 0, dead: 0 };
  */
 export function judge(
   state: BreakerState,
-  part: { taken: number; dead: number },
+  part: { processed: number; dead: number },
   limits: BreakerLimits,
 ): BreakerVerdict {
-  const taken = state.taken + part.taken;
+  const processed = state.processed + part.processed;
   const dead = state.dead + part.dead;
-  const share = taken === 0 ? 0 : dead / taken;
-  if (part.dead > 0 && dead >= limits.least && share > limits.share)
+  const share = processed === 0 ? 0 : dead / processed;
+  if (part.dead > 0 && dead >= limits.minDead && share > limits.maxDeadShare)
     return { verdict: 'stop', share };
   return {
     verdict: 'pass',
-    state: taken > limits.memory ? { taken: taken / 2, dead: dead / 2 } : { taken, dead },
+    state:
+      processed > limits.windowEvents
+        ? { processed: processed / 2, dead: dead / 2 }
+        : { processed: processed, dead },
   };
 }

@@ -5,7 +5,7 @@ import {
   allSchemas,
   eventRowCodec,
   fingerprintOf,
-  normalisedRunCodec,
+  rowBatchCodec,
   rawRecordCodec,
   singleObjectHeader,
   UnreadableRecord,
@@ -141,7 +141,7 @@ describe('a run', () => {
       event: 'خرید',
       properties: { a: 'b' },
     }));
-    const whole = normalisedRunCodec.encode({ ...head, rows });
+    const whole = rowBatchCodec.encode({ ...head, rows });
     const run = sliceRowBatch(whole);
     expect(run?.head).toEqual(head);
     expect(run?.count).toBe(3);

@@ -152,7 +152,7 @@ const MAX_SCRATCH = 16 * 1024 * 1024;
 
 export const rawRecordCodec = codecOf<RawRecord>('raw-record');
 export const eventRowCodec = codecOf<EventRow>('event-row');
-export const normalisedRunCodec = codecOf<RowBatch>('normalised-run');
+export const rowBatchCodec = codecOf<RowBatch>('normalised-run');
 export const deadLetterCodec = codecOf<DeadLetter>('dead-letter');
 export const ingestOutcomeCodec = codecOf<IngestOutcome>('ingest-outcome');
 export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');

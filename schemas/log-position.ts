@@ -1,5 +1,5 @@
 /**
- * The position of an event in the raw log (topic `events.raw`). It identifies the event everywhere:
+ * Position of an event in the raw log (topic `events.raw`). It identifies the event everywhere:
  * consumers skip positions they have already processed.
  */
 export interface LogPosition {
@@ -10,6 +10,9 @@ export interface LogPosition {
   /** Index of the event in its raw record. */
   index: number;
 }
+
+/** Epoch of the event topics in use. */
+export const CURRENT_EPOCH = 0;
 
 /** A position within one partition: how far that partition has been processed. */
 export type PartitionPosition = Omit<LogPosition, 'partition'>;
@@ -25,4 +28,23 @@ export function comparePartitionPositions(a: PartitionPosition, b: PartitionPosi
 /** The position as a key of maps and sets. */
 export function partitionPositionKey({ epoch, offset, index }: PartitionPosition): string {
   return `${epoch}:${offset}:${index}`;
+}
+
+/** A position within one partition and one epoch. */
+export type EventOffset = Omit<PartitionPosition, 'epoch'>;
+
+/** Before the first event of a partition. */
+export const BEFORE_FIRST_EVENT: EventOffset = { offset: -1, index: -1 };
+
+/** Above the index of every event in a record: a request cannot hold as many events. */
+export const LAST_INDEX = 0xffff;
+
+/** Negative when `a` comes before `b`, 0 when they are the same. */
+export function compareEventOffsets(a: EventOffset, b: EventOffset): number {
+  return a.offset - b.offset || a.index - b.index;
+}
+
+/** The offset and index as a key of maps and sets. */
+export function eventOffsetKey({ offset, index }: EventOffset): string {
+  return `${offset}/${index}`;
 }

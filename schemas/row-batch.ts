@@ -2,7 +2,7 @@ import {
   carriedFingerprint,
   eventRowCodec,
   HEADER_BYTES,
-  normalisedRunCodec,
+  rowBatchCodec,
   singleObjectHeader,
   UnreadableRecord,
 } from './codec.ts';
@@ -35,7 +35,7 @@ const HEAD_FIELDS = [
  * decode it then. Throws UnreadableRecord when the bytes are broken.
  */
 export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
-  if (carriedFingerprint(bytes) !== normalisedRunCodec.fingerprint) return undefined;
+  if (carriedFingerprint(bytes) !== rowBatchCodec.fingerprint) return undefined;
   try {
     const values: number[] = [];
     let at = HEADER_BYTES;
@@ -70,7 +70,7 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
   }
 }
 
-const header = singleObjectHeader(normalisedRunCodec.type);
+const header = singleObjectHeader(rowBatchCodec.type);
 
 /**
  * Puts datums of event-row behind a head: the single-object encoding of a normalised-run with one

@@ -1,5 +1,5 @@
 import avsc from 'avsc';
-import { eventRowCodec, normalisedRunCodec, UnreadableRecord } from './codec.ts';
+import { eventRowCodec, rowBatchCodec, UnreadableRecord } from './codec.ts';
 import type { EventRow } from './records.ts';
 import { sliceRowBatch } from './row-batch.ts';
 
@@ -53,7 +53,7 @@ export function rowReader<Field extends keyof EventRow>(
   return ({ value }) => {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
     const run = sliceRowBatch(value);
-    if (!run) return normalisedRunCodec.decode(value).rows;
+    if (!run) return rowBatchCodec.decode(value).rows;
     if (!mayHold(run.rows)) return [];
     try {
       return decodeAll(run.rows, run.count);

@@ -10,7 +10,7 @@ const whole = fc.oneof(
   fc.nat(300),
   fc.maxSafeNat().map((value) => Math.min(value, Number.MAX_SAFE_INTEGER - 1)),
 );
-const place = fc.record({
+const position = fc.record({
   epoch: fc.nat(300),
   partition: fc.nat(4_000),
   offset: whole,
@@ -25,7 +25,7 @@ const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
   fc.record({
     state: fc.constant('placed' as const),
     expires,
-    place,
+    position,
     acceptance: fc.nat(0xffffffff),
   }),
 );
@@ -49,7 +49,7 @@ describe('entries', () => {
     const placed = {
       state: 'placed',
       expires: Date.UTC(2026, 10, 21),
-      place: { epoch: 0, partition: 3, offset: 90_000_000, index: 99 },
+      position: { epoch: 0, partition: 3, offset: 90_000_000, index: 99 },
       acceptance: 1,
     } as const;
     expect(encodeEntry(placed)).toHaveLength(16);
@@ -67,7 +67,7 @@ describe('entries', () => {
 
   it('that end too early are refused', () => {
     fc.assert(
-      fc.property(place, (of) => {
+      fc.property(position, (of) => {
         const bytes = bytesOf(of);
         expect(() => readPosition(bytes.subarray(0, bytes.length - 1), 0)).toThrow(RangeError);
       }),
@@ -78,7 +78,7 @@ describe('entries', () => {
 describe('places', () => {
   it('never begin with the byte of a pending claim', () => {
     fc.assert(
-      fc.property(place, (of) => {
+      fc.property(position, (of) => {
         expect(bytesOf(of)[0]).not.toBe(0);
       }),
     );

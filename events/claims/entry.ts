@@ -8,7 +8,7 @@ import { positionByteLength, readPosition, writePosition } from './position-byte
  *
  *     durable  expires(5)
  *     pending  expires(5) 0x00 token(8)
- *     placed   expires(5) place acceptance(4)      a place never begins with 0x00
+ *     placed   expires(5) position acceptance(4)      a place never begins with 0x00
  *
  * The sixth byte tells the states apart: missing, zero, or something else.
  */
@@ -18,7 +18,7 @@ export type ClaimEntry =
   | {
       readonly state: 'placed';
       readonly expires: number;
-      readonly place: LogPosition;
+      readonly position: LogPosition;
       readonly acceptance: number;
     };
 
@@ -37,8 +37,8 @@ export function encodeEntry(entry: ClaimEntry): Buffer {
       return bytes;
     }
     case 'placed': {
-      const bytes = Buffer.allocUnsafe(placedLength(entry.place));
-      writePlaced(entry, bytes, 0);
+      const bytes = Buffer.allocUnsafe(resolvedLength(entry.position));
+      writeResolved(entry, bytes, 0);
       return bytes;
     }
   }
@@ -51,22 +51,22 @@ export function decodeEntry(bytes: Buffer): ClaimEntry {
   if (state === undefined) return { state: 'durable', expires };
   if (state === 0)
     return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
-  const { place, end } = readPosition(bytes, STATE_AT);
-  return { state: 'placed', expires, place, acceptance: bytes.readUInt32BE(end) };
+  const { position, end } = readPosition(bytes, STATE_AT);
+  return { state: 'placed', expires, position, acceptance: bytes.readUInt32BE(end) };
 }
 
-export function placedLength(place: LogPosition): number {
-  return CLAIM_TIME_BYTES + positionByteLength(place) + ACCEPTANCE_BYTES;
+export function resolvedLength(position: LogPosition): number {
+  return CLAIM_TIME_BYTES + positionByteLength(position) + ACCEPTANCE_BYTES;
 }
 
 /** Returns the position behind the entry. */
-export function writePlaced(
-  entry: { readonly expires: number; readonly place: LogPosition; readonly acceptance: number },
+export function writeResolved(
+  entry: { readonly expires: number; readonly position: LogPosition; readonly acceptance: number },
   target: Buffer,
   at: number,
 ): number {
   const placeAt = target.writeUIntBE(toClaimTime(entry.expires), at, CLAIM_TIME_BYTES);
-  return target.writeUInt32BE(entry.acceptance, writePosition(entry.place, target, placeAt));
+  return target.writeUInt32BE(entry.acceptance, writePosition(entry.position, target, placeAt));
 }
 
 function timed(expires: number, more: number): Buffer {

@@ -5,13 +5,21 @@ import { positionByteLength, writePosition } from './position-bytes.ts';
 import { packEntries, readResolutions } from './resolution.ts';
 
 const AT = Date.UTC(2026, 10, 21);
-const place = { epoch: 1, partition: 2, offset: 300, index: 4 };
+const position = { epoch: 1, partition: 2, offset: 300, index: 4 };
 
 describe('settle calls', () => {
-  it('pack id, place, the end of the window and the old place', () => {
+  it('pack id, position, the end of the window and the old position', () => {
     const id = claimId('1\0m\0', 'x');
     const packed = packEntries(
-      [{ id, place, acceptance: 7, at: AT, from: { ...place, offset: 5 } }],
+      [
+        {
+          id,
+          position: position,
+          acceptance: 7,
+          receivedAt: AT,
+          redrivenFrom: { ...position, offset: 5 },
+        },
+      ],
       5_000,
     );
     const length = packed[12] ?? 0;
@@ -19,15 +27,15 @@ describe('settle calls', () => {
     expect(decodeEntry(packed.subarray(13, 13 + length))).toEqual({
       state: 'placed',
       expires: AT + 5_000,
-      place,
+      position,
       acceptance: 7,
     });
     expect(packed[13 + length]).toBe(packed.length - 14 - length);
   });
 
   it('read the verdicts with the places that are held', () => {
-    const held = Buffer.alloc(positionByteLength(place));
-    writePosition(place, held, 0);
+    const held = Buffer.alloc(positionByteLength(position));
+    writePosition(position, held, 0);
     const reply = Buffer.concat([
       Buffer.from('FQ'),
       held,
@@ -37,8 +45,8 @@ describe('settle calls', () => {
     ]);
     expect(readResolutions(reply, 4)).toEqual([
       { verdict: 'first' },
-      { verdict: 'repeat', place },
-      { verdict: 'duplicate', place },
+      { verdict: 'repeat', position },
+      { verdict: 'duplicate', position },
       { verdict: 'replay' },
     ]);
   });

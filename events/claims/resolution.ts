@@ -1,32 +1,32 @@
 import type { LogPosition } from '../../schemas/log-position.ts';
 import { CLAIM_ID_BYTES } from './claim-id.ts';
 import type { ClaimId } from './claim-id.ts';
-import { placedLength, writePlaced } from './entry.ts';
+import { resolvedLength, writeResolved } from './entry.ts';
 import { positionByteLength, readPosition, writePosition } from './position-bytes.ts';
 
 /** An event that asks for its claim for good. */
 export interface ClaimToResolve {
   readonly id: ClaimId;
-  readonly place: LogPosition;
+  readonly position: LogPosition;
   /** acceptanceHash of the item. */
   readonly acceptance: number;
   /**
    * received_at of its raw record, Unix ms on the gateway's clock: the window is kept as clients
    * saw it, whatever the lag behind it.
    */
-  readonly at: number;
+  readonly receivedAt: number;
   /** The old place of a redriven dead letter: a claim that stands there moves to `place`. */
-  readonly from?: LogPosition;
+  readonly redrivenFrom?: LogPosition;
 }
 
 /** A stored event whose claim is filled in again. */
 export interface ClaimToLoad {
   readonly id: ClaimId;
-  readonly place: LogPosition;
+  readonly position: LogPosition;
   /** acceptanceHash, or UNKNOWN_ACCEPTANCE. */
   readonly acceptance: number;
   /** received_at of the event, Unix ms. */
-  readonly at: number;
+  readonly receivedAt: number;
 }
 
 /**
@@ -37,8 +37,8 @@ export interface ClaimToLoad {
 export type ClaimResolution =
   | { readonly verdict: 'first' }
   | { readonly verdict: 'replay' }
-  | { readonly verdict: 'repeat'; readonly place: LogPosition }
-  | { readonly verdict: 'duplicate'; readonly place: LogPosition };
+  | { readonly verdict: 'repeat'; readonly position: LogPosition }
+  | { readonly verdict: 'duplicate'; readonly position: LogPosition };
 
 const FIRST: ClaimResolution = Object.freeze({ verdict: 'first' });
 const REPLAY: ClaimResolution = Object.freeze({ verdict: 'replay' });
@@ -61,7 +61,7 @@ export function packEntries(
 ): Buffer {
   let length = 0;
   for (const entry of entries)
-    length += CLAIM_ID_BYTES + 2 + placedLength(entry.place) + oldPlaceLength(entry);
+    length += CLAIM_ID_BYTES + 2 + resolvedLength(entry.position) + redrivenFromLength(entry);
   const packed = Buffer.allocUnsafe(length);
   let at = 0;
   for (const entry of entries) at = packEntry(entry, { packed, at, dedupeTtl });
@@ -74,24 +74,24 @@ export function packEntries(
  */
 export function readResolutions(reply: Buffer, count: number): ClaimResolution[] | null {
   if (reply[0] === resolutionCode.lost) return null;
-  const settlements = new Array<ClaimResolution>(count);
+  const resolutions = new Array<ClaimResolution>(count);
   let at = 0;
-  for (let position = 0; position < count; position += 1) {
+  for (let entry = 0; entry < count; entry += 1) {
     const code = reply[at];
     at += 1;
     switch (code) {
       case resolutionCode.first:
-        settlements[position] = FIRST;
+        resolutions[entry] = FIRST;
         break;
       case resolutionCode.replay:
-        settlements[position] = REPLAY;
+        resolutions[entry] = REPLAY;
         break;
       case resolutionCode.repeat:
       case resolutionCode.duplicate: {
-        const { place, end } = readPosition(reply, at);
-        settlements[position] = {
+        const { position, end } = readPosition(reply, at);
+        resolutions[entry] = {
           verdict: code === resolutionCode.repeat ? 'repeat' : 'duplicate',
-          place,
+          position,
         };
         at = end;
         break;
@@ -100,7 +100,7 @@ export function readResolutions(reply: Buffer, count: number): ClaimResolution[]
         throw new RangeError(`the settle script answered code ${code ?? 'nothing'} for an entry`);
     }
   }
-  return settlements;
+  return resolutions;
 }
 
 function packEntry(
@@ -109,12 +109,16 @@ function packEntry(
 ): number {
   const { packed } = target;
   const lengthAt = target.at + packed.write(entry.id, target.at, CLAIM_ID_BYTES, 'latin1');
-  const end = writePlaced({ ...entry, expires: entry.at + target.dedupeTtl }, packed, lengthAt + 1);
+  const end = writeResolved(
+    { ...entry, expires: entry.receivedAt + target.dedupeTtl },
+    packed,
+    lengthAt + 1,
+  );
   packed[lengthAt] = end - lengthAt - 1;
-  packed[end] = oldPlaceLength(entry);
-  return 'from' in entry ? writePosition(entry.from, packed, end + 1) : end + 1;
+  packed[end] = redrivenFromLength(entry);
+  return 'redrivenFrom' in entry ? writePosition(entry.redrivenFrom, packed, end + 1) : end + 1;
 }
 
-function oldPlaceLength(entry: ClaimToResolve | ClaimToLoad): number {
-  return 'from' in entry ? positionByteLength(entry.from) : 0;
+function redrivenFromLength(entry: ClaimToResolve | ClaimToLoad): number {
+  return 'redrivenFrom' in entry ? positionByteLength(entry.redrivenFrom) : 0;
 }

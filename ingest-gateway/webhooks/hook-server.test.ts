@@ -51,10 +51,10 @@ function connected(changes: Partial<Connection> = {}): Connection {
 
 const ports: MappedPorts = {
   claims: {
-    claim: (ids, at) =>
+    claim: (ids, receivedAt) =>
       Promise.resolve({
         ids,
-        at,
+        receivedAt,
         token: Buffer.alloc(1),
         verdicts: ids.map((_, position) =>
           duplicates.has(position) ? 'durable' : 'claimed',

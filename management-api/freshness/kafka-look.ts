@@ -2,7 +2,7 @@ import kafkajs, { type Admin } from 'kafkajs';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { kafkajsConnection, type KafkaSettings } from '../../platform/kafka/connection.ts';
-import { normalisedRunCodec } from '../../schemas/codec.ts';
+import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { nextRecords, type HopProgress, type NextRecord, type Snapshot } from './decide.ts';
 import { NORMALISER_GROUP } from './projections.ts';
@@ -148,8 +148,7 @@ function appendedToRaw(topic: string, record: FoundRecord | undefined): number {
   if (!record) throw new Error(`a record of ${topic} is missing`);
   if (topic === RAW) return record.appendedAt;
   return (
-    sliceRowBatch(record.value)?.head.appended_at ??
-    normalisedRunCodec.decode(record.value).appended_at
+    sliceRowBatch(record.value)?.head.appended_at ?? rowBatchCodec.decode(record.value).appended_at
   );
 }
 

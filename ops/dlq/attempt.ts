@@ -1,9 +1,9 @@
 import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
-import { decide } from '../../pipeline/normalise/decide.ts';
-import { readRecord } from '../../pipeline/normalise/read-record.ts';
-import { RunBuilder } from '../../pipeline/normalise/run-builder.ts';
+import { decideItem } from '../../events/raw/decide.ts';
+import { decodeRecord } from '../../events/raw/decode-record.ts';
+import { RowBatchBuilder } from '../../pipeline/normalise/row-batch-builder.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 
@@ -22,7 +22,7 @@ export function tryRecord(
   partition: number,
 ): { reason: string; detail: string } | undefined {
   const value = rawRecordCodec.encode(record);
-  const reading = readRecord({
+  const reading = decodeRecord({
     topic: 'events.raw',
     partition,
     offset: 0,
@@ -32,16 +32,16 @@ export function tryRecord(
   });
   if (reading.state === 'dead') return reading.failure;
   const seed = gatewaySeed(record.gateway);
-  const runs = new RunBuilder(RUN);
+  const runs = new RowBatchBuilder(RUN);
   for (let index = 0; index < record.items.length; index++) {
     const place = { epoch: 0, partition, offset: 0, index };
-    const step = decide(
+    const step = decideItem(
       {
-        reading,
+        decoded: reading,
         index,
-        place,
+        position: place,
         acceptance: acceptanceHash(seed, record.sequence + index),
-        settlement: { verdict: 'first' },
+        resolution: { verdict: 'first' },
       },
       contexts,
     );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { EPOCH } from '../../pipeline/normalise/config.ts';
+import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
@@ -59,7 +59,7 @@ export async function openTools(options: {
       publish: ({ partition, key, value }) =>
         producer.publish({ topic: 'events.raw', partition, key, value }),
       attempt: randomUUID(),
-      epoch: EPOCH,
+      epoch: CURRENT_EPOCH,
       month: (at) => quotaMonth(at).key,
       now: Date.now,
     },

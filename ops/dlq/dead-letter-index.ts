@@ -1,7 +1,7 @@
 import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/writer.ts';
+import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { LogRecord, LogSpans } from '../read-span.ts';

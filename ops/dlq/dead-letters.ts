@@ -1,5 +1,5 @@
 import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/writer.ts';
+import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { LogSpans } from '../read-span.ts';

@@ -1,5 +1,5 @@
-import { READER as METERING } from '../../pipeline/metering/ledger.ts';
-import { COUNTERS } from '../../pipeline/metering/tasks.ts';
+import { READER as METERING } from '../../pipeline/metering/write-counts.ts';
+import { COUNTED_TOPICS } from '../../pipeline/metering/counting-task.ts';
 
 /** A reader of a topic. */
 export interface Reader {
@@ -20,7 +20,7 @@ export const READERS: readonly Reader[] = [
   { group: 'relays', topic: 'events.normalised' },
   { group: 'identities-commands', topic: 'identity.commands' },
   { group: 'quality-sink', topic: 'ingest.outcomes' },
-  ...Object.keys(COUNTERS).map((topic) => ({ group: meteringGroup(topic), topic })),
+  ...Object.keys(COUNTED_TOPICS).map((topic) => ({ group: meteringGroup(topic), topic })),
 ];
 
 /**

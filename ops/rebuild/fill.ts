@@ -1,5 +1,5 @@
-import { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
-import { LAST_INDEX } from '../../pipeline/replay/offset-index.ts';
+import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
+import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
 import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
@@ -81,7 +81,7 @@ export class Fill {
   readonly #progress: Map<number, RebuildProgress>;
   readonly #open: Record<string, OpenRange>;
   readonly #counts: RebuildCounts;
-  readonly #seen: FirstOfKey;
+  readonly #seen: SeenKeys;
   #hasRecalled = false;
   #target: RebuildTarget | undefined;
 
@@ -94,7 +94,7 @@ export class Fill {
     this.#stored = { ...options.job.positions };
     this.#open = { ...options.job.recorded };
     this.#counts = options.job.counts;
-    this.#seen = new FirstOfKey({ window: options.connections.settings.DEDUPE_TTL, keys: KEYS });
+    this.#seen = new SeenKeys({ window: options.connections.settings.DEDUPE_TTL, keys: KEYS });
   }
 
   readonly #stored: Record<string, RebuildProgress>;
@@ -102,7 +102,7 @@ export class Fill {
   get counts(): RebuildCounts {
     return {
       ...this.#counts,
-      shortest_window: this.#seen.shortest ?? this.#counts.shortest_window,
+      shortest_window: this.#seen.shortestWindow ?? this.#counts.shortest_window,
     };
   }
 

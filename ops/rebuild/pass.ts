@@ -1,10 +1,10 @@
-import type { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
+import type { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import {
-  comparePositions,
+  compareEventOffsets,
   LAST_INDEX,
-  positionKey,
-  type Position,
-} from '../../pipeline/replay/offset-index.ts';
+  eventOffsetKey,
+  type EventOffset,
+} from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
@@ -21,11 +21,11 @@ export interface PassOptions {
   /**
    * By partition: the last place that belongs to the pass, and the offset of the source behind it.
    */
-  until: ReadonlyMap<number, { place: Position; next: number }>;
+  until: ReadonlyMap<number, { place: EventOffset; next: number }>;
   /**
    * Remembers keys where no verdict of the pipeline reaches; the same over all rounds of a rebuild.
    */
-  seen: FirstOfKey;
+  seen: SeenKeys;
   /** The live table: a place that was dead counts when its row stands there. */
   live: StoredRows;
   /** Ends what is being read; the pass rejects then. */
@@ -126,7 +126,7 @@ async function rowsOf(
   const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
   let place = from.get(partition)?.place ?? { offset: -1, index: -1 };
   const inside = batch.events.filter(({ at }) => {
-    if (comparePositions(at, place) <= 0 || comparePositions(at, end.place) > 0) return false;
+    if (compareEventOffsets(at, place) <= 0 || compareEventOffsets(at, end.place) > 0) return false;
     // Records of events.normalised come again after a crash of the normaliser.
     if (source === 'normalised') place = at;
     return true;
@@ -137,10 +137,15 @@ async function rowsOf(
   const revived = new Set<EventRow>();
   for (const event of inside) {
     const { row, said, covered, claim, receivedAt, at } = event;
-    const isAdded = said === 'dead' && added.has(positionKey(at));
-    const isMet = row !== undefined && (isLearning || !covered) && seen.isRepeat(claim, receivedAt);
+    const isAdded = said === 'dead' && added.has(eventOffsetKey(at));
+    const isMet =
+      row !== undefined && (isLearning || !covered) && seen.isDuplicate(claim, receivedAt);
     const seenBefore = isMet && !covered;
-    if (!row || decideRebuild({ said, seenBefore, added: isAdded, processable: true }) !== 'row')
+    if (
+      !row ||
+      decideRebuild({ verdict: said, seenBefore, addedByReplay: isAdded, processable: true }) !==
+        'row'
+    )
       continue;
     rows.push(row);
     if (isAdded) revived.add(row);
@@ -160,11 +165,11 @@ function progressBehind(
     source,
     end,
     place,
-  }: { source: RebuildSource; end: { place: Position; next: number }; place: Position },
+  }: { source: RebuildSource; end: { place: EventOffset; next: number }; place: EventOffset },
 ): RebuildProgress {
   if (source === 'normalised') return { next: batch.last + 1, place };
   const behind = { offset: batch.last, index: LAST_INDEX };
-  if (comparePositions(behind, end.place) <= 0) return { next: batch.last + 1, place: behind };
+  if (compareEventOffsets(behind, end.place) <= 0) return { next: batch.last + 1, place: behind };
   // The bound lies within the last record: it is read again, from behind the bound on.
   return { next: end.place.offset, place: end.place };
 }

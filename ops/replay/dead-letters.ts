@@ -1,5 +1,5 @@
 import type { ContextReader } from '../../events/normalise.ts';
-import { readRaw } from '../../pipeline/replay/raw-events.ts';
+import { readRawEvents } from '../../pipeline/replay/raw-events.ts';
 import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { readRun } from './runs.ts';
@@ -20,7 +20,7 @@ export function readLetter(
   if (letter.topic === 'events.normalised') return readRun(letter.value);
   if (letter.topic !== 'events.raw') return undefined;
   const { topic, partition, offset, appended_at: timestamp, key } = letter;
-  const { events, unreadable } = readRaw(
+  const { events, unreadable } = readRawEvents(
     { topic, partition, offset, timestamp, key, value: letter.value },
     contexts,
   );

@@ -1,5 +1,5 @@
 import { personName } from '../../events/event-name.ts';
-import type { Position } from '../../pipeline/replay/offset-index.ts';
+import type { EventOffset } from '../../schemas/log-position.ts';
 import { addedRow } from '../../projections/catalogue/added.ts';
 import { publishPeople } from '../../projections/identities/flat-table.ts';
 import { joinFacts } from '../../projections/identities/join.ts';
@@ -34,7 +34,7 @@ const MOST_NAMES = 5000;
 export class FollowUps {
   readonly #connections: Connections;
   readonly #signal: AbortSignal;
-  #dead: Promise<(partition: number, at: Position) => boolean> | undefined;
+  #dead: Promise<(partition: number, at: EventOffset) => boolean> | undefined;
 
   constructor(connections: Connections, signal: AbortSignal) {
     this.#connections = connections;

@@ -1,7 +1,7 @@
 import { keptFrom, type Retentions } from '../../events/retention.ts';
 import { decideReplay } from '../../pipeline/replay/decide.ts';
-import { positionKey } from '../../pipeline/replay/offset-index.ts';
-import { EPOCH } from '../../pipeline/normalise/config.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
+import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { noCounts, type Difference, type ReplayCounts } from './counts.ts';
 import type { SourceBatch, SourceEvent } from './source.ts';
 import { differingColumns, rowTexts, type StoredRows } from './stored-rows.ts';
@@ -51,7 +51,7 @@ export async function judge({
   };
   for (const [partition, events] of Map.groupBy(wanted, (event) => event.partition)) {
     const rows = await stored.at(events);
-    const missing = events.filter((event) => event.row && !rows.has(positionKey(event.at)));
+    const missing = events.filter((event) => event.row && !rows.has(eventOffsetKey(event.at)));
     // Where the pipeline published the place, no other one has its key: nothing to look for.
     const twins = await stored.withTwin(
       missing.filter(({ covered, said }) => !covered || said === 'dead'),
@@ -59,13 +59,13 @@ export async function judge({
     const added = new Set<string>();
     const fresh: SourceEvent[] = [];
     for (const event of events) {
-      const row = rows.get(positionKey(event.at));
+      const row = rows.get(eventOffsetKey(event.at));
       const columns = row && event.row ? differingColumns(row, rowTexts(event.row)) : [];
       const verdict = decideReplay({
         stored: row !== undefined,
         differs: columns.length > 0,
-        said: event.said,
-        twin: twins.has(event) || added.has(event.claim),
+        verdict: event.said,
+        storedElsewhere: twins.has(event) || added.has(event.claim),
         expired:
           event.row !== undefined &&
           event.row.timestamp < keptFrom(retentions, event.accountId, now),
@@ -97,7 +97,7 @@ function differenceOf(
   columns: string[],
 ): Difference {
   return {
-    place: `${EPOCH}/${partition}/${at.offset}/${at.index}`,
+    place: `${CURRENT_EPOCH}/${partition}/${at.offset}/${at.index}`,
     account: accountId,
     message_id: messageId,
     columns,

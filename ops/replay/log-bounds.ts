@@ -1,9 +1,9 @@
 import type { Admin } from 'kafkajs';
-import { LAST_INDEX, type Position } from '../../pipeline/replay/offset-index.ts';
+import { LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { normalisedRunCodec } from '../../schemas/codec.ts';
+import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 
 const RAW = 'events.raw';
@@ -16,7 +16,7 @@ interface Question {
 }
 
 /** Nothing yet. */
-const NOWHERE: Position = { offset: -1, index: -1 };
+const NOWHERE: EventOffset = { offset: -1, index: -1 };
 
 /**
  * By raw partition the last place up to which everything is decided and, where it became a row,
@@ -24,12 +24,15 @@ const NOWHERE: Position = { offset: -1, index: -1 };
  * below it. An order of looks decides: what the normaliser committed, then the ends of
  * events.normalised, then what the group committed.
  */
-export async function takenUpTo(question: Question, group: string): Promise<Map<number, Position>> {
+export async function takenUpTo(
+  question: Question,
+  group: string,
+): Promise<Map<number, EventOffset>> {
   const { admin } = question;
   const decided = await committedOffsets(admin, 'normaliser', RAW);
   const ends = await topicEnds(admin, NORMALISED);
   const taken = await committedOffsets(admin, group, NORMALISED);
-  const bounds = new Map<number, Position>();
+  const bounds = new Map<number, EventOffset>();
   for (const { partition, low, high } of ends) {
     const next = Math.max(low, taken.get(partition) ?? low);
     const all = { offset: (decided.get(partition) ?? 0) - 1, index: LAST_INDEX };
@@ -44,7 +47,7 @@ export async function takenUpTo(question: Question, group: string): Promise<Map<
  * behind `upTo` lies at or behind `from`.
  */
 export interface Handover {
-  upTo: Position;
+  upTo: EventOffset;
   from: number;
 }
 
@@ -56,7 +59,7 @@ export async function handovers(question: Question): Promise<Map<number, Handove
   const { admin } = question;
   const found = new Map<number, Handover>();
   const ends = await topicEnds(admin, NORMALISED);
-  const last = new Map<number, Position>();
+  const last = new Map<number, EventOffset>();
   for (const { partition, low, high } of ends)
     last.set(partition, await lastPlaceBefore(question, { partition, low, next: high }));
   const decided = await committedOffsets(admin, 'normaliser', RAW);
@@ -75,7 +78,7 @@ export async function handovers(question: Question): Promise<Map<number, Handove
 async function lastPlaceBefore(
   { settings, signal }: Question,
   { partition, low, next }: { partition: number; low: number; next: number },
-): Promise<Position> {
+): Promise<EventOffset> {
   for (let to = next; to > low; to--) {
     const range = { topic: NORMALISED, partition, from: to - 1, to };
     for await (const messages of readRange({
@@ -94,7 +97,7 @@ async function lastPlaceBefore(
 
 function headOf(value: Buffer): { last_offset: number; last_index: number } | undefined {
   try {
-    return sliceRowBatch(value)?.head ?? normalisedRunCodec.decode(value);
+    return sliceRowBatch(value)?.head ?? rowBatchCodec.decode(value);
   } catch {
     return undefined;
   }

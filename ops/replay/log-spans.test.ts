@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { LAST_INDEX } from '../../pipeline/replay/offset-index.ts';
+import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { belowBounds, spansOf } from './log-spans.ts';
 import type { ReplayRequest } from './request.ts';
 

@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import type { Position } from '../../pipeline/replay/offset-index.ts';
+import type { EventOffset } from '../../schemas/log-position.ts';
 import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import { Refusal } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
@@ -94,7 +94,7 @@ async function refuseIfGone(
  */
 export function belowBounds(
   spans: readonly Span[],
-  bounds: ReadonlyMap<number, Position>,
+  bounds: ReadonlyMap<number, EventOffset>,
 ): { spans: Span[]; held: number } {
   let held = 0;
   const cut = spans.map((span) => {

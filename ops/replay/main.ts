@@ -4,7 +4,7 @@ import { complain, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import { LAST_INDEX } from '../../pipeline/replay/offset-index.ts';
+import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { createBeside } from './beside.ts';
 import { withConnections, type Connections } from './connections.ts';
 import { noCounts } from './counts.ts';

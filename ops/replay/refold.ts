@@ -1,6 +1,6 @@
 import { personName } from '../../events/event-name.ts';
-import { FirstOfKey } from '../../pipeline/replay/first-of-key.ts';
-import { comparePositions, positionKey } from '../../pipeline/replay/offset-index.ts';
+import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
+import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import { nameOf, textOf } from '../../projections/identities/name-text.ts';
@@ -96,21 +96,21 @@ async function foldFromLog(
     table: 'events',
     window: settings.DEDUPE_TTL,
   });
-  const seen = new FirstOfKey({ window: settings.DEDUPE_TTL, keys: REMEMBERED_KEYS });
+  const seen = new SeenKeys({ window: settings.DEDUPE_TTL, keys: REMEMBERED_KEYS });
   const range = { partition, from: 0, to: handover.upTo.offset + 1, most: BATCH };
   for await (const batch of sourceBatches({ connections, topic: 'events.raw', ...range, signal })) {
     const own = ownEvents(batch, { wanted, accounts }).filter(
-      ({ at }) => comparePositions(at, handover.upTo) <= 0,
+      ({ at }) => compareEventOffsets(at, handover.upTo) <= 0,
     );
     const revived = await stored.at(own.filter(({ said }) => said === 'dead'));
     const counted = own.filter((event) => {
       const { said, covered, claim, receivedAt, at } = event;
-      const seenBefore = !covered && seen.isRepeat(claim, receivedAt);
+      const seenBefore = !covered && seen.isDuplicate(claim, receivedAt);
       return (
         decideRebuild({
-          said,
+          verdict: said,
           seenBefore,
-          added: revived.has(positionKey(at)),
+          addedByReplay: revived.has(eventOffsetKey(at)),
           processable: true,
         }) === 'row'
       );

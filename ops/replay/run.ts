@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retentions } from '../../events/retention.ts';
-import { positionKey } from '../../pipeline/replay/offset-index.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
 import { textOf } from '../../projections/identities/name-text.ts';
@@ -185,7 +185,7 @@ class Run {
       const there = await stored.at(own.map(({ event }) => event));
       await settleLetters(
         connections.database,
-        own.filter(({ event }) => there.has(positionKey(event.at))),
+        own.filter(({ event }) => there.has(eventOffsetKey(event.at))),
       );
     }
   }

@@ -1,5 +1,5 @@
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import { normalisedRunCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { rowBatchCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { SourceEvent } from './source.ts';
 
@@ -9,7 +9,7 @@ import type { SourceEvent } from './source.ts';
  */
 export function readRun(value: Buffer | null): SourceEvent[] | undefined {
   try {
-    return value === null ? undefined : normalisedRunCodec.decode(value).rows.map(eventOfRow);
+    return value === null ? undefined : rowBatchCodec.decode(value).rows.map(eventOfRow);
   } catch (error) {
     if (error instanceof UnreadableRecord) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 import { quotaMonth } from '../../events/tehran-time.ts';
 import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/writer.ts';
-import { positionKey } from '../../pipeline/replay/offset-index.ts';
+import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { indexLetters } from '../dlq/dead-letter-index.ts';
@@ -114,7 +114,7 @@ async function readPlaces({
 }
 
 function placeOf(partition: number, at: { offset: number; index: number }): string {
-  return `${partition} ${positionKey(at)}`;
+  return `${partition} ${eventOffsetKey(at)}`;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
-import { readRaw } from '../../pipeline/replay/raw-events.ts';
-import { positionKey } from '../../pipeline/replay/offset-index.ts';
+import { readRawEvents } from '../../pipeline/replay/raw-events.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
@@ -65,7 +65,7 @@ export async function* sourceBatches(
     if (topic !== 'events.raw') return done;
     const said = await verdicts?.log.between(done.first, done.last);
     for (const event of done.events) {
-      event.said = said?.get(positionKey(event.at));
+      event.said = said?.get(eventOffsetKey(event.at));
       event.covered = event.at.offset >= (verdicts?.coveredFrom ?? Number.POSITIVE_INFINITY);
     }
     return done;
@@ -111,7 +111,7 @@ export async function* sourceBatches(
 
 const READERS: Record<ReplayTopic, (contexts: ContextReader) => Reader> = {
   'events.raw': (contexts) => (message) => {
-    const { events, unreadable } = readRaw(message, contexts);
+    const { events, unreadable } = readRawEvents(message, contexts);
     return {
       events: events.map((event) => ({ ...event, said: undefined, covered: false })),
       unreadable: unreadable !== undefined,

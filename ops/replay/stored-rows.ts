@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
-import { comparePositions, positionKey } from '../../pipeline/replay/offset-index.ts';
+import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
 import { COLUMNS } from '../../projections/events/container.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
@@ -88,7 +88,7 @@ export function storedRows(options: {
       const [offsetAt, indexAt] = [COLUMNS.indexOf('_offset'), COLUMNS.indexOf('_index')];
       for (const row of rows)
         found.set(
-          positionKey({ offset: Number(row[offsetAt]), index: Number(row[indexAt]) }),
+          eventOffsetKey({ offset: Number(row[offsetAt]), index: Number(row[indexAt]) }),
           row.map(valueText),
         );
       return found;
@@ -127,7 +127,7 @@ export function storedRows(options: {
             ([, , , partition, offset, index, receivedAt]) =>
               Math.abs(receivedAt - event.receivedAt) < window &&
               (partition !== event.partition ||
-                comparePositions({ offset, index }, event.at) !== 0),
+                compareEventOffsets({ offset, index }, event.at) !== 0),
           );
           if (isTwin) twins.add(event);
         }

@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { positionKey } from '../../pipeline/replay/offset-index.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
@@ -77,7 +77,7 @@ export async function deadPlaces(
         const letter = decoded(value);
         if (letter?.topic !== 'events.raw') continue;
         places.add(
-          `${letter.partition} ${letter.index === null ? letter.offset : positionKey({ offset: letter.offset, index: letter.index })}`,
+          `${letter.partition} ${letter.index === null ? letter.offset : eventOffsetKey({ offset: letter.offset, index: letter.index })}`,
         );
         if (places.size > MOST_PLACES)
           throw new Error(
@@ -87,5 +87,5 @@ export async function deadPlaces(
     }
   }
   return (partition, at) =>
-    places.has(`${partition} ${positionKey(at)}`) || places.has(`${partition} ${at.offset}`);
+    places.has(`${partition} ${eventOffsetKey(at)}`) || places.has(`${partition} ${at.offset}`);
 }

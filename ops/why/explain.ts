@@ -146,7 +146,7 @@ function dedupe({ evidence: { claim, raw: search, verdicts, rows }, place }: Fac
   });
   const more = said.length === 0 ? '' : `; its other places: ${said.join(', ')}`;
   if (claim.known && claim.value?.state === 'placed') {
-    const { place: at, expires } = claim.value;
+    const { position: at, expires } = claim.value;
     return {
       station,
       state: 'done',

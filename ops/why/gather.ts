@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import { EPOCH } from '../../pipeline/normalise/config.ts';
+import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
@@ -80,7 +80,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
   const looking = async () => ({
     admin: await sources.admin(),
     spans: sources.spans,
-    epoch: EPOCH,
+    epoch: CURRENT_EPOCH,
   });
   // One after another: the reader of the log takes one span at a time.
   const normalised = await ask(
@@ -224,7 +224,7 @@ async function rawSearch(
   const log = {
     admin: await sources.admin(),
     spans: sources.spans,
-    epoch: EPOCH,
+    epoch: CURRENT_EPOCH,
     wanted: question,
   };
   if (place === undefined || since !== undefined) {

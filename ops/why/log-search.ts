@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { isJsonObject } from '../../events/json.ts';
-import { readRecord } from '../../pipeline/normalise/read-record.ts';
+import { decodeRecord } from '../../events/raw/decode-record.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
@@ -90,7 +90,7 @@ function sightings(
 ): RawSighting[] {
   // Most records are told apart by their bytes alone.
   if (record.value === null || !record.value.includes(wanted.messageId)) return [];
-  const reading = readRecord(record);
+  const reading = decodeRecord(record);
   if (reading.state !== 'read' || reading.record.account_id !== wanted.accountId) return [];
   const {
     received_at: receivedAt,

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
-import {
-  deadLetterKey,
-  deadLetterOf,
-  MAX_DEAD_LETTER_VALUE_BYTES,
-  type Failure,
-} from './dead-letter.ts';
-import { DEAD_LETTER_TOPIC, deadLetterRecord } from './writer.ts';
+import { deadLetterKey, deadLetterOf, MAX_DEAD_LETTER_VALUE_BYTES } from './dead-letter.ts';
+import { type Failure } from '../../events/raw/failure.ts';
+import { DEAD_LETTER_TOPIC, deadLetterRecord } from './dead-letter.ts';
 
 const record = {
   topic: 'events.raw',

@@ -1,45 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
+import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-
-/**
- * Why a record or one of its events could not be processed. Codes are stable: operators filter by
- * them.
- */
-export type DeadReason =
-  | 'empty_record' // a record without a value
-  | 'not_single_object' // the bytes were not written by Ravand
-  | 'unknown_schema' // written by a version that this one does not know: upgrade, then redrive
-  | 'broken_datum' // the bytes do not fit their schema
-  | 'body_not_json' // the client's bytes do not parse
-  | 'body_not_event' // they parse, and are neither an event nor a batch
-  | 'item_missing' // the record names an item that its body does not hold
-  | 'not_normalisable' // the normalisation failed on it
-  | 'row_too_large'; // the row exceeds what a record of the log can hold
-
-/** What failed: a whole record (`index` null) or one of its events. */
-export interface Failure {
-  reason: DeadReason;
-  /** A sentence for people. Kept in the letter, never logged: it may quote the client's data. */
-  detail: string;
-  index: number | null;
-  /**
-   * How many accepted events are lost to the pipeline until the letter is redriven; 0 when unknown.
-   */
-  events: number;
-  accountId: number | null;
-  messageId: string;
-}
-
-/** The record of the log that failed. */
-export interface FailedRecord {
-  topic: string;
-  partition: number;
-  offset: number;
-  /** When the log took it, ms since the epoch. */
-  timestamp: number;
-  key: Buffer | null;
-  value: Buffer | null;
-}
 
 /**
  * A letter must fit into a record of 16 MiB itself: of a value above this only the beginning is
@@ -53,7 +15,7 @@ const MAX_DETAIL_UNITS = 1000;
 export function deadLetterOf(input: {
   stage: string;
   failure: Failure;
-  record: FailedRecord;
+  record: SourceRecord;
   failedAt: number;
 }): DeadLetter {
   const { stage, failure, record } = input;
@@ -98,4 +60,30 @@ export function deadLetterKey(
 function causeOf(stage: string, { reason, detail }: Failure): string {
   const shape = detail.replace(/"[^]*?"|'[^]*?'|[\d.]+/g, '?');
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);
+}
+
+export const DEAD_LETTER_TOPIC = 'events.dead';
+
+/** A record for the log, as platform/kafka/producer.ts takes it. */
+export interface DeadLetterRecord {
+  topic: string;
+  partition: number;
+  key: string;
+  value: Buffer;
+}
+
+/**
+ * Letters of one partition of the log lie in one partition of the topic, in the order of their
+ * positions.
+ */
+export function deadLetterRecord(
+  letter: DeadLetter,
+  to: { topic: string; partitions: number },
+): DeadLetterRecord {
+  return {
+    topic: to.topic,
+    partition: letter.partition % to.partitions,
+    key: deadLetterKey(letter),
+    value: deadLetterCodec.encode(letter),
+  };
 }

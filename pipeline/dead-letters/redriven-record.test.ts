@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
-import { sampleEvent, sampleRecord } from '../normalise/testing/samples.ts';
+import { sampleEvent, sampleRecord } from '../../events/testing/raw-records.ts';
 import { isRedriveOf, redrivenRecord } from './redriven-record.ts';
 
 const record = sampleRecord([sampleEvent('a'), sampleEvent('b'), sampleEvent('c')], {

@@ -6,15 +6,15 @@ import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
-import { readBooks } from './balance.ts';
-import { compareBooks } from './compare.ts';
+import { readReconciliation } from './read-reconciliation.ts';
+import { reconcile } from './reconcile.ts';
 import type { MeteringConfig } from './config.ts';
-import { READER } from './ledger.ts';
-import { lookAtLog } from './look.ts';
-import { everyInterval } from './loop.ts';
+import { READER } from './write-counts.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { everyInterval } from './every-interval.ts';
 import { announce, meterProfiles } from './meters.ts';
-import { evolve, UNKNOWN } from './settled.ts';
-import { COUNTERS, startCounting } from './tasks.ts';
+import { evolve, UNKNOWN } from './high-watermark.ts';
+import { COUNTED_TOPICS, startCounting } from './counting-task.ts';
 import { watchedMonths } from './watched-months.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
@@ -67,7 +67,7 @@ export async function startMetering(parts: Parts): Promise<Metering> {
   });
 
   const consumers: PartitionConsumer[] = await Promise.all(
-    Object.keys(COUNTERS).map((topic) =>
+    Object.keys(COUNTED_TOPICS).map((topic) =>
       startPartitionConsumer({
         settings: config,
         log,
@@ -96,11 +96,11 @@ export async function startMetering(parts: Parts): Promise<Metering> {
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
     upkeep('settled', 1000, async () => {
-      settled = evolve(settled, await lookAtLog(await parts.admin(), Date.now()));
+      settled = evolve(settled, await takeSnapshot(await parts.admin(), Date.now()));
       settledSeconds.set(settled.until / 1000);
     }),
     upkeep('books', config.BOOKS_INTERVAL, async () => {
-      const found = await compareBooks({
+      const found = await reconcile({
         database,
         warehouse,
         settledUntil: settled.until - MARGIN,
@@ -108,9 +108,12 @@ export async function startMetering(parts: Parts): Promise<Metering> {
       });
       gap.set(found.gap);
       inFlight.set(found.inFlight);
-      const { received, published, duplicate, rejected, stored, dead } = await readBooks(database, {
-        spooled: 0,
-      });
+      const { received, published, duplicate, rejected, stored, dead } = await readReconciliation(
+        database,
+        {
+          spooled: 0,
+        },
+      );
       for (const [count, events] of Object.entries({
         received,
         published,
@@ -146,7 +149,7 @@ export async function startMetering(parts: Parts): Promise<Metering> {
     pages: {
       '/books': async (query) => {
         const account = query.get('account');
-        const books = await readBooks(database, {
+        const books = await readReconciliation(database, {
           ...(account === null ? {} : { accountId: Number(account) }),
           spooled: 0,
         });

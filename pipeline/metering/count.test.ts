@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type {
   DeadLetter,
   EventRow,
@@ -8,8 +8,8 @@ import type {
   Verdict,
 } from '../../schemas/records.ts';
 import {
-  BookDeltas,
-  countLetter,
+  MinuteDeltas,
+  countDeadLetter,
   countOutcome,
   countRaw,
   countVerdicts,
@@ -46,7 +46,7 @@ function rowOf(receivedAt: number): EventRow {
 
 describe('the books', () => {
   it('count every place of a raw record under the minute of reception', () => {
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     countRaw(deltas, record(3), new Set());
     countRaw(deltas, record(2), new Set());
     expect(deltas.all()).toMatchObject([
@@ -55,13 +55,13 @@ describe('the books', () => {
   });
 
   it('count a redriven dead letter as no new acceptance', () => {
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     countRaw(deltas, record(1, true), new Set());
     expect(deltas.all()).toMatchObject([{ places: 1, repeats: 1, dead: -1 }]);
   });
 
   it('stay right when a killed redrive put a letter into the log twice: the second one is a repeat, and dead once', () => {
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     const redriven = new Set<string>();
     countRaw(deltas, record(1), redriven);
     const last = countVerdicts(deltas, { offset: -1, index: -1 }, [verdict(1, 0, 'dead')]);
@@ -91,9 +91,9 @@ describe('the books', () => {
         offset,
         index,
         account_id: 7,
-        value: normalisedRunCodec.encode(run),
+        value: rowBatchCodec.encode(run),
       }) as DeadLetter;
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     const last = new Map<string, VerdictPosition>();
     for (const one of [
       letter(5, 1),
@@ -104,12 +104,12 @@ describe('the books', () => {
       letter(7, null),
       letter(8, 0, 'normalise'),
     ])
-      countLetter(deltas, last, one);
+      countDeadLetter(deltas, last, one);
     expect(deltas.all()).toMatchObject([{ account_id: 7, minute: 2 * MINUTE, dead: 3 }]);
   });
 
   it('skip verdicts that come again after a crash of the normaliser', () => {
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     const last = countVerdicts(deltas, { offset: 4, index: 1 }, [
       verdict(4, 0, 'duplicate'),
       verdict(4, 1, 'duplicate'),
@@ -124,7 +124,7 @@ describe('the books', () => {
   });
 
   it('count an outcome that was published twice once', () => {
-    const deltas = new BookDeltas();
+    const deltas = new MinuteDeltas();
     const seen = new Map<string, number>();
     const outcome = {
       gateway: 'g',

@@ -1,4 +1,4 @@
-import { normalisedRunCodec } from '../../schemas/codec.ts';
+import { rowBatchCodec } from '../../schemas/codec.ts';
 import type {
   DeadLetter,
   IngestOutcome,
@@ -10,7 +10,7 @@ import type {
 const MINUTE = 60_000;
 
 /** What is added to the books of one account and minute. */
-export interface BookDelta {
+export interface MinuteDelta {
   account_id: number;
   /** Start of the minute of reception, ms since the epoch. */
   minute: number;
@@ -32,7 +32,7 @@ export const COUNTS = [
   'duplicates_before',
   'rejected',
 ] as const;
-type Counts = Pick<BookDelta, (typeof COUNTS)[number]>;
+type Counts = Pick<MinuteDelta, (typeof COUNTS)[number]>;
 
 const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
   duplicate: 'duplicates_after',
@@ -42,8 +42,8 @@ const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
 };
 
 /** Adds up counts by account and minute. */
-export class BookDeltas {
-  readonly #byKey = new Map<string, BookDelta>();
+export class MinuteDeltas {
+  readonly #byKey = new Map<string, MinuteDelta>();
 
   add(accountId: number, receivedAt: number, counts: Partial<Counts>): void {
     const minute = Math.floor(receivedAt / MINUTE) * MINUTE;
@@ -66,7 +66,7 @@ export class BookDeltas {
     for (const name of COUNTS) delta[name] += counts[name] ?? 0;
   }
 
-  all(): BookDelta[] {
+  all(): MinuteDelta[] {
     return [...this.#byKey.values()];
   }
 }
@@ -77,7 +77,7 @@ export class BookDeltas {
  * places that were redriven lately: a letter that went in twice (a redrive was killed) was dead
  * once, and the normaliser counts the second time as a repeat.
  */
-export function countRaw(deltas: BookDeltas, record: RawRecord, redriven: Set<string>): void {
+export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<string>): void {
   const { account_id: account, received_at: at, items, redriven_from: from } = record;
   const places = items.length;
   if (from === null || isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`))
@@ -106,8 +106,8 @@ const MAX_REDRIVEN = 500;
  * not counted: the gap that it leaves shows that the log is damaged. `last`: the last letter
  * counted of each partition of the log; the sink writes them in order, and again after a crash.
  */
-export function countLetter(
-  deltas: BookDeltas,
+export function countDeadLetter(
+  deltas: MinuteDeltas,
   last: Map<string, VerdictPosition>,
   letter: DeadLetter,
 ): void {
@@ -117,7 +117,7 @@ export function countLetter(
   const before = last.get(key);
   if (before && (offset < before.offset || (offset === before.offset && index <= before.index)))
     return;
-  const row = normalisedRunCodec.decode(letter.value).rows[0];
+  const row = rowBatchCodec.decode(letter.value).rows[0];
   if (row) deltas.add(account, row.received_at, { dead: 1 });
   last.set(key, { offset, index });
 }
@@ -133,7 +133,7 @@ export interface VerdictPosition {
  * last one taken is skipped.
  */
 export function countVerdicts(
-  deltas: BookDeltas,
+  deltas: MinuteDeltas,
   last: VerdictPosition,
   verdicts: readonly Verdict[],
 ): VerdictPosition {
@@ -152,7 +152,7 @@ export function countVerdicts(
  * published twice is counted once.
  */
 export function countOutcome(
-  deltas: BookDeltas,
+  deltas: MinuteDeltas,
   seen: Map<string, number>,
   outcome: IngestOutcome,
 ): void {

@@ -9,16 +9,17 @@ import { startPartitionConsumer, type PartitionConsumer } from '../../platform/k
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
-import { EPOCH, NAMES, type Config, type Names } from './config.ts';
-import { FillGate } from './fill-gate.ts';
+import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
+import { NAMES, type Config, type Names } from './config.ts';
+import { ClaimsGate } from './claims-gate.ts';
 import { logEnds } from './log-ends.ts';
 import { NormaliserMetrics } from './metrics.ts';
-import { Outbox } from './outbox.ts';
+import { Publisher } from './publisher.ts';
 import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
-import { sweepProgress, type KnownEnds } from './progress.ts';
+import { sweepProgress, type KnownEnds } from './sweep-progress.ts';
 import { Reasons } from './reasons.ts';
-import { refill } from './refill.ts';
-import { RunBuilder } from './run-builder.ts';
+import { backfillClaims } from './backfill-claims.ts';
+import { RowBatchBuilder } from './row-batch-builder.ts';
 import { readStoredClaims } from './stored-window.ts';
 import { Semaphore } from './semaphore.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
@@ -32,7 +33,7 @@ import {
 } from './connect.ts';
 
 /** Connections and facts that the normaliser is given. */
-export interface NormaliserParts {
+export interface NormaliserOptions {
   config: Config;
   names: Names;
   log: Log;
@@ -62,10 +63,10 @@ const AT_ONCE = 4;
 const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
 const REMEMBERED_USER_AGENTS = 10_000;
 /** Events after which the breaker's memory of earlier ones is halved. */
-const BREAKER_MEMORY = 10_000;
+const BREAKER_WINDOW_EVENTS = 10_000;
 
 /** Assembles the normaliser and starts it: consumer, claims, refill, sweeper. */
-export async function startNormaliser(parts: NormaliserParts): Promise<Normaliser> {
+export async function startNormaliser(parts: NormaliserOptions): Promise<Normaliser> {
   const { config, names, log, metrics, reasons, stopping, crash } = parts;
   const tasks = new Map<number, NormaliserTask>();
   const claims = new ClaimStore({
@@ -74,7 +75,7 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
     dedupeTtl: config.DEDUPE_TTL,
     onWaiting: (error) => reasons.set('claims', `waiting for the claims: ${error.message}`),
   });
-  const gate = new FillGate({
+  const gate = new ClaimsGate({
     fill: () => fillClaims({ ...parts, claims, owned: () => [...tasks.keys()] }),
     failed: (error) => {
       if (!stopping.aborted) crash(error);
@@ -100,7 +101,14 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
       const released = () => {
         if (tasks.get(partition) === task) tasks.delete(partition);
       };
-      const task = new NormaliserTask({ partition, committed, shop, fenced, stopping, released });
+      const task = new NormaliserTask({
+        partition,
+        committed,
+        deps: shop,
+        fenced,
+        stopping,
+        released,
+      });
       tasks.set(partition, task);
       return Promise.resolve(task);
     },
@@ -111,11 +119,11 @@ export async function startNormaliser(parts: NormaliserParts): Promise<Normalise
     partitions: parts.partitions.events,
     progress: () =>
       sweepProgress(
-        EPOCH,
+        CURRENT_EPOCH,
         [...tasks].map(([partition, task]) => ({ partition, ...task.position })),
         parts.knownEnds(),
       ),
-    onLost: () => gate.lost(),
+    onLost: () => gate.claimsLost(),
     onError: (error) =>
       log.debug({ err: error }, 'the sweep of claims failed; it goes on in a second'),
   });
@@ -135,19 +143,19 @@ function workshop({
   claims,
   gate,
 }: {
-  parts: NormaliserParts;
+  parts: NormaliserOptions;
   claims: ClaimStore;
-  gate: FillGate;
+  gate: ClaimsGate;
 }): NormaliserDeps {
   const { config, log, metrics, reasons } = parts;
   const limits = {
-    least: config.DEAD_LETTER_BREAKER_LEAST,
-    share: config.DEAD_LETTER_BREAKER / 100,
-    memory: BREAKER_MEMORY,
+    minDead: config.DEAD_LETTER_BREAKER_LEAST,
+    maxDeadShare: config.DEAD_LETTER_BREAKER / 100,
+    windowEvents: BREAKER_WINDOW_EVENTS,
   };
   let lately = EMPTY_WINDOW;
   return {
-    epoch: EPOCH,
+    epoch: CURRENT_EPOCH,
     claims: {
       async settle(entries, signal) {
         const settled = await claims.resolve(entries, signal);
@@ -156,27 +164,27 @@ function workshop({
       },
     },
     gate,
-    turnstile: new Semaphore(AT_ONCE),
-    outbox: new Outbox(parts.producer, IN_FLIGHT_BYTES),
-    runs: new RunBuilder(RUN),
+    semaphore: new Semaphore(AT_ONCE),
+    publisher: new Publisher(parts.producer, IN_FLIGHT_BYTES),
+    rowBatches: new RowBatchBuilder(RUN),
     contexts: new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS)),
     names: parts.names,
     deadLetterPartitions: parts.partitions.dead,
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
     now: Date.now,
-    judge: (part) => {
+    judgeChunk: (part) => {
       const verdict = judge(lately, part, limits);
       if (verdict.verdict === 'pass') lately = verdict.state;
       return verdict;
     },
     published: (partition, part) => {
       metrics.count(part);
-      const [first] = part.letters;
+      const [first] = part.deadLetters;
       if (!first) return;
       const { reason, offset, index, account_id: account } = first;
       const facts = {
         code: 'dead_letter',
-        letters: part.letters.length,
+        letters: part.deadLetters.length,
         partition,
         reason,
         offset,
@@ -188,7 +196,7 @@ function workshop({
         'events that could not be normalised went to events.dead; the reason and position are those of the first one',
       );
     },
-    stopped: (partition, share) => {
+    heldBack: (partition, share) => {
       if (share === undefined) {
         reasons.clear(`breaker ${partition}`);
         metrics.breaker.dec();
@@ -212,22 +220,22 @@ function workshop({
  * Rejects only when the process ends.
  */
 async function fillClaims(
-  options: NormaliserParts & { claims: ClaimStore; owned: () => number[] },
+  options: NormaliserOptions & { claims: ClaimStore; owned: () => number[] },
 ): Promise<void> {
   const { config, log, metrics, reasons, clickhouse } = options;
   const attempt = randomUUID();
   metrics.filled.set(0);
   log.info({ attempt }, 'looking whether Redis holds the claims of the window');
-  await options.claims.ensureFilled({
+  await options.claims.ensureLoaded({
     signal: options.stopping,
-    partitions: () => ({ epoch: EPOCH, owned: options.owned() }),
-    fill: async (target) => {
+    partitions: () => ({ epoch: CURRENT_EPOCH, owned: options.owned() }),
+    backfill: async (target) => {
       log.warn(
         { code: 'claims_lost', attempt },
         'Redis does not hold the claims of the window: filling them from the stored events',
       );
-      const loaded = await refill(target, {
-        epoch: EPOCH,
+      const loaded = await backfillClaims(target, {
+        epoch: CURRENT_EPOCH,
         partitions: options.partitions.events,
         dedupeTtl: config.DEDUPE_TTL,
         ends: logEnds(config, options.names),

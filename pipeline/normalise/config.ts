@@ -9,7 +9,7 @@ import {
   processSettings,
   redisSettings,
 } from '../../platform/settings-common.ts';
-import { DEAD_LETTER_TOPIC } from '../dead-letters/writer.ts';
+import { DEAD_LETTER_TOPIC } from '../dead-letters/dead-letter.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 /** Topics and groups that the normaliser reads, writes and looks at; a bench has its own. */
@@ -35,12 +35,6 @@ export const NAMES: Names = {
   sinkGroup: 'events-sink',
   claims: DEFAULT_PREFIX,
 };
-
-/**
- * Generation of the event topics; rises when they are replaced by ones with more partitions
- * (DESIGN.md, "Identity of an event").
- */
-export const EPOCH = 0;
 
 export const settings = defineSettings({
   ...processSettings,

@@ -3,7 +3,7 @@ import { retry } from '../../platform/backoff.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Config, Names } from './config.ts';
-import type { KnownEnds } from './progress.ts';
+import type { KnownEnds } from './sweep-progress.ts';
 
 interface Circumstances {
   config: Config;

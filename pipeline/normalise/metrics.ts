@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Composed } from './compose.ts';
+import type { NormalisedChunk } from './normalise-chunk.ts';
 import { OUTCOMES } from './tally.ts';
 
 /** What the normaliser tells Prometheus. */
@@ -50,7 +50,7 @@ export class NormaliserMetrics {
   }
 
   /** Counts a part that is in the log for good. */
-  count({ tally, letters, runs }: Composed): void {
+  count({ counts: tally, deadLetters: letters, rowBatches: runs }: NormalisedChunk): void {
     for (const outcome of OUTCOMES) this.#events.inc({ outcome }, tally[outcome]);
     for (const { reason } of letters) this.#letters.inc({ reason });
     for (const { rows, value } of runs) {

@@ -8,11 +8,11 @@ import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { NAMES } from './config.ts';
-import { FillGate } from './fill-gate.ts';
-import { Outbox } from './outbox.ts';
+import { ClaimsGate } from './claims-gate.ts';
+import { Publisher } from './publisher.ts';
 import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
-import { RunBuilder } from './run-builder.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
+import { RowBatchBuilder } from './row-batch-builder.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 import { Semaphore } from './semaphore.ts';
 
 function setUp(
@@ -22,7 +22,7 @@ function setUp(
 ) {
   const sent: Outgoing[] = [];
   const stops: (number | undefined)[] = [];
-  const gate = new FillGate({ fill: () => Promise.resolve(), failed: () => undefined });
+  const gate = new ClaimsGate({ fill: () => Promise.resolve(), failed: () => undefined });
   gate.start();
   const fenced = new AbortController();
   const stopping = new AbortController();
@@ -36,8 +36,8 @@ function setUp(
           settlements: entries.map(() => ({ verdict: 'first' })),
         }),
     },
-    turnstile: new Semaphore(1),
-    outbox: new Outbox(
+    semaphore: new Semaphore(1),
+    publisher: new Publisher(
       {
         send: (record, done) => {
           sent.push(record);
@@ -47,21 +47,22 @@ function setUp(
       },
       1_000_000,
     ),
-    runs: new RunBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
+    rowBatches: new RowBatchBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
     contexts: new ContextReader(new UserAgentCache(10)),
     names: NAMES,
     deadLetterPartitions: 1,
-    judge: (part) => judge(EMPTY_WINDOW, part, { least: 3, share: 0.5, memory: 1000 }),
+    judgeChunk: (part) =>
+      judge(EMPTY_WINDOW, part, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
     retryAfter: 30,
     now: () => 0,
     published: () => undefined,
-    stopped: (_partition, share) => stops.push(share),
+    heldBack: (_partition, share) => stops.push(share),
     ...changes,
   };
   const task = new NormaliserTask({
     partition: 0,
     committed: 5,
-    shop,
+    deps: shop,
     fenced: fenced.signal,
     stopping: stopping.signal,
     released: () => undefined,
@@ -78,7 +79,7 @@ const duplicate: NormaliserDeps['claims'] = {
       status: 'settled',
       settlements: entries.map(() => ({
         verdict: 'duplicate',
-        place: { epoch: 0, partition: 1, offset: 1, index: 0 },
+        position: { epoch: 0, partition: 1, offset: 1, index: 0 },
       })),
     }),
 };
@@ -112,10 +113,10 @@ describe('a take', () => {
   it('publishes nothing of a part that the breaker holds back, and goes on when it passes', async () => {
     let isHealthy = false;
     const { task, sent, stops } = setUp({
-      judge: (part) =>
+      judgeChunk: (part) =>
         isHealthy
           ? { verdict: 'pass', state: EMPTY_WINDOW }
-          : judge(EMPTY_WINDOW, part, { least: 3, share: 0.5, memory: 1000 }),
+          : judge(EMPTY_WINDOW, part, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
     });
     const taken = task.take([good(5), poison(6), poison(7), poison(8)]);
     await delay(50);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import { Life, World } from './testing/crash-model.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from './testing/samples.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
 

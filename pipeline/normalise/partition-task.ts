@@ -7,15 +7,20 @@ import type { Outgoing } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
 import type { ClaimToResolve } from '../../events/claims/resolution.ts';
-import { deadLetterRecord } from '../dead-letters/writer.ts';
+import { deadLetterRecord } from '../dead-letters/dead-letter.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
-import { settleEntries } from './claims.ts';
-import { compose, cutIntoParts, type Composed, type Part } from './compose.ts';
+import { claimsToResolve } from '../../events/raw/record-claims.ts';
+import {
+  normaliseChunk,
+  splitIntoChunks,
+  type NormalisedChunk,
+  type Chunk,
+} from './normalise-chunk.ts';
 import type { Names } from './config.ts';
-import type { FillGate } from './fill-gate.ts';
-import type { Outbox } from './outbox.ts';
-import { readRecord, type Reading } from './read-record.ts';
-import type { RunBuilder } from './run-builder.ts';
+import type { ClaimsGate } from './claims-gate.ts';
+import type { Publisher } from './publisher.ts';
+import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
+import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
 
 /** What all partitions of a process share. */
@@ -24,23 +29,23 @@ export interface NormaliserDeps {
   claims: {
     settle(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
   };
-  gate: FillGate;
-  turnstile: Semaphore;
-  outbox: Outbox;
-  runs: RunBuilder;
+  gate: ClaimsGate;
+  semaphore: Semaphore;
+  publisher: Publisher;
+  rowBatches: RowBatchBuilder;
   contexts: ContextReader;
   /** Where everything goes. */
   names: Pick<Names, 'normalised' | 'verdicts' | 'dead'>;
   deadLetterPartitions: number;
   /** Whether a part may be published; see platform/dead-letter-breaker.ts. */
-  judge: (part: Composed) => BreakerVerdict;
+  judgeChunk: (part: NormalisedChunk) => BreakerVerdict;
   /** ms until a stopped part is tried again. */
   retryAfter: number;
   now: () => number;
   /** Called when a part is in the log for good, with its verdicts. */
-  published: (partition: number, part: Composed) => void;
+  published: (partition: number, part: NormalisedChunk) => void;
   /** Called when the breaker holds a part back, and with undefined when it goes on. */
-  stopped: (partition: number, share: number | undefined) => void;
+  heldBack: (partition: number, share: number | undefined) => void;
 }
 
 /**
@@ -59,7 +64,7 @@ type Progress =
 export interface TaskOptions {
   partition: number;
   committed: number | undefined;
-  shop: NormaliserDeps;
+  deps: NormaliserDeps;
   fenced: AbortSignal;
   stopping: AbortSignal;
   /** Called when the partition leaves this process: nothing of it is in flight any more. */
@@ -87,7 +92,7 @@ export class NormaliserTask implements PartitionTask {
    */
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
-    this.#shop = options.shop;
+    this.#shop = options.deps;
     this.#fenced = options.fenced;
     this.#stopping = options.stopping;
     this.#patience = AbortSignal.any([options.fenced, options.stopping]);
@@ -126,7 +131,7 @@ export class NormaliserTask implements PartitionTask {
   }
 
   async #takeAll(messages: readonly ConsumedMessage[]): Promise<void> {
-    const { turnstile, retryAfter, stopped } = this.#shop;
+    const { semaphore: turnstile, retryAfter, heldBack: stopped } = this.#shop;
     for (let rest = messages; rest.length > 0;) {
       const taken = rest;
       const progress = await turnstile.pass(() => this.#work(taken));
@@ -142,18 +147,22 @@ export class NormaliserTask implements PartitionTask {
   }
 
   async #work(messages: readonly ConsumedMessage[]): Promise<Progress> {
-    const { gate, claims, epoch } = this.#shop;
-    const readings = messages.map((message) => readRecord(message));
-    const entries = settleEntries(readings, epoch);
+    const { gate, claims: claims, epoch } = this.#shop;
+    const readings = messages.map((message) => decodeRecord(message));
+    const entries = claimsToResolve(readings, epoch);
     for (;;) {
       const round = await gate.enter(this.#patience);
       try {
         const settled = await claims.settle(entries, this.#patience);
         switch (settled.status) {
           case 'settled':
-            return await this.#publish({ readings, entries, settlements: settled.settlements });
+            return await this.#publish({
+              records: readings,
+              claims: entries,
+              resolutions: settled.settlements,
+            });
           case 'lost':
-            gate.lost(round);
+            gate.claimsLost(round);
         }
       } finally {
         gate.leave();
@@ -165,39 +174,47 @@ export class NormaliserTask implements PartitionTask {
    * Publishes part by part, in the order of places, and waits for Kafka's acknowledgement of
    * everything it sent, whatever happens.
    */
-  async #publish(batch: Part): Promise<Progress> {
-    const { outbox, judge, now, published, runs, contexts, names, deadLetterPartitions } =
-      this.#shop;
-    const shipment = outbox.shipment();
-    const shipped: Composed[] = [];
+  async #publish(batch: Chunk): Promise<Progress> {
+    const {
+      publisher: outbox,
+      judgeChunk: judge,
+      now,
+      published,
+      rowBatches: runs,
+      contexts,
+      names,
+      deadLetterPartitions,
+    } = this.#shop;
+    const shipment = outbox.begin();
+    const shipped: NormalisedChunk[] = [];
     let at = 0;
     let progress: Progress = { state: 'published' };
     try {
-      for (const part of cutIntoParts(batch, PART_EVENTS)) {
+      for (const part of splitIntoChunks(batch, PART_EVENTS)) {
         await yieldToEvents();
-        await outbox.room();
+        await outbox.waitForCapacity();
         this.#fenced.throwIfAborted();
-        const composed = compose(part, { runs, contexts, now: now() });
+        const composed = normaliseChunk(part, { runs, contexts, now: now() });
         const verdict = judge(composed);
         if (verdict.verdict === 'stop') {
           progress = { state: 'stopped', at, share: verdict.share };
           break;
         }
-        for (const { value } of composed.runs)
+        for (const { value } of composed.rowBatches)
           shipment.send({ topic: names.normalised, partition: this.#partition, key: null, value });
-        for (const letter of composed.letters)
+        for (const letter of composed.deadLetters)
           shipment.send(
             deadLetterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }),
           );
         if (composed.verdicts.length > 0) shipment.send(this.#verdictRecord(composed.verdicts));
         shipped.push(composed);
-        at += part.readings.length;
+        at += part.records.length;
       }
     } finally {
       await shipment.acknowledged();
     }
     for (const part of shipped) published(this.#partition, part);
-    this.#settledAt = receivedAt(batch.readings[at - 1]) ?? this.#settledAt;
+    this.#settledAt = receivedAt(batch.records[at - 1]) ?? this.#settledAt;
     return progress;
   }
 
@@ -212,7 +229,7 @@ export class NormaliserTask implements PartitionTask {
   }
 }
 
-function receivedAt(reading: Reading | undefined): number | undefined {
+function receivedAt(reading: DecodeResult | undefined): number | undefined {
   if (reading === undefined) return undefined;
   return reading.state === 'read' ? reading.record.received_at : reading.receivedAt;
 }

@@ -42,7 +42,7 @@ export function storedClaim(line: string): ClaimToLoad {
     dedupeId === ''
       ? claimId(claimScope(account, 'message'), messageId)
       : claimId(claimScope(account, 'acceptance'), dedupeId);
-  return { id, place: { epoch, partition, offset, index }, acceptance, at };
+  return { id, position: { epoch, partition, offset, index }, acceptance, receivedAt: at };
 }
 
 /**

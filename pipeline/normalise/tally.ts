@@ -1,12 +1,12 @@
 import type { ClaimResolution } from '../../events/claims/resolution.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
-import type { Step } from './decide.ts';
+import type { ItemDecision } from '../../events/raw/decide.ts';
 
 /**
  * Events of a part by what became of them. `replayed`: published once more after a crash; the
  * attempt before may have published them already.
  */
-export interface Tally {
+export interface OutcomeCounts {
   published: number;
   replayed: number;
   duplicate: number;
@@ -14,7 +14,7 @@ export interface Tally {
   dead: number;
 }
 
-export const OUTCOMES: readonly (keyof Tally)[] = [
+export const OUTCOMES: readonly (keyof OutcomeCounts)[] = [
   'published',
   'replayed',
   'duplicate',
@@ -22,11 +22,11 @@ export const OUTCOMES: readonly (keyof Tally)[] = [
   'dead',
 ];
 
-export function emptyTally(): Tally {
+export function noOutcomes(): OutcomeCounts {
   return { published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0 };
 }
 
-export function outcomeOf(step: Step, settlement: ClaimResolution): keyof Tally {
+export function outcomeOf(step: ItemDecision, settlement: ClaimResolution): keyof OutcomeCounts {
   switch (step.step) {
     case 'ok':
       return settlement.verdict === 'replay' ? 'replayed' : 'published';
@@ -44,7 +44,7 @@ const KEPT = 400 * 86_400_000;
  * What the books are told of an event, beside that it is in the raw log; undefined for one that
  * will be a row in ClickHouse. `now` in ms.
  */
-export function verdictOf(step: Step, now: number): VerdictKind | undefined {
+export function verdictOf(step: ItemDecision, now: number): VerdictKind | undefined {
   switch (step.step) {
     case 'ok':
       return isBornExpired(step.row, now) ? 'expired' : undefined;

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { WakeSignal } from './wake-signal.ts';
 import type { Outcome } from './delivery.ts';
@@ -45,7 +45,7 @@ function row(offset: number, over: Partial<EventRow> = {}): EventRow {
 
 function message(offset: number, rows: EventRow[]) {
   const [first, last] = [rows[0], rows.at(-1)];
-  const value = normalisedRunCodec.encode({
+  const value = rowBatchCodec.encode({
     ...{
       epoch: 0,
       partition: 2,

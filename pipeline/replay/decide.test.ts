@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decideRebuild, decideReplay, type Evidence } from './decide.ts';
+import { decideRebuild, decideReplay, type ReplayEvidence } from './decide.ts';
 
-const MISSING: Evidence = {
+const MISSING: ReplayEvidence = {
   stored: false,
   differs: false,
-  said: undefined,
-  twin: false,
+  verdict: undefined,
+  storedElsewhere: false,
   expired: false,
   processable: true,
 };
@@ -17,16 +17,16 @@ describe('the verdict of a replay', () => {
     ['another row stands', { stored: true, differs: true }, 'would_change'],
     [
       'a row stands, whatever was said and however old it is',
-      { stored: true, said: 'duplicate', twin: true, expired: true },
+      { stored: true, verdict: 'duplicate', storedElsewhere: true, expired: true },
       'stored',
     ],
-    ['the pipeline called it a duplicate', { said: 'duplicate' }, 'duplicate'],
-    ['the same acceptance stood elsewhere', { said: 'repeat' }, 'duplicate'],
-    ['its key stands at another place', { twin: true }, 'duplicate'],
-    ['it was dead and is not any more', { said: 'dead' }, 'new'],
-    ['it was dead, and redriven since', { said: 'dead', twin: true }, 'duplicate'],
+    ['the pipeline called it a duplicate', { verdict: 'duplicate' }, 'duplicate'],
+    ['the same acceptance stood elsewhere', { verdict: 'repeat' }, 'duplicate'],
+    ['its key stands at another place', { storedElsewhere: true }, 'duplicate'],
+    ['it was dead and is not any more', { verdict: 'dead' }, 'new'],
+    ['it was dead, and redriven since', { verdict: 'dead', storedElsewhere: true }, 'duplicate'],
     ['it is too old', { expired: true }, 'expired'],
-    ['it was born too old', { said: 'expired', expired: true }, 'expired'],
+    ['it was born too old', { verdict: 'expired', expired: true }, 'expired'],
     ['it cannot be processed', { processable: false }, 'dead'],
     [
       'it cannot be processed, and stands all the same',
@@ -39,14 +39,19 @@ describe('the verdict of a replay', () => {
 });
 
 describe('the verdict of a rebuild', () => {
-  const clear = { said: undefined, seenBefore: false, added: false, processable: true } as const;
+  const clear = {
+    verdict: undefined,
+    seenBefore: false,
+    addedByReplay: false,
+    processable: true,
+  } as const;
   it.each([
     ['published', {}, 'row'],
-    ['born expired: retention decides', { said: 'expired' }, 'row'],
-    ['a duplicate', { said: 'duplicate' }, 'duplicate'],
+    ['born expired: retention decides', { verdict: 'expired' }, 'row'],
+    ['a duplicate', { verdict: 'duplicate' }, 'duplicate'],
     ['seen before where no verdict reaches', { seenBefore: true }, 'duplicate'],
-    ['dead', { said: 'dead' }, 'dead'],
-    ['dead, and added by a replay since', { said: 'dead', added: true }, 'row'],
+    ['dead', { verdict: 'dead' }, 'dead'],
+    ['dead, and added by a replay since', { verdict: 'dead', addedByReplay: true }, 'row'],
     ['not processable', { processable: false }, 'dead'],
   ] as const)('%s', (_, changes, verdict) => {
     expect(decideRebuild({ ...clear, ...changes })).toBe(verdict);

@@ -23,7 +23,7 @@ export const REPLAY_VERDICTS: readonly ReplayVerdict[] = [
   'dead',
 ];
 
-export interface Evidence {
+export interface ReplayEvidence {
   /** A row stands at this very place. */
   stored: boolean;
   /** It stands there and differs from the row of today. */
@@ -32,9 +32,9 @@ export interface Evidence {
    * What the normaliser said of the place when it took it; undefined: a row, or the verdicts do not
    * reach back so far.
    */
-  said: VerdictKind | undefined;
+  verdict: VerdictKind | undefined;
   /** A row of the same dedupe key stands at another place within the window. */
-  twin: boolean;
+  storedElsewhere: boolean;
   expired: boolean;
   /** Today's normalisation gives a row. */
   processable: boolean;
@@ -44,17 +44,17 @@ export interface Evidence {
  * Stored rows come first: what they say no claim and no verdict of the past can take back
  * (DESIGN.md, "Replay").
  */
-export function decideReplay(evidence: Evidence): ReplayVerdict {
+export function decideReplay(evidence: ReplayEvidence): ReplayVerdict {
   if (!evidence.processable) return evidence.stored ? 'stored' : 'dead';
   if (evidence.stored) return evidence.differs ? 'would_change' : 'stored';
-  if (evidence.said === 'duplicate' || evidence.said === 'repeat' || evidence.twin)
+  if (evidence.verdict === 'duplicate' || evidence.verdict === 'repeat' || evidence.storedElsewhere)
     return 'duplicate';
   if (evidence.expired) return 'expired';
   return 'new';
 }
 
 export interface RebuildEvidence {
-  said: VerdictKind | undefined;
+  verdict: VerdictKind | undefined;
   /**
    * The pass over the log met the same dedupe key before, within the window; asked only where no
    * verdict reaches.
@@ -64,15 +64,15 @@ export interface RebuildEvidence {
    * The place was dead when it was taken, and a replay has added it since: its row is in the live
    * table.
    */
-  added: boolean;
+  addedByReplay: boolean;
   processable: boolean;
 }
 
 /** Whether an event of the log becomes a row of a rebuilt table. */
 export function decideRebuild({
-  said,
+  verdict: said,
   seenBefore,
-  added,
+  addedByReplay: added,
   processable,
 }: RebuildEvidence): 'row' | 'duplicate' | 'dead' {
   if (!processable) return 'dead';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
-import { positionKey } from './offset-index.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from './verdict-log.ts';
 
 const verdict = (offset: number, index: number): Verdict => ({
@@ -46,7 +46,7 @@ it('answers exactly the verdicts of the records that are asked for, however reco
           expect([...found.keys()].sort()).toEqual(
             sorted
               .filter(({ offset }) => offset >= first && offset <= last)
-              .map(positionKey)
+              .map(eventOffsetKey)
               .sort(),
           );
         }

@@ -1,7 +1,7 @@
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
 import { UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
-import { positionKey } from './offset-index.ts';
+import { eventOffsetKey } from '../../schemas/log-position.ts';
 
 /**
  * Follows the verdicts of one raw partition (events.verdicts) beside a reader of its records: both
@@ -56,7 +56,7 @@ export class VerdictLog {
       for (const { offset, index, verdict } of verdictsOf(value)) {
         this.firstSeen ??= offset;
         this.#reached = Math.max(this.#reached, offset);
-        if (offset >= first) this.#held.set(positionKey({ offset, index }), { offset, verdict });
+        if (offset >= first) this.#held.set(eventOffsetKey({ offset, index }), { offset, verdict });
       }
     }
   }

@@ -7,14 +7,14 @@ import { claimVerdicts, unguardedVerdicts } from '../../events/claims/verdict.ts
 import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import { Breaker } from './breaker.ts';
 import { DEFAULT_PREFIX } from './connect.ts';
-import { asError } from './persist.ts';
+import { asError } from './retry-until-answered.ts';
 import { GatewayClaims } from './gateway-claims.ts';
 
 /** Claims of one request. Hand it back to raise or release as it is. */
 export interface ClaimedIds {
   readonly ids: readonly ClaimId[];
   /** Receive time, Unix ms: the window counts from here. */
-  readonly at: number;
+  readonly receivedAt: number;
   /** Under what our claims are pending; null when the store did not answer. */
   readonly token: Buffer | null;
   /** One for each id, in order. */
@@ -23,7 +23,7 @@ export interface ClaimedIds {
 
 interface Waiting {
   readonly ids: readonly ClaimId[];
-  readonly at: number;
+  readonly receivedAt: number;
   readonly resolve: (claimed: ClaimedIds) => void;
 }
 
@@ -38,24 +38,24 @@ export interface ClaimBatcherOptions {
    */
   readonly pendingTtl?: number;
   /** ms that raises are gathered when no claim takes them along. */
-  readonly raiseDelay?: number;
+  readonly confirmDelay?: number;
   /** Ids that may wait to be raised. */
-  readonly raiseBuffer?: number;
+  readonly maxUnconfirmed?: number;
   readonly onUnavailable?: (error: Error) => void;
   readonly onAvailable?: () => void;
-  readonly onDroppedRaises?: (count: number) => void;
+  readonly onDroppedConfirms?: (count: number) => void;
 }
 
 const PENDING_TTL_MS = 30_000;
 /** Ids in one script call: keeps Redis busy for a few milliseconds at most. */
-const MOST_IDS = 2_000;
+const MAX_IDS = 2_000;
 /** Calls under way; while they are, requests gather for the next. */
-const MOST_FLUSHES = 4;
+const MAX_FLUSHES = 4;
 /**
  * A request that arrives when so many ids wait goes on without claims instead of queueing behind a
  * Redis that cannot keep up.
  */
-const MOST_WAITING = 100_000;
+const MAX_WAITING = 100_000;
 
 /**
  * The gateway's side of claims (ingest 2.5): gathers what concurrent requests ask for within a turn
@@ -75,7 +75,7 @@ export class ClaimBatcher {
 
   readonly #claims: GatewayClaims;
   readonly #breaker: Breaker;
-  readonly #raises: ConfirmBuffer;
+  readonly #unconfirmed: ConfirmBuffer;
   readonly #options: ClaimBatcherOptions;
   readonly #pendingTtl: number;
   readonly #process = randomBytes(TOKEN_BYTES);
@@ -85,7 +85,7 @@ export class ClaimBatcher {
   #waitingIds = 0;
   #flushing = 0;
   #scheduled = false;
-  #raiseTimer: NodeJS.Timeout | null = null;
+  #confirmTimer: NodeJS.Timeout | null = null;
 
   constructor(options: ClaimBatcherOptions) {
     this.#options = options;
@@ -96,13 +96,13 @@ export class ClaimBatcher {
       prefix: options.prefix ?? DEFAULT_PREFIX,
       pendingTtl: this.#pendingTtl,
     });
-    this.#raises = new ConfirmBuffer(options.raiseBuffer ?? 50_000);
+    this.#unconfirmed = new ConfirmBuffer(options.maxUnconfirmed ?? 50_000);
     this.#breaker = new Breaker({
       probe: () => options.redis.ping(),
       onOpen: (error) => options.onUnavailable?.(error),
       onClose: () => {
         options.onAvailable?.();
-        this.#scheduleRaises();
+        this.#scheduleConfirms();
       },
     });
   }
@@ -113,13 +113,13 @@ export class ClaimBatcher {
   }
 
   /** Never rejects. */
-  claim(ids: readonly ClaimId[], at: number): Promise<ClaimedIds> {
+  claim(ids: readonly ClaimId[], receivedAt: number): Promise<ClaimedIds> {
     this.counters.claims += ids.length;
-    if (ids.length === 0) return Promise.resolve({ ids, at, token: null, verdicts: [] });
-    if (!this.#breaker.closed || this.#waitingIds > MOST_WAITING)
-      return Promise.resolve(this.#unguarded(ids, at));
+    if (ids.length === 0) return Promise.resolve({ ids, receivedAt, token: null, verdicts: [] });
+    if (!this.#breaker.closed || this.#waitingIds > MAX_WAITING)
+      return Promise.resolve(this.#unguarded(ids, receivedAt));
     return new Promise((resolve) => {
-      this.#waiting.push({ ids, at, resolve });
+      this.#waiting.push({ ids, receivedAt, resolve });
       this.#waitingIds += ids.length;
       this.#schedule();
     });
@@ -131,8 +131,10 @@ export class ClaimBatcher {
    */
   confirm(claimed: ClaimedIds, positions?: readonly number[]): void {
     const ids = positions ? pick(claimed.ids, positions) : claimed.ids;
-    this.#drop(this.#raises.add({ ids, expires: claimed.at + this.#options.dedupeTtl }));
-    this.#scheduleRaises();
+    this.#drop(
+      this.#unconfirmed.add({ ids, expires: claimed.receivedAt + this.#options.dedupeTtl }),
+    );
+    this.#scheduleConfirms();
   }
 
   /**
@@ -159,15 +161,15 @@ export class ClaimBatcher {
    */
   async close(): Promise<void> {
     this.#closing = true;
-    if (this.#raiseTimer) clearTimeout(this.#raiseTimer);
-    while (this.#raises.size > 0 && this.#breaker.closed) await this.#sendRaises();
+    if (this.#confirmTimer) clearTimeout(this.#confirmTimer);
+    while (this.#unconfirmed.size > 0 && this.#breaker.closed) await this.#sendConfirms();
     // Answered after everything sent before it.
     if (this.#breaker.closed) await this.#options.redis.ping().catch(() => undefined);
     this.#breaker.stop();
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#flushing >= MOST_FLUSHES) return;
+    if (this.#scheduled || this.#flushing >= MAX_FLUSHES) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -178,13 +180,13 @@ export class ClaimBatcher {
   async #flush(): Promise<void> {
     // What is durable goes before what is asked: a resend right after the answer must meet a
     // durable claim.
-    while (this.#breaker.closed && this.#raises.size > MOST_IDS) void this.#sendRaises();
-    const batch = this.#takeWaiting();
+    while (this.#breaker.closed && this.#unconfirmed.size > MAX_IDS) void this.#sendConfirms();
+    const batch = this.#nextBatch();
     if (batch.length === 0) return;
     this.#flushing += 1;
     const answers = this.#breaker.closed ? await this.#exchange(batch) : null;
-    for (const [number, { ids, at, resolve }] of batch.entries())
-      resolve(answers?.[number] ?? this.#unguarded(ids, at));
+    for (const [number, { ids, receivedAt, resolve }] of batch.entries())
+      resolve(answers?.[number] ?? this.#unguarded(ids, receivedAt));
     this.#flushing -= 1;
     if (this.#waiting.length > 0) this.#schedule();
   }
@@ -193,7 +195,7 @@ export class ClaimBatcher {
   async #exchange(batch: readonly Waiting[]): Promise<ClaimedIds[] | null> {
     this.counters.flushes += 1;
     const token = this.#nextToken();
-    const raises = this.#raises.take(MOST_IDS);
+    const raises = this.#unconfirmed.take(MAX_IDS);
     try {
       const codes = await this.#claims.claim({
         raises: raises.packed,
@@ -201,14 +203,14 @@ export class ClaimBatcher {
         token,
         // The latest of the batch: who came a little earlier may be told too soon that a claim has
         // ended, and is published; the normaliser knows each one's own time.
-        now: batch.reduce((latest, waiting) => Math.max(latest, waiting.at), 0),
+        now: batch.reduce((latest, waiting) => Math.max(latest, waiting.receivedAt), 0),
       });
       this.counters.raises += raises.count;
       let from = 0;
-      return batch.map(({ ids, at }) => {
+      return batch.map(({ ids, receivedAt }) => {
         const verdicts = claimVerdicts({ ids, codes, at: from, pending: this.#pendingTtl > 0 });
         from += ids.length;
-        return { ids, at, token, verdicts };
+        return { ids, receivedAt, token, verdicts };
       });
     } catch (error) {
       this.#drop(raises.count);
@@ -217,8 +219,8 @@ export class ClaimBatcher {
     }
   }
 
-  async #sendRaises(): Promise<void> {
-    const { packed, count } = this.#raises.take(MOST_IDS);
+  async #sendConfirms(): Promise<void> {
+    const { packed, count } = this.#unconfirmed.take(MAX_IDS);
     if (count === 0) return;
     try {
       await this.#claims.confirm(packed);
@@ -230,20 +232,20 @@ export class ClaimBatcher {
   }
 
   /** Raises go with the next claims; this timer is for when none come. */
-  #scheduleRaises(): void {
-    if (this.#raiseTimer || this.#closing || this.#raises.size === 0) return;
-    this.#raiseTimer = setTimeout(() => {
-      this.#raiseTimer = null;
-      while (this.#breaker.closed && this.#raises.size > 0) void this.#sendRaises();
-    }, this.#options.raiseDelay ?? 2);
+  #scheduleConfirms(): void {
+    if (this.#confirmTimer || this.#closing || this.#unconfirmed.size === 0) return;
+    this.#confirmTimer = setTimeout(() => {
+      this.#confirmTimer = null;
+      while (this.#breaker.closed && this.#unconfirmed.size > 0) void this.#sendConfirms();
+    }, this.#options.confirmDelay ?? 2);
   }
 
   /** From the front, whole requests, up to the size of a call. */
-  #takeWaiting(): Waiting[] {
+  #nextBatch(): Waiting[] {
     let count = 0;
     let requests = 0;
     for (const { ids } of this.#waiting) {
-      if (requests > 0 && count + ids.length > MOST_IDS) break;
+      if (requests > 0 && count + ids.length > MAX_IDS) break;
       count += ids.length;
       requests += 1;
     }
@@ -251,9 +253,9 @@ export class ClaimBatcher {
     return this.#waiting.splice(0, requests);
   }
 
-  #unguarded(ids: readonly ClaimId[], at: number): ClaimedIds {
+  #unguarded(ids: readonly ClaimId[], receivedAt: number): ClaimedIds {
     this.counters.unguarded += ids.length;
-    return { ids, at, token: null, verdicts: unguardedVerdicts(ids) };
+    return { ids, receivedAt, token: null, verdicts: unguardedVerdicts(ids) };
   }
 
   /**
@@ -270,7 +272,7 @@ export class ClaimBatcher {
   #drop(count: number): void {
     if (count === 0) return;
     this.counters.droppedRaises += count;
-    this.#options.onDroppedRaises?.(count);
+    this.#options.onDroppedConfirms?.(count);
   }
 
   #fail(error: unknown): void {

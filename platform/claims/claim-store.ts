@@ -8,9 +8,9 @@ import { packEntries, readResolutions } from '../../events/claims/resolution.ts'
 import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
 import { sweepSlack } from '../../events/claims/sweep.ts';
 import { DEFAULT_PREFIX } from './connect.ts';
-import { awaitFilled } from './fill.ts';
-import type { FillOptions } from './fill.ts';
-import { persist } from './persist.ts';
+import { awaitLoaded } from './backfill.ts';
+import type { EnsureLoadedOptions } from './backfill.ts';
+import { retryUntilAnswered } from './retry-until-answered.ts';
 import { peekScript, resolveScript, sweepScript } from './scripts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
@@ -23,7 +23,7 @@ export type ResolvedClaims =
   | { readonly status: 'lost' };
 
 /** Up to where each of the caller's partitions has been settled. */
-export interface Progress {
+export interface SweepProgress {
   readonly epoch: number;
   /**
    * `at`: Unix ms; now when the partition is settled to its end, else received_at of its last
@@ -41,7 +41,7 @@ export interface SweepReport {
 }
 
 /** Entries in one script call: gateways wait behind it for a few milliseconds at most. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 
 /**
  * The normaliser's side of claims (DESIGN "Claims in two states"): claims for good, by dedupe key
@@ -76,8 +76,8 @@ export class ClaimStore {
    * Returns once this very run of Redis holds the claims of the window: filled before, by another
    * process, or by `fill` in this one.
    */
-  async ensureFilled(options: FillOptions): Promise<void> {
-    this.#marker = await awaitFilled({
+  async ensureLoaded(options: EnsureLoadedOptions): Promise<void> {
+    this.#marker = await awaitLoaded({
       ...options,
       run: this.#run,
       dedupeTtl: this.#dedupeTtl,
@@ -92,10 +92,10 @@ export class ClaimStore {
    */
   async resolve(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims> {
     const settlements: ClaimResolution[] = [];
-    for (let from = 0; from === 0 || from < entries.length; from += MOST_ENTRIES) {
-      const chunk = entries.slice(from, from + MOST_ENTRIES);
+    for (let from = 0; from === 0 || from < entries.length; from += MAX_ENTRIES) {
+      const chunk = entries.slice(from, from + MAX_ENTRIES);
       const packed = packEntries(chunk, this.#dedupeTtl);
-      const reply = await persist(
+      const reply = await retryUntilAnswered(
         () => this.#run.run(resolveScript, this.#marker, this.#dedupeTtl, packed),
         { signal, onWaiting: this.#onWaiting },
       );
@@ -117,7 +117,7 @@ export class ClaimStore {
     readonly now: number;
     readonly visits: number;
     readonly partitions: number;
-    readonly progress: Progress;
+    readonly progress: SweepProgress;
   }): Promise<SweepReport> {
     const { epoch, settled } = options.progress;
     const reply = await this.#run.run(

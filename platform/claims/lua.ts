@@ -72,6 +72,6 @@ local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 `;
 
 /** Ends the script unless this very run of Redis was filled under the marker ARGV[1]. */
-export const filledOnly = `${runId}
+export const loadedOnly = `${runId}
 if call('GET', P .. 'marker') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return '!' end
 `;

@@ -1,5 +1,5 @@
 import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
-import { begin, filledOnly, locate, table } from './lua.ts';
+import { begin, loadedOnly, locate, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
@@ -97,7 +97,7 @@ return values
  */
 export const resolveScript: Script = {
   name: 'settle',
-  source: `${begin}${filledOnly}${table}
+  source: `${begin}${loadedOnly}${table}
 local ttl, ids = tonumber(ARGV[2]), ARGV[3]
 local codes = {}
 local o = 0
@@ -147,7 +147,7 @@ return table.concat(codes)
  */
 export const sweepScript: Script = {
   name: 'sweep',
-  source: `${begin}${filledOnly}
+  source: `${begin}${loadedOnly}
 local now, slack, visits, epoch, partitions = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
 for j = 7, #ARGV, 2 do call('HSET', P .. 'progress', epoch .. ':' .. ARGV[j], ARGV[j + 1]) end
 local horizon = now

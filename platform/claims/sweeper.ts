@@ -1,12 +1,12 @@
 import { visitsPerTurn } from '../../events/claims/sweep.ts';
-import { asError } from './persist.ts';
-import type { ClaimStore, Progress, SweepReport } from './claim-store.ts';
+import { asError } from './retry-until-answered.ts';
+import type { ClaimStore, SweepProgress, SweepReport } from './claim-store.ts';
 
 const EVERY_MS = 1_000;
 /** Buckets in one call: about a millisecond of Redis. */
-const MOST_VISITS = 64;
+const MAX_VISITS = 64;
 /** Calls in one turn; more buckets than this only make a round longer. */
-const MOST_CALLS = 32;
+const MAX_CALLS = 32;
 
 /**
  * Walks over all buckets, a few every second, so that claims leave Redis soon after they have left
@@ -17,7 +17,7 @@ export class Sweeper {
   readonly #store: ClaimStore;
   readonly #dedupeTtl: number;
   readonly #partitions: number;
-  readonly #progress: () => Progress;
+  readonly #progress: () => SweepProgress;
   readonly #onLost: () => void;
   readonly #onError: (error: Error) => void;
   #timer: NodeJS.Timeout | null = null;
@@ -32,7 +32,7 @@ export class Sweeper {
     readonly store: ClaimStore;
     readonly dedupeTtl: number;
     readonly partitions: number;
-    readonly progress: () => Progress;
+    readonly progress: () => SweepProgress;
     readonly onLost: () => void;
     readonly onError: (error: Error) => void;
   }) {
@@ -68,12 +68,12 @@ export class Sweeper {
           buckets: this.#buckets,
           dedupeTtl: this.#dedupeTtl,
           every: EVERY_MS,
-          most: MOST_VISITS * MOST_CALLS,
+          most: MAX_VISITS * MAX_CALLS,
         });
         left > 0 && this.#timer !== null;
-        left -= MOST_VISITS
+        left -= MAX_VISITS
       ) {
-        const report = await this.#call(Math.min(left, MOST_VISITS));
+        const report = await this.#call(Math.min(left, MAX_VISITS));
         this.#buckets = report.buckets;
         if (report.status === 'lost') {
           this.#onLost();

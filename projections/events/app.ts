@@ -42,9 +42,9 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
   const metrics = sinkMetrics(registry);
   const guard = deadLetterGuard({
     limits: {
-      least: config.DEAD_LETTER_BREAKER_LEAST,
-      share: config.DEAD_LETTER_BREAKER / 100,
-      memory: BREAKER_MEMORY,
+      minDead: config.DEAD_LETTER_BREAKER_LEAST,
+      maxDeadShare: config.DEAD_LETTER_BREAKER / 100,
+      windowEvents: BREAKER_MEMORY,
     },
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
     onHeld: (partitions) => metrics.held(partitions),

@@ -3,7 +3,7 @@ import { createLog } from '../../platform/log.ts';
 import { deadLetterGuard } from './dead-letter-guard.ts';
 
 const log = createLog({ part: 'test', level: 'silent' });
-const limits = { least: 100, share: 0.5, memory: 10_000 };
+const limits = { minDead: 100, maxDeadShare: 0.5, windowEvents: 10_000 };
 
 it('a few refused rows go to events.dead; when most are refused the partition waits, says so, and asks for another attempt', async () => {
   const held: number[] = [];
@@ -13,25 +13,25 @@ it('a few refused rows go to events.dead; when most are refused the partition wa
     onHeld: (partitions) => held.push(partitions),
   });
   const { signal } = new AbortController();
-  expect(await guard.admits(0, { taken: 1000, dead: 5 }, { log, signal })).toBe(true);
+  expect(await guard.admits(0, { processed: 1000, dead: 5 }, { log, signal })).toBe(true);
   expect([
-    guard.refuses({ taken: 99, dead: 99 }),
-    guard.refuses({ taken: 5000, dead: 5000 }),
+    guard.refuses({ processed: 99, dead: 99 }),
+    guard.refuses({ processed: 5000, dead: 5000 }),
   ]).toEqual([false, true]);
-  const waiting = guard.admits(3, { taken: 5000, dead: 5000 }, { log, signal });
+  const waiting = guard.admits(3, { processed: 5000, dead: 5000 }, { log, signal });
   expect(guard.problems()).toEqual([
     expect.stringMatching(/of partition 3 .*DEAD_LETTER_BREAKER=100/) as string,
   ]);
   expect(await waiting).toBe(false);
   expect(guard.problems()).toEqual([]);
   expect(held).toEqual([1, 0]);
-  expect(await guard.admits(3, { taken: 5000, dead: 0 }, { log, signal })).toBe(true);
+  expect(await guard.admits(3, { processed: 5000, dead: 0 }, { log, signal })).toBe(true);
 });
 
 it('a partition that is taken away while it is held back is not waited for', async () => {
   const guard = deadLetterGuard({ limits, retryAfter: 60_000, onHeld: () => undefined });
   const fenced = new AbortController();
-  const waiting = guard.admits(1, { taken: 200, dead: 200 }, { log, signal: fenced.signal });
+  const waiting = guard.admits(1, { processed: 200, dead: 200 }, { log, signal: fenced.signal });
   fenced.abort(new Error('taken away'));
   await expect(waiting).rejects.toThrow('taken away');
   expect(guard.problems()).toEqual([]);

@@ -4,7 +4,7 @@ import type { RetryContext } from '../../platform/retry-until-aborted.ts';
 
 /** Rows of a batch, and how many of them ClickHouse refuses or nobody can read. */
 export interface DeadShare {
-  taken: number;
+  processed: number;
   dead: number;
 }
 

@@ -1,7 +1,7 @@
 import {
   carriedFingerprint,
   eventRowCodec,
-  normalisedRunCodec,
+  rowBatchCodec,
   UnreadableRecord,
 } from '../../schemas/codec.ts';
 import type { RowBatch, RowBatchHead } from '../../schemas/records.ts';
@@ -29,7 +29,7 @@ export function readRecord(message: ConsumedMessage): ReadRecord {
   const { offset, value, size } = message;
   try {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const run = sliceRowBatch(value) ?? rewritten(normalisedRunCodec.decode(value));
+    const run = sliceRowBatch(value) ?? rewritten(rowBatchCodec.decode(value));
     const { head } = run;
     const first = { epoch: head.epoch, offset: head.first_offset, index: head.first_index };
     const last = { epoch: head.epoch, offset: head.last_offset, index: head.last_index };

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it, vi } from 'vitest';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
-import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { DeadLetter, EventRow } from '../../schemas/records.ts';
 import { OwnershipLost } from './ranges.ts';
 import { Choices } from './testing/choices.ts';
@@ -95,7 +95,7 @@ function logOf({ items, cuts }: World): { messages: ConsumedMessage[]; torn: Set
       last_index: 0,
       appended_at: NOW,
     };
-    const value = normalisedRunCodec.encode({ ...head, rows });
+    const value = rowBatchCodec.encode({ ...head, rows });
     // A tear is seen only when the rows are decoded or inserted; the places above the last one
     // taken are lost with it.
     if (cut.torn) for (let place = Math.max(from, taken); place < until; place++) torn.add(place);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
-import { deadLetterCodec, eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { deadLetterCodec, eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { assemble } from './batch.ts';
 import { classify } from './classify.ts';
@@ -40,7 +40,7 @@ const message = (value: Buffer | null, offset = 0): ConsumedMessage => ({
   size: value?.length ?? 0,
 });
 const runOf = (first: number, last: number) =>
-  normalisedRunCodec.encode({
+  rowBatchCodec.encode({
     ...head(first, last),
     rows: Array.from({ length: last - first + 1 }, (_, at) => rowAt(first + at)),
   });
@@ -76,7 +76,7 @@ describe('readRecord', () => {
       kind: 'run',
       offset: 0,
       bytes: value.length,
-      fingerprint: normalisedRunCodec.fingerprint,
+      fingerprint: rowBatchCodec.fingerprint,
       first: { epoch: 0, offset: 4, index: 0 },
       last: { epoch: 0, offset: 6, index: 0 },
       rows: 3,
@@ -90,15 +90,15 @@ describe('readRecord', () => {
     ['a run that ends early', runOf(1, 1).subarray(0, 12), 'broken_datum'],
     [
       'a run of another partition',
-      normalisedRunCodec.encode({ ...head(1, 1), partition: 3, rows: [rowAt(1)] }),
+      rowBatchCodec.encode({ ...head(1, 1), partition: 3, rows: [rowAt(1)] }),
       'wrong_partition',
     ],
     [
       'a run that ends before it begins',
-      normalisedRunCodec.encode({ ...head(5, 1), rows: [rowAt(1)] }),
+      rowBatchCodec.encode({ ...head(5, 1), rows: [rowAt(1)] }),
       'broken_run',
     ],
-    ['a run without rows', normalisedRunCodec.encode({ ...head(1, 1), rows: [] }), 'broken_run'],
+    ['a run without rows', rowBatchCodec.encode({ ...head(1, 1), rows: [] }), 'broken_run'],
   ])('finds the flaw of %s', (_, value, reason) => {
     const record = readRecord(message(value));
     expect(record.entry.kind).toBe('unreadable');

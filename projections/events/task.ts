@@ -104,7 +104,7 @@ class SinkTask implements PartitionTask {
       case 'bury': {
         const record = records.find(({ message }) => message.offset === action.offset);
         if (!record?.flaw) return;
-        while (!(await this.#admits({ taken: 1, dead: 1 })));
+        while (!(await this.#admits({ processed: 1, dead: 1 })));
         await this.#buryRecord(record, record.flaw, 0);
         return;
       }
@@ -232,5 +232,5 @@ function shareOf(
   repeat: boolean,
 ): DeadShare {
   const dead = refused.length + brokenRows(batch);
-  return { dead, taken: hopeless || repeat ? dead : batch.count };
+  return { dead, processed: hopeless || repeat ? dead : batch.count };
 }

@@ -39,7 +39,7 @@ export interface WriteOptions {
    * Whether so many rows are refused that the rest of the batch need not be tried row by row: the
    * table is broken, not the rows. Absent: never.
    */
-  isHopeless?(decided: { taken: number; dead: number }): boolean;
+  isHopeless?(decided: { processed: number; dead: number }): boolean;
 }
 
 /**
@@ -114,14 +114,14 @@ class Writer {
 
   async settle(): Promise<{ refused: Refused[]; hopeless: boolean }> {
     const refused: Refused[] = [];
-    let taken = 0;
+    let processed = 0;
     const rows = this.#batch.rows();
     const waiting: Node[] =
       rows.length === 0 ? [] : [{ token: this.#batch.token, from: 0, to: rows.length }];
     for (let node = waiting.pop(); node; node = waiting.pop()) {
       const verdict = await this.#settleNode(node, rows.slice(node.from, node.to));
       if (!verdict) {
-        taken += node.to - node.from;
+        processed += node.to - node.from;
         continue;
       }
       const [only] = node.to - node.from === 1 ? rows.slice(node.from, node.to) : [];
@@ -130,8 +130,8 @@ class Writer {
         continue;
       }
       refused.push({ row: only, ...verdict });
-      taken++;
-      if (this.#options.isHopeless?.({ taken, dead: refused.length }) === true)
+      processed++;
+      if (this.#options.isHopeless?.({ processed, dead: refused.length }) === true)
         return { refused, hopeless: true };
     }
     return { refused, hopeless: false };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
-import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { ProfileCache } from './cache.ts';
@@ -101,7 +101,7 @@ function messagesOf(events: readonly ProfileEvent[]): ConsumedMessage[] {
       last_index: own.at(-1)?._index ?? 0,
       appended_at: 0,
     };
-    const value = normalisedRunCodec.encode({ ...head, rows });
+    const value = rowBatchCodec.encode({ ...head, rows });
     return { topic: 't', partition: 0, offset, timestamp: 0, key: null, value, size: value.length };
   });
 }
@@ -211,8 +211,7 @@ it('events that are added below a profile are folded in by its owner, whatever i
           ).changed;
           const from = messages.findIndex(
             ({ value }) =>
-              normalisedRunCodec.decode(value ?? Buffer.alloc(0)).last_offset >=
-              (last?._offset ?? 0),
+              rowBatchCodec.decode(value ?? Buffer.alloc(0)).last_offset >= (last?._offset ?? 0),
           );
           requests.ask(folds, Math.max(0, from));
         };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
-import { eventRowCodec, normalisedRunCodec } from '../../schemas/codec.ts';
+import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { ProfileCache } from './cache.ts';
@@ -93,7 +93,7 @@ function messagesOf(events: readonly ProfileEvent[]): ConsumedMessage[] {
       last_index: last,
       appended_at: 0,
     };
-    const value = normalisedRunCodec.encode({ ...head, rows });
+    const value = rowBatchCodec.encode({ ...head, rows });
     return { topic: 't', partition: 0, offset, timestamp: 0, key: null, value, size: value.length };
   });
 }

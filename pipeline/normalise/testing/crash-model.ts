@@ -7,16 +7,16 @@ import { UserAgentCache } from '../../../events/user-agent.ts';
 import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
 import type { ConsumedMessage } from '../../../platform/kafka/consumer.ts';
 import type { Outgoing } from '../../../platform/kafka/producer.ts';
-import { normalisedRunCodec } from '../../../schemas/codec.ts';
+import { rowBatchCodec } from '../../../schemas/codec.ts';
 import type { LogPosition } from '../../../schemas/log-position.ts';
 import type { EventRow } from '../../../schemas/records.ts';
-import { settleEntries } from '../claims.ts';
+import { claimsToResolve } from '../../../events/raw/record-claims.ts';
 import { NAMES } from '../config.ts';
-import { FillGate } from '../fill-gate.ts';
-import { Outbox } from '../outbox.ts';
+import { ClaimsGate } from '../claims-gate.ts';
+import { Publisher } from '../publisher.ts';
 import { NormaliserTask, type NormaliserDeps } from '../partition-task.ts';
-import { readRecord } from '../read-record.ts';
-import { RunBuilder } from '../run-builder.ts';
+import { decodeRecord } from '../../../events/raw/decode-record.ts';
+import { RowBatchBuilder } from '../row-batch-builder.ts';
 import { Semaphore } from '../semaphore.ts';
 
 /**
@@ -38,7 +38,7 @@ export class World {
   readonly committed = new Map<number, number>();
   readonly owners = new Map<number, Life>();
   readonly raw: readonly (readonly ConsumedMessage[])[];
-  #claims = new Map<ClaimId, { place: LogPosition; acceptance: number }>();
+  #claims = new Map<ClaimId, { position: LogPosition; acceptance: number }>();
   #marker = 0;
   #isFilled = false;
   #pending: Pending[] = [];
@@ -112,7 +112,7 @@ export class World {
   rows(partition: number): EventRow[] {
     const taken: EventRow[] = [];
     for (const value of this.topics.get(`${NAMES.normalised}/${partition}`) ?? []) {
-      for (const row of normalisedRunCodec.decode(value).rows) {
+      for (const row of rowBatchCodec.decode(value).rows) {
         const last = taken.at(-1);
         if (
           !last ||
@@ -137,14 +137,17 @@ export class World {
     if (life.isAlive) this.later(life, first.acknowledge);
   }
 
-  #settleOne({ id, place, acceptance }: ClaimToResolve): ClaimResolution {
+  #settleOne({ id, position: position, acceptance }: ClaimToResolve): ClaimResolution {
     const held = this.#claims.get(id);
     if (held === undefined) {
-      this.#claims.set(id, { place, acceptance });
+      this.#claims.set(id, { position, acceptance });
       return { verdict: 'first' };
     }
-    if (samePosition(held.place, place)) return { verdict: 'replay' };
-    return { verdict: held.acceptance === acceptance ? 'repeat' : 'duplicate', place: held.place };
+    if (samePosition(held.position, position)) return { verdict: 'replay' };
+    return {
+      verdict: held.acceptance === acceptance ? 'repeat' : 'duplicate',
+      position: held.position,
+    };
   }
 
   /**
@@ -159,7 +162,7 @@ export class World {
     for (const partition of this.raw.keys()) {
       for (const row of this.rows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
-        const entry = message && settleEntries([readRecord(message)], 0)[row._index];
+        const entry = message && claimsToResolve([decodeRecord(message)], 0)[row._index];
         if (entry) this.#claims.set(entry.id, entry);
       }
     }
@@ -180,7 +183,7 @@ export class Life {
   readonly name: string;
   readonly #world: World;
   readonly #shop: NormaliserDeps;
-  readonly #gate: FillGate;
+  readonly #gate: ClaimsGate;
   readonly #fences = new Map<number, AbortController>();
   readonly #batch: number;
   #marker = -1;
@@ -190,7 +193,7 @@ export class Life {
     this.#world = world;
     this.name = options.name;
     this.#batch = options.batch;
-    const gate = new FillGate({
+    const gate = new ClaimsGate({
       fill: async () => {
         this.#marker = await world.waitForFill(this);
       },
@@ -201,20 +204,20 @@ export class Life {
       epoch: 0,
       gate,
       claims: { settle: (entries) => this.#settle(entries) },
-      turnstile: new Semaphore(2),
-      outbox: new Outbox(
+      semaphore: new Semaphore(2),
+      publisher: new Publisher(
         { send: (record, done) => world.send(this, record, () => done(undefined, 0)) },
         100_000,
       ),
-      runs: new RunBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
+      rowBatches: new RowBatchBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
       contexts: new ContextReader(new UserAgentCache(10)),
       names: NAMES,
       deadLetterPartitions: 1,
-      judge: () => ({ verdict: 'pass', state: { taken: 0, dead: 0 } }),
+      judgeChunk: () => ({ verdict: 'pass', state: { processed: 0, dead: 0 } }),
       retryAfter: 0,
       now: () => 0,
       published: () => undefined,
-      stopped: () => undefined,
+      heldBack: () => undefined,
     };
     gate.start();
   }
@@ -225,7 +228,7 @@ export class Life {
   }
 
   sweep(): void {
-    if (!this.#world.isFilledAs(this.#marker)) this.#gate.lost();
+    if (!this.#world.isFilledAs(this.#marker)) this.#gate.claimsLost();
   }
 
   fence(partition: number): void {
@@ -241,7 +244,7 @@ export class Life {
     const task = new NormaliserTask({
       partition,
       committed,
-      shop: this.#shop,
+      deps: this.#shop,
       fenced: fence.signal,
       stopping,
       released,

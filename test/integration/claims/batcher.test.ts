@@ -65,7 +65,7 @@ describe('one gateway', () => {
   });
 
   it('sees in the next claim what it has just raised', async () => {
-    const gateway = batcher({ raiseDelay: 60_000 });
+    const gateway = batcher({ confirmDelay: 60_000 });
     const asked = ids(2);
     gateway.confirm(await gateway.claim(asked, NOW), [0]);
     expect((await gateway.claim(asked, NOW)).verdicts).toEqual(['durable', 'pending-elsewhere']);
@@ -73,7 +73,7 @@ describe('one gateway', () => {
   });
 
   it('raises without a further claim, and on closing', async () => {
-    const gateway = batcher({ raiseDelay: 1 });
+    const gateway = batcher({ confirmDelay: 1 });
     const first = ids(1);
     gateway.confirm(await gateway.claim(first, NOW));
     await expect.poll(() => gateway.counters.raises).toBe(1);
@@ -91,9 +91,9 @@ describe('one gateway', () => {
   it('drops the oldest raises beyond its buffer and counts them', async () => {
     let reported = 0;
     const gateway = batcher({
-      raiseBuffer: 3,
-      raiseDelay: 60_000,
-      onDroppedRaises: (count) => (reported += count),
+      maxUnconfirmed: 3,
+      confirmDelay: 60_000,
+      onDroppedConfirms: (count) => (reported += count),
     });
     const claimed = await gateway.claim(ids(5), NOW);
     for (const position of claimed.ids.keys()) gateway.confirm(claimed, [position]);

@@ -14,7 +14,7 @@ type Held =
   | {
       readonly state: 'placed';
       readonly expires: number;
-      readonly place: LogPosition;
+      readonly position: LogPosition;
       readonly acceptance: number;
     };
 
@@ -68,29 +68,29 @@ export class ClaimModel {
       const take = (): ClaimResolution => {
         this.held.set(entry.id, {
           state: 'placed',
-          expires: entry.at + this.#ttl,
-          place: entry.place,
+          expires: entry.receivedAt + this.#ttl,
+          position: entry.position,
           acceptance: entry.acceptance,
         });
         return { verdict: 'first' };
       };
       if (held?.state !== 'placed') return take();
-      if (samePosition(held.place, entry.place)) return { verdict: 'replay' };
-      if (entry.from && samePosition(held.place, entry.from)) return take();
+      if (samePosition(held.position, entry.position)) return { verdict: 'replay' };
+      if (entry.redrivenFrom && samePosition(held.position, entry.redrivenFrom)) return take();
       const heldSince = held.expires - this.#ttl;
-      if (entry.at >= heldSince + this.#ttl) return take();
-      if (heldSince >= entry.at + this.#ttl) return { verdict: 'first' };
+      if (entry.receivedAt >= heldSince + this.#ttl) return take();
+      if (heldSince >= entry.receivedAt + this.#ttl) return { verdict: 'first' };
       const repeated = held.acceptance !== 0 && held.acceptance === entry.acceptance;
-      return { verdict: repeated ? 'repeat' : 'duplicate', place: held.place };
+      return { verdict: repeated ? 'repeat' : 'duplicate', position: held.position };
     });
   }
 
   load(entries: readonly ClaimToLoad[]): void {
-    for (const { id, at, place, acceptance } of entries) {
+    for (const { id, receivedAt: at, position: position, acceptance } of entries) {
       const held = this.held.get(id);
       const expires = at + this.#ttl;
       if (held?.state !== 'placed' || held.expires < expires)
-        this.held.set(id, { state: 'placed', expires, place, acceptance });
+        this.held.set(id, { state: 'placed', expires, position, acceptance });
     }
   }
 

@@ -5,7 +5,7 @@ import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
-import type { FillTarget } from '../../../platform/claims/fill.ts';
+import type { BackfillTarget } from '../../../platform/claims/backfill.ts';
 import { unsuitedSettings } from '../../../platform/claims/server-check.ts';
 import { Sweeper } from '../../../platform/claims/sweeper.ts';
 import { OwnRedis, until } from './redis-under-test.ts';
@@ -17,9 +17,9 @@ const never = new AbortController().signal;
 const entry = (key: string, offset: number): ClaimToResolve => {
   return {
     id: claimId(scope, key),
-    place: { epoch: 0, partition: 0, offset, index: 0 },
+    position: { epoch: 0, partition: 0, offset, index: 0 },
     acceptance: offset + 1,
-    at: NOW,
+    receivedAt: NOW,
   };
 };
 const verdictsOf = async (store: ClaimStore, ...entries: ClaimToResolve[]): Promise<string[]> => {
@@ -48,11 +48,11 @@ async function connected(role: 'gateway' | 'normaliser'): Promise<Redis> {
 
 async function newStore(owned: readonly number[] = [0]): Promise<{
   store: ClaimStore;
-  fill: (work?: (target: FillTarget) => Promise<void>) => Promise<void>;
+  fill: (work?: (target: BackfillTarget) => Promise<void>) => Promise<void>;
 }> {
   const store = new ClaimStore({ redis: await connected('normaliser'), dedupeTtl: TTL });
-  const fill = (work: (target: FillTarget) => Promise<void> = () => Promise.resolve()) =>
-    store.ensureFilled({ partitions: () => ({ epoch: 0, owned }), fill: work, signal: never });
+  const fill = (work: (target: BackfillTarget) => Promise<void> = () => Promise.resolve()) =>
+    store.ensureLoaded({ partitions: () => ({ epoch: 0, owned }), backfill: work, signal: never });
   return { store, fill };
 }
 
@@ -185,9 +185,9 @@ describe('several normalisers', () => {
   it('fill once: the others wait, and the filler waits until all partitions lie still', async () => {
     const [one, two] = [await newStore([0]), await newStore([1])];
     const steps: string[] = [];
-    const work = (name: string) => async (target: FillTarget) => {
+    const work = (name: string) => async (target: BackfillTarget) => {
       steps.push(`${name} fills`);
-      await target.drained({ epoch: 0, partitions: 2 });
+      await target.waitUntilDrained({ epoch: 0, partitions: 2 });
       steps.push('all lie still');
       await target.load([entry('a', 1)]);
     };

@@ -22,18 +22,18 @@ afterAll(async () => {
 it('grows bucket by bucket: every claim stays where its address says, and no bucket leaves the packed encoding', async () => {
   await redis.set(`${prefix}count`, 3);
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
-  await store.ensureFilled({
+  await store.ensureLoaded({
     partitions: () => ({ epoch: 0, owned: [] }),
-    fill: () => Promise.resolve(),
+    backfill: () => Promise.resolve(),
     signal: never,
   });
   const scope = claimScope('growth', 'message');
   const entries = Array.from({ length: 30_000 }, (_, offset): ClaimToResolve => {
     return {
       id: claimId(scope, String(offset)),
-      place: { epoch: 0, partition: 0, offset, index: 0 },
+      position: { epoch: 0, partition: 0, offset, index: 0 },
       acceptance: 1,
-      at: AT,
+      receivedAt: AT,
     };
   });
   const settled = await store.resolve(entries, never);
@@ -66,9 +66,9 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
 
 it('the sweep waits for every partition, then removes what left the window', async () => {
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
-  await store.ensureFilled({
+  await store.ensureLoaded({
     partitions: () => ({ epoch: 0, owned: [] }),
-    fill: () => Promise.reject(new Error('filled already')),
+    backfill: () => Promise.reject(new Error('filled already')),
     signal: never,
   });
   const now = AT + 24 * 3_600_000;

@@ -26,7 +26,7 @@ const ids = fc.array(id, { maxLength: 8 });
 const token = fc.integer({ min: 1, max: 3 });
 // Few places and acceptances, so that the same ones meet; large offsets, so that their bytes are
 // many.
-const place = fc.record({
+const position = fc.record({
   epoch: fc.constantFrom(0, 1),
   partition: fc.constantFrom(0, 3),
   offset: fc.constantFrom(0, 127, 128, 2 ** 40),
@@ -39,7 +39,13 @@ const ago = fc.oneof(
   fc.integer({ min: 0, max: 20_000 }),
   fc.constantFrom(4_999, 5_000, 5_001),
 );
-const entry = fc.record({ id, place, acceptance, ago, from: fc.option(place, { nil: null }) });
+const entry = fc.record({
+  id,
+  position,
+  acceptance,
+  ago,
+  from: fc.option(position, { nil: null }),
+});
 
 const operation = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim' as const), ids, token }) },
@@ -166,8 +172,8 @@ class SideBySide {
       case 'settle': {
         const entries = step.entries.map(({ ago: since, from, ...rest }): ClaimToResolve => ({
           ...rest,
-          at: this.#now - since,
-          ...(from && { from }),
+          receivedAt: this.#now - since,
+          ...(from && { redrivenFrom: from }),
         }));
         const settled = await this.#store.resolve(entries, never);
         expect(settled).toEqual({ status: 'settled', settlements: this.#model.settle(entries) });
@@ -175,11 +181,11 @@ class SideBySide {
       }
       case 'refill':
         await this.refill(
-          step.entries.map(({ ago: since, id: of, place, acceptance: how }) => ({
+          step.entries.map(({ ago: since, id: of, position, acceptance: how }) => ({
             id: of,
-            place,
+            position,
             acceptance: how,
-            at: this.#now - since,
+            receivedAt: this.#now - since,
           })),
         );
         return;
@@ -201,9 +207,9 @@ class SideBySide {
   async refill(entries: readonly ClaimToResolve[]): Promise<void> {
     await this.#redis.del(`${this.#prefix}marker`);
     expect(await this.#store.resolve([], never)).toEqual({ status: 'lost' });
-    await this.#store.ensureFilled({
+    await this.#store.ensureLoaded({
       partitions: () => ({ epoch: 0, owned: [0] }),
-      fill: (target) => target.load(entries),
+      backfill: (target) => target.load(entries),
       signal: never,
     });
     this.#model.load(entries);

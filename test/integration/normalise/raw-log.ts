@@ -3,7 +3,7 @@ import {
   sampleEvent,
   sampleRecord,
   type SampleEvent,
-} from '../../../pipeline/normalise/testing/samples.ts';
+} from '../../../events/testing/raw-records.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { deadLetterCodec, rawRecordCodec } from '../../../schemas/codec.ts';
 import type { DeadLetter, RawRecord } from '../../../schemas/records.ts';

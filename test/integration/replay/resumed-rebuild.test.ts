@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { partitionOf } from '../../../events/partition.ts';
-import { sampleEvent, sampleRecord } from '../../../pipeline/normalise/testing/samples.ts';
+import { sampleEvent, sampleRecord } from '../../../events/testing/raw-records.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';

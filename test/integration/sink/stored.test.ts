@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deadLetterCodec, eventRowCodec, normalisedRunCodec } from '../../../schemas/codec.ts';
+import { deadLetterCodec, eventRowCodec, rowBatchCodec } from '../../../schemas/codec.ts';
 import { joinRowBatch, sliceRowBatch } from '../../../schemas/row-batch.ts';
 import { COLUMNS } from '../../../projections/events/container.ts';
 import { readyStack, rows } from '../../support/stack.ts';
@@ -97,7 +97,7 @@ describe('the events sink', () => {
   it('buries what it cannot read, with its bytes, and moves on', async () => {
     const poison = Buffer.from('this is not a run');
     const offset = await sink.append(1, poison);
-    const whole = normalisedRunCodec.encode({
+    const whole = rowBatchCodec.encode({
       ...{
         epoch: 0,
         partition: 1,

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { rawRecordCodec } from '../../schemas/codec.ts';
+import { decodeRecord } from './decode-record.ts';
+import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
+
+const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
+
+describe('readRecord', () => {
+  it('given a single event, answers it as the only envelope', () => {
+    const reading = decodeRecord(sampleMessage(sampleRecord([sampleEvent('a')]), { offset: 7 }));
+    expect(reading).toMatchObject({
+      state: 'read',
+      source: { offset: 7 },
+      envelopes: [{ event: 'product_viewed', message_id: 'a' }],
+    });
+    expect(reading).toHaveProperty('batchContext', undefined);
+  });
+
+  it('given a batch, answers its items and its context', () => {
+    const reading = decodeRecord(sampleMessage(two, { offset: 7 }));
+    expect(reading).toMatchObject({
+      state: 'read',
+      envelopes: [{ message_id: 'a' }, { message_id: 'b' }],
+      batchContext: { locale: 'fa-IR' },
+    });
+  });
+
+  it.each([
+    ['empty_record', null, 0],
+    ['not_single_object', Buffer.from('{"event":"x"}'), 0],
+    ['unknown_schema', Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(30)]), 0],
+    ['broken_datum', rawRecordCodec.encode(two).subarray(0, 40), 0],
+    ['body_not_json', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":[') }), 2],
+    ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('[1]') }), 2],
+    ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":{}}') }), 2],
+  ])('given what cannot be read, is dead of %s', (reason, value, events) => {
+    const source = { ...sampleMessage(two, { offset: 7 }), value };
+    expect(decodeRecord(source)).toMatchObject({
+      state: 'dead',
+      source: { offset: 7 },
+      failure: { reason, events, index: null },
+    });
+  });
+
+  it('given a body that is no JSON, does not quote it', () => {
+    for (const body of [
+      'secret person',
+      '{"a": secret person}',
+      '{"name":"secret person" x}',
+      '"secret',
+    ]) {
+      const reading = decodeRecord(
+        sampleMessage({ ...two, body: Buffer.from(body) }, { offset: 7 }),
+      );
+      expect(reading.state === 'dead' && reading.failure.detail).not.toContain('secret');
+    }
+  });
+});

@@ -1,0 +1,34 @@
+/** Why a record or one of its events cannot be processed. Stable codes: operators filter by them. */
+export type DeadReason =
+  | 'empty_record' // a record without a value
+  | 'not_single_object' // Ravand did not write these bytes
+  | 'unknown_schema' // a newer version wrote it: upgrade, then redrive
+  | 'broken_datum' // the bytes do not match their schema
+  | 'body_not_json' // the client's body is not valid JSON
+  | 'body_not_event' // the body is neither an event nor a batch
+  | 'item_missing' // the record lists an item that its body does not contain
+  | 'not_normalisable' // normalisation threw an error
+  | 'row_too_large'; // the row exceeds the size of a Kafka record
+
+/** What failed: a whole record (`index` is null) or one of its events. */
+export interface Failure {
+  reason: DeadReason;
+  /** For operators. Stored in the dead letter, never logged: it may quote the client's data. */
+  detail: string;
+  index: number | null;
+  /** Accepted events that are missing until the dead letter is redriven; 0 when unknown. */
+  events: number;
+  accountId: number | null;
+  messageId: string;
+}
+
+/** A Kafka record, as the consumer delivers it. */
+export interface SourceRecord {
+  topic: string;
+  partition: number;
+  offset: number;
+  /** Append time, ms since the epoch. */
+  timestamp: number;
+  key: Buffer | null;
+  value: Buffer | null;
+}

@@ -1,0 +1,55 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+
+/**
+ * The books of the installation or of one account (promise 6). received = rejected + duplicate +
+ * published + spooled; published = stored + dead + in_flight.
+ */
+export interface ReconciliationCounts {
+  received: number;
+  published: number;
+  duplicate: number;
+  rejected: number;
+  spooled: number;
+  stored: number;
+  dead: number;
+  in_flight: number;
+}
+
+/**
+ * The books as they were last compared, at most some seconds ago.
+ * @param spooled accepted events that stand in gateways' spools now
+ */
+export async function readReconciliation(
+  database: Database,
+  options: { accountId?: number; spooled: number },
+): Promise<ReconciliationCounts> {
+  const names = [
+    'places',
+    'repeats',
+    'duplicates_after',
+    'dead',
+    'expired',
+    'duplicates_before',
+    'rejected',
+    'stored',
+  ] as const;
+  const answer = await database.query<Record<(typeof names)[number], number>>(
+    `SELECT ${names.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
+    [options.accountId ?? null],
+  );
+  const row = answer.rows[0];
+  if (!row) throw new Error('a sum without GROUP BY gave no row');
+  const published = row.places - row.repeats - row.duplicates_after;
+  const duplicate = row.duplicates_before + row.duplicates_after;
+  const stored = row.stored + row.expired;
+  return {
+    received: row.rejected + duplicate + published + options.spooled,
+    published,
+    duplicate,
+    rejected: row.rejected,
+    spooled: options.spooled,
+    stored,
+    dead: row.dead,
+    in_flight: published - stored - row.dead,
+  };
+}

@@ -1,0 +1,28 @@
+import type { Admin } from 'kafkajs';
+import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
+import type { LogSnapshot, Offsets } from './high-watermark.ts';
+
+/**
+ * Looks at the log in the order that makes the look a safe one: what is read later can only be
+ * further.
+ */
+export async function takeSnapshot(admin: Admin, now: number): Promise<LogSnapshot> {
+  const rawEnds = await ends(admin, 'events.raw');
+  const normaliserCommits = await commits(admin, 'normaliser', 'events.raw');
+  const normalisedEnds = await ends(admin, 'events.normalised');
+  const sinkCommits = await commits(admin, 'events-sink', 'events.normalised');
+  return { at: now, rawEnds, normaliserCommits, normalisedEnds, sinkCommits };
+}
+
+async function ends(admin: Admin, topic: string): Promise<Offsets> {
+  return new Map((await topicEnds(admin, topic)).map(({ partition, high }) => [partition, high]));
+}
+
+async function commits(admin: Admin, group: string, topic: string): Promise<Offsets> {
+  return new Map(
+    [...(await committedOffsets(admin, group, topic))].map(([partition, offset]) => [
+      partition,
+      offset ?? 0,
+    ]),
+  );
+}

@@ -1,0 +1,89 @@
+import type { Database } from '../../platform/postgres/pool.ts';
+import { COUNTS, type MinuteDelta } from './count.ts';
+
+export const READER = 'metering';
+
+export interface CountingPosition {
+  next: number;
+  state: Record<string, unknown>;
+}
+
+/** How far the counting of a partition got. */
+export async function readPosition(
+  database: Database,
+  topic: string,
+  partition: number,
+): Promise<CountingPosition> {
+  const answer = await database.query<{ next_offset: string; state: Record<string, unknown> }>(
+    'SELECT next_offset, state FROM log_positions WHERE reader = $1 AND topic = $2 AND partition = $3',
+    [READER, topic, partition],
+  );
+  const row = answer.rows[0];
+  return row ? { next: Number(row.next_offset), state: row.state } : { next: 0, state: {} };
+}
+
+/** Another process counts this partition now; what this one counted was not written. */
+export class PositionMoved extends Error {
+  constructor(topic: string, partition: number) {
+    super(`somebody else counts ${topic} ${partition} now; starting over from what is written`);
+    this.name = 'PositionMoved';
+  }
+}
+
+const ADDED = COUNTS.map((name) => `${name} = books.${name} + excluded.${name}`).join(', ');
+
+const WRITE = `
+WITH moved AS (
+  INSERT INTO log_positions (reader, topic, partition, next_offset, state) VALUES ('${READER}', $1, $2, $4, $5)
+  ON CONFLICT (reader, topic, partition) DO UPDATE SET next_offset = excluded.next_offset, state = excluded.state, updated_at = now()
+  WHERE log_positions.next_offset = $3
+  RETURNING 1
+), booked AS (
+  INSERT INTO books (account_id, minute, ${COUNTS.join(', ')})
+  SELECT * FROM unnest($6::bigint[], $7::timestamptz[], ${COUNTS.map((_, at) => `$${at + 8}::bigint[]`).join(', ')}) WHERE EXISTS (SELECT 1 FROM moved)
+  ON CONFLICT (account_id, minute) DO UPDATE SET ${ADDED}, open = true, changed_at = now()
+  RETURNING 1
+), metered AS (
+  INSERT INTO meters (account_id, meter, month, value)
+  SELECT account_id, 'events', month, sum(value) FROM unnest($${COUNTS.length + 8}::bigint[], $${COUNTS.length + 9}::text[], $${COUNTS.length + 10}::bigint[]) AS m (account_id, month, value)
+  WHERE EXISTS (SELECT 1 FROM moved) GROUP BY account_id, month
+  ON CONFLICT (account_id, meter, month) DO UPDATE SET value = meters.value + excluded.value, updated_at = now()
+  RETURNING 1
+)
+SELECT (SELECT count(*) FROM moved)::int AS moved`;
+
+interface Counted {
+  topic: string;
+  partition: number;
+  /** Position before and after. */
+  from: number;
+  next: number;
+  state: Record<string, unknown>;
+  deltas: readonly MinuteDelta[];
+  /** Jalali month in Tehran of an instant. */
+  monthOf: (at: number) => string;
+}
+
+/**
+ * Moves the position and adds the counts in one statement, so that a crash counts nothing twice and
+ * nothing never. The events meter counts what was accepted once: repeats, duplicates and dead
+ * letters are not billed (ingest 8). Throws PositionMoved when the position is not the expected
+ * one.
+ */
+export async function writeCounts(database: Database, counted: Counted): Promise<void> {
+  const { deltas } = counted;
+  const answer = await database.query<{ moved: number }>(WRITE, [
+    counted.topic,
+    counted.partition,
+    counted.from,
+    counted.next,
+    JSON.stringify(counted.state),
+    deltas.map((delta) => delta.account_id),
+    deltas.map((delta) => new Date(delta.minute)),
+    ...COUNTS.map((name) => deltas.map((delta) => delta[name])),
+    deltas.map((delta) => delta.account_id),
+    deltas.map((delta) => counted.monthOf(delta.minute)),
+    deltas.map((delta) => delta.places - delta.repeats - delta.duplicates_after - delta.dead),
+  ]);
+  if (answer.rows[0]?.moved !== 1) throw new PositionMoved(counted.topic, counted.partition);
+}

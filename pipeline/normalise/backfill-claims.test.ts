@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { claimId, claimScope } from '../../events/claims/claim-id.ts';
+import type { ClaimToLoad } from '../../events/claims/resolution.ts';
+import type { BackfillTarget } from '../../platform/claims/backfill.ts';
+import { backfillClaims, type BackfillOptions } from './backfill-claims.ts';
+import { spansOf, storedClaim, type Span } from './stored-window.ts';
+
+const entry = {
+  id: claimId(claimScope(1, 'message'), 'm'),
+  position: { epoch: 0, partition: 0, offset: 1, index: 0 },
+  acceptance: 1,
+  receivedAt: 5,
+};
+const now = 10_000_000_000;
+
+function setUp(
+  changes: Partial<BackfillOptions['ends']> & { read?: BackfillOptions['read'] } = {},
+) {
+  const steps: string[] = [];
+  const loaded: ClaimToLoad[] = [];
+  const spans: Span[] = [];
+  const controller = new AbortController();
+  const target: BackfillTarget = {
+    signal: controller.signal,
+    waitUntilDrained: ({ partitions }) => Promise.resolve(void steps.push(`drained ${partitions}`)),
+    load: (entries) => Promise.resolve(void loaded.push(...entries)),
+  };
+  const options: BackfillOptions = {
+    epoch: 0,
+    partitions: 4,
+    dedupeTtl: 172_800_000,
+    ends: {
+      normalised: () => Promise.resolve(new Map([[0, 7]])).finally(() => steps.push('ends')),
+      unstored: () => Promise.resolve(0).finally(() => steps.push('stored')),
+      backlogAge: () => Promise.resolve(60_000).finally(() => steps.push('backlog')),
+      ...changes,
+    },
+    read:
+      changes.read ??
+      (async (span, _signal, onChunk) => {
+        spans.push(span);
+        await onChunk([entry]);
+        return 1;
+      }),
+    now: () => now,
+    waiting: (sentence) => void steps.push(sentence),
+  };
+  return { steps, loaded, spans, controller, run: () => backfillClaims(target, options) };
+}
+
+const order = (steps: string[]) =>
+  steps.filter((step) => /^(drained|ends|stored|backlog)/.test(step));
+
+describe('refill', () => {
+  it('takes the ends only when everything lies still, and reads only when everything is stored', async () => {
+    const { steps, loaded, spans, run } = setUp();
+    expect(await run()).toBe(8);
+    expect(order(steps)).toEqual(['drained 4', 'ends', 'stored', 'backlog']);
+    expect(loaded).toHaveLength(8);
+    expect(spans[0]?.from).toBe(now - 172_800_000 - 60_000 - 600_000);
+    expect(spans.at(-1)?.until).toBeUndefined();
+  });
+
+  it('waits for the sink', async () => {
+    const answers = [3, 1, 0];
+    const { steps, run } = setUp({ unstored: () => Promise.resolve(answers.shift() ?? 0) });
+    await run();
+    expect(steps.filter((step) => step.includes('the sink has stored'))).toHaveLength(2);
+  });
+
+  it('waits while Kafka or ClickHouse is away, and repeats only the span that failed', async () => {
+    let failures = 2;
+    const reads: number[] = [];
+    const { run, steps } = setUp({
+      backlogAge: () =>
+        failures-- > 1 ? Promise.reject(new Error('no broker')) : Promise.resolve(0),
+      read: (span) => {
+        reads.push(span.from);
+        return reads.length === 3
+          ? Promise.reject(new Error('connection refused'))
+          : Promise.resolve(0);
+      },
+    });
+    await run();
+    expect(reads).toHaveLength(9);
+    expect(reads[3]).toBe(reads[2]);
+    expect(steps.some((step) => step.includes('no broker'))).toBe(true);
+    expect(steps.some((step) => step.includes('connection refused'))).toBe(true);
+  });
+
+  it('stops when the lock is lost', async () => {
+    const { run, controller } = setUp({ unstored: () => Promise.resolve(1) });
+    setTimeout(() => controller.abort(new Error('lock lost')), 20);
+    await expect(run()).rejects.toThrow('lock lost');
+  });
+});
+
+describe('spansOf', () => {
+  it('covers the window without gaps', () => {
+    const spans = spansOf({ from: 100, now: 1001 });
+    expect(spans[0]?.from).toBe(100);
+    for (const [at, span] of spans.entries()) expect(span.until).toBe(spans[at + 1]?.from);
+    expect(spansOf({ from: 5, now: 5 }).length).toBe(8);
+  });
+});
+
+describe('storedClaim', () => {
+  it('names the claim as the event did', () => {
+    expect(storedClaim('[1,"m","",0,2,30,4,99,1790000000000]')).toEqual({
+      id: claimId(claimScope(1, 'message'), 'm'),
+      position: { epoch: 0, partition: 2, offset: 30, index: 4 },
+      acceptance: 99,
+      receivedAt: 1_790_000_000_000,
+    });
+    expect(storedClaim('[1,"m","d",0,2,30,4,99,5]').id).toBe(
+      claimId(claimScope(1, 'acceptance'), 'd'),
+    );
+  });
+});
