@@ -1,5 +1,5 @@
 import { readJsonFile } from '../../cli/json-file.ts';
-import type { Books } from '../../pipeline/metering/balance.ts';
+import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
 import type { StackPlan } from './stack-plan.ts';
 import type { StatusSection } from './commands/status-sections.ts';
 
@@ -14,14 +14,14 @@ export const booksSection: StatusSection = {
     if (plan === undefined || metering === undefined) return undefined;
     const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
     const [counted, spooled] = await Promise.all([
-      fetchJson<Books>(`http://127.0.0.1:${metering}/books${query}`),
+      fetchJson<ReconciliationCounts>(`http://127.0.0.1:${metering}/books${query}`),
       spooledEvents(plan, query),
     ]);
     if (counted === undefined) return undefined;
     return { ...counted, received: counted.received + spooled, spooled };
   },
   show(value) {
-    const books = value as Books;
+    const books = value as ReconciliationCounts;
     const number = (count: number) => count.toLocaleString('en');
     return [
       '',

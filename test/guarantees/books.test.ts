@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Books } from '../../pipeline/metering/balance.ts';
+import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
 import { post } from '../support/client.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
@@ -12,9 +12,11 @@ import {
   sleep,
 } from '../support/stack.ts';
 
-async function booksOf(accountId: number): Promise<Books> {
+async function booksOf(accountId: number): Promise<ReconciliationCounts> {
   return (
-    JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as { books: Books }
+    JSON.parse(await ravand('status', '--json', '--account', String(accountId))) as {
+      books: ReconciliationCounts;
+    }
   ).books;
 }
 
