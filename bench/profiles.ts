@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import type { Ready } from '../cli/ready.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
-import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
 import { createLog } from '../platform/log.ts';
 import { clickhouseSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
@@ -141,7 +141,7 @@ class Worker {
       await Promise.all(
         batches.flatMap((messages, partition) =>
           messages.length > 0
-            ? [this.#tasks[partition]?.take(messages) ?? Promise.resolve(undefined)]
+            ? [this.#tasks[partition]?.process(messages) ?? Promise.resolve(undefined)]
             : [],
         ),
       );

@@ -27,7 +27,7 @@ import { RelayStore } from '../pipeline/relays/store.ts';
 import { relayTask } from '../pipeline/relays/task.ts';
 import { AllowedHosts } from '../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../platform/outbound/client.ts';
-import type { ConsumedMessage } from '../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { eventRowCodec, rowBatchCodec } from '../schemas/codec.ts';
 import type { EventRow } from '../schemas/records.ts';
@@ -226,7 +226,7 @@ async function deliverAll(
   });
   // As the consumer hands them over: many runs a take.
   for (let from = 0; from < messages.length; from += 20)
-    await task.take(messages.slice(from, from + 20));
+    await task.process(messages.slice(from, from + 20));
   client.close();
   return events * relayCount;
 }

@@ -16,7 +16,7 @@ import { ExportStore } from './exports/export-store.ts';
 import type { JobTools } from './exports/run-job.ts';
 import { runExportWorker } from './exports/worker.ts';
 import { createFreshness } from './freshness/freshness.ts';
-import { watchLog } from './freshness/kafka-look.ts';
+import { logSnapshots } from './freshness/log-snapshot.ts';
 import { GROUP_OF } from './freshness/projections.ts';
 import { startAcceptance } from './imports/acceptance.ts';
 import { importPublisher } from './imports/publisher.ts';
@@ -60,10 +60,15 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     requestTimeout: EXPORT_IDLE_MS,
     connections: 2,
   });
-  const watch = watchLog({ settings: config, groups: Object.values(GROUP_OF), name: name });
+  const snapshots = logSnapshots({ settings: config, groups: Object.values(GROUP_OF), name: name });
   onShutdown('clients', async () => {
     redis.disconnect();
-    await Promise.all([database.end(), clickhouse.close(), exportClient.close(), watch.close()]);
+    await Promise.all([
+      database.end(),
+      clickhouse.close(),
+      exportClient.close(),
+      snapshots.close(),
+    ]);
   });
 
   const readUsage = usageStore(database, Date.now);
@@ -96,7 +101,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       chargeBudget: redisBudget(redis),
       budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
       checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
-      freshness: createFreshness({ look: () => watch.look(), now: Date.now, log }),
+      freshness: createFreshness({ fetchSnapshot: () => snapshots.fetch(), now: Date.now, log }),
       reports: {
         funnel: (run) => runFunnel({ client: clickhouse, ...run }),
         retention: (run) => runRetention({ client: clickhouse, ...run }),

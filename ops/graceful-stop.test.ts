@@ -14,12 +14,12 @@ describe('a job that is asked to stop', () => {
   it('reads nothing more at once, and leaves what it waits for a moment later', async () => {
     const stop = new AbortController();
     const halt = new GracefulStop({ stop: stop.signal, grace: 100 });
-    const waiting = unlessStopped(halt, halt.within(never));
+    const waiting = unlessStopped(halt, halt.run(never));
     stop.abort();
-    expect(halt.reading.aborted).toBe(true);
-    expect(halt.writing.aborted).toBe(false);
+    expect(halt.readSignal.aborted).toBe(true);
+    expect(halt.writeSignal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(100);
-    expect(halt.writing.reason).toBeInstanceOf(Stopped);
+    expect(halt.writeSignal.reason).toBeInstanceOf(Stopped);
     expect(await waiting).toBeUndefined();
     halt.close();
   });
@@ -37,19 +37,19 @@ describe('a job that is asked to stop', () => {
   it('was asked before it began', async () => {
     const halt = new GracefulStop({ stop: AbortSignal.abort(), grace: 100 });
     await vi.advanceTimersByTimeAsync(100);
-    expect(await unlessStopped(halt, halt.within(never))).toBeUndefined();
+    expect(await unlessStopped(halt, halt.run(never))).toBeUndefined();
     halt.close();
   });
 
   it('ends by itself when nothing moves, and says how to go on', async () => {
     const halt = new GracefulStop({ stop: new AbortController().signal, silence: 60_000 });
-    const waiting = expect(unlessStopped(halt, halt.within(never))).rejects.toThrow(
+    const waiting = expect(unlessStopped(halt, halt.run(never))).rejects.toThrow(
       'nothing moved for 1 minutes',
     );
     await vi.advanceTimersByTimeAsync(59_000);
-    halt.moved();
+    halt.progressed();
     await vi.advanceTimersByTimeAsync(59_000);
-    expect(halt.writing.aborted).toBe(false);
+    expect(halt.writeSignal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1000);
     await waiting;
     halt.close();

@@ -46,22 +46,22 @@ export class GracefulStop {
   }
 
   /** Aborts as soon as somebody asks to stop. */
-  get reading(): AbortSignal {
+  get readSignal(): AbortSignal {
     return this.#reading.signal;
   }
 
   /** Aborts a moment later. */
-  get writing(): AbortSignal {
+  get writeSignal(): AbortSignal {
     return this.#writing.signal;
   }
 
   /** Whether somebody asked to stop. */
-  get asked(): boolean {
+  get requested(): boolean {
     return this.#stop.aborted;
   }
 
   /** Something was read, written or answered. */
-  moved(): void {
+  progressed(): void {
     this.#silence.refresh();
   }
 
@@ -69,7 +69,7 @@ export class GracefulStop {
    * Waits for work that takes no signal, as long as there is time to: rejects with Stopped or
    * Refusal then, and the work goes on unheard.
    */
-  async within<T>(work: Promise<T>): Promise<T> {
+  async run<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#writing;
     let end: () => void = () => undefined;
     const over = new Promise<never>((_, reject) => {
@@ -107,7 +107,7 @@ export async function unlessStopped<T>(
   try {
     return await work;
   } catch (error) {
-    if (halt.asked && (error === halt.reading.reason || error === halt.writing.reason))
+    if (halt.requested && (error === halt.readSignal.reason || error === halt.writeSignal.reason))
       return undefined;
     throw error;
   }

@@ -1,5 +1,5 @@
 import { partitionOf } from '../../events/partition.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';

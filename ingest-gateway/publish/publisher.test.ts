@@ -3,7 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PublishFailed, type LogProducer, type Outgoing } from '../../platform/kafka/producer.ts';
+import {
+  PublishFailed,
+  type LogProducer,
+  type OutgoingRecord,
+} from '../../platform/kafka/producer.ts';
 import { createLog } from '../../platform/log.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import { decodePayload, type LogRecord } from '../spool/spooled-record.ts';
@@ -20,7 +24,7 @@ type Behaviour = 'ack' | 'ambiguous' | 'lost' | 'silent' | 'throw' | 'slow';
  * record behind one that it gave up.
  */
 class FakeLog {
-  readonly taken: Outgoing[] = [];
+  readonly taken: OutgoingRecord[] = [];
   readonly #script: Behaviour[];
   connectFailures: number;
   largest = Infinity;
@@ -113,7 +117,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /** First occurrences of each partition. */
-function firstOccurrences(taken: readonly Outgoing[], partition: number): number[] {
+function firstOccurrences(taken: readonly OutgoingRecord[], partition: number): number[] {
   return [
     ...new Set(taken.filter((one) => one.partition === partition).map((one) => Number(one.value))),
   ];

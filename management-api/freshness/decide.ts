@@ -1,17 +1,14 @@
-/**
- * One partition on a hop: what has been appended, how far the group has come, and when the next
- * thing that it has not taken was appended to events.raw.
- */
+/** One partition of a hop. */
 export interface PartitionProgress {
-  /** Offset that the next record will get. */
+  /** High watermark: the offset of the next record. */
   end: number;
-  /** First offset that is kept. */
+  /** First retained offset. */
   low: number;
-  /** Offset that the group takes next; undefined: it never committed. */
+  /** Offset that the group processes next; undefined: it never committed. */
   committed: number | undefined;
 }
 
-/** A group on its topic, partition by partition. */
+/** A consumer group on its topic, partition by partition. */
 export interface HopProgress {
   topic: string;
   group: string;
@@ -22,14 +19,12 @@ export interface NextRecord {
   topic: string;
   group: string;
   partition: number;
-  /**
-   * Where to look; a record that was deleted or never existed there is replaced by the next one.
-   */
+  /** If the record at this offset was deleted or never existed, the next one counts. */
   offset: number;
 }
 
 /**
- * The records that stand next for groups that are behind: when they were appended bounds the
+ * The next record of each group and partition with lag: when these were appended bounds the
  * freshness.
  */
 export function nextRecords(hops: readonly HopProgress[]): NextRecord[] {
@@ -41,21 +36,19 @@ export function nextRecords(hops: readonly HopProgress[]): NextRecord[] {
   );
 }
 
-/**
- * When the next records were appended to events.raw, in the order of nextRecords; ms since the
- * epoch.
- */
+/** When the next records were appended to events.raw, in the order of nextRecords. */
 export interface Snapshot {
-  /** Clock before anything was read. */
+  /** Clock before anything was read, ms since the epoch. */
   startedAt: number;
   behind: readonly { group: string; appendedAt: number }[];
 }
 
 /**
- * The latest T such that everything appended to events.raw before T has passed these groups
- * (reports.md, `fresh_until`); ms since the epoch. Holds when ends were read after `startedAt`, and
- * the offsets of each hop after the ends of its topic, hop by hop in the direction of the events: a
- * partition whose group has reached the end was read up to `startedAt`.
+ * The latest T such that these groups have processed every record appended to events.raw before T
+ * (reports: Shared by both reports, `fresh_until`); ms since the epoch. Holds when the high
+ * watermarks were read after `startedAt`, and the offsets of each hop after the high watermarks of
+ * its topic, hop by hop in the direction of the events: a partition whose group has reached the end
+ * was read up to `startedAt`.
  */
 export function freshUntil(snapshot: Snapshot, groups: readonly string[]): number {
   const bounds = snapshot.behind

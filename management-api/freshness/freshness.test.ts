@@ -16,7 +16,7 @@ const hop = (
 });
 
 describe('freshUntil', () => {
-  it('asks for nothing where every group has read to the end, idle and empty partitions among them', () => {
+  it('needs no record when every group has reached the end, on idle and empty partitions too', () => {
     expect(
       nextRecords([
         hop('g', [
@@ -29,7 +29,7 @@ describe('freshUntil', () => {
     ).toEqual([]);
   });
 
-  it('asks for the record that stands next, the first kept one where that was deleted or nothing was ever committed', () => {
+  it('needs the next record, or the first retained one if that was deleted or nothing was committed', () => {
     const offsets = nextRecords([
       hop('g', [
         [0, 5, 2],
@@ -44,7 +44,7 @@ describe('freshUntil', () => {
     ]);
   });
 
-  it('is the clock before the look when nobody is behind, and counts the groups asked for only', () => {
+  it('is the clock before the snapshot when nobody is behind, and only the given groups count', () => {
     expect(freshUntil({ startedAt: 100, behind: [] }, ['a'])).toBe(100);
     const snapshot = {
       startedAt: 100,
@@ -58,7 +58,7 @@ describe('freshUntil', () => {
     expect(freshUntil(snapshot, ['a', 'b'])).toBe(20);
   });
 
-  it('never promises a record that has not passed both hops', () => {
+  it('never includes a record that has not passed both hops', () => {
     // Raw records of one partition by append time; the first `normalised` are through hop one, the
     // first `stored` of these through hop two.
     const world = fc.record({
@@ -70,18 +70,18 @@ describe('freshUntil', () => {
       fc.property(fc.array(world, { minLength: 1, maxLength: 4 }), (partitions) => {
         const logs = partitions.map(({ gaps, normalised, stored }) => {
           const times = gaps.reduce<number[]>((all, gap) => [...all, (all.at(-1) ?? 0) + gap], []);
-          const taken = Math.min(normalised, times.length);
-          return { times, taken, stored: Math.min(stored, taken) };
+          const processed = Math.min(normalised, times.length);
+          return { times, processed, stored: Math.min(stored, processed) };
         });
         const startedAt = 1 + Math.max(0, ...logs.flatMap(({ times }) => times));
         const hops = [
           hop(
             'normaliser',
-            logs.map(({ times, taken }) => [0, times.length, taken]),
+            logs.map(({ times, processed }) => [0, times.length, processed]),
           ),
           hop(
             'sink',
-            logs.map(({ taken, stored }) => [0, taken, stored]),
+            logs.map(({ processed, stored }) => [0, processed, stored]),
           ),
         ];
         const behind = nextRecords(hops).map(({ group, partition, offset }) => ({
@@ -101,21 +101,21 @@ describe('createFreshness', () => {
   const log = createLog({ part: 'test', level: 'silent' });
   const at = (startedAt: number): Snapshot => ({ startedAt, behind: [] });
 
-  it('looks once for requests that come together, and again after a second', async () => {
+  it('fetches one snapshot for concurrent requests, and another one after a second', async () => {
     let now = 0;
-    const look = vi.fn(() => Promise.resolve(at(now)));
-    const freshness = createFreshness({ look, now: () => now, log });
+    const fetchSnapshot = vi.fn(() => Promise.resolve(at(now)));
+    const freshness = createFreshness({ fetchSnapshot, now: () => now, log });
     expect(
       await Promise.all([freshness.freshUntil(['events']), freshness.freshUntil(['events'])]),
     ).toEqual([0, 0]);
     now = 999;
     await freshness.freshUntil(['events']);
-    expect(look).toHaveBeenCalledTimes(1);
+    expect(fetchSnapshot).toHaveBeenCalledTimes(1);
     now = 1000;
     expect(await freshness.freshUntil(['events'])).toBe(1000);
   });
 
-  it('waits for the projections that an answer rests on, and for no other', async () => {
+  it('depends on the projections that an answer reads, and on no other', async () => {
     const behind = [
       { group: 'normaliser', appendedAt: 90 },
       { group: 'events-sink', appendedAt: 80 },
@@ -123,7 +123,7 @@ describe('createFreshness', () => {
       { group: 'profiles-sink', appendedAt: 60 },
     ];
     const freshness = createFreshness({
-      look: () => Promise.resolve({ startedAt: 100, behind }),
+      fetchSnapshot: () => Promise.resolve({ startedAt: 100, behind }),
       now: () => 0,
       log,
     });
@@ -133,15 +133,17 @@ describe('createFreshness', () => {
     expect(await freshness.freshUntil(['events', 'profiles'])).toBe(60);
   });
 
-  it('keeps the last look while the log is away, and rejects when there was none', async () => {
+  it('uses the last snapshot while Kafka is unavailable, and rejects when there was none', async () => {
     let now = 5;
-    const look = vi.fn<() => Promise<Snapshot>>().mockRejectedValueOnce(new Error('away'));
-    const freshness = createFreshness({ look, now: () => now, log });
-    await expect(freshness.freshUntil(['events'])).rejects.toThrow('away');
-    look.mockResolvedValueOnce(at(5));
+    const fetchSnapshot = vi
+      .fn<() => Promise<Snapshot>>()
+      .mockRejectedValueOnce(new Error('unavailable'));
+    const freshness = createFreshness({ fetchSnapshot, now: () => now, log });
+    await expect(freshness.freshUntil(['events'])).rejects.toThrow('unavailable');
+    fetchSnapshot.mockResolvedValueOnce(at(5));
     expect(await freshness.freshUntil(['events'])).toBe(5);
     now = 5000;
-    look.mockRejectedValueOnce(new Error('away'));
+    fetchSnapshot.mockRejectedValueOnce(new Error('unavailable'));
     expect(await freshness.freshUntil(['events'])).toBe(5);
   });
 });

@@ -3,33 +3,32 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { freshUntil, type Snapshot } from './decide.ts';
 import { GROUP_OF, NORMALISER_GROUP, type Projection } from './projections.ts';
 
-/** A look at the log may be this old, ms. An older look is still true, only less fresh. */
-const LOOK_MS = 1000;
-/** How long a request waits for a look, ms. */
+/** Maximum age of a snapshot, ms. An older one is still correct, only less fresh. */
+const SNAPSHOT_AGE_MS = 1000;
+/** How long a request waits for a snapshot, ms. */
 const WAIT_MS = 3000;
 
 export interface Freshness {
   /**
-   * The latest T such that everything appended to events.raw before T is dead, or in all of these
-   * projections; ms since the epoch. Rejects while nothing is known at all.
+   * The latest T such that every event appended to events.raw before T is a dead letter or in all
+   * of these projections; ms since the epoch. Rejects when no snapshot was ever fetched.
    */
   freshUntil(projections: readonly Projection[]): Promise<number>;
 }
 
 interface FreshnessOptions {
-  /** Looks at the log now. */
-  look: () => Promise<Snapshot>;
+  fetchSnapshot: () => Promise<Snapshot>;
   now: () => number;
   log: Log;
 }
 
 /**
- * Looks on demand, at most once a second and once at a time; while the log is away the last look
- * stands, for what was stored stays stored.
+ * Fetches a snapshot on demand, at most once a second and one at a time. While Kafka is unavailable
+ * the last snapshot is used: what was stored stays stored.
  */
-export function createFreshness({ look, now, log }: FreshnessOptions): Freshness {
+export function createFreshness({ fetchSnapshot: look, now, log }: FreshnessOptions): Freshness {
   let last: { snapshot: Snapshot; at: number } | undefined;
-  let looking: Promise<Snapshot> | undefined;
+  let refreshing: Promise<Snapshot> | undefined;
 
   const refresh = async (): Promise<Snapshot> => {
     const snapshot = await look();
@@ -40,19 +39,19 @@ export function createFreshness({ look, now, log }: FreshnessOptions): Freshness
   return {
     async freshUntil(projections) {
       const groups = [NORMALISER_GROUP, ...projections.map((projection) => GROUP_OF[projection])];
-      if (last && now() - last.at < LOOK_MS) return freshUntil(last.snapshot, groups);
-      looking ??= refresh().finally(() => {
-        looking = undefined;
+      if (last && now() - last.at < SNAPSHOT_AGE_MS) return freshUntil(last.snapshot, groups);
+      refreshing ??= refresh().finally(() => {
+        refreshing = undefined;
       });
       try {
         return freshUntil(
-          await withDeadline({ ms: WAIT_MS, waitingFor: 'the freshness of the log' }, looking),
+          await withDeadline({ ms: WAIT_MS, waitingFor: 'the freshness of the log' }, refreshing),
           groups,
         );
       } catch (error) {
         log.warn(
           { err: error, code: 'freshness_unknown' },
-          'the log cannot be looked at; the last known freshness stands',
+          'the progress of the log cannot be read; the last known freshness is used',
         );
         if (!last) throw error;
         return freshUntil(last.snapshot, groups);

@@ -1,8 +1,8 @@
-/** Every answer waits for this group on events.raw. */
+/** Every answer depends on this group on events.raw. */
 export const NORMALISER_GROUP = 'normaliser';
 
 /**
- * What an answer can be computed from, and the consumer group on events.normalised that writes it.
+ * The projections an answer can read, and the consumer group on events.normalised that writes each.
  */
 export const GROUP_OF = {
   events: 'events-sink',

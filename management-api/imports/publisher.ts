@@ -1,7 +1,11 @@
 import { withDeadline } from '../../platform/deadline.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { connectProducer, type LogProducer, type Outgoing } from '../../platform/kafka/producer.ts';
+import {
+  connectProducer,
+  type LogProducer,
+  type OutgoingRecord,
+} from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 
 const RAW = 'events.raw';
@@ -17,7 +21,7 @@ export interface ImportPublisher {
    * Resolves when every in-sync replica has all the records; rejects when one was not acknowledged:
    * it may be in the log or not.
    */
-  publish(records: readonly Outgoing[]): Promise<void>;
+  publish(records: readonly OutgoingRecord[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { LogSpans } from '../read-span.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import { LetterStore } from './dead-letter-store.ts';
@@ -28,9 +28,9 @@ export interface OpenTools {
 export async function openTools(options: {
   surroundings: OperatorContext;
   database: Database;
-  spans: LogSpans;
+  reader: RangeReader;
 }): Promise<OpenTools> {
-  const { surroundings, database, spans } = options;
+  const { surroundings, database, reader } = options;
   const { settings, log } = surroundings;
   const admin: Admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
   await admin.connect();
@@ -52,7 +52,7 @@ export async function openTools(options: {
   });
   return {
     tools: {
-      ...{ database, spans, admin },
+      ...{ database, reader, admin },
       store: new LetterStore(database),
       warehouse: warehouseOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
       storedItems: (place) => storedItems(clickhouse, place),

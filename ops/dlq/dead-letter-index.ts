@@ -4,7 +4,8 @@ import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { LogRecord, LogSpans } from '../read-span.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 
 /** Name of the index among the readers of log_positions. */
@@ -28,9 +29,9 @@ interface Located {
 export async function indexLetters(options: {
   surroundings: OperatorContext;
   database: Database;
-  spans: LogSpans;
+  reader: RangeReader;
 }): Promise<boolean> {
-  const { database, spans } = options;
+  const { database, reader } = options;
   const ends = await withKafkaAdmin(options.surroundings.settings, (admin) =>
     topicEnds(admin, DEAD_LETTER_TOPIC),
   );
@@ -45,8 +46,8 @@ export async function indexLetters(options: {
     for (let from = Math.max(low, positions.get(partition) ?? 0); from < high;) {
       const some: Located[] = [];
       const records = Math.min(CHUNK, MOST.records);
-      const read = await spans.read(
-        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, most: { records, ms: MOST.ms } },
+      const read = await reader.search(
+        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits: { records, ms: MOST.ms } },
         (record) => {
           const letter = decoded(record);
           if (letter) some.push({ letter, partition, offset: record.offset });
@@ -64,7 +65,7 @@ export async function indexLetters(options: {
   return complete;
 }
 
-function decoded({ value }: LogRecord): DeadLetter | undefined {
+function decoded({ value }: ConsumedMessage): DeadLetter | undefined {
   try {
     return value === null ? undefined : deadLetterCodec.decode(value);
   } catch (error) {

@@ -4,14 +4,14 @@ import { parseLine } from '../../cli/arguments.ts';
 import { Refusal } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
 import { print } from '../../cli/terminal.ts';
-import { logSpans, type LogSpans } from '../read-span.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { countText } from '../../cli/format.ts';
 import { openTools } from './connect.ts';
 import { findGroup, groupsOf, type LetterGroup } from './groups.ts';
 import { indexLetters } from './dead-letter-index.ts';
 import { LetterStore } from './dead-letter-store.ts';
-import { readLetter } from './dead-letters.ts';
+import { readLetter } from './read-dead-letter.ts';
 import { redriveGroup, type RedriveReport } from './redrive.ts';
 import { groupDetailLines, groupLines, letterLines } from './show.ts';
 
@@ -24,7 +24,7 @@ const MOST_AT_ONCE = 100_000;
 interface Desk {
   surroundings: OperatorContext;
   database: Database;
-  spans: LogSpans;
+  reader: RangeReader;
   store: LetterStore;
   json: boolean;
 }
@@ -58,11 +58,15 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     name: 'ravand-dlq',
     max: 2,
   });
-  const spans = logSpans(surroundings.settings, 'ravand-dlq');
+  const reader = new RangeReader({
+    settings: surroundings.settings,
+    clientId: 'ravand-dlq',
+    profile: 'interactive',
+  });
   const desk = {
     surroundings,
     database,
-    spans,
+    reader,
     store: new LetterStore(database),
     json: values.json === true,
   };
@@ -85,7 +89,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
         throw new Refusal(`dlq has no ${JSON.stringify(verb)}\nusage: ./ravand ${DLQ_USAGE}`, 2);
     }
   } finally {
-    await Promise.allSettled([spans.close(), database.end()]);
+    await Promise.allSettled([reader.close(), database.end()]);
   }
 }
 
@@ -112,10 +116,10 @@ async function list({ store, json }: Desk): Promise<number> {
 }
 
 async function show(desk: Desk, name: string): Promise<number> {
-  const { store, spans, json } = desk;
+  const { store, reader, json } = desk;
   const known = await store.find(name.includes('events.') ? name : `events.raw/${name}`);
   if (known) {
-    const letter = await readLetter(spans, known);
+    const letter = await readLetter(reader, known);
     if (json)
       print(
         JSON.stringify({
@@ -132,7 +136,7 @@ async function show(desk: Desk, name: string): Promise<number> {
   const group = await groupNamed(desk, name);
   const letters = await store.newestOfGroup(group.group, SHOWN_LETTERS);
   const [newest] = letters;
-  const sample = newest && (await readLetter(spans, newest));
+  const sample = newest && (await readLetter(reader, newest));
   if (json)
     print(JSON.stringify({ group: { ...plain(group), detail: sample?.detail ?? null }, letters }));
   else for (const line of groupDetailLines(group, { letters, sample })) print(line);

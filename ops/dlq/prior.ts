@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import { isRedriveOf } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import type { LogSpans } from '../read-span.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 
 /**
  * A producer gives a record up long before; the clocks of PostgreSQL and of Kafka may differ by the
@@ -26,7 +26,7 @@ export interface Prior {
  * Rejects when that cannot be read to its end: nothing is known then.
  */
 export async function findPrior(
-  options: { admin: Admin; spans: LogSpans },
+  options: { admin: Admin; reader: RangeReader },
   prior: Prior,
 ): Promise<number | undefined> {
   const { partition, rawEnd } = prior;
@@ -36,15 +36,15 @@ export async function findPrior(
   const behind = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
   let at: number | undefined;
   const to = behind < 0 ? high : Math.min(high, behind);
-  const read = await options.spans.read(
-    { topic: 'events.raw', partition, from: rawEnd, to, most: MOST },
+  const read = await options.reader.search(
+    { topic: 'events.raw', partition, from: rawEnd, to, limits: MOST },
     ({ offset, value }) => {
       if (value === null || !isPrior(value, prior.record)) return undefined;
       at = offset;
       return 'found';
     },
   );
-  if (read.ended === 'bound')
+  if (read.ended === 'limit')
     throw new Error(
       `events.raw ${partition} took too much since the redrive began to look through it: try again, offset ${rawEnd} on`,
     );

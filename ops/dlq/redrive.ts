@@ -6,10 +6,10 @@ import type { Row } from '../../projections/events/rows.ts';
 import { redrivenRecord } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import type { LogSpans } from '../read-span.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { tryRecord } from './attempt.ts';
 import type { KnownLetter, LetterStore } from './dead-letter-store.ts';
-import { failedBytes, readLetter } from './dead-letters.ts';
+import { failedBytes, readLetter } from './read-dead-letter.ts';
 import { findPrior } from './prior.ts';
 import { rowsStored } from './row-books.ts';
 import { rowsOfLetter, storeLetter } from './stored-rows.ts';
@@ -17,7 +17,7 @@ import { rowsOfLetter, storeLetter } from './stored-rows.ts';
 export interface RedriveTools {
   store: LetterStore;
   database: Database;
-  spans: LogSpans;
+  reader: RangeReader;
   admin: Admin;
   warehouse: Warehouse;
   /** Items of a raw record whose rows are stored under its place. */
@@ -140,11 +140,11 @@ async function prepareBatch(
   return batch;
 }
 
-async function prepare({ spans, epoch }: RedriveTools, known: KnownLetter): Promise<Prepared> {
+async function prepare({ reader, epoch }: RedriveTools, known: KnownLetter): Promise<Prepared> {
   const unready = (why: string): Prepared => ({ kind: 'unready', known, why, bytes: 0 });
-  const letter = await readLetter(spans, known);
+  const letter = await readLetter(reader, known);
   if (!letter) return unready('events.dead does not keep the letter any more: discard it');
-  const bytes = await failedBytes(spans, letter);
+  const bytes = await failedBytes(reader, letter);
   if (!bytes)
     return unready(
       `the record was too large for its letter, and ${letter.topic} does not keep it any more: discard the letter`,

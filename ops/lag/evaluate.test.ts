@@ -4,12 +4,12 @@ import {
   groupLags,
   partitionLags,
   positionKey,
-  timeToCatchUp,
-  type Look,
+  secondsToCatchUp,
+  type OffsetSnapshot,
   type GroupOffset,
 } from './evaluate.ts';
 
-const standing = (changes: Partial<GroupOffset> = {}): GroupOffset => ({
+const groupOffset = (changes: Partial<GroupOffset> = {}): GroupOffset => ({
   group: 'g',
   topic: 't',
   partition: 0,
@@ -18,10 +18,10 @@ const standing = (changes: Partial<GroupOffset> = {}): GroupOffset => ({
   position: 40,
   ...changes,
 });
-const look = (at: number, ...standings: GroupOffset[]): Look => ({ at, standings });
+const snapshot = (at: number, ...offsets: GroupOffset[]): OffsetSnapshot => ({ at, offsets });
 const measure = (
-  before: Look,
-  now: Look,
+  before: OffsetSnapshot,
+  now: OffsetSnapshot,
   more: { appended?: [number, number][]; retention?: number } = {},
 ) =>
   partitionLags({
@@ -36,49 +36,58 @@ const measure = (
     retention: new Map([['t', more.retention ?? 0]]),
   });
 
-describe('lag', () => {
-  it('is what is unread, since when, how fast it is read and when it will be', () => {
+describe('lag of a consumer group', () => {
+  it('shows the unread records, their age, the rates and the time to catch up', () => {
     const [lag] = measure(
-      look(10_000, standing({ end: 90, position: 20 })),
-      look(12_000, standing()),
+      snapshot(10_000, groupOffset({ end: 90, position: 20 })),
+      snapshot(12_000, groupOffset()),
       { appended: [[40, 7000]] },
     );
     expect(lag).toMatchObject({
       records: 60,
       age: 5000,
-      rate: 10,
-      arriving: 5,
-      catchUp: 12,
+      readRate: 10,
+      appendRate: 5,
+      catchUpSeconds: 12,
       missed: 0,
       warning: undefined,
     });
   });
 
-  it('of a group that has read all is nothing, whatever its records are old', () => {
-    const [lag] = measure(look(0, standing()), look(1000, standing({ position: 100 })));
-    expect(lag).toMatchObject({ records: 0, age: 0, catchUp: 0, rate: 60 });
+  it('is zero when the group has read everything, however old its records are', () => {
+    const [lag] = measure(
+      snapshot(0, groupOffset()),
+      snapshot(1000, groupOffset({ position: 100 })),
+    );
+    expect(lag).toMatchObject({ records: 0, age: 0, catchUpSeconds: 0, readRate: 60 });
   });
 
-  it('of a group that never committed counts from the first record that is kept', () => {
+  it('counts from the first retained record for a group that never committed', () => {
     const [lag] = measure(
-      look(0, standing({ position: undefined, low: 30 })),
-      look(1000, standing({ position: undefined, low: 30 })),
+      snapshot(0, groupOffset({ position: undefined, low: 30 })),
+      snapshot(1000, groupOffset({ position: undefined, low: 30 })),
       {
         appended: [[30, 400]],
       },
     );
-    expect(lag).toMatchObject({ records: 70, age: 600, rate: 0, missed: 0, catchUp: undefined });
+    expect(lag).toMatchObject({
+      records: 70,
+      age: 600,
+      readRate: 0,
+      missed: 0,
+      catchUpSeconds: undefined,
+    });
   });
 
-  it('names what left the log unread', () => {
-    const [lag] = measure(look(0, standing()), look(1000, standing({ low: 55 })));
+  it('reports the records that left the log unread', () => {
+    const [lag] = measure(snapshot(0, groupOffset()), snapshot(1000, groupOffset({ low: 55 })));
     expect(lag).toMatchObject({ records: 45, missed: 15, age: undefined });
     expect(lag?.warning).toContain('15 records left the log');
   });
 
-  it('warns from half of the retention on, and never where records are kept for ever', () => {
+  it('warns from half of the retention on, and never when retention is unlimited', () => {
     const at = (age: number, retention: number) =>
-      measure(look(0, standing()), look(100_000, standing()), {
+      measure(snapshot(0, groupOffset()), snapshot(100_000, groupOffset()), {
         appended: [[40, 100_000 - age]],
         retention,
       })[0];
@@ -87,39 +96,39 @@ describe('lag', () => {
     expect(at(90_000, 0)).toMatchObject({ warning: undefined, retentionUsed: undefined });
   });
 
-  it('is never caught up with when records come as fast as they are read', () => {
-    expect(timeToCatchUp({ records: 10, rate: 5, arriving: 5 })).toBeUndefined();
-    expect(timeToCatchUp({ records: 10, rate: 6, arriving: 5 })).toBe(10);
-    expect(timeToCatchUp({ records: 0, rate: 0, arriving: 5 })).toBe(0);
+  it('has no catch-up time when records are appended as fast as they are read', () => {
+    expect(secondsToCatchUp({ records: 10, readRate: 5, appendRate: 5 })).toBeUndefined();
+    expect(secondsToCatchUp({ records: 10, readRate: 6, appendRate: 5 })).toBe(10);
+    expect(secondsToCatchUp({ records: 0, readRate: 0, appendRate: 5 })).toBe(0);
   });
 
-  it('of a group adds up its partitions, and is as old and as slow as the worst of them', () => {
-    const before = look(
+  it('sums the partitions of a group, with the age and catch-up time of the worst one', () => {
+    const before = snapshot(
       0,
-      standing({ position: 0 }),
-      standing({ partition: 1, position: 90 }),
-      standing({ group: 'h', partition: 1, position: 100 }),
+      groupOffset({ position: 0 }),
+      groupOffset({ partition: 1, position: 90 }),
+      groupOffset({ group: 'h', partition: 1, position: 100 }),
     );
-    const now = look(
+    const now = snapshot(
       1000,
-      standing(),
-      standing({ partition: 1, position: 95 }),
-      standing({ group: 'h', partition: 1, position: 100 }),
+      groupOffset(),
+      groupOffset({ partition: 1, position: 95 }),
+      groupOffset({ group: 'h', partition: 1, position: 100 }),
     );
     const [g, h] = groupLags(measure(before, now, { appended: [[40, 300]] }));
     expect(g).toMatchObject({
       group: 'g',
       partition: undefined,
       records: 65,
-      rate: 45,
+      readRate: 45,
       position: 135,
       age: undefined,
-      catchUp: 1.5,
+      catchUpSeconds: 1.5,
     });
     expect(h).toMatchObject({ group: 'h', records: 0, age: 0 });
   });
 
-  it('never is negative, whatever the log and the commits say', () => {
+  it('is never negative, whatever the watermarks and the commits are', () => {
     const any = fc.record({
       low: fc.nat(100),
       more: fc.nat(100),
@@ -135,11 +144,11 @@ describe('lag', () => {
           low: number;
           more: number;
           position: number | undefined;
-        }) => standing({ low, end: low + more, position });
-        const [lag] = measure(look(0, of(a)), look(1000, of(b)));
+        }) => groupOffset({ low, end: low + more, position });
+        const [lag] = measure(snapshot(0, of(a)), snapshot(1000, of(b)));
         expect(
           lag &&
-            [lag.records, lag.missed, lag.rate, lag.arriving, lag.age ?? 0].every(
+            [lag.records, lag.missed, lag.readRate, lag.appendRate, lag.age ?? 0].every(
               (value) => value >= 0,
             ),
         ).toBe(true);

@@ -1,23 +1,23 @@
-/** One partition as one group stood before it at one moment. */
+/** Offsets of one group on one partition at one moment. */
 export interface GroupOffset {
   group: string;
   topic: string;
   partition: number;
-  /** First offset that is kept, and the offset that the next record will get. */
+  /** First retained offset, and the high watermark. */
   low: number;
   end: number;
-  /** The next offset to read; undefined: the group never committed here. */
+  /** The next offset to read; undefined: the group has never committed. */
   position: number | undefined;
 }
 
-export interface Look {
+export interface OffsetSnapshot {
   /** ms since the epoch */
   at: number;
-  standings: readonly GroupOffset[];
+  offsets: readonly GroupOffset[];
 }
 
 /**
- * How far a group is behind on one partition, or on all partitions of a topic together (`partition`
+ * Lag of a group on one partition, or summed over all partitions of a topic (`partition`
  * undefined).
  */
 export interface Lag {
@@ -28,35 +28,34 @@ export interface Lag {
   position: number | undefined;
   records: number;
   /**
-   * Age of the oldest unread record, ms; 0 when nothing is unread, undefined when it could not be
-   * read.
+   * Age of the oldest unread record, ms; 0 when nothing is unread, undefined when unknown.
    */
   age: number | undefined;
-  /** Records that left the log before the group read them: they are gone for it. */
+  /** Records that retention deleted before the group read them. */
   missed: number;
-  /** Records a second between the two looks: taken by the group, and appended to the log. */
-  rate: number;
-  arriving: number;
-  /** Seconds until nothing is unread at this pace; undefined: never at this pace. */
-  catchUp: number | undefined;
+  /** Records per second between the two snapshots: read by the group, appended to the topic. */
+  readRate: number;
+  appendRate: number;
+  /** Seconds until the lag is zero at these rates; undefined: never. */
+  catchUpSeconds: number | undefined;
   /**
-   * Age of the oldest unread record as a share of what the topic keeps; undefined: kept for ever,
+   * Age of the oldest unread record as a fraction of the topic's retention; undefined: unlimited
    * or unknown.
    */
   retentionUsed: number | undefined;
   warning: string | undefined;
 }
 
-interface Measuring {
-  before: Look;
-  now: Look;
+interface LagInput {
+  before: OffsetSnapshot;
+  now: OffsetSnapshot;
   /** When the record at a position was appended, ms since the epoch, by `positionKey`. */
   appended: ReadonlyMap<string, number>;
-  /** What a topic keeps, ms; absent or 0: for ever. */
+  /** Retention of a topic, ms; absent or 0: unlimited. */
   retention: ReadonlyMap<string, number>;
 }
 
-/** From this share of the retention on, unread records are in danger. */
+/** Above this fraction of the retention, unread records may soon be deleted. */
 export const RETENTION_WARNING = 0.5;
 
 export function positionKey({
@@ -71,59 +70,59 @@ export function positionKey({
   return `${topic}/${partition}/${offset}`;
 }
 
-/** What a group reads next on a partition; undefined when nothing is unread. */
-export function oldestUnread(standing: GroupOffset): number | undefined {
-  const next = Math.max(standing.position ?? standing.low, standing.low);
-  return next < standing.end ? next : undefined;
+/** The offset that the group reads next; undefined when nothing is unread. */
+export function oldestUnread({ position, low, end }: GroupOffset): number | undefined {
+  const next = Math.max(position ?? low, low);
+  return next < end ? next : undefined;
 }
 
-/** Lag of every partition, from two looks at the log. */
-export function partitionLags({ before, now, appended, retention }: Measuring): Lag[] {
+/** Lag of every partition, from two snapshots. */
+export function partitionLags({ before, now, appended, retention }: LagInput): Lag[] {
   const seconds = Math.max(0.001, (now.at - before.at) / 1000);
-  const earlier = new Map(before.standings.map((standing) => [standingKey(standing), standing]));
-  return now.standings.map((standing) => {
-    const { group, topic, partition, low, end, position } = standing;
-    const next = oldestUnread(standing);
+  const earlier = new Map(before.offsets.map((one) => [offsetKey(one), one]));
+  return now.offsets.map((current) => {
+    const { group, topic, partition, low, end, position } = current;
+    const next = oldestUnread(current);
     const records = next === undefined ? 0 : end - next;
     const at =
       next === undefined
         ? undefined
         : appended.get(positionKey({ topic, partition, offset: next }));
     const age = next === undefined ? 0 : at === undefined ? undefined : Math.max(0, now.at - at);
-    const then = earlier.get(standingKey(standing));
-    const rate =
-      then === undefined
+    const previous = earlier.get(offsetKey(current));
+    const readRate =
+      previous === undefined
         ? 0
-        : Math.max(0, (position ?? low) - (then.position ?? then.low)) / seconds;
-    const arriving = then === undefined ? 0 : Math.max(0, end - then.end) / seconds;
+        : Math.max(0, (position ?? low) - (previous.position ?? previous.low)) / seconds;
+    const appendRate = previous === undefined ? 0 : Math.max(0, end - previous.end) / seconds;
     const kept = retention.get(topic) ?? 0;
     const lag = {
-      ...{ group, topic, partition, end, position, records, age, rate, arriving },
+      ...{ group, topic, partition, end, position, records, age, readRate, appendRate },
       missed: position === undefined ? 0 : Math.max(0, low - position),
-      catchUp: timeToCatchUp({ records, rate, arriving }),
+      catchUpSeconds: secondsToCatchUp({ records, readRate, appendRate }),
       retentionUsed: kept > 0 && age !== undefined ? age / kept : undefined,
     };
     return { ...lag, warning: warningOf(lag) };
   });
 }
 
-/** Seconds until nothing is unread when both paces stay; undefined: never. */
-export function timeToCatchUp({
+/** Seconds until the lag is zero if both rates stay as they are; undefined: never. */
+export function secondsToCatchUp({
   records,
-  rate,
-  arriving,
+  readRate,
+  appendRate,
 }: {
   records: number;
-  rate: number;
-  arriving: number;
+  readRate: number;
+  appendRate: number;
 }): number | undefined {
   if (records === 0) return 0;
-  return rate > arriving ? records / (rate - arriving) : undefined;
+  return readRate > appendRate ? records / (readRate - appendRate) : undefined;
 }
 
 /**
- * The partitions of a group on a topic taken together: records and rates add, the worst age and
- * share count, and the last partition to be done tells when all are.
+ * Lag per group and topic: records and rates are summed; age, catch-up time and used retention are
+ * those of the worst partition.
  */
 export function groupLags(partitions: readonly Lag[]): Lag[] {
   return [...Map.groupBy(partitions, ({ group, topic }) => `${topic}\n${group}`).values()].flatMap(
@@ -131,10 +130,10 @@ export function groupLags(partitions: readonly Lag[]): Lag[] {
       const [first] = lags;
       if (!first) return [];
       const sum = (of: (lag: Lag) => number) => lags.reduce((total, lag) => total + of(lag), 0);
-      const [records, rate, arriving] = [
+      const [records, readRate, appendRate] = [
         sum((lag) => lag.records),
-        sum((lag) => lag.rate),
-        sum((lag) => lag.arriving),
+        sum((lag) => lag.readRate),
+        sum((lag) => lag.appendRate),
       ];
       return [
         {
@@ -144,16 +143,16 @@ export function groupLags(partitions: readonly Lag[]): Lag[] {
             partition: undefined,
             end: sum((lag) => lag.end),
             records,
-            rate,
-            arriving,
+            readRate,
+            appendRate,
           },
           position: lags.every((lag) => lag.position === undefined)
             ? undefined
             : sum((lag) => lag.position ?? 0),
-          age: worst(lags.map((lag) => lag.age)),
+          age: maxIfAllKnown(lags.map((lag) => lag.age)),
           missed: sum((lag) => lag.missed),
-          catchUp: worst(lags.map((lag) => lag.catchUp)),
-          retentionUsed: most(lags.map((lag) => lag.retentionUsed)),
+          catchUpSeconds: maxIfAllKnown(lags.map((lag) => lag.catchUpSeconds)),
+          retentionUsed: maxOfKnown(lags.map((lag) => lag.retentionUsed)),
           warning: lags.find((lag) => lag.warning !== undefined)?.warning,
         },
       ];
@@ -161,8 +160,8 @@ export function groupLags(partitions: readonly Lag[]): Lag[] {
   );
 }
 
-/** The largest; undefined when one is not known. */
-function worst(values: readonly (number | undefined)[]): number | undefined {
+/** The maximum; undefined when any value is unknown. */
+function maxIfAllKnown(values: readonly (number | undefined)[]): number | undefined {
   let found = 0;
   for (const value of values) {
     if (value === undefined) return undefined;
@@ -171,8 +170,8 @@ function worst(values: readonly (number | undefined)[]): number | undefined {
   return found;
 }
 
-/** The largest of those that are known. */
-function most(values: readonly (number | undefined)[]): number | undefined {
+/** The maximum of the known values. */
+function maxOfKnown(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
 }
@@ -182,12 +181,12 @@ function warningOf(
 ): string | undefined {
   const where = `${lag.group} on ${lag.topic} ${lag.partition ?? ''}`.trimEnd();
   if (lag.missed > 0)
-    return `${where}: ${lag.missed} records left the log before they were read; ./ravand replay --topic events.raw brings the events back, ./ravand rebuild a projection`;
+    return `${where}: ${lag.missed} records left the log before they were read; ./ravand replay --topic events.raw restores the events, ./ravand rebuild a projection`;
   if (lag.retentionUsed !== undefined && lag.retentionUsed >= RETENTION_WARNING)
-    return `${where}: the oldest unread record has used ${Math.round(lag.retentionUsed * 100)}% of the topic's retention; raise retention.ms or make the group faster before it is gone`;
+    return `${where}: the oldest unread record has used ${Math.round(lag.retentionUsed * 100)}% of the topic's retention; raise retention.ms or speed the group up before it is deleted`;
   return undefined;
 }
 
-function standingKey({ group, topic, partition }: GroupOffset): string {
+function offsetKey({ group, topic, partition }: GroupOffset): string {
   return `${group}\n${topic}\n${partition}`;
 }

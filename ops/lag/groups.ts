@@ -1,15 +1,14 @@
 import { READER as METERING } from '../../pipeline/metering/write-counts.ts';
 import { COUNTED_TOPICS } from '../../pipeline/metering/counting-task.ts';
 
-/** A reader of a topic. */
+/** A consumer group and a topic that it reads. */
 export interface Reader {
   group: string;
   topic: string;
 }
 
 /**
- * Every reader that the stack has, in the direction of the events. Groups that Kafka knows beside
- * these (a replay's own) are found by asking.
+ * Every reader of the stack, in the direction of the events. Kafka is asked for other groups.
  */
 export const READERS: readonly Reader[] = [
   { group: 'normaliser', topic: 'events.raw' },
@@ -24,12 +23,12 @@ export const READERS: readonly Reader[] = [
 ];
 
 /**
- * Metering counts with its position in PostgreSQL (log_positions): what it commits in Kafka is for
- * operators only.
+ * Metering keeps its position in PostgreSQL (log_positions); its commits in Kafka serve operators
+ * only.
  */
 export function meteringGroup(topic: string): string {
   return `${METERING}.${topic}`;
 }
 
-/** The name under which metering keeps its positions. */
+/** Reader name of metering in log_positions. */
 export const METERING_READER = METERING;

@@ -10,20 +10,25 @@ import { complain, print } from '../../cli/terminal.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { timeText } from '../../cli/format.ts';
 import { groupLags, partitionLags, type Lag } from './evaluate.ts';
-import { appendTimes, lookAtLags, retentions, type Seen } from './look.ts';
+import {
+  fetchAppendTimes,
+  fetchLagSnapshot,
+  fetchRetentions,
+  type LagSnapshot,
+} from './group-offsets.ts';
 import { lagLines } from './render.ts';
 
 export const LAG_USAGE = 'lag [--watch] [--partitions] [--json]';
 
-/** Between the two looks that a rate is made from, ms. */
-const BETWEEN_LOOKS = 1000;
-const LOOK_MS = 15_000;
-/** A watch that somebody forgot ends by itself, ms. */
-const LONGEST_WATCH = 12 * 3_600_000;
+/** Time between the two snapshots that rates are computed from, ms. */
+const SNAPSHOT_INTERVAL_MS = 1000;
+const SNAPSHOT_TIMEOUT_MS = 15_000;
+/** A forgotten --watch ends by itself, ms. */
+const MAX_WATCH_MS = 12 * 3_600_000;
 
 /**
- * `./ravand lag`: how far every group is behind, per topic and partition. Answers 1 when something
- * is about to leave the log unread.
+ * `./ravand lag`: lag of every consumer group, per topic and partition. Exits with 1 when unread
+ * records are close to their retention or already deleted.
  */
 export async function run(args: string[], context: DelegatedContext): Promise<number> {
   const { values } = parseLine({
@@ -36,22 +41,22 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     },
   });
   const options = { json: values.json === true, everyPartition: values.partitions === true };
-  const surroundings = operatorContext(context);
+  const operator = operatorContext(context);
   const database = connectPostgres({
-    url: surroundings.settings.DATABASE_URL,
-    log: surroundings.log,
+    url: operator.settings.DATABASE_URL,
+    log: operator.log,
     name: 'ravand-lag',
     max: 1,
   });
   try {
-    if (values.watch === true) return await watch({ surroundings, database, ...options });
-    const admin = await connect(surroundings);
+    if (values.watch === true) return await watch({ operator, database, ...options });
+    const admin = await connect(operator);
     try {
-      const before = await bounded(lookAtLags(admin, database));
-      await delay(BETWEEN_LOOKS, new AbortController().signal);
-      const measured = await measure({ admin, database, surroundings, before });
-      show(measured, options);
-      return measured.lags.some(({ warning }) => warning !== undefined) ? 1 : 0;
+      const before = await bounded(fetchLagSnapshot(admin, database));
+      await delay(SNAPSHOT_INTERVAL_MS, new AbortController().signal);
+      const measurement = await measure({ admin, database, operator, before });
+      printLags(measurement, options);
+      return measurement.lags.some(({ warning }) => warning !== undefined) ? 1 : 0;
     } finally {
       await admin.disconnect();
     }
@@ -60,58 +65,61 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   }
 }
 
-interface Measured {
-  seen: Seen;
+interface Measurement {
+  snapshot: LagSnapshot;
   lags: Lag[];
 }
 
 async function measure(options: {
   admin: Admin;
   database: Database;
-  surroundings: OperatorContext;
-  before: Seen;
-}): Promise<Measured> {
-  const { admin, database, surroundings, before } = options;
-  const seen = await bounded(lookAtLags(admin, database));
-  const topics = [...new Set(seen.standings.map(({ topic }) => topic))];
+  operator: OperatorContext;
+  before: LagSnapshot;
+}): Promise<Measurement> {
+  const { admin, database, operator, before } = options;
+  const snapshot = await bounded(fetchLagSnapshot(admin, database));
+  const topics = [...new Set(snapshot.offsets.map(({ topic }) => topic))];
   const [appended, retention] = await bounded(
-    Promise.all([appendTimes(seen.standings, surroundings.settings), retentions(admin, topics)]),
+    Promise.all([
+      fetchAppendTimes(snapshot.offsets, operator.settings),
+      fetchRetentions(admin, topics),
+    ]),
   );
-  return { seen, lags: partitionLags({ before, now: seen, appended, retention }) };
+  return { snapshot, lags: partitionLags({ before, now: snapshot, appended, retention }) };
 }
 
 /**
- * Looks again every second until Ctrl-C: in place on a terminal, as lines one after another
- * otherwise. A broker that is away is said, and waited for.
+ * Refreshes every second until Ctrl-C: in place on a terminal, otherwise as further lines. An
+ * unreachable broker is reported and retried.
  */
 async function watch(options: {
-  surroundings: OperatorContext;
+  operator: OperatorContext;
   database: Database;
   json: boolean;
   everyPartition: boolean;
 }): Promise<number> {
-  const { surroundings, database } = options;
+  const { operator, database } = options;
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
-  const until = Date.now() + LONGEST_WATCH;
+  const until = Date.now() + MAX_WATCH_MS;
   let admin: Admin | undefined;
-  let before: Seen | undefined;
+  let before: LagSnapshot | undefined;
   while (!ended.signal.aborted && Date.now() < until) {
     try {
-      admin ??= await connect(surroundings);
+      admin ??= await connect(operator);
       if (before) {
-        const measured = await measure({ admin, database, surroundings, before });
-        before = measured.seen;
-        if (!options.json) startScreen(measured.seen.at);
-        show(measured, options);
-      } else before = await bounded(lookAtLags(admin, database));
+        const measurement = await measure({ admin, database, operator, before });
+        before = measurement.snapshot;
+        if (!options.json) startScreen(measurement.snapshot.at);
+        printLags(measurement, options);
+      } else before = await bounded(fetchLagSnapshot(admin, database));
     } catch (error) {
       complain(error instanceof Error ? error.message : String(error));
       await admin?.disconnect().catch(() => undefined);
       admin = undefined;
       before = undefined;
     }
-    await delay(BETWEEN_LOOKS, ended.signal).catch(() => undefined);
+    await delay(SNAPSHOT_INTERVAL_MS, ended.signal).catch(() => undefined);
   }
   await admin?.disconnect();
   return 0;
@@ -119,32 +127,32 @@ async function watch(options: {
 
 function startScreen(at: number): void {
   if (process.stdout.isTTY) process.stdout.write('\u001b[H\u001b[2J');
-  print(`${timeText(at)}  Ctrl-C ends`);
+  print(`${timeText(at)}  Ctrl-C to stop`);
 }
 
-function show(
-  { seen, lags }: Measured,
+function printLags(
+  { snapshot, lags }: Measurement,
   { json, everyPartition }: { json: boolean; everyPartition: boolean },
 ): void {
   const warnings = lags.flatMap(({ warning }) => warning ?? []);
   if (json) {
     print(
       JSON.stringify({
-        at: new Date(seen.at).toISOString(),
-        groups: groupLags(lags).map(plain),
-        partitions: lags.map(plain),
+        at: new Date(snapshot.at).toISOString(),
+        groups: groupLags(lags).map(jsonOf),
+        partitions: lags.map(jsonOf),
         warnings,
-        problems: seen.problems,
+        problems: snapshot.problems,
       }),
     );
     return;
   }
   for (const line of lagLines(lags, { everyPartition })) print(line);
-  for (const sentence of [...warnings, ...seen.problems]) print(`! ${sentence}`);
+  for (const sentence of [...warnings, ...snapshot.problems]) print(`! ${sentence}`);
 }
 
-/** As other programs read it: seconds, and null where nothing is known. */
-function plain(lag: Lag): Record<string, unknown> {
+/** The --json form: seconds, and null for unknown values. */
+function jsonOf(lag: Lag): Record<string, unknown> {
   const {
     group,
     topic,
@@ -154,9 +162,9 @@ function plain(lag: Lag): Record<string, unknown> {
     records,
     age,
     missed,
-    rate,
-    arriving,
-    catchUp,
+    readRate,
+    appendRate,
+    catchUpSeconds,
     retentionUsed,
     warning,
   } = lag;
@@ -171,9 +179,9 @@ function plain(lag: Lag): Record<string, unknown> {
       missed,
     },
     behind_seconds: age === undefined ? null : age / 1000,
-    read_per_second: rate,
-    new_per_second: arriving,
-    catch_up_seconds: catchUp ?? null,
+    read_per_second: readRate,
+    new_per_second: appendRate,
+    catch_up_seconds: catchUpSeconds ?? null,
     retention_used: retentionUsed ?? null,
     warning: warning ?? null,
   };
@@ -189,7 +197,7 @@ async function connect({ settings }: OperatorContext): Promise<Admin> {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Refusal(
-      `no Kafka broker answers at ${settings.KAFKA_BROKERS.join(', ')} (${why}): ./ravand status shows the parts, ./ravand logs kafka why it is down`,
+      `no Kafka broker answers at ${settings.KAFKA_BROKERS.join(', ')} (${why}): ./ravand status shows the services, ./ravand logs kafka shows why it is down`,
     );
   }
   return admin;
@@ -198,8 +206,8 @@ async function connect({ settings }: OperatorContext): Promise<Admin> {
 function bounded<T>(work: Promise<T>): Promise<T> {
   return withDeadline(
     {
-      ms: LOOK_MS,
-      waitingFor: 'Kafka to tell ends and positions: is the broker up? ./ravand status',
+      ms: SNAPSHOT_TIMEOUT_MS,
+      waitingFor: 'offsets from Kafka: check the broker with ./ravand status',
     },
     work,
   );

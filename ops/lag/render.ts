@@ -3,14 +3,14 @@ import { countText, spanText } from '../../cli/format.ts';
 import { groupLags, type Lag } from './evaluate.ts';
 
 /**
- * Lines for people: a row a group and topic, then its partitions that are behind (all of them when
- * asked for).
+ * A row per group and topic, followed by its partitions with lag (by all of them if
+ * `everyPartition`).
  */
 export function lagLines(
   partitions: readonly Lag[],
   { everyPartition }: { everyPartition: boolean },
 ): string[] {
-  if (partitions.length === 0) return ['no group reads anything here'];
+  if (partitions.length === 0) return ['no consumer group reads from this cluster'];
   const rows: string[][] = [];
   for (const group of groupLags(partitions)) {
     rows.push([group.topic, group.group, 'all', ...figures(group)]);
@@ -39,18 +39,18 @@ export function lagLines(
 }
 
 function figures(lag: Lag): string[] {
-  const { records, age, rate, arriving, retentionUsed } = lag;
+  const { records, age, readRate, appendRate, retentionUsed } = lag;
   return [
     countText(records),
     records === 0 ? '-' : age === undefined ? 'unknown' : spanText(age),
-    countText(Math.round(rate)),
-    countText(Math.round(arriving)),
+    countText(Math.round(readRate)),
+    countText(Math.round(appendRate)),
     records === 0 ? '-' : catchUpText(lag),
     retentionUsed === undefined ? '-' : `${Math.round(retentionUsed * 100)}%`,
   ];
 }
 
-function catchUpText({ catchUp, rate }: Lag): string {
-  if (catchUp !== undefined) return spanText(catchUp * 1000);
-  return rate === 0 ? 'stands still' : 'never at this pace';
+function catchUpText({ catchUpSeconds, readRate }: Lag): string {
+  if (catchUpSeconds !== undefined) return spanText(catchUpSeconds * 1000);
+  return readRate === 0 ? 'not reading' : 'never at this rate';
 }

@@ -125,13 +125,13 @@ export class Fill {
   async catchUp(exactly: boolean): Promise<boolean> {
     const { halt, line } = this.#options;
     if (line.projection === 'quality') {
-      await halt.within(this.#quality());
+      await halt.run(this.#quality());
       return true;
     }
     await this.#recall();
-    await halt.within(this.#closeOpen());
+    await halt.run(this.#closeOpen());
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const pass = await halt.within(this.#pass());
+      const pass = await halt.run(this.#pass());
       const left = this.#left(pass);
       if (left === 0 || (!exactly && round > 0 && left < CLOSE)) return true;
       await this.#round(pass, left);
@@ -148,31 +148,37 @@ export class Fill {
     const positions = new Map(this.#progress);
     if (this.#hasRecalled || job.plan.source !== 'raw' || positions.size === 0) return;
     const { settings, admin } = connections;
-    const from = await halt.within(
-      keysFrom({ settings, admin, window: settings.DEDUPE_TTL, positions, signal: halt.reading }),
+    const from = await halt.run(
+      keysFrom({
+        settings,
+        admin,
+        window: settings.DEDUPE_TTL,
+        positions,
+        signal: halt.readSignal,
+      }),
     );
     this.#hasRecalled = true;
     if (from.size === 0) return;
-    const pass = await halt.within(this.#pass());
+    const pass = await halt.run(this.#pass());
     for await (const batch of rowPass({ ...pass, from, until: positions }))
-      if (batch.records > 0) halt.moved();
+      if (batch.records > 0) halt.progressed();
   }
 
   async #round(pass: PassOptions, expected: number): Promise<void> {
     const { halt, progress } = this.#options;
-    const target = (this.#target ??= await halt.within(this.#createTarget()));
+    const target = (this.#target ??= await halt.run(this.#createTarget()));
     let left = expected;
     try {
       for await (const batch of rowPass(pass)) {
-        await halt.within(target.add(batch)).catch(refuseImpossible);
-        halt.moved();
+        await halt.run(target.add(batch)).catch(refuseImpossible);
+        halt.progressed();
         left = Math.max(0, left - batch.records);
         this.#counts.records += batch.records;
         this.#counts.rows += batch.rows.length;
         progress({ records: this.#counts.records, left, rows: this.#counts.rows });
       }
     } finally {
-      await halt.within(target.flush());
+      await halt.run(target.flush());
     }
   }
 
@@ -195,7 +201,7 @@ export class Fill {
   async #pass(): Promise<PassOptions> {
     const { connections, job, halt } = this.#options;
     const { settings, admin, clickhouse: client } = connections;
-    const signal = halt.reading;
+    const signal = halt.readSignal;
     const { group } = PROJECTION[this.#options.line.projection];
     const places = await takenUpTo({ settings, admin, signal }, group);
     const { source } = job.plan;
@@ -248,7 +254,7 @@ export class Fill {
     const [now, table, signal, cluster] = [
       Date.now(),
       this.#table,
-      halt.writing,
+      halt.writeSignal,
       settings.CLICKHOUSE_CLUSTER,
     ];
     const journal = this.#journal();
@@ -297,7 +303,7 @@ export class Fill {
       stored: async (partition, progress) => {
         Reflect.deleteProperty(this.#open, partition);
         this.#stored[partition] = progress;
-        halt.moved();
+        halt.progressed();
         await owned.update({ positions: this.#stored, recorded: this.#open, counts: this.counts });
       },
     };
@@ -314,12 +320,12 @@ export class Fill {
       table: this.#table,
       retentions,
       now: Date.now(),
-      signal: halt.reading,
+      signal: halt.readSignal,
     };
     await rebuildQuality({
       ...shared,
       progress: (records) => {
-        halt.moved();
+        halt.progressed();
         this.#counts.records += records;
         progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
       },

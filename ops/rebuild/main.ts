@@ -66,7 +66,7 @@ async function cancel(
   const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
   const halt = new GracefulStop({ stop });
   try {
-    const { id } = await halt.within(abandonJob(connections, line, name));
+    const { id } = await halt.run(abandonJob(connections, line, name));
     print(
       line.json
         ? JSON.stringify({ job: id, table: name, state: 'cancelled' })
@@ -137,10 +137,17 @@ async function work(
   const { admin, database, settings } = connections;
   const { keeps, topic, part, group } = PROJECTION[line.projection];
   const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
-  await halt.within(
-    requireReach({ settings, admin, topic: source, keeps, now: Date.now(), signal: halt.reading }),
+  await halt.run(
+    requireReach({
+      settings,
+      admin,
+      topic: source,
+      keeps,
+      now: Date.now(),
+      signal: halt.readSignal,
+    }),
   );
-  const { job, isSwapped } = await halt.within(openJob(connections, line, report.table));
+  const { job, isSwapped } = await halt.run(openJob(connections, line, report.table));
   report.job = job.id;
   const owned = new OwnedJob(database, job);
   const rate = startRate({ quiet: line.json });
@@ -156,7 +163,7 @@ async function work(
     if (isSwapped) {
       // The process that was killed may have left the part standing.
       const sink = livePart({ admin, part, group, homeDir });
-      await halt.within(sink.stop()).finally(() => sink.start());
+      await halt.run(sink.stop()).finally(() => sink.start());
       report.state = 'swapped';
     } else {
       const isCaughtUp = await fill.catchUp(false);
@@ -174,7 +181,7 @@ async function work(
           name: report.table,
           beforeExchange: compare,
         });
-      else await halt.within(compare());
+      else await halt.run(compare());
       report.state = line.swap ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
     }
     const swapped_at = report.state === 'swapped' ? new Date().toISOString() : null;
@@ -204,7 +211,7 @@ async function comparison(
     positions: fill.positions,
     retentions,
     now: Date.now(),
-    moved: () => halt.moved(),
+    moved: () => halt.progressed(),
   });
 }
 

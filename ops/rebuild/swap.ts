@@ -39,13 +39,13 @@ export async function swap(
     throw new Refusal('a replay to the live tables is not finished: continue or cancel it first');
   const sink = livePart({ admin, part, group, homeDir });
   try {
-    await halt.within(sink.stop());
+    await halt.run(sink.stop());
     if (!(await fill.catchUp(true)))
       throw new Refusal(
         `${name} did not come to the end of the log although ${part} stands still: run the same command again. The live table was not changed`,
       );
-    await halt.within(beforeExchange());
-    halt.reading.throwIfAborted();
+    await halt.run(beforeExchange());
+    halt.readSignal.throwIfAborted();
     const exchanging = (await tableId(connections, name)) ?? null;
     await owned.update({ counts: { ...fill.counts, exchanging } });
     const cluster = settings.CLICKHOUSE_CLUSTER;

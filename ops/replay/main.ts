@@ -68,7 +68,7 @@ interface Start {
 }
 
 async function start(connections: Connections, { line, request, halt }: Start): Promise<number> {
-  const { job, bounded } = await halt.within(prepare(connections, { line, request, halt }));
+  const { job, bounded } = await halt.run(prepare(connections, { line, request, halt }));
   const target = request.into === undefined ? 'events' : `events_${request.into}`;
   const began = performance.now();
   const total = bounded.spans.reduce(
@@ -86,7 +86,7 @@ async function start(connections: Connections, { line, request, halt }: Start): 
   progress?.end();
   const isLive = job !== undefined && target === 'events' && !result.stopped;
   const profiles = isLive
-    ? await unlessStopped(halt, halt.within(refold(connections, { job, line, halt })))
+    ? await unlessStopped(halt, halt.run(refold(connections, { job, line, halt })))
     : null;
   const isStopped = result.stopped || profiles === undefined;
   if (job && !isStopped)
@@ -156,7 +156,7 @@ async function prepare(
   const bounded =
     open && !line.dryRun
       ? { spans: open.plan, held: 0 }
-      : await boundedSpans(connections, request, halt.reading);
+      : await boundedSpans(connections, request, halt.readSignal);
   if (request.into !== undefined && !line.dryRun)
     await createBeside({ client: clickhouse, settings, table: 'events', suffix: request.into });
   if (request.into !== undefined && line.dryRun) await requireTable(connections, target);
@@ -228,18 +228,18 @@ async function refold(
   try {
     let scanned = 0;
     const progress = (records: number) => {
-      halt.moved();
+      halt.progressed();
       scanned += records;
       if (!line.json && scanned === records)
         complain('folding the profiles of added events anew, from the beginning of events.raw');
     };
-    const refolded = await refoldNames(connections, job.id, { signal: halt.reading, progress });
+    const refolded = await refoldNames(connections, job.id, { signal: halt.readSignal, progress });
     return {
       ...refolded,
       waiting:
         refolded.asked === 0
           ? 0
-          : await waitForRefolds(connections.database, { ms: 30_000, signal: halt.reading }),
+          : await waitForRefolds(connections.database, { ms: 30_000, signal: halt.readSignal }),
     };
   } finally {
     owned.close();
@@ -277,7 +277,7 @@ async function cancel(
     target,
   );
   if (!open?.command.startsWith('replay ')) throw new Refusal(`no replay writes ${target}`);
-  const job: ReplayJob = await halt.within(takeOverJob(connections.database, open.id));
+  const job: ReplayJob = await halt.run(takeOverJob(connections.database, open.id));
   const words = open.command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const { request } = parseReplayLine(
     words.slice(1).map((word) => (word.startsWith('"') ? (JSON.parse(word) as string) : word)),
@@ -293,9 +293,9 @@ async function cancel(
     closeOnly: true,
     progress: () => undefined,
   });
-  halt.reading.throwIfAborted();
+  halt.readSignal.throwIfAborted();
   const profiles =
-    target === 'events' ? await halt.within(refold(connections, { job, line, halt })) : null;
+    target === 'events' ? await halt.run(refold(connections, { job, line, halt })) : null;
   await finish(connections, { job, request, counts: result.counts, state: 'cancelled' });
   if (line.json)
     print(

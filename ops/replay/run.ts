@@ -92,7 +92,7 @@ class Run {
     this.#options = options;
     this.#table = request.into === undefined ? 'events' : `events_${request.into}`;
     this.#owned = job && new OwnedJob(connections.database, job);
-    this.#followUps = new FollowUps(connections, options.halt.reading);
+    this.#followUps = new FollowUps(connections, options.halt.readSignal);
     this.counts = job?.counts ?? noCounts();
     this.#positions = { ...job?.positions };
   }
@@ -119,12 +119,12 @@ class Run {
       ? span.from
       : Math.max(span.from, this.#positions[span.partition] ?? span.from);
     const most = open ? Number.POSITIVE_INFINITY : Math.max(1, Math.min(BATCH, rate ?? BATCH));
-    const range = { partition: span.partition, from, to: span.to, most, signal: halt.reading };
+    const range = { partition: span.partition, from, to: span.to, most, signal: halt.readSignal };
     for await (const batch of sourceBatches({ connections, topic: request.topic, ...range })) {
-      const events = await halt.within(this.#take(batch, open));
-      halt.moved();
+      const events = await halt.run(this.#take(batch, open));
+      halt.progressed();
       await this.#pace(events);
-      halt.reading.throwIfAborted();
+      halt.readSignal.throwIfAborted();
     }
     if (!open && !this.#owned) return;
     this.#positions[span.partition] = Math.max(this.#positions[span.partition] ?? 0, span.to);
@@ -178,7 +178,7 @@ class Run {
     const { connections, halt } = this.#options;
     // The range ends where the sink has taken everything: no letter of it comes later.
     const found = withLetter(
-      await (this.#letters ??= readSinkLetters(connections, halt.reading)),
+      await (this.#letters ??= readSinkLetters(connections, halt.readSignal)),
       events,
     );
     for (const own of Map.groupBy(found, ({ event }) => event.partition).values()) {
@@ -242,7 +242,7 @@ class Run {
       const write = {
         warehouse,
         log: connections.log,
-        signal: this.#options.halt.writing,
+        signal: this.#options.halt.writeSignal,
         ownerEpoch: owned.epoch,
         confirm: () => owned.confirm(),
       };
@@ -278,14 +278,14 @@ class Run {
     const until = now + this.#debt;
     for (
       let left = this.#debt;
-      left > 0 && !halt.reading.aborted;
+      left > 0 && !halt.readSignal.aborted;
       left = until - performance.now()
     ) {
-      await sleep(Math.min(left, PACE_MS), undefined, { signal: halt.reading }).catch(
+      await sleep(Math.min(left, PACE_MS), undefined, { signal: halt.readSignal }).catch(
         () => undefined,
       );
       // Waiting for its own rate is no silence.
-      halt.moved();
+      halt.progressed();
     }
   }
 }

@@ -5,9 +5,9 @@ import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { indexLetters } from '../dlq/dead-letter-index.ts';
-import { failedBytes } from '../dlq/dead-letters.ts';
+import { failedBytes } from '../dlq/read-dead-letter.ts';
 import { rowsOfLetter } from '../dlq/stored-rows.ts';
-import { logSpans, type LogSpans } from '../read-span.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { Connections } from './connections.ts';
 import { decoded } from './dead-letters.ts';
 import type { SourceEvent } from './source.ts';
@@ -42,9 +42,13 @@ export async function readSinkLetters(
   signal: AbortSignal,
 ): Promise<SinkLetters> {
   const { settings, database } = connections;
-  const spans = logSpans(settings, 'ravand-replay');
+  const reader = new RangeReader({
+    settings: settings,
+    clientId: 'ravand-replay',
+    profile: 'interactive',
+  });
   try {
-    while (!(await indexLetters({ surroundings: connections, database, spans })))
+    while (!(await indexLetters({ surroundings: connections, database, reader })))
       signal.throwIfAborted();
     const { rows } = await database.query<{
       letter: string;
@@ -65,17 +69,17 @@ export async function readSinkLetters(
         from: offsets.reduce((a, b) => Math.min(a, b)),
         to: offsets.reduce((a, b) => Math.max(a, b)) + 1,
       };
-      await readPlaces({ connections, spans, partition, ...span, wanted, letters, signal });
+      await readPlaces({ connections, reader, partition, ...span, wanted, letters, signal });
     }
     return letters;
   } finally {
-    await spans.close();
+    await reader.close();
   }
 }
 
 interface Reading {
   connections: Connections;
-  spans: LogSpans;
+  reader: RangeReader;
   partition: number;
   from: number;
   to: number;
@@ -86,7 +90,7 @@ interface Reading {
 
 async function readPlaces({
   connections,
-  spans,
+  reader,
   partition,
   from,
   to,
@@ -105,7 +109,7 @@ async function readPlaces({
       const letter = decoded(value);
       const key = letter && deadLetterKey(letter);
       if (!letter || key === undefined || !wanted.has(key)) continue;
-      const bytes = await failedBytes(spans, letter);
+      const bytes = await failedBytes(reader, letter);
       const found = bytes && rowsOfLetter(letter, bytes);
       if (found === undefined || typeof found === 'string') continue;
       for (const { mark } of found.rows) letters.set(placeOf(found.partition, mark), key);

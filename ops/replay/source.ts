@@ -3,7 +3,7 @@ import { UserAgentCache } from '../../events/user-agent.ts';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { readRawEvents } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import type { Connections } from './connections.ts';

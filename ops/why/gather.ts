@@ -8,7 +8,7 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { LetterStore } from '../dlq/dead-letter-store.ts';
-import type { LogSpans } from '../read-span.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import {
   placeKey,
@@ -27,7 +27,7 @@ export interface Sources {
   database: Database;
   redis: Redis;
   clickhouse: ClickHouseClient;
-  spans: LogSpans;
+  reader: RangeReader;
   /** Connects when it is first asked. */
   admin: () => Promise<Admin>;
 }
@@ -79,7 +79,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
   const name = first ? first.user_id || first.anonymous_id : sighting?.name;
   const looking = async () => ({
     admin: await sources.admin(),
-    spans: sources.spans,
+    reader: sources.reader,
     epoch: CURRENT_EPOCH,
   });
   // One after another: the reader of the log takes one span at a time.
@@ -223,7 +223,7 @@ async function rawSearch(
   const { since, now } = question;
   const log = {
     admin: await sources.admin(),
-    spans: sources.spans,
+    reader: sources.reader,
     epoch: CURRENT_EPOCH,
     wanted: question,
   };

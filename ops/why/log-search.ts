@@ -5,13 +5,14 @@ import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
-import type { LogRecord, LogSpans } from '../read-span.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
 import { placeKey, type RawSearch, type RawSighting } from './evidence.ts';
 
 interface Searching {
   admin: Admin;
-  spans: LogSpans;
+  reader: RangeReader;
   epoch: number;
 }
 
@@ -44,14 +45,14 @@ export async function searchRaw(
   const found: RawSighting[] = [];
   let complete = true;
   for (const bound of bounds) {
-    const read = await options.spans.read(
-      { topic: 'events.raw', ...bound, most: RAW },
+    const read = await options.reader.search(
+      { topic: 'events.raw', ...bound, limits: RAW },
       (record) => {
         found.push(...sightings(record, options));
         return undefined;
       },
     );
-    if (read.ended === 'bound') complete = false;
+    if (read.ended === 'limit') complete = false;
   }
   const where = only === undefined ? 'events.raw' : `events.raw ${only}`;
   return {
@@ -68,13 +69,13 @@ export async function readPlace(
 ): Promise<RawSighting[]> {
   const found: RawSighting[] = [];
   const { partition, offset } = place;
-  await options.spans.read(
+  await options.reader.search(
     {
       topic: 'events.raw',
       partition,
       from: offset,
       to: offset + 1,
-      most: { records: 1, ms: 6000 },
+      limits: { records: 1, ms: 6000 },
     },
     (record) => {
       if (record.offset === offset) found.push(...sightings(record, options));
@@ -85,7 +86,7 @@ export async function readPlace(
 }
 
 function sightings(
-  record: LogRecord,
+  record: ConsumedMessage,
   { wanted, epoch }: { wanted: Wanted; epoch: number },
 ): RawSighting[] {
   // Most records are told apart by their bytes alone.
@@ -148,8 +149,8 @@ export async function findRun(
   ).filter(({ partition }) => partition === sighting.partition);
   let at: number | undefined;
   if (!bound) return undefined;
-  await options.spans.read(
-    { topic: 'events.normalised', ...bound, most: RUNS },
+  await options.reader.search(
+    { topic: 'events.normalised', ...bound, limits: RUNS },
     ({ offset, value }) => {
       const head = value === null ? undefined : headOf(value);
       if (!head) return undefined;
@@ -176,8 +177,8 @@ export async function findVerdicts(
       await boundsOf(options, { topic: 'events.verdicts', from, to: undefined })
     ).filter((one) => one.partition === partition);
     if (!bound) continue;
-    await options.spans.read(
-      { topic: 'events.verdicts', ...bound, most: VERDICTS },
+    await options.reader.search(
+      { topic: 'events.verdicts', ...bound, limits: VERDICTS },
       ({ value }) => {
         for (const verdict of value === null ? [] : verdictRecordCodec.decode(value).verdicts) {
           const one = open.get(`${verdict.offset}/${verdict.index}`);

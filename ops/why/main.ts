@@ -8,7 +8,7 @@ import { Refusal } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
 import { paint, print } from '../../cli/terminal.ts';
 import { indexLetters } from '../dlq/dead-letter-index.ts';
-import { logSpans } from '../read-span.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
 import { gather, type Sources } from './gather.ts';
 import { explain, type Answer, type Stage } from './explain.ts';
@@ -93,7 +93,11 @@ function openSources(context: DelegatedContext): { sources: Sources; close: () =
     retryStrategy: () => null,
   });
   redis.on('error', () => undefined);
-  const spans = logSpans(settings, 'ravand-why');
+  const reader = new RangeReader({
+    settings: settings,
+    clientId: 'ravand-why',
+    profile: 'interactive',
+  });
   let connecting: Promise<Admin> | undefined;
   const connectAdmin = async () => {
     const admin = new kafkajs.Kafka({
@@ -109,13 +113,13 @@ function openSources(context: DelegatedContext): { sources: Sources; close: () =
       database,
       clickhouse,
       redis,
-      spans,
+      reader,
       admin: () => (connecting ??= connectAdmin()),
     },
     async close() {
       redis.disconnect();
       const admin = connecting?.then((one) => one.disconnect());
-      await Promise.allSettled([spans.close(), database.end(), clickhouse.close(), admin]);
+      await Promise.allSettled([reader.close(), database.end(), clickhouse.close(), admin]);
     },
   };
 }

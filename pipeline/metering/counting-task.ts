@@ -6,7 +6,7 @@ import {
   verdictRecordCodec,
 } from '../../schemas/codec.ts';
 import { retry } from '../../platform/backoff.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import {
@@ -112,7 +112,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
 
   return {
     from: position.next,
-    async take(messages: readonly ConsumedMessage[]) {
+    async process(messages: readonly ConsumedMessage[]) {
       const deltas = new MinuteDeltas();
       for (const { value, offset } of messages) {
         if (offset < next || value === null) continue;

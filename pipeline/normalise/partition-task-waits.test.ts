@@ -4,7 +4,7 @@ import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
-import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
+import { PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { NAMES } from './config.ts';
@@ -17,10 +17,10 @@ import { Semaphore } from './semaphore.ts';
 
 function setUp(
   changes: Partial<NormaliserDeps> & {
-    publish?: (record: Outgoing) => PublishFailed | undefined;
+    publish?: (record: OutgoingRecord) => PublishFailed | undefined;
   } = {},
 ) {
-  const sent: Outgoing[] = [];
+  const sent: OutgoingRecord[] = [];
   const stops: (number | undefined)[] = [];
   const gate = new ClaimsGate({ fill: () => Promise.resolve(), failed: () => undefined });
   gate.start();
@@ -87,7 +87,7 @@ const duplicate: NormaliserDeps['claims'] = {
 describe('a take', () => {
   it('publishes runs, letters and verdicts to the same partition, and answers the offset behind', async () => {
     const { task, sent } = setUp();
-    expect(await task.take([good(5), poison(6), good(7)])).toBe(8);
+    expect(await task.process([good(5), poison(6), good(7)])).toBe(8);
     expect(sent.map(({ topic, partition }) => [topic, partition])).toEqual([
       ['events.normalised', 0],
       ['events.dead', 0],
@@ -97,7 +97,7 @@ describe('a take', () => {
 
   it('tells the books of what is not published', async () => {
     const { task, sent } = setUp({ claims: duplicate });
-    expect(await task.take([good(5)])).toBe(6);
+    expect(await task.process([good(5)])).toBe(6);
     expect(sent.map(({ topic }) => topic)).toEqual(['events.verdicts']);
     expect(sent[0] && verdictRecordCodec.decode(sent[0].value)).toMatchObject({
       partition: 0,
@@ -107,7 +107,7 @@ describe('a take', () => {
 
   it('rejects when a publish failed: the offset must not advance', async () => {
     const { task } = setUp({ publish: () => new PublishFailed('timed out', -192) });
-    await expect(task.take([good(5)])).rejects.toThrow('timed out');
+    await expect(task.process([good(5)])).rejects.toThrow('timed out');
   });
 
   it('publishes nothing of a part that the breaker holds back, and goes on when it passes', async () => {
@@ -118,7 +118,7 @@ describe('a take', () => {
           ? { verdict: 'pass', state: EMPTY_WINDOW }
           : judge(EMPTY_WINDOW, part, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
     });
-    const taken = task.take([good(5), poison(6), poison(7), poison(8)]);
+    const taken = task.process([good(5), poison(6), poison(7), poison(8)]);
     await delay(50);
     expect(sent).toEqual([]);
     expect(stops.slice(0, 3)).toEqual([0.75, undefined, 0.75]);
@@ -144,18 +144,18 @@ describe('a take', () => {
             ),
         },
       });
-      const taken = parts.task.take([good(5)]);
+      const taken = parts.task.process([good(5)]);
       await turn();
       parts[why].abort(new Error(why));
       expect(await taken).toBeUndefined();
-      expect(await parts.task.take([good(6)])).toBeUndefined();
+      expect(await parts.task.process([good(6)])).toBeUndefined();
       expect(parts.sent).toEqual([]);
     },
   );
 
   it('ends without an offset when it is fenced while the breaker holds it back', async () => {
     const { task, fenced } = setUp({ retryAfter: 60_000 });
-    const taken = task.take([poison(5), poison(6), poison(7)]);
+    const taken = task.process([poison(5), poison(6), poison(7)]);
     await delay(20);
     fenced.abort(new Error('fenced'));
     expect(await taken).toBeUndefined();
@@ -173,7 +173,7 @@ describe('a take', () => {
           ),
       },
     });
-    expect(await task.take([good(5)])).toBe(6);
+    expect(await task.process([good(5)])).toBe(6);
     expect(calls).toBe(2);
     expect(sent).toHaveLength(1);
   });

@@ -2,8 +2,8 @@ import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import type { ContextReader } from '../../events/normalise.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
-import type { Outgoing } from '../../platform/kafka/producer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
 import type { ClaimToResolve } from '../../events/claims/resolution.ts';
@@ -112,7 +112,7 @@ export class NormaliserTask implements PartitionTask {
    * Answers the offset behind the messages when all that they give is in the log, undefined when it
    * was interrupted. Rejects when a publish failed.
    */
-  async take(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
+  async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     try {
       await this.#takeAll(messages);
     } catch (error) {
@@ -218,7 +218,7 @@ export class NormaliserTask implements PartitionTask {
     return progress;
   }
 
-  #verdictRecord(verdicts: readonly Verdict[]): Outgoing {
+  #verdictRecord(verdicts: readonly Verdict[]): OutgoingRecord {
     const partition = this.#partition;
     return {
       topic: this.#shop.names.verdicts,

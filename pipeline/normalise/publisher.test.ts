@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { PublishFailed, type Outgoing } from '../../platform/kafka/producer.ts';
+import { PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { Publisher } from './publisher.ts';
 
-const record = (bytes: number): Outgoing => ({
+const record = (bytes: number): OutgoingRecord => ({
   topic: 't',
   partition: 0,
   key: null,

@@ -1,4 +1,4 @@
-import type { LogProducer, Outgoing } from '../../platform/kafka/producer.ts';
+import type { LogProducer, OutgoingRecord } from '../../platform/kafka/producer.ts';
 
 /** Hands records to the producer and holds back while too many bytes are on their way. */
 export class Publisher {
@@ -46,17 +46,17 @@ export class Publisher {
 
 /** Records that belong together: all of them are acknowledged, or the shipment has failed. */
 export class PublishBatch {
-  readonly #send: (record: Outgoing, done: (error: Error | undefined) => void) => void;
+  readonly #send: (record: OutgoingRecord, done: (error: Error | undefined) => void) => void;
   #open = 0;
   #failure: Error | undefined;
   #settled: (() => void) | undefined;
 
-  constructor(send: (record: Outgoing, done: (error: Error | undefined) => void) => void) {
+  constructor(send: (record: OutgoingRecord, done: (error: Error | undefined) => void) => void) {
     this.#send = send;
   }
 
   /** Throws PublishFailed when the producer takes no more. */
-  send(record: Outgoing): void {
+  send(record: OutgoingRecord): void {
     if (this.#failure) throw this.#failure;
     this.#open++;
     try {

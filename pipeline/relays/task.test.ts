@@ -154,7 +154,7 @@ describe('one partition', () => {
       answer: () => Promise.resolve(SUCCESS),
     });
     expect(
-      await task.take([
+      await task.process([
         message(4, [row(10), row(11, { event: 'b' })]),
         message(5, [row(12, { account_id: 8 })]),
       ]),
@@ -181,8 +181,8 @@ describe('one partition', () => {
       answer: () => Promise.resolve(SUCCESS),
       position: { epoch: 0, offset: 10, index: 0 },
     });
-    await task.take([message(4, [row(9), row(10), row(11)])]);
-    await task.take([message(5, [row(11), row(12)])]);
+    await task.process([message(4, [row(9), row(10), row(11)])]);
+    await task.process([message(5, [row(11), row(12)])]);
     expect(settled.map(kinds)).toEqual([['1:m11:succeeded'], ['1:m12:succeeded']]);
     expect(settled[1]?.from).toEqual({ epoch: 0, offset: 11, index: 0 });
   });
@@ -193,7 +193,7 @@ describe('one partition', () => {
       answer: () => Promise.resolve(SUCCESS),
       chunk: 3,
     });
-    await task.take([message(4, [row(1), row(2), row(3)])]);
+    await task.process([message(4, [row(1), row(2), row(3)])]);
     expect(settled.map((one) => one.entries.length)).toEqual([4, 2]);
     expect(settled.map(({ to }) => to.offset)).toEqual([2, 3]);
   });
@@ -205,10 +205,10 @@ describe('one partition', () => {
       relays: [relay(1), relay(2)],
       answer: ({ id }) => (id === 1 ? silent : Promise.resolve(SUCCESS)),
     });
-    expect(await task.take([message(4, [row(1)])])).toBe(5);
+    expect(await task.process([message(4, [row(1)])])).toBe(5);
     expect(settled.map(kinds)).toEqual([['1:m1:in_hand', '2:m1:succeeded']]);
     // From now on its deliveries wait in the queue at once.
-    await task.take([message(5, [row(2)])]);
+    await task.process([message(5, [row(2)])]);
     expect(kinds(settled[1])).toEqual(['1:m2:waiting', '2:m2:succeeded']);
     expect(outcomes.has(100)).toBe(true);
     answer(SUCCESS);
@@ -222,7 +222,7 @@ describe('one partition', () => {
       answer: () => Promise.resolve(SUCCESS),
     });
     const broken = { ...message(4, [row(1)]), value: Buffer.from('nonsense') };
-    expect(await task.take([broken, message(5, [row(2)])])).toBe(6);
+    expect(await task.process([broken, message(5, [row(2)])])).toBe(6);
     expect(settled.map(kinds)).toEqual([['1:m2:succeeded']]);
   });
 
@@ -231,7 +231,9 @@ describe('one partition', () => {
       relays: [],
       answer: () => Promise.resolve(SUCCESS),
     });
-    expect(await task.take([{ ...message(4, [row(1)]), value: Buffer.from('nonsense') }])).toBe(5);
+    expect(await task.process([{ ...message(4, [row(1)]), value: Buffer.from('nonsense') }])).toBe(
+      5,
+    );
     expect(settled).toEqual([]);
   });
 });

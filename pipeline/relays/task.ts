@@ -1,5 +1,5 @@
 import { relayPayload } from '../../events/relays/payload.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { Definitions, RelaysByAccount } from './definitions.ts';
@@ -82,7 +82,7 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
 
   return {
     from: undefined,
-    async take(messages) {
+    async process(messages) {
       const last = messages.at(-1);
       if (!last) return undefined;
       const relays = await retryUntilAborted(

@@ -1,4 +1,4 @@
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';

@@ -1,14 +1,14 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { kafkajsConnection, type KafkaSettings } from './connection.ts';
 
-/** First offset that is kept and the offset that the next record will get, of one partition. */
+/** `low`: first retained offset; `high`: high watermark, the offset of the next record. */
 export interface PartitionEnds {
   partition: number;
   low: number;
   high: number;
 }
 
-/** Runs one piece of administration over a connection of its own. */
+/** Runs `work` with an admin client of its own, and disconnects it afterwards. */
 export async function withKafkaAdmin<T>(
   settings: KafkaSettings,
   work: (admin: Admin) => Promise<T>,
@@ -22,7 +22,7 @@ export async function withKafkaAdmin<T>(
   }
 }
 
-/** Ends of every partition of a topic, by partition. Rejects when the topic does not exist. */
+/** Low and high watermarks of a topic, sorted by partition. Rejects when the topic is missing. */
 export async function topicEnds(admin: Admin, topic: string): Promise<PartitionEnds[]> {
   const offsets = await admin.fetchTopicOffsets(topic);
   return offsets
@@ -30,7 +30,7 @@ export async function topicEnds(admin: Admin, topic: string): Promise<PartitionE
     .sort((a, b) => a.partition - b.partition);
 }
 
-/** The offset that a group reads next, per partition; undefined where it has never committed. */
+/** Committed offset of a group per partition; undefined where it has never committed. */
 export async function committedOffsets(
   admin: Admin,
   groupId: string,

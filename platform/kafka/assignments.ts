@@ -1,23 +1,23 @@
 import { backoffDelay, delay } from '../backoff.ts';
-import { KafkaTrouble, type ConsumerClient } from './consumer-client.ts';
+import { KafkaError, type ConsumerClient } from './consumer-client.ts';
 import { consumerMetrics, type ConsumerMetrics } from './consumer-metrics.ts';
 import type {
   ConsumedMessage,
   PartitionConsumerOptions,
   PartitionLag,
   PartitionTask,
-} from './consumer.ts';
+} from './consumer-types.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
-/** Bound of a rebalance for running takes unless told otherwise, ms. */
-const DRAIN = 4000;
+/** Default time that a rebalance waits for running batches, ms. */
+const DRAIN_TIMEOUT_MS = 4000;
 
-/** The partitions that this process works on, each with a worker of its own. */
+/** The partitions assigned to this process, each with its own worker. */
 export class Assignments {
   readonly #options: PartitionConsumerOptions;
   readonly #workers = new Map<number, PartitionWorker>();
-  /** Partitions that are read; a worker whose task is not ready has none yet. */
+  /** Partitions being fetched; a worker whose task is not ready is not fetched yet. */
   readonly #read = new Set<number>();
   readonly #committer: OffsetCommitter;
   readonly #metrics: ConsumerMetrics;
@@ -59,7 +59,7 @@ export class Assignments {
     for (const partition of partitions) this.#workers.set(partition, this.#worker(partition));
   }
 
-  /** Resolves when the partitions may go to somebody else. */
+  /** Resolves when the partitions may be assigned to another member. */
   async revoke(partitions: readonly number[]): Promise<void> {
     const { log, topic } = this.#options;
     if (partitions.length > 0) log.info({ topic, partitions }, 'partitions revoked');
@@ -71,7 +71,7 @@ export class Assignments {
     this.#connected().unassign(partitions.filter((partition) => this.#read.delete(partition)));
   }
 
-  /** Takes nothing new, lets running takes end (bounded) and sends what is to be committed. */
+  /** Accepts no new partitions, drains the workers (bounded) and flushes pending commits. */
   async drain(): Promise<void> {
     this.#leaving = true;
     await Promise.all(this.partitions().map((partition) => this.#drain(partition)));
@@ -84,10 +84,10 @@ export class Assignments {
     for (const message of messages) this.#workers.get(message.partition)?.push(message, now);
   }
 
-  /** Outcome of the commit under way. */
-  committed(error: KafkaTrouble | undefined): void {
+  /** Outcome of the pending commit. */
+  committed(error: KafkaError | undefined): void {
     if (error) this.#metrics.commitFailed();
-    this.#committer.settled(error);
+    this.#committer.complete(error);
   }
 
   #worker(partition: number): PartitionWorker {
@@ -101,7 +101,7 @@ export class Assignments {
       pause: () => this.client?.pause(partition),
       resume: () => this.client?.resume(partition),
       commit: (offset) => this.#committer.commit(partition, offset),
-      onTake: (report) => this.#metrics.took(partition, report),
+      onProcessed: (report) => this.#metrics.processed(partition, report),
     });
     return worker;
   }
@@ -119,8 +119,8 @@ export class Assignments {
   }
 
   /**
-   * Kafka's first seconds give errors that pass (coordinator loading): asked again until it answers
-   * or the partition is taken away.
+   * Errors right after Kafka starts are transient (coordinator loading): retried until it answers
+   * or the partition is revoked.
    */
   async #committedOffset(partition: number, fenced: AbortSignal): Promise<number | undefined> {
     for (let attempt = 0; ; attempt++) {
@@ -128,10 +128,10 @@ export class Assignments {
       try {
         return await this.#connected().committed(partition);
       } catch (error) {
-        if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
+        if (!(error instanceof KafkaError) || error.fatal) throw error;
         this.#options.log.debug(
           { err: error, partition },
-          'the committed offset cannot be read yet',
+          'the committed offset is not available yet; retrying',
         );
         await delay(
           50 + backoffDelay({ base: 100, cap: 1000, attempt, random: Math.random() }),
@@ -142,11 +142,11 @@ export class Assignments {
   }
 
   async #drain(partition: number): Promise<void> {
-    await this.#workers.get(partition)?.drain(this.#options.drain ?? DRAIN);
+    await this.#workers.get(partition)?.drain(this.#options.drain ?? DRAIN_TIMEOUT_MS);
   }
 
   #connected(): ConsumerClient {
-    if (!this.client) throw new KafkaTrouble(new Error('not connected to Kafka'));
+    if (!this.client) throw new KafkaError(new Error('not connected to Kafka'));
     return this.client;
   }
 }

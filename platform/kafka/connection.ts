@@ -29,7 +29,7 @@ export function rdkafkaConnection(
   };
 }
 
-/** The same connection for kafkajs, which serves administration only. */
+/** The same connection for kafkajs, which is used for administration only. */
 export function kafkajsConnection(settings: KafkaSettings, clientId: string): KafkaConfig {
   const mechanism = settings.KAFKA_SASL_MECHANISM;
   const login = { username: settings.KAFKA_SASL_USERNAME, password: settings.KAFKA_SASL_PASSWORD };

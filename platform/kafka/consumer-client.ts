@@ -3,7 +3,7 @@ import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
 import type { Log } from '../log.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
-import type { ConsumedMessage } from './consumer.ts';
+import type { ConsumedMessage } from './consumer-types.ts';
 
 export interface PartitionOffset {
   partition: number;
@@ -11,15 +11,15 @@ export interface PartitionOffset {
 }
 
 /**
- * Kafka could not do it now. `fatal`: this client will never work again, for instance because
- * another process uses its instance id.
+ * A Kafka operation failed. `fatal`: this client cannot recover, for instance because another
+ * process uses its instance id.
  */
-export class KafkaTrouble extends Error {
+export class KafkaError extends Error {
   readonly kafkaCode: number;
   readonly fatal: boolean;
   constructor(cause: kafka.LibrdKafkaError | Error) {
     super(cause.message, { cause });
-    this.name = 'KafkaTrouble';
+    this.name = 'KafkaError';
     this.kafkaCode = 'code' in cause ? cause.code : 0;
     this.fatal = ('isFatal' in cause && cause.isFatal) || FATAL.has(this.kafkaCode);
   }
@@ -33,29 +33,28 @@ const FATAL = new Set<number>([
 ]);
 
 /**
- * node-rdkafka's raw consumer of one topic as promises. Partitions are assigned one by one, when
- * their task is ready.
+ * Promise API over node-rdkafka's consumer of one topic. Each partition is assigned when its task
+ * is ready.
  */
 export interface ConsumerClient {
   /**
-   * Up to `max` messages that are at hand; waits at most `timeout` ms for the first. Rejects with
-   * KafkaTrouble.
+   * Up to `max` messages; waits at most `timeout` ms for the first. Rejects with KafkaError.
    */
   consume(max: number, timeout: number): Promise<ConsumedMessage[]>;
-  /** Rejects with KafkaTrouble. Undefined: the group never committed there. */
+  /** Undefined: the group has never committed. Rejects with KafkaError. */
   committed(partition: number): Promise<number | undefined>;
-  /** Begins to read; undefined: from the beginning of the log. */
+  /** Starts fetching; undefined: from the beginning of the partition. */
   assign(partition: number, offset: number | undefined): void;
-  /** Answers the rebalance: nothing yet, each partition follows with `assign`. */
+  /** Acknowledges the rebalance with no partitions; `assign` adds each one later. */
   acceptAssignment(): void;
   unassign(partitions: readonly number[]): void;
   pause(partition: number): void;
   resume(partition: number): void;
-  /** The outcome comes with `onCommit`. Throws when the client is not connected. */
+  /** The outcome is reported to `onCommit`. Throws when the client is not connected. */
   commit(offsets: readonly PartitionOffset[]): void;
-  /** The offset that the next record of the log will get, as of the last answer of the broker. */
+  /** High watermark as of the last fetch response; undefined before the first one. */
   end(partition: number): number | undefined;
-  /** Asks a broker for the topic. Rejects with KafkaTrouble. */
+  /** Fetches the topic's metadata from a broker. Rejects with KafkaError. */
   probe(): Promise<void>;
   close(ms: number): Promise<void>;
 }
@@ -68,16 +67,15 @@ export interface ConsumerClientOptions {
   instanceId: string;
   topic: string;
   /**
-   * How long records may wait for company before the user takes them, ms: a fetch may take a part
-   * of it.
+   * How long a batch may wait for more records, ms. A fetch may use a part of it.
    */
-  patience: number;
+  maxWaitMs: number;
   onAssign(partitions: number[]): void;
   onRevoke(partitions: number[]): void;
-  onCommit(error: KafkaTrouble | undefined): void;
+  onCommit(error: KafkaError | undefined): void;
 }
 
-/** Connects, with backoff for as long as no broker answers. Rejects only when `signal` aborts. */
+/** Connects, retrying with backoff while no broker answers. Rejects only when `signal` aborts. */
 export async function connectConsumer(
   options: ConsumerClientOptions,
   signal: AbortSignal,
@@ -91,7 +89,7 @@ export async function connectConsumer(
         const brokers = options.settings.KAFKA_BROKERS.join(',');
         options.log.warn(
           { code: 'kafka_unreachable' },
-          `no Kafka at ${brokers} (KAFKA_BROKERS): ${(error as Error).message}; trying again with backoff`,
+          `cannot reach Kafka at ${brokers} (KAFKA_BROKERS): ${(error as Error).message}; retrying with backoff`,
         );
       }
       await delay(
@@ -115,7 +113,7 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
         else options.onRevoke(partitionsOf(assignment));
       },
       offset_commit_cb: (error: kafka.LibrdKafkaError | null | undefined) =>
-        options.onCommit(error ? new KafkaTrouble(error) : undefined),
+        options.onCommit(error ? new KafkaError(error) : undefined),
     },
     { 'auto.offset.reset': 'earliest' },
   );
@@ -124,7 +122,7 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
   );
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
-      if (error) reject(new KafkaTrouble(error));
+      if (error) reject(new KafkaError(error));
       else resolve();
     });
   });
@@ -143,19 +141,19 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
       new Promise((resolve, reject) => {
         consumer.setDefaultConsumeTimeout(timeout);
         consumer.consume(max, (error: kafka.LibrdKafkaError | null, messages) => {
-          if (error) reject(new KafkaTrouble(error));
+          if (error) reject(new KafkaError(error));
           else resolve(messages as unknown as ConsumedMessage[]);
         });
       }),
     committed: (partition) =>
       new Promise((resolve, reject) => {
         consumer.committed([at(partition)], 5000, (error: kafka.LibrdKafkaError | null, found) => {
-          // With an error there is no list at all.
+          // On an error, node-rdkafka passes no list.
           const entry = error
             ? undefined
             : (found[0] as { offset?: number; error?: kafka.LibrdKafkaError } | undefined);
           const failed = error ?? entry?.error;
-          if (failed) return reject(new KafkaTrouble(failed));
+          if (failed) return reject(new KafkaError(failed));
           const offset = entry?.offset;
           resolve(offset === undefined || offset < 0 ? undefined : offset);
         });
@@ -174,13 +172,13 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
         const { highOffset } = consumer.getWatermarkOffsets(topic, partition);
         return highOffset < 0 ? undefined : highOffset;
       } catch {
-        return undefined; // nothing was fetched from there yet
+        return undefined; // nothing has been fetched yet
       }
     },
     probe: () =>
       new Promise((resolve, reject) => {
         consumer.getMetadata({ topic, timeout: 1000 }, (error: kafka.LibrdKafkaError | null) => {
-          if (error) reject(new KafkaTrouble(error));
+          if (error) reject(new KafkaError(error));
           else resolve();
         });
       }),
@@ -196,35 +194,35 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
 const OFFSET_BEGINNING = -2;
 
 /**
- * Who has patience fetches seldom and much: a fetch for every few records costs brokers and clients
- * more than the records do.
+ * A consumer that may wait fetches rarely and in large responses: a fetch per few records costs
+ * brokers and clients more than the records themselves.
  */
-function fetchSettings(patience: number): {
+function fetchSettings(maxWaitMs: number): {
   'fetch.min.bytes': number;
   'fetch.wait.max.ms': number;
 } {
-  if (patience < PATIENT_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 100 };
+  if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 100 };
   return {
     'fetch.min.bytes': 1024 * 1024,
-    'fetch.wait.max.ms': Math.round(Math.min(250, patience / 4)),
+    'fetch.wait.max.ms': Math.round(Math.min(250, maxWaitMs / 4)),
   };
 }
 
-const PATIENT_MS = 100;
+const LARGE_FETCH_FROM_MS = 100;
 
 function configuration({
   settings,
   groupId,
   clientId,
   instanceId,
-  patience,
+  maxWaitMs,
 }: ConsumerClientOptions): Record<string, string | number | boolean> {
   return {
     ...rdkafkaConnection(settings),
     'group.id': groupId,
     'client.id': clientId,
-    // A named member that comes back within the session keeps its partitions at once; an unnamed
-    // one that was killed holds them for the session.
+    // A static member that restarts within the session keeps its partitions; a killed dynamic
+    // member holds them until its session times out.
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
     'session.timeout.ms': 6000,
     'heartbeat.interval.ms': 1500,
@@ -234,7 +232,7 @@ function configuration({
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,
     'check.crcs': true,
-    ...fetchSettings(patience),
+    ...fetchSettings(maxWaitMs),
     'fetch.error.backoff.ms': 100,
     'fetch.queue.backoff.ms': 10,
     'fetch.message.max.bytes': 4 * 1024 * 1024,

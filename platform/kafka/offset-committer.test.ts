@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { KafkaTrouble, type PartitionOffset } from './consumer-client.ts';
+import { KafkaError, type PartitionOffset } from './consumer-client.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 
-const trouble = new KafkaTrouble(new Error('coordinator is loading'));
+const trouble = new KafkaError(new Error('coordinator is loading'));
 
 describe('the offset committer', () => {
   let sent: (readonly PartitionOffset[])[];
@@ -26,7 +26,7 @@ describe('the offset committer', () => {
     committer.commit(1, 7);
     committer.commit(0, 3);
     expect(sent).toEqual([[{ partition: 0, offset: 1 }]]);
-    committer.settled(undefined);
+    committer.complete(undefined);
     expect(sent[1]).toEqual([
       { partition: 0, offset: 3 },
       { partition: 1, offset: 7 },
@@ -36,9 +36,9 @@ describe('the offset committer', () => {
   it('tries a failed commit again, but not over a newer one, nor for a partition that left', () => {
     committer.commit(0, 1);
     committer.commit(1, 1);
-    committer.settled(undefined);
+    committer.complete(undefined);
     committer.commit(1, 2);
-    committer.settled(trouble);
+    committer.complete(trouble);
     committer.forget(1);
     committer.commit(0, 5);
     vi.advanceTimersByTime(500);
@@ -56,7 +56,7 @@ describe('the offset committer', () => {
     committer.commit(0, 1);
     let flushed = false;
     const flush = committer.flush(2000).then(() => (flushed = true));
-    committer.settled(undefined);
+    committer.complete(undefined);
     await flush;
     expect(flushed).toBe(true);
     committer.commit(0, 2);

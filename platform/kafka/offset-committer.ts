@@ -1,28 +1,28 @@
 import type { Log } from '../log.ts';
-import { KafkaTrouble, type PartitionOffset } from './consumer-client.ts';
+import { KafkaError, type PartitionOffset } from './consumer-client.ts';
 
 interface CommitterOptions {
   log: Log;
-  /** Sends a commit; its outcome comes to `settled`. May throw. */
+  /** Sends a commit; its outcome is passed to `complete`. May throw. */
   send(offsets: readonly PartitionOffset[]): void;
-  /** After a failure the next attempt waits this long, ms. */
+  /** Delay before a failed commit is retried, ms. */
   retryAfter: number;
-  /** A commit without an outcome for this long is given up, ms. */
+  /** A commit without an outcome after this time counts as failed, ms. */
   timeout: number;
 }
 
 /**
- * Commits the newest offset of each partition, one request under way at a time: what comes
- * meanwhile goes out together with the next. A commit that fails is tried again as long as the
- * partition is ours; until then a crash costs a repeated read, which tasks recognise.
+ * Commits the newest offset of each partition, one request at a time: offsets that arrive
+ * meanwhile are sent with the next request. A failed commit is retried while the partition is
+ * assigned. A crash before it succeeds re-delivers records, which tasks deduplicate.
  */
 export class OffsetCommitter {
   readonly #options: CommitterOptions;
   readonly #wanted = new Map<number, number>();
-  #underWay: Map<number, number> | undefined;
+  #pending: Map<number, number> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
-  /** Commits that failed since the start. */
+
   failures = 0;
 
   constructor(options: CommitterOptions) {
@@ -31,27 +31,27 @@ export class OffsetCommitter {
 
   commit(partition: number, offset: number): void {
     this.#wanted.set(partition, offset);
-    if (!this.#underWay && !this.#timer) this.#send();
+    if (!this.#pending && !this.#timer) this.#send();
   }
 
-  /** The partition is not ours any more: what has not been sent is not sent. */
+  /** The partition was revoked: drops what has not been sent. */
   forget(partition: number): void {
     this.#wanted.delete(partition);
-    this.#underWay?.delete(partition);
+    this.#pending?.delete(partition);
     this.#wake();
   }
 
-  /** Outcome of the commit under way. */
-  settled(error: KafkaTrouble | undefined): void {
-    const sent = this.#underWay;
+  /** Outcome of the pending commit. */
+  complete(error: KafkaError | undefined): void {
+    const sent = this.#pending;
     if (!sent) return;
     this.#stopTimer();
-    this.#underWay = undefined;
+    this.#pending = undefined;
     if (error) {
       this.failures++;
       this.#options.log.info(
         { code: 'commit_failed', kafka_code: error.kafkaCode },
-        `a commit failed and is tried again: ${error.message}`,
+        `an offset commit failed and is retried: ${error.message}`,
       );
       for (const [partition, offset] of sent)
         if (!this.#wanted.has(partition)) this.#wanted.set(partition, offset);
@@ -63,7 +63,7 @@ export class OffsetCommitter {
     this.#wake();
   }
 
-  /** Resolves when nothing waits or is under way any more, or after `ms`. */
+  /** Resolves when nothing is waiting or pending, or after `ms`. */
   async flush(ms: number): Promise<void> {
     if (this.#isIdle()) return;
     let timer: NodeJS.Timeout | undefined;
@@ -76,7 +76,7 @@ export class OffsetCommitter {
 
   close(): void {
     this.#wanted.clear();
-    this.#underWay = undefined;
+    this.#pending = undefined;
     this.#stopTimer();
     this.#wake();
   }
@@ -84,20 +84,20 @@ export class OffsetCommitter {
   #send(): void {
     if (this.#wanted.size === 0) return;
     const offsets = [...this.#wanted].map(([partition, offset]) => ({ partition, offset }));
-    this.#underWay = new Map(this.#wanted);
+    this.#pending = new Map(this.#wanted);
     this.#wanted.clear();
     this.#timer = setTimeout(() => {
-      this.settled(new KafkaTrouble(new Error('no answer')));
+      this.complete(new KafkaError(new Error('no answer')));
     }, this.#options.timeout);
     try {
       this.#options.send(offsets);
     } catch (error) {
-      this.settled(error as KafkaTrouble);
+      this.complete(error as KafkaError);
     }
   }
 
   #isIdle(): boolean {
-    return this.#wanted.size === 0 && (this.#underWay?.size ?? 0) === 0;
+    return this.#wanted.size === 0 && (this.#pending?.size ?? 0) === 0;
   }
 
   #wake(): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ConsumedMessage } from './consumer.ts';
+import type { ConsumedMessage } from './consumer-types.ts';
 import { LogGap, PartitionBuffer } from './partition-buffer.ts';
 
 const at = (offset: number, size = 10): ConsumedMessage => ({
@@ -15,13 +15,13 @@ const at = (offset: number, size = 10): ConsumedMessage => ({
 const limits = { records: 3, bytes: 100, linger: 20, interval: 400 };
 
 describe('a partition buffer', () => {
-  it('is due after the linger when idle, and after the interval since the last take under load', () => {
+  it('is due after the linger when idle, and after the interval since the last batch under load', () => {
     const buffer = new PartitionBuffer(limits);
     expect(buffer.dueIn(0)).toBeUndefined();
     buffer.push(at(0), 1000);
     expect(buffer.dueIn(1000)).toBe(20);
     expect(buffer.dueIn(1020)).toBe(0);
-    buffer.take(1020);
+    buffer.nextBatch(1020);
     buffer.push(at(1), 1030);
     expect(buffer.dueIn(1030)).toBe(390);
   });
@@ -30,19 +30,19 @@ describe('a partition buffer', () => {
     for (const size of [10, 60]) {
       const buffer = new PartitionBuffer(limits);
       buffer.push(at(0, size), 0);
-      buffer.take(0);
+      buffer.nextBatch(0);
       for (let offset = 1; offset <= (size === 10 ? 3 : 2); offset++)
         buffer.push(at(offset, size), 1);
       expect(buffer.dueIn(1)).toBe(0);
     }
   });
 
-  it('takes at least one message, however large', () => {
+  it('returns at least one message, however large', () => {
     const buffer = new PartitionBuffer(limits);
     buffer.push(at(0, 1000), 0);
     buffer.push(at(1, 1000), 0);
-    expect(buffer.take(0).map(({ offset }) => offset)).toEqual([0]);
-    expect(buffer.hungry).toBe(false);
+    expect(buffer.nextBatch(0).map(({ offset }) => offset)).toEqual([0]);
+    expect(buffer.hasRoom).toBe(false);
   });
 
   it('drops what came before and refuses a hole', () => {
@@ -56,28 +56,28 @@ describe('a partition buffer', () => {
   it('gives every message once and in order, in batches within the limits', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(fc.constant('take' as const), fc.integer({ min: 1, max: 150 })), {
+        fc.array(fc.oneof(fc.constant('next batch' as const), fc.integer({ min: 1, max: 150 })), {
           maxLength: 200,
         }),
         (steps) => {
           const buffer = new PartitionBuffer(limits);
           let pushed = 0;
-          const taken: number[] = [];
-          const take = () => {
-            const batch = buffer.take(0);
+          const processed: number[] = [];
+          const processNext = () => {
+            const batch = buffer.nextBatch(0);
             expect(batch.length).toBeLessThanOrEqual(limits.records);
             if (batch.length > 1)
               expect(batch.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(
                 limits.bytes,
               );
-            taken.push(...batch.map(({ offset }) => offset));
+            processed.push(...batch.map(({ offset }) => offset));
           };
           for (const step of steps) {
-            if (step === 'take') take();
+            if (step === 'next batch') processNext();
             else buffer.push(at(pushed++, step), 0);
           }
-          while (buffer.length > 0) take();
-          expect(taken).toEqual(Array.from({ length: pushed }, (_, offset) => offset));
+          while (buffer.length > 0) processNext();
+          expect(processed).toEqual(Array.from({ length: pushed }, (_, offset) => offset));
         },
       ),
     );

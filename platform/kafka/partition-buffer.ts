@@ -1,18 +1,6 @@
-import type { ConsumedMessage } from './consumer.ts';
+import type { BatchLimits, ConsumedMessage } from './consumer-types.ts';
 
-export interface BatchLimits {
-  records: number;
-  bytes: number;
-  /** How long messages wait for company, ms since the first waiting one. */
-  linger: number;
-  /**
-   * Least time between the beginnings of two takes, ms: under load it makes batches large, and
-   * costs an idle partition nothing.
-   */
-  interval?: number;
-}
-
-/** A hole in a partition: records between two offsets never came. */
+/** Records between two offsets of a partition were never delivered. */
 export class LogGap extends Error {
   readonly expected: number;
   readonly found: number;
@@ -26,13 +14,13 @@ export class LogGap extends Error {
 
 interface Waiting {
   message: ConsumedMessage;
-  /** When it came, ms on the caller's clock. */
+  /** When it arrived, ms on the caller's clock. */
   since: number;
 }
 
 /**
- * Messages of one partition that wait for their take, in order. Offsets that came before are
- * dropped, so a client that reads again after a pause does no harm.
+ * Messages of one partition that wait to be processed, in order. Offsets seen before are dropped:
+ * the client may re-deliver records after a pause.
  */
 export class PartitionBuffer {
   readonly #limits: BatchLimits;
@@ -40,7 +28,7 @@ export class PartitionBuffer {
   #head = 0;
   #bytes = 0;
   #next: number | undefined;
-  #lastTake = Number.NEGATIVE_INFINITY;
+  #lastBatchAt = Number.NEGATIVE_INFINITY;
 
   constructor(limits: BatchLimits) {
     this.#limits = limits;
@@ -54,17 +42,17 @@ export class PartitionBuffer {
     return this.#waiting[this.#head]?.message;
   }
 
-  /** More than two takes wait: stop reading. */
-  get full(): boolean {
+  /** At least two batches are waiting: pause fetching. */
+  get isFull(): boolean {
     return this.length >= 2 * this.#limits.records || this.#bytes >= 2 * this.#limits.bytes;
   }
 
-  /** Less than one take waits: read on. */
-  get hungry(): boolean {
+  /** Less than one batch is waiting: resume fetching. */
+  get hasRoom(): boolean {
     return this.length < this.#limits.records && this.#bytes < this.#limits.bytes;
   }
 
-  /** Answers false when the message came before. Throws LogGap. */
+  /** Returns false for an offset seen before. Throws LogGap. */
   push(message: ConsumedMessage, now: number): boolean {
     const expected = this.#next;
     if (expected !== undefined && message.offset < expected) return false;
@@ -76,22 +64,22 @@ export class PartitionBuffer {
     return true;
   }
 
-  /** How long until the next take is due, ms; undefined when nothing waits. */
+  /** Time until the next batch is due, ms; undefined when nothing is waiting. */
   dueIn(now: number): number | undefined {
     const first = this.#waiting[this.#head];
     if (!first) return undefined;
-    const whole = this.length >= this.#limits.records || this.#bytes >= this.#limits.bytes;
-    if (whole) return 0;
+    const isComplete = this.length >= this.#limits.records || this.#bytes >= this.#limits.bytes;
+    if (isComplete) return 0;
     const due = Math.max(
       first.since + this.#limits.linger,
-      this.#lastTake + (this.#limits.interval ?? 0),
+      this.#lastBatchAt + (this.#limits.interval ?? 0),
     );
     return Math.max(0, due - now);
   }
 
-  /** Takes up to the limits; always at least one message when one waits. */
-  take(now: number): ConsumedMessage[] {
-    this.#lastTake = now;
+  /** Removes messages up to the limits; at least one when any is waiting. */
+  nextBatch(now: number): ConsumedMessage[] {
+    this.#lastBatchAt = now;
     let end = this.#head;
     let bytes = 0;
     while (end < this.#waiting.length && end - this.#head < this.#limits.records) {
@@ -100,13 +88,13 @@ export class PartitionBuffer {
       bytes += size;
       end++;
     }
-    const taken = this.#waiting.slice(this.#head, end).map(({ message }) => message);
+    const batch = this.#waiting.slice(this.#head, end).map(({ message }) => message);
     this.#bytes -= bytes;
     this.#head = end;
     if (this.#head === this.#waiting.length || this.#head > 10_000) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
     }
-    return taken;
+    return batch;
   }
 }

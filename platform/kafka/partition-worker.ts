@@ -1,13 +1,14 @@
 import { DeadlineExceeded, withDeadline } from '../deadline.ts';
 import type { Log } from '../log.ts';
-import type { ConsumedMessage, PartitionTask } from './consumer.ts';
-import { PartitionBuffer, type BatchLimits } from './partition-buffer.ts';
+import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
+import type { BatchLimits } from './consumer-types.ts';
+import { PartitionBuffer } from './partition-buffer.ts';
 
-export interface TakeReport {
+export interface BatchReport {
   records: number;
   bytes: number;
-  /** How long the take took, ms. */
-  took: number;
+
+  durationMs: number;
 }
 
 interface WorkerOptions {
@@ -15,23 +16,23 @@ interface WorkerOptions {
   log: Log;
   limits: BatchLimits;
   /**
-   * Makes the task and begins to read. Rejects when that is not possible; a rejection after the
-   * fence is not looked at.
+   * Creates the task and starts fetching. A rejection crashes the process, unless the partition
+   * was fenced meanwhile.
    */
   open(fenced: AbortSignal): Promise<PartitionTask>;
   pause(): void;
   resume(): void;
   commit(offset: number): void;
-  onTake(report: TakeReport): void;
+  onProcessed(report: BatchReport): void;
   crash(error: unknown): void;
 }
 
-/** After the fence a task has this long to stop, ms. */
+/** How long a task may still run after it was fenced, ms. */
 const STOP_AFTER_FENCE = 2000;
 
 /**
- * The loop of one partition, from its assignment to its release: one take at a time, bounded
- * waiting messages, no commit after the fence.
+ * Processes one partition from its assignment to its release: one batch at a time, a bounded
+ * buffer, no commit after the fence.
  */
 export class PartitionWorker {
   readonly partition: number;
@@ -44,10 +45,10 @@ export class PartitionWorker {
   #stopping = false;
   #paused = false;
   #wake: (() => void) | undefined;
-  #taking: ConsumedMessage | undefined;
-  /** The offset that was committed last, as far as this process knows. */
+  #firstInProgress: ConsumedMessage | undefined;
+  /** The last committed offset, as far as this process knows. */
   position: number | undefined;
-  /** The next offset of the log that this process has not seen. */
+  /** The offset after the last fetched record. */
   seen: number | undefined;
 
   constructor(options: WorkerOptions) {
@@ -59,16 +60,16 @@ export class PartitionWorker {
     });
   }
 
-  /** When the log took the oldest record that is not committed yet, ms since the epoch. */
+  /** LogAppendTime of the oldest record that is not committed yet, ms since the epoch. */
   get oldest(): number | undefined {
-    return (this.#taking ?? this.#buffer.oldest)?.timestamp;
+    return (this.#firstInProgress ?? this.#buffer.oldest)?.timestamp;
   }
 
   push(message: ConsumedMessage, now: number): void {
     if (this.#stopping || !this.#buffer.push(message, now)) return;
     if (this.seen === undefined) this.#beginAt(message.offset);
     this.seen = message.offset + 1;
-    if (!this.#paused && this.#buffer.full) {
+    if (!this.#paused && this.#buffer.isFull) {
       this.#paused = true;
       this.#options.pause();
     }
@@ -76,7 +77,7 @@ export class PartitionWorker {
   }
 
   /**
-   * Lets a running take end, at most `ms`; then the partition is fenced and released. Never
+   * Waits at most `ms` for the running batch, then fences and releases the partition. Never
    * rejects; later calls wait for the first.
    */
   drain(ms: number): Promise<void> {
@@ -89,17 +90,17 @@ export class PartitionWorker {
     this.#stopping = true;
     this.#wake?.();
     const ended = this.#task ? await within(ms, this.#done) : false;
-    this.#fence.abort(new Error(`partition ${partition} was taken away`));
+    this.#fence.abort(new Error(`partition ${partition} was revoked`));
     if (!ended && !(await within(STOP_AFTER_FENCE, this.#done))) {
       log.warn(
         { code: 'take_not_ended', partition },
-        'the partition leaves while a take still runs; its result is not committed',
+        'the partition is released while a batch is still being processed; its result is not committed',
       );
     }
     try {
       await this.#task?.release();
     } catch (error) {
-      log.warn({ err: error, partition }, 'the task could not be released cleanly');
+      log.warn({ err: error, partition }, 'releasing the task failed');
     }
   }
 
@@ -111,7 +112,7 @@ export class PartitionWorker {
     const missing = { code: 'log_start_moved', partition, from: expected, to: offset - 1 };
     log.error(
       missing,
-      'records that were not taken yet are no longer in the log: its retention is shorter than the time that this part was behind',
+      'unprocessed records are no longer in the topic: its retention is shorter than this consumer lagged behind',
     );
   }
 
@@ -121,27 +122,31 @@ export class PartitionWorker {
     while (!this.#stopping) {
       const wait = this.#buffer.dueIn(performance.now());
       if (wait === undefined || wait > 0) await this.#sleep(wait);
-      else await this.#take(task);
+      else await this.#processBatch(task);
     }
   }
 
-  async #take(task: PartitionTask): Promise<void> {
-    const began = performance.now();
-    const messages = this.#buffer.take(began);
-    this.#taking = messages[0];
-    if (this.#paused && this.#buffer.hungry) {
+  async #processBatch(task: PartitionTask): Promise<void> {
+    const startedAt = performance.now();
+    const messages = this.#buffer.nextBatch(startedAt);
+    this.#firstInProgress = messages[0];
+    if (this.#paused && this.#buffer.hasRoom) {
       this.#paused = false;
       this.#options.resume();
     }
-    const next = await task.take(messages);
-    this.#taking = undefined;
+    const next = await task.process(messages);
+    this.#firstInProgress = undefined;
     if (this.#fence.signal.aborted) return;
     if (next !== undefined) {
       this.position = next;
       this.#options.commit(next);
     }
     const bytes = messages.reduce((sum, { size }) => sum + size, 0);
-    this.#options.onTake({ records: messages.length, bytes, took: performance.now() - began });
+    this.#options.onProcessed({
+      records: messages.length,
+      bytes,
+      durationMs: performance.now() - startedAt,
+    });
   }
 
   async #sleep(ms: number | undefined): Promise<void> {
@@ -157,7 +162,7 @@ export class PartitionWorker {
 
 async function within(ms: number, work: Promise<void>): Promise<boolean> {
   try {
-    await withDeadline({ ms, waitingFor: 'a take' }, work);
+    await withDeadline({ ms, waitingFor: 'a batch' }, work);
     return true;
   } catch (error) {
     if (error instanceof DeadlineExceeded) return false;

@@ -2,14 +2,14 @@ import kafka from 'node-rdkafka';
 import type { Log } from '../log.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 
-export interface Outgoing {
+export interface OutgoingRecord {
   topic: string;
   partition: number;
   key: Buffer | string | null;
   value: Buffer;
 }
 
-/** A record that the log did not acknowledge in time, or refused: it may be in the log or not. */
+/** A record was refused or not acknowledged in time: it may be in the topic or not. */
 export class PublishFailed extends Error {
   readonly kafkaCode: number;
   constructor(message: string, kafkaCode: number) {
@@ -23,43 +23,45 @@ export interface ProducerOptions {
   settings: KafkaSettings;
   log: Log;
   clientId: string;
-  /** After this long without an acknowledgement a record has failed, ms. */
+  /** A record without an acknowledgement after this time has failed, ms. */
   timeout: number;
-  /** Patience with the first connection, ms; `timeout` when it is not given. */
+  /** Timeout of the first connection, ms; defaults to `timeout`. */
   connectTimeout?: number;
-  /** How long records wait for company before they are sent, ms. */
+  /** How long a batch waits for more records before it is sent, ms. */
   linger: number;
-  /** `none` unless it is given. */
+  /** Defaults to no compression. */
   compression?: 'lz4';
-  /** How often delivery reports are collected, ms. */
+  /** How often delivery reports are polled, ms. */
   pollInterval: number;
-  /** Records and bytes that may wait in the client. */
+  /** Maximum records and bytes in the client's queue. */
   maxQueued: { records: number; bytes: number };
 }
 
 export interface LogProducer {
   /**
-   * Hands a record to the client; `done` is called once: without error and with the offset when
-   * every in-sync replica has it (acks=all), otherwise with PublishFailed. Throws PublishFailed at
-   * once when the client takes no more.
+   * Queues a record. `done` is called once: with the offset when every in-sync replica has it
+   * (acks=all), otherwise with PublishFailed. Throws PublishFailed when the queue is full.
    */
-  send(record: Outgoing, done: (error: PublishFailed | undefined, offset: number) => void): void;
+  send(
+    record: OutgoingRecord,
+    done: (error: PublishFailed | undefined, offset: number) => void,
+  ): void;
   /** The same as a promise. */
-  publish(record: Outgoing): Promise<number>;
+  publish(record: OutgoingRecord): Promise<number>;
   /**
-   * How many partitions a topic has. Rejects with PublishFailed when the topic is not there, or no
-   * broker answers within `ms`.
+   * Number of partitions of a topic. Rejects with PublishFailed when the topic does not exist or
+   * no broker answers within `ms`.
    */
   partitions(topic: string, ms: number): Promise<number>;
-  /** Waits for what is under way, at most `ms`, then leaves; what had no acknowledgement fails. */
+  /** Flushes for at most `ms`, then disconnects; unacknowledged records fail. */
   close(ms: number): Promise<void>;
 }
 
 const UNKNOWN_TOPIC = 3;
 
 /**
- * One record under way. A caller may give the same callback for several records, so each has an
- * object of its own.
+ * A record in flight. Callers may pass one callback for several records, so each record has its
+ * own object.
  */
 interface Sent {
   done: (error: PublishFailed | undefined, offset: number) => void;
@@ -67,9 +69,8 @@ interface Sent {
 
 /**
  * An idempotent producer with acks=all. Idempotence keeps the order within a partition, and
- * `enable.gapless.guarantee` turns a record that is given up before its successors into an error
- * for these as well: a partition never has a gap. Rejects when no broker answers within
- * `connectTimeout`.
+ * `enable.gapless.guarantee` fails the records behind a failed one too, so that a partition never
+ * has a gap. Rejects when no broker answers within `connectTimeout`.
  */
 export async function connectProducer(options: ProducerOptions): Promise<LogProducer> {
   const producer = new kafka.Producer(
@@ -90,29 +91,29 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     } as kafka.ProducerGlobalConfig,
     { 'request.required.acks': -1 },
   );
-  const waiting = new Set<Sent>();
-  const settle = (sent: Sent, error: PublishFailed | undefined, offset: number) => {
-    if (waiting.delete(sent)) sent.done(error, offset);
+  const inFlight = new Set<Sent>();
+  const complete = (sent: Sent, error: PublishFailed | undefined, offset: number) => {
+    if (inFlight.delete(sent)) sent.done(error, offset);
   };
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
-    settle(
+    complete(
       report.opaque as Sent,
       error ? new PublishFailed(error.message, error.code) : undefined,
       error ? -1 : report.offset,
     );
   });
-  const told = new Set<number>();
+  const loggedCodes = new Set<number>();
   producer.on('event.error', (error) => {
-    // The client repeats itself with every attempt to reconnect.
-    if (!told.has(error.code))
+    // The client repeats the error with every attempt to reconnect.
+    if (!loggedCodes.has(error.code))
       options.log.warn({ code: 'kafka_client', kafka_code: error.code }, error.message);
-    told.add(error.code);
+    loggedCodes.add(error.code);
   });
   await new Promise<void>((resolve, reject) => {
     producer.connect(
       { timeout: Math.max(1000, options.connectTimeout ?? options.timeout) },
       (error: kafka.LibrdKafkaError | null) => {
-        // On an error the client has disconnected itself already.
+        // On an error the client has already disconnected.
         if (!error) resolve();
         else
           reject(
@@ -126,13 +127,13 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   });
   producer.setPollInterval(options.pollInterval);
 
-  const send = ({ topic, partition, key, value }: Outgoing, done: Sent['done']) => {
+  const send = ({ topic, partition, key, value }: OutgoingRecord, done: Sent['done']) => {
     const sent = { done };
-    waiting.add(sent);
+    inFlight.add(sent);
     try {
       producer.produce(topic, partition, value, key, undefined, sent);
     } catch (error) {
-      waiting.delete(sent);
+      inFlight.delete(sent);
       const cause = error as kafka.LibrdKafkaError;
       throw new PublishFailed(cause.message, cause.code);
     }
@@ -168,10 +169,10 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         flushed,
         new Promise((resolve) => setTimeout(resolve, ms + 500).unref()),
       ]);
-      for (const sent of [...waiting])
-        settle(
+      for (const sent of [...inFlight])
+        complete(
           sent,
-          new PublishFailed('the producer was closed before the log acknowledged the record', -1),
+          new PublishFailed('the producer was closed before the record was acknowledged', -1),
           -1,
         );
       await new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
@@ -54,7 +54,7 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
   return {
     // Without any row nothing was counted: everything that is kept is read.
     from: newest?.chunk_from ?? 0,
-    async take(messages) {
+    async process(messages) {
       for (const message of messages) {
         const rows = readable(message.offset, () => readRows(message));
         counter.add(message.offset, rows);

@@ -6,7 +6,7 @@ import {
 } from '../../schemas/codec.ts';
 import type { RowBatch, RowBatchHead } from '../../schemas/records.ts';
 import { sliceRowBatch, type EncodedRowBatch } from '../../schemas/row-batch.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { comparePartitionPositions } from '../../schemas/log-position.ts';
 import type { Entry } from './plan.ts';
 

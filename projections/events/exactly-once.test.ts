@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it, vi } from 'vitest';
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { DeadLetter, EventRow } from '../../schemas/records.ts';
 import { OwnershipLost } from './ranges.ts';
@@ -164,7 +164,7 @@ async function simulate(world: World) {
     for (let next = task.from ?? 0; next < messages.length;) {
       const batch = messages.slice(next, next + 1 + choices.next(5));
       next += batch.length;
-      const commit = await task.take(batch);
+      const commit = await task.process(batch);
       if (!owner.isMember) return;
       // A commit can be lost with the process that sent it.
       if (commit !== undefined && !choices.chance(6)) committed = commit;

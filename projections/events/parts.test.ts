@@ -2,7 +2,7 @@ import avsc from 'avsc';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ConsumedMessage } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { deadLetterCodec, eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { assemble } from './batch.ts';

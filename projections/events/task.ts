@@ -1,4 +1,4 @@
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
@@ -81,7 +81,7 @@ class SinkTask implements PartitionTask {
     this.from = owned.standing.next;
   }
 
-  async take(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
+  async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     const records = [...this.#held, ...messages.map(readRecord)];
     const planned = plan(
       this.#standing,

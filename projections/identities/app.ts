@@ -1,9 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Registry } from 'prom-client';
-import {
-  startPartitionConsumer,
-  type PartitionConsumerOptions,
-} from '../../platform/kafka/consumer.ts';
+import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import type { PartitionConsumerOptions } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';

@@ -1,4 +1,4 @@
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { identityCommandCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
@@ -67,7 +67,7 @@ export function commandTask(parts: IdentityParts): PartitionTask {
 function taskOf(work: (messages: readonly ConsumedMessage[]) => Promise<void>): PartitionTask {
   return {
     from: undefined,
-    async take(messages) {
+    async process(messages) {
       await work(messages);
       return (messages.at(-1)?.offset ?? -1) + 1;
     },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
@@ -233,7 +233,9 @@ it('events that are added below a profile are folded in by its owner, whatever i
             const work =
               step.does === 'look'
                 ? worker.task.look().then(() => worker.position)
-                : worker.task.take(messages.slice(worker.position, worker.position + step.records));
+                : worker.task.process(
+                    messages.slice(worker.position, worker.position + step.records),
+                  );
             const next =
               worker.position >= messages.length && step.does === 'take'
                 ? worker.position
@@ -253,7 +255,7 @@ it('events that are added below a profile are folded in by its owner, whatever i
         await owner.task.look();
         while (owner.position < messages.length)
           owner.position =
-            (await owner.task.take(messages.slice(owner.position, owner.position + 3))) ??
+            (await owner.task.process(messages.slice(owner.position, owner.position + 3))) ??
             messages.length;
         requests.sure = true;
         await owner.task.look();

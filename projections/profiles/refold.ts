@@ -1,4 +1,4 @@
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import { delay } from '../../platform/backoff.ts';
 import { RangeGone } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
@@ -71,9 +71,9 @@ export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<
   return {
     from: task.from,
     look,
-    take: (messages) =>
+    process: (messages) =>
       inTurn(async () => {
-        const next = await task.take(messages);
+        const next = await task.process(messages);
         position = (messages.at(-1)?.offset ?? position - 1) + 1;
         return next;
       }),

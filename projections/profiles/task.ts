@@ -1,4 +1,4 @@
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
@@ -32,7 +32,7 @@ export interface FoldParts {
 export function foldTask(parts: FoldParts): PartitionTask {
   return {
     from: undefined,
-    async take(messages) {
+    async process(messages) {
       let waiting: ProfileEvent[] = [];
       for (const message of messages) {
         const events = readable(parts, message);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
@@ -129,7 +129,7 @@ it('killed workers, late inserts, zombies, lost commits and a cache of any size 
         };
         const take = async (worker: Worker, records: number): Promise<number | undefined> => {
           const next = await worker.task
-            .take(messages.slice(worker.position, worker.position + records))
+            .process(messages.slice(worker.position, worker.position + records))
             .catch(() => undefined);
           if (next !== undefined) worker.position = next;
           return next;

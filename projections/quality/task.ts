@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import type { PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { qualityRows } from './rows.ts';
@@ -17,7 +17,7 @@ export function qualityTask(options: {
   const { warehouse, log, signal } = options;
   return {
     from: undefined,
-    async take(messages) {
+    async process(messages) {
       const values = messages.flatMap(({ value, partition, offset }) => {
         if (value === null) return [];
         try {

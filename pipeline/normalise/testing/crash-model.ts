@@ -5,8 +5,8 @@ import type { ClaimToResolve, ClaimResolution } from '../../../events/claims/res
 import { ContextReader } from '../../../events/normalise.ts';
 import { UserAgentCache } from '../../../events/user-agent.ts';
 import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
-import type { ConsumedMessage } from '../../../platform/kafka/consumer.ts';
-import type { Outgoing } from '../../../platform/kafka/producer.ts';
+import type { ConsumedMessage } from '../../../platform/kafka/consumer-types.ts';
+import type { OutgoingRecord } from '../../../platform/kafka/producer.ts';
 import { rowBatchCodec } from '../../../schemas/codec.ts';
 import type { LogPosition } from '../../../schemas/log-position.ts';
 import type { EventRow } from '../../../schemas/records.ts';
@@ -87,7 +87,7 @@ export class World {
     this.#pending.push({ life, happen });
   }
 
-  send(life: Life, { topic, partition, value }: Outgoing, acknowledge: () => void): void {
+  send(life: Life, { topic, partition, value }: OutgoingRecord, acknowledge: () => void): void {
     const name = `${topic}/${partition}`;
     const wire = this.#wires.get(`${life.name}/${name}`) ?? [];
     this.#wires.set(`${life.name}/${name}`, wire);
@@ -265,7 +265,7 @@ export class Life {
   }): Promise<void> {
     const log = this.#world.raw[partition] ?? [];
     for (let from = next; from < log.length && !fenced.aborted;) {
-      const offset = await task.take(log.slice(from, from + this.#batch));
+      const offset = await task.process(log.slice(from, from + this.#batch));
       if (offset === undefined) return;
       from = offset;
       this.#world.later(this, () => {

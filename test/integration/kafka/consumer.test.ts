@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { committedOffsets, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
+import type { ConsumedMessage, PartitionTask } from '../../../platform/kafka/consumer-types.ts';
 import {
   startPartitionConsumer,
-  type ConsumedMessage,
   type PartitionConsumer,
-  type PartitionTask,
 } from '../../../platform/kafka/consumer.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -61,7 +60,7 @@ describe('the partition consumer', () => {
     );
 
   async function start(
-    take: (messages: readonly ConsumedMessage[], opened: Opened) => Promise<number | undefined>,
+    process: (messages: readonly ConsumedMessage[], opened: Opened) => Promise<number | undefined>,
     more: Partial<Parameters<typeof startPartitionConsumer>[0]> = {},
   ) {
     const released: number[] = [];
@@ -78,7 +77,7 @@ describe('the partition consumer', () => {
       assigned: (partition, committed, fenced) =>
         Promise.resolve({
           from: undefined,
-          take: (messages) => take(messages, { partition, committed, fenced }),
+          process: (messages) => process(messages, { partition, committed, fenced }),
           release: () => Promise.resolve(void released.push(partition)),
         } satisfies PartitionTask),
       ...more,
@@ -180,7 +179,7 @@ describe('the partition consumer', () => {
         expect(offset).toBe(10);
         return Promise.resolve({
           from: partition < 2 ? 4 : 10,
-          take: keep,
+          process: keep,
           release: () => Promise.resolve(),
         });
       },

@@ -5,7 +5,7 @@
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { openTools } from '../../../ops/dlq/connect.ts';
 import { redriveGroup } from '../../../ops/dlq/redrive.ts';
-import { logSpans } from '../../../ops/read-span.ts';
+import { RangeReader } from '../../../platform/kafka/read-range.ts';
 import { operatorContext } from '../../../ops/operator-context.ts';
 
 const [, , group = '', moment = ''] = process.argv;
@@ -19,8 +19,12 @@ const database = connectPostgres({
   log: surroundings.log,
   name: 'killed-redrive',
 });
-const spans = logSpans(surroundings.settings, 'killed-redrive');
-const { tools, close } = await openTools({ surroundings, database, spans });
+const reader = new RangeReader({
+  settings: surroundings.settings,
+  clientId: 'killed-redrive',
+  profile: 'interactive',
+});
+const { tools, close } = await openTools({ surroundings, database, reader });
 const sent: Promise<number>[] = [];
 const publish: typeof tools.publish = async (record) => {
   if (moment === 'before') process.kill(process.pid, 'SIGKILL');
@@ -37,4 +41,4 @@ const publish: typeof tools.publish = async (record) => {
   return new Promise<number>(() => undefined);
 };
 await redriveGroup({ ...tools, publish }, { group, limit: 10, dryRun: false });
-await Promise.all([close(), spans.close(), database.end()]);
+await Promise.all([close(), reader.close(), database.end()]);

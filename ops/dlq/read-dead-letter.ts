@@ -2,7 +2,7 @@ import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-le
 import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-import type { LogSpans } from '../read-span.ts';
+import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { KnownLetter } from './dead-letter-store.ts';
 
 const ONE = { records: 1, ms: 10_000 };
@@ -12,10 +12,10 @@ const ONE = { records: 1, ms: 10_000 };
  * when no broker answers.
  */
 export async function readLetter(
-  spans: LogSpans,
+  reader: RangeReader,
   known: Pick<KnownLetter, 'dead_partition' | 'dead_offset'>,
 ): Promise<DeadLetter | undefined> {
-  const value = await readValue(spans, {
+  const value = await readValue(reader, {
     topic: DEAD_LETTER_TOPIC,
     partition: known.dead_partition,
     offset: known.dead_offset,
@@ -28,19 +28,19 @@ export async function readLetter(
  * position of the log. Undefined when they are gone.
  */
 export async function failedBytes(
-  spans: LogSpans,
+  reader: RangeReader,
   letter: DeadLetter,
 ): Promise<Buffer | undefined> {
   if (letter.value.length < MAX_DEAD_LETTER_VALUE_BYTES) return letter.value;
-  return readValue(spans, letter);
+  return readValue(reader, letter);
 }
 
 async function readValue(
-  spans: LogSpans,
+  reader: RangeReader,
   { topic, partition, offset }: { topic: string; partition: number; offset: number },
 ): Promise<Buffer | undefined> {
   let value: Buffer | undefined;
-  await spans.read({ topic, partition, from: offset, to: offset + 1, most: ONE }, (record) => {
+  await reader.search({ topic, partition, from: offset, to: offset + 1, limits: ONE }, (record) => {
     if (record.offset === offset && record.value !== null) value = record.value;
     return 'found';
   });

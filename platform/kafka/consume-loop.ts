@@ -1,37 +1,37 @@
 import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
-import { KafkaTrouble, type ConsumerClient } from './consumer-client.ts';
-import type { ConsumedMessage } from './consumer.ts';
+import { KafkaError, type ConsumerClient } from './consumer-client.ts';
+import type { ConsumedMessage } from './consumer-types.ts';
 
-interface ReaderOptions {
+interface LoopOptions {
   client: ConsumerClient;
   log: Log;
   closing: AbortSignal;
   deliver(messages: readonly ConsumedMessage[]): void;
-  /** How long messages wait for company anyway, ms. */
+  /** Linger of the batches, ms. */
   linger: number;
 }
 
-/** How long one look at an idle topic lasts, ms: it holds one thread of the pool that long. */
-const IDLE = 100;
-const MOST_RECORDS = 2000;
-const MOST_BYTES = 8 * 1024 * 1024;
-/** When nothing came for this long a broker is asked whether it is there, ms. */
-const QUIET = 3000;
+/** Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long. */
+const IDLE_POLL_MS = 100;
+const MAX_RECORDS = 2000;
+const MAX_BYTES = 8 * 1024 * 1024;
+/** After this long without a record, a broker is probed, ms. */
+const PROBE_AFTER_MS = 3000;
 
 /**
- * Reads until closed. An idle topic is watched for one message; once it comes, all that the client
- * has at hand follows without waiting: a single event is handed over at once, a stream in large
- * pieces. Trouble with Kafka is waited out; only what is fatal rejects. Reading never stops while
- * Kafka is away: rebalances and outcomes of commits come with it.
+ * Polls until closed. An idle topic is polled for one message; when it arrives, everything else
+ * the client has fetched follows without waiting: a single event is delivered at once, a stream in
+ * large batches. Kafka errors are retried; only fatal ones reject. Polling continues while Kafka
+ * is unreachable: rebalances and commit outcomes are delivered by it.
  */
-export class LogReader {
-  readonly #options: ReaderOptions;
+export class ConsumeLoop {
+  readonly #options: LoopOptions;
   #average = 1024;
   #down = false;
-  #lastSign = performance.now();
+  #lastResponseAt = performance.now();
 
-  constructor(options: ReaderOptions) {
+  constructor(options: LoopOptions) {
     this.#options = options;
   }
 
@@ -45,9 +45,9 @@ export class LogReader {
     while (!closing.aborted) {
       try {
         if ((await this.#readOnce(client)) > 0)
-          await delay(this.#gather(), closing).catch(() => undefined);
+          await delay(this.#pause(), closing).catch(() => undefined);
       } catch (error) {
-        if (!(error instanceof KafkaTrouble) || error.fatal) throw error;
+        if (!(error instanceof KafkaError) || error.fatal) throw error;
         this.#setDown(error.message);
         await delay(200 + Math.random() * 300, closing).catch(() => undefined);
       }
@@ -57,30 +57,30 @@ export class LogReader {
 
   async #readOnce(client: ConsumerClient): Promise<number> {
     let read = 0;
-    let messages = await client.consume(1, IDLE);
+    let messages = await client.consume(1, IDLE_POLL_MS);
     while (messages.length > 0) {
-      this.#lastSign = performance.now();
+      this.#lastResponseAt = performance.now();
       read += messages.length;
       this.#average = 0.9 * this.#average + 0.1 * mean(messages);
       this.#options.deliver(messages);
       if (this.#options.closing.aborted) break;
       messages = await client.consume(
-        Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / this.#average))),
+        Math.max(1, Math.min(MAX_RECORDS, Math.floor(MAX_BYTES / this.#average))),
         0,
       );
     }
     return read;
   }
 
-  /** The client itself says nothing when its brokers are gone. */
+  /** The client does not report unreachable brokers by itself. */
   async #watch(): Promise<void> {
     const { closing, client, log } = this.#options;
     while (!closing.aborted) {
-      await delay(QUIET / 3, closing).catch(() => undefined);
-      if (!this.#down && performance.now() - this.#lastSign < QUIET) continue;
+      await delay(PROBE_AFTER_MS / 3, closing).catch(() => undefined);
+      if (!this.#down && performance.now() - this.#lastResponseAt < PROBE_AFTER_MS) continue;
       try {
         await client.probe();
-        this.#lastSign = performance.now();
+        this.#lastResponseAt = performance.now();
         if (this.#down) log.info('Kafka is reachable again');
         this.#down = false;
       } catch (error) {
@@ -93,16 +93,17 @@ export class LogReader {
     if (!this.#down)
       this.#options.log.warn(
         { code: 'kafka_unreachable' },
-        `Kafka: ${message}; reading goes on as soon as it answers`,
+        `Kafka: ${message}; consuming resumes when it answers`,
       );
     this.#down = true;
   }
 
   /**
-   * A short pause after a burst, so that a stream of single messages does not cost one round of the
-   * thread pool each.
+   * A short pause after a burst, so that a stream of single messages does not cost one thread pool
+   * round trip each.
+
    */
-  #gather(): number {
+  #pause(): number {
     return Math.max(1, Math.min(10, this.#options.linger / 2));
   }
 }

@@ -1,23 +1,20 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
-import { connectRecordReader } from '../../management-api/freshness/record-reader.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { oldestUnread, positionKey, type Look, type GroupOffset } from './evaluate.ts';
+import { RangeReader, type RecordPosition } from '../../platform/kafka/read-range.ts';
+import { oldestUnread, positionKey, type OffsetSnapshot, type GroupOffset } from './evaluate.ts';
 import { METERING_READER, meteringGroup, READERS, type Reader } from './groups.ts';
 
-/** A look with what could not be seen, in sentences. */
-export interface Seen extends Look {
+/** `problems`: what could not be read, in sentences. */
+export interface LagSnapshot extends OffsetSnapshot {
   problems: string[];
 }
 
 const UNREAD_MS = 3000;
 
-/**
- * Positions of every group before every partition it reads, now: known readers, and groups that
- * Kafka knows beside them.
- */
-export async function lookAtLags(admin: Admin, database: Database): Promise<Seen> {
+/** Current offsets of the known consumer groups and of all others that Kafka knows. */
+export async function fetchLagSnapshot(admin: Admin, database: Database): Promise<LagSnapshot> {
   const problems: string[] = [];
   const topics = new Set(await admin.listTopics());
   const { groups } = await admin.listGroups();
@@ -29,76 +26,69 @@ export async function lookAtLags(admin: Admin, database: Database): Promise<Seen
   ]);
   const commits = new Map<string, Map<string, Map<number, number>>>();
   for (const group of names) commits.set(group, await commitsOf(admin, group));
-  const counted = await meteringPositions(database).catch((error: unknown) => {
+  const meteringOffsets = await meteringPositions(database).catch((error: unknown) => {
     problems.push(
-      `PostgreSQL does not answer (${messageOf(error)}): positions of metering are those it told Kafka, which may lag a little`,
+      `PostgreSQL does not answer (${messageOf(error)}): the positions of metering are the ones committed to Kafka, which may be slightly behind`,
     );
     return undefined;
   });
   const ends = new Map<string, PartitionEnds[]>();
-  const standings: GroupOffset[] = [];
-  for (const { group, topic } of readersOf(commits)) {
+  const offsets: GroupOffset[] = [];
+  for (const { group, topic } of allReaders(commits)) {
     if (!topics.has(topic)) {
-      problems.push(`the topic ${topic} of ${group} does not exist: ./ravand up creates it`);
+      problems.push(`the topic ${topic} of ${group} does not exist; ./ravand up creates it`);
       continue;
     }
     const found = ends.get(topic) ?? (await topicEnds(admin, topic));
     ends.set(topic, found);
     const own =
-      group === meteringGroup(topic) && counted
-        ? (counted.get(topic) ?? new Map<number, number>())
+      group === meteringGroup(topic) && meteringOffsets
+        ? (meteringOffsets.get(topic) ?? new Map<number, number>())
         : commits.get(group)?.get(topic);
     if (own === undefined || own.size === 0)
       if (found.some(({ low, high }) => high > low))
-        problems.push(`${group} has never committed on ${topic}: is the part up? ./ravand status`);
+        problems.push(
+          `${group} has never committed on ${topic}: check that its service runs with ./ravand status`,
+        );
     for (const { partition, low, high } of found)
-      standings.push({ group, topic, partition, low, end: high, position: own?.get(partition) });
+      offsets.push({ group, topic, partition, low, end: high, position: own?.get(partition) });
   }
-  return { at: Date.now(), standings, problems };
+  return { at: Date.now(), offsets, problems };
 }
 
 /**
- * When the oldest unread record of each standing was appended, ms since the epoch, by
- * `positionKey`. What does not come in time is left out.
+ * When the oldest unread record of each partition was appended, ms since the epoch, by
+ * `positionKey`. Records that do not arrive in time are left out.
  */
-export async function appendTimes(
-  standings: readonly GroupOffset[],
+export async function fetchAppendTimes(
+  offsets: readonly GroupOffset[],
   settings: KafkaSettings,
 ): Promise<Map<string, number>> {
-  const wanted = new Map<string, { topic: string; partition: number; offset: number }>();
-  for (const standing of standings) {
-    const offset = oldestUnread(standing);
+  const positions = new Map<string, RecordPosition>();
+  for (const groupOffset of offsets) {
+    const offset = oldestUnread(groupOffset);
     if (offset === undefined) continue;
-    const position = { topic: standing.topic, partition: standing.partition, offset };
-    wanted.set(positionKey(position), position);
+    const { topic, partition } = groupOffset;
+    positions.set(positionKey({ topic, partition, offset }), { topic, partition, offset });
   }
   const times = new Map<string, number>();
-  const records = connectRecordReader({ settings, name: 'ravand-lag' });
-  const deadline = Date.now() + UNREAD_MS;
+  const reader = new RangeReader({ settings, clientId: 'ravand-lag', profile: 'single' });
   try {
-    // The reader takes each partition once: groups that stand at different places of it are read in
-    // rounds.
-    while (wanted.size > 0 && Date.now() < deadline) {
-      const round = [
-        ...Map.groupBy(wanted.values(), ({ topic, partition }) => `${topic}/${partition}`).values(),
-      ].flatMap((positions) => positions.slice(0, 1));
-      const found = await records.read(round, Math.max(1, deadline - Date.now()));
-      for (const [at, position] of round.entries()) {
-        wanted.delete(positionKey(position));
-        const record = found[at];
-        if (record) times.set(positionKey(position), record.appendedAt);
-      }
-    }
+    for await (const [position, { timestamp }] of reader.firstRecords(
+      [...positions.values()],
+      UNREAD_MS,
+    ))
+      times.set(positionKey(position), timestamp);
   } catch {
-    // A time that is not known is shown as not known.
+    // An unknown time is shown as unknown.
   } finally {
-    await records.close();
+    await reader.close();
   }
   return times;
 }
 
-/** How long each topic keeps its records, ms; 0: for ever. */
-export async function retentions(
+/** Retention of each topic, ms; 0: unlimited. */
+export async function fetchRetentions(
   admin: Admin,
   topics: readonly string[],
 ): Promise<Map<string, number>> {
@@ -119,11 +109,8 @@ export async function retentions(
   );
 }
 
-/**
- * Known readers first, whether they ever committed or not; then whatever else has committed
- * somewhere.
- */
-function readersOf(commits: ReadonlyMap<string, ReadonlyMap<string, unknown>>): Reader[] {
+/** The known readers, whether they ever committed or not, then all other groups with commits. */
+function allReaders(commits: ReadonlyMap<string, ReadonlyMap<string, unknown>>): Reader[] {
   const known = new Set(READERS.map(({ group, topic }) => `${group}\n${topic}`));
   const others = [...commits].flatMap(([group, topics]) =>
     [...topics.keys()].map((topic) => ({ group, topic })),

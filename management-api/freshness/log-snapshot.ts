@@ -2,30 +2,31 @@ import kafkajs, { type Admin } from 'kafkajs';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { kafkajsConnection, type KafkaSettings } from '../../platform/kafka/connection.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { nextRecords, type HopProgress, type NextRecord, type Snapshot } from './decide.ts';
 import { NORMALISER_GROUP } from './projections.ts';
-import { connectRecordReader, type FoundRecord, type RecordReader } from './record-reader.ts';
 
 const RAW = 'events.raw';
 const NORMALISED = 'events.normalised';
 
-/** A look may take longer than a request waits for it: what it finds serves the next ones. */
-const LOOK_MS = 10_000;
+/** A snapshot may take longer than a request waits for it: later requests use it. */
+const SNAPSHOT_MS = 10_000;
 const RECORDS_MS = 3000;
 
-export interface LogWatch {
-  /** Looks at the log now; rejects when it is away. Call one at a time. */
-  look(): Promise<Snapshot>;
+export interface LogSnapshots {
+  /** One call at a time. Rejects when Kafka is unavailable. */
+  fetch(): Promise<Snapshot>;
   close(): Promise<void>;
 }
 
 /**
- * Watches how far the normaliser and these groups on events.normalised have come, over connections
- * that stay open and are made anew after a failure.
+ * Progress of the normaliser and of these groups on events.normalised, over connections that stay
+ * open and are reopened after a failure.
  */
-export function watchLog({
+export function logSnapshots({
   settings,
   groups,
   name,
@@ -33,8 +34,8 @@ export function watchLog({
   settings: KafkaSettings;
   groups: readonly string[];
   name: string;
-}): LogWatch {
-  const records = connectRecordReader({ settings, name });
+}): LogSnapshots {
+  const reader = new RangeReader({ settings, clientId: name, profile: 'single' });
   let admin: Admin | undefined;
   let known = new Map<string, number>();
 
@@ -49,11 +50,11 @@ export function watchLog({
     return fresh;
   };
 
-  const look = async (): Promise<Snapshot> => {
+  const fetchOnce = async (): Promise<Snapshot> => {
     const startedAt = Date.now();
     const hops = await readHops(await connectedAdmin(), groups);
     const next = nextRecords(hops);
-    const appended = await appendedTimes({ next, known, records });
+    const appended = await appendTimes({ next, known, reader });
     known = appended;
     return {
       startedAt,
@@ -64,33 +65,33 @@ export function watchLog({
     };
   };
 
-  const leave = async () => {
-    const leaving = admin;
+  const disconnect = async () => {
+    const closing = admin;
     admin = undefined;
-    await leaving?.disconnect().catch(() => undefined);
+    await closing?.disconnect().catch(() => undefined);
   };
 
   return {
-    async look() {
+    async fetch() {
       try {
         return await withDeadline(
-          { ms: LOOK_MS, waitingFor: 'the ends and offsets of the log' },
-          look(),
+          { ms: SNAPSHOT_MS, waitingFor: 'the ends and offsets of the log' },
+          fetchOnce(),
         );
       } catch (error) {
-        void leave();
+        void disconnect();
         throw error;
       }
     },
     async close() {
-      await Promise.all([leave(), records.close()]);
+      await Promise.all([disconnect(), reader.close()]);
     },
   };
 }
 
 /**
- * The reads in the order on which freshUntil rests: per hop first the ends, then the offsets, and
- * the hops in the direction of the events.
+ * freshUntil relies on this order: per hop first the high watermarks, then the committed offsets,
+ * and the hops in the direction of the events.
  */
 async function readHops(admin: Admin, groups: readonly string[]): Promise<HopProgress[]> {
   const hops: HopProgress[] = [];
@@ -115,14 +116,14 @@ async function readHops(admin: Admin, groups: readonly string[]): Promise<HopPro
   return hops;
 }
 
-interface Wanted {
+interface Query {
   next: readonly NextRecord[];
-  /** Times of the last look: a group that stands still is not read again. */
+  /** Times of the last snapshot: a group that makes no progress is not read again. */
   known: ReadonlyMap<string, number>;
-  records: RecordReader;
+  reader: RangeReader;
 }
 
-async function appendedTimes({ next, known, records }: Wanted): Promise<Map<string, number>> {
+async function appendTimes({ next, known, reader }: Query): Promise<Map<string, number>> {
   const times = new Map<string, number>();
   const missing: NextRecord[] = [];
   for (const record of next) {
@@ -130,26 +131,19 @@ async function appendedTimes({ next, known, records }: Wanted): Promise<Map<stri
     if (time === undefined) missing.push(record);
     else times.set(keyOf(record), time);
   }
-  // One group at a time, since the reader takes each partition once.
-  for (const group of new Set(missing.map((record) => record.group))) {
-    const wanted = missing.filter((record) => record.group === group);
-    const found = await records.read(wanted, RECORDS_MS);
-    for (const [index, record] of wanted.entries())
-      times.set(keyOf(record), appendedToRaw(record.topic, found[index]));
-  }
+  for await (const [position, message] of reader.firstRecords(missing, RECORDS_MS))
+    times.set(keyOf(position), appendedToRaw(message));
   return times;
 }
 
 /**
- * When the record, or for a run its first row's raw record, was appended to events.raw. Throws when
- * the bytes are no run: nothing can be promised then.
+ * When the record, or for a row batch its first raw record, was appended to events.raw. Throws when
+ * the value is no row batch: its freshness is unknown then.
  */
-function appendedToRaw(topic: string, record: FoundRecord | undefined): number {
-  if (!record) throw new Error(`a record of ${topic} is missing`);
-  if (topic === RAW) return record.appendedAt;
-  return (
-    sliceRowBatch(record.value)?.head.appended_at ?? rowBatchCodec.decode(record.value).appended_at
-  );
+function appendedToRaw({ topic, timestamp, value }: ConsumedMessage): number {
+  if (topic === RAW) return timestamp;
+  if (!value) throw new Error(`a record of ${topic} has no value`);
+  return sliceRowBatch(value)?.head.appended_at ?? rowBatchCodec.decode(value).appended_at;
 }
 
 function keyOf({ topic, partition, offset }: NextRecord): string {

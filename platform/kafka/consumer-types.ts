@@ -1,0 +1,89 @@
+import type { Registry } from 'prom-client';
+import type { Log } from '../log.ts';
+import type { KafkaSettings } from './connection.ts';
+
+/** One record of a topic. */
+export interface ConsumedMessage {
+  topic: string;
+  partition: number;
+  offset: number;
+  /** LogAppendTime, ms since the epoch. */
+  timestamp: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  /** Bytes of the value. */
+  size: number;
+}
+
+/** Processes one partition, from its assignment to its revocation. */
+export interface PartitionTask {
+  /**
+   * First offset to read; undefined: the committed one, or the beginning of the partition if
+   * nothing was ever committed.
+   */
+  readonly from: number | undefined;
+  /**
+   * Processes consecutive messages of the partition, in order, one call at a time. Resolves with
+   * the offset to commit (the next to read) once all effects are durable; undefined commits
+   * nothing. A rejection crashes the process and the offset does not advance. When the partition
+   * is revoked during a call, `fenced` (passed to `assigned`) aborts: the call should end soon,
+   * and its result is not committed.
+   */
+  process(messages: readonly ConsumedMessage[]): Promise<number | undefined>;
+  /**
+   * Called after the last `process` call has ended, or its drain timeout has passed, and before
+   * the partition is assigned to another member.
+   */
+  release(): Promise<void>;
+}
+
+export interface PartitionConsumerOptions {
+  settings: KafkaSettings;
+  log: Log;
+  groupId: string;
+  clientId: string;
+  /**
+   * group.instance.id: a restarted process gets its partitions back at once. Empty: a dynamic
+   * member.
+   */
+  instanceId?: string;
+  topic: string;
+  /** Limits of one batch. */
+  batch: BatchLimits;
+  /**
+   * Called once per assignment. May take long, the other partitions continue; a rejection crashes
+   * the process. `fenced` aborts when the partition is revoked.
+   */
+  assigned(
+    partition: number,
+    committed: number | undefined,
+    fenced: AbortSignal,
+  ): Promise<PartitionTask>;
+  /** Ends the process; the supervisor restarts it. */
+  crash(error: unknown): void;
+
+  registry?: Registry;
+  /** How long a rebalance waits for a running batch, ms. */
+  drain?: number;
+}
+
+/** Consumer lag of a partition. */
+export interface PartitionLag {
+  partition: number;
+  /** Records not committed yet, as far as the client knows. */
+  records: number;
+  /** Age of the oldest fetched record that is not committed yet, ms; 0 when there is none. */
+  age: number;
+}
+
+export interface BatchLimits {
+  records: number;
+  bytes: number;
+  /** How long the first message of a batch may wait for more, ms. */
+  linger: number;
+  /**
+   * Minimum time between the starts of two batches, ms: makes batches large under load and does
+   * not delay an idle partition.
+   */
+  interval?: number;
+}
