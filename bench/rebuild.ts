@@ -19,6 +19,7 @@ import { parseSettings } from '../platform/settings.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import { seedAccount } from './account.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
+import { TOPIC } from '../schemas/topology.ts';
 
 const { values } = parseArgs({
   options: {
@@ -75,7 +76,7 @@ try {
 process.exit(0);
 
 async function fill(accountId: number): Promise<void> {
-  const partitions = (await withKafkaAdmin(settings, (admin) => topicEnds(admin, 'events.raw')))
+  const partitions = (await withKafkaAdmin(settings, (admin) => topicEnds(admin, TOPIC.raw)))
     .length;
   const producer = await connectTestProducer(settings);
   const run = Date.now();
@@ -96,7 +97,7 @@ async function fill(accountId: number): Promise<void> {
     });
     pending.push(
       producer.publish({
-        topic: 'events.raw',
+        topic: TOPIC.raw,
         partition,
         key: null,
         value: rawRecordCodec.encode({

@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs';
+import { TOPICS } from '../schemas/topology.ts';
 
 export interface TopicPlan {
   topic: string;
@@ -8,62 +9,30 @@ export interface TopicPlan {
   config: Record<string, string>;
 }
 
-interface TopicChoices {
-  EVENTS_PARTITIONS: number;
-  RAW_RETENTION: number;
-  NORMALISED_RETENTION: number;
-}
+type TopicChoices = Record<'EVENTS_PARTITIONS' | 'RAW_RETENTION' | 'NORMALISED_RETENTION', number>;
 
-/** Largest record that the log takes: a request of MAX_BODY_BYTES fits with room. */
-export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+/** Largest record of the log: larger than any request of MAX_BODY_BYTES. */
+const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 const APPEND_TIME = {
   'message.timestamp.type': 'LogAppendTime',
   'max.message.bytes': String(MAX_RECORD_BYTES),
 };
-const YEAR = 365 * 86_400_000;
 
-/**
- * Every topic of Ravand. events.raw and events.normalised have the same fixed partition count: raw
- * partition p goes to normalised partition p.
- */
+/** Every topic of the topology with the values of its settings. */
 export function plannedTopics(choices: TopicChoices): TopicPlan[] {
-  return [
-    {
-      topic: 'events.raw',
-      partitions: choices.EVENTS_PARTITIONS,
-      retention: choices.RAW_RETENTION,
-      config: APPEND_TIME,
-    },
-    {
-      topic: 'events.normalised',
-      partitions: choices.EVENTS_PARTITIONS,
-      retention: choices.NORMALISED_RETENTION,
-      config: APPEND_TIME,
-    },
-    { topic: 'events.dead', partitions: 1, retention: YEAR, config: APPEND_TIME },
-    {
-      topic: 'events.verdicts',
-      partitions: choices.EVENTS_PARTITIONS,
-      retention: choices.NORMALISED_RETENTION,
-      config: APPEND_TIME,
-    },
-    // What operators decided about names (projections/identities): as lasting as the events that it
-    // is about.
-    { topic: 'identity.commands', partitions: 1, retention: 0, config: APPEND_TIME },
-    {
-      topic: 'ingest.outcomes',
-      partitions: choices.EVENTS_PARTITIONS,
-      retention: choices.NORMALISED_RETENTION,
-      config: APPEND_TIME,
-    },
-  ];
+  return TOPICS.map(({ topic, partitions, retention }) => ({
+    topic,
+    partitions: typeof partitions === 'number' ? partitions : choices[partitions],
+    retention: typeof retention === 'number' ? retention : choices[retention],
+    config: APPEND_TIME,
+  }));
 }
 
 /**
- * Creates the topics that are missing; running it again changes nothing. A topic that exists keeps
- * its partitions: their count is fixed, because it decides where a person's events lie. Answers the
- * names that were created.
+ * Creates the topics that are missing; repeating it changes nothing. An existing topic keeps its
+ * number of partitions, because that number decides the partition of a person. Returns the names
+ * that were created.
  */
 export async function ensureTopics(options: {
   admin: Admin;

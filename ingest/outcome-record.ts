@@ -2,8 +2,9 @@ import { ingestOutcomeCodec } from '../schemas/codec.ts';
 import type { OutcomeCount } from '../schemas/records.ts';
 import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
 import type { Submission } from './submission.ts';
+import { TOPIC } from '../schemas/topology.ts';
 
-export const OUTCOME_TOPIC = 'ingest.outcomes';
+export const OUTCOME_TOPIC = TOPIC.outcomes;
 
 export interface OutcomeFacts {
   received: number;

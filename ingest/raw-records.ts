@@ -6,8 +6,9 @@ import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
 import { reassemble } from './reassemble.ts';
 import { sliceItems } from './slice-items.ts';
 import type { Submission } from './submission.ts';
+import { TOPIC } from '../schemas/topology.ts';
 
-export const RAW_TOPIC = 'events.raw';
+export const RAW_TOPIC = TOPIC.raw;
 
 export interface Published {
   submission: Submission;

@@ -1,7 +1,7 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import { Refusal } from '../../cli/command.ts';
-import { serviceNames } from './parts/services.ts';
 import { choosePort, isPortFree } from './ports.ts';
+import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 /**
  * Ports of the servers that this stack runs itself; undefined where a setting names one of the
@@ -100,7 +100,7 @@ export async function planStack(
   const postgres = await own('postgres', 'DATABASE_URL');
   const redis = await own('redis', 'REDIS_URL');
   const admin_ports: Record<string, number> = {};
-  for (const name of serviceNames) admin_ports[name] = await take(`${name}-admin`);
+  for (const name of SERVICE_NAMES) admin_ports[name] = await take(`${name}-admin`);
   return {
     ports,
     plan: {

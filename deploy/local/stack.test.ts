@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { clickhouseMemory } from './config.ts';
 import { homeOf } from '../../cli/home.ts';
-import { serviceNames } from './parts/services.ts';
 import { setupSteps } from './parts/steps.ts';
 import { urlOfListener, type StackPlan } from './stack-plan.ts';
 import { partsOf, serviceEnv } from './stack.ts';
 import { stopLevels } from './supervisor/order.ts';
+import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 const home = homeOf({ checkout: '/checkout', env: {} });
 const plan: StackPlan = {
@@ -19,7 +19,7 @@ const plan: StackPlan = {
   panel_addr: 'localhost:8082',
   kafka_tls: false,
   spool_dir: '/spool',
-  admin_ports: Object.fromEntries(serviceNames.map((name, index) => [name, 21_000 + index])),
+  admin_ports: Object.fromEntries(SERVICE_NAMES.map((name, index) => [name, 21_000 + index])),
   own: {
     kafka: { port: 20_001, controllerPort: 20_005 },
     clickhouse: { port: 20_002 },
@@ -45,10 +45,10 @@ describe('the parts of a stack', () => {
       'clickhouse',
       'postgres',
       'redis',
-      ...serviceNames,
+      ...SERVICE_NAMES,
     ]);
     const levels = stopLevels([...parts, ...setupSteps({ checkout: '/checkout', env: {} })]);
-    expect(levels[0]).toEqual(expect.arrayContaining([...serviceNames]));
+    expect(levels[0]).toEqual(expect.arrayContaining([...SERVICE_NAMES]));
     expect(levels.at(-1)).toEqual(expect.arrayContaining(['kafka', 'clickhouse', 'postgres']));
   });
 

@@ -9,10 +9,11 @@ import { prepareKafka } from './parts/kafka.ts';
 import type { Launch, Part, Step } from './parts/part.ts';
 import { preparePostgres } from './parts/postgres.ts';
 import { prepareRedis } from './parts/redis.ts';
-import { serviceNames, servicePart } from './parts/services.ts';
+import { servicePart } from './parts/services.ts';
 import { setupSteps } from './parts/steps.ts';
 import { sealingEnv } from './sealing-key.ts';
 import type { StackPlan } from './stack-plan.ts';
+import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 interface StackContext {
   plan: StackPlan;
@@ -72,7 +73,7 @@ export function partsOf(
       address: parseAddress(new URL(plan.database_url).host, 5432),
     }),
     server('redis', cache, { kind: 'redis', address: cache, tls: redis.protocol === 'rediss:' }),
-    ...serviceNames.map((name) =>
+    ...SERVICE_NAMES.map((name) =>
       servicePart(name, { plan, checkout, env: serviceEnv({ plan, home }) }),
     ),
   ];

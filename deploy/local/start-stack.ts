@@ -1,19 +1,11 @@
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { rmSync } from 'node:fs';
 import * as setting from '../../platform/setting-kinds.ts';
-import {
-  defineSettings,
-  parseSettings,
-  SettingsError,
-  type SettingsTable,
-} from '../../platform/settings.ts';
-import { Refusal } from '../../cli/command.ts';
+import { defineSettings, parseSettings, SettingsError } from '../../platform/settings.ts';
 import { loadConfig, loadExternal } from './config.ts';
 import { makeHome, type Home } from '../../cli/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endLeftovers } from './leftovers.ts';
-import { serviceFolders } from './parts/services.ts';
+import { serviceSettings } from '../service-settings.ts';
 import { keepSealingKey } from './sealing-key.ts';
 import { planStack, type KeptPorts } from './stack-plan.ts';
 import { runningSupervisor } from './supervisor/control-client.ts';
@@ -44,7 +36,7 @@ export async function startStack({
   say,
 }: Starting): Promise<'started' | 'running'> {
   if (runningSupervisor(home)) return 'running';
-  await checkSettings(checkout, env);
+  await checkSettings(env);
   makeHome(home);
   const letGo = holdLaunch(home);
   try {
@@ -78,10 +70,10 @@ export async function startStack({
 }
 
 /**
- * Reads every setting of every part, so that a value that cannot be read stops the start here, with
- * all problems together.
+ * Reads every setting of every service, so that a value that cannot be read fails the start here,
+ * with all problems together.
  */
-async function checkSettings(checkout: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function checkSettings(env: NodeJS.ProcessEnv): Promise<void> {
   const problems = new Set<string>();
   const check = (read: () => unknown) => {
     try {
@@ -94,12 +86,6 @@ async function checkSettings(checkout: string, env: NodeJS.ProcessEnv): Promise<
   check(() => loadConfig(env));
   check(() => loadExternal(env));
   check(() => parseSettings(listeners, env));
-  for (const folder of serviceFolders) {
-    const path = join(checkout, folder, 'config.ts');
-    if (!existsSync(path))
-      throw new Refusal(`${folder}/config.ts is missing: get the whole checkout`);
-    const { settings } = (await import(pathToFileURL(path).href)) as { settings: SettingsTable };
-    check(() => parseSettings(settings, env));
-  }
+  for (const { table } of await serviceSettings()) check(() => parseSettings(table, env));
   if (problems.size > 0) throw new SettingsError([...problems]);
 }

@@ -1,6 +1,7 @@
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawItem, RawRecord } from '../../schemas/records.ts';
 import type { SourceRecord } from '../raw/failure.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /** Samples for tests and for the bench. */
 export type SampleEvent = Record<string, unknown> & { message_id: string };
@@ -60,7 +61,7 @@ export function sampleMessage(
 ): SourceRecord & { size: number } {
   const value = Buffer.isBuffer(record) ? record : rawRecordCodec.encode(record);
   return {
-    topic: 'events.raw',
+    topic: TOPIC.raw,
     partition: 0,
     timestamp: 1_790_000_000_500,
     key: null,

@@ -8,9 +8,10 @@ import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { nextRecords, type HopProgress, type NextRecord, type Snapshot } from './decide.ts';
 import { NORMALISER_GROUP } from './projections.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
-const RAW = 'events.raw';
-const NORMALISED = 'events.normalised';
+const RAW = TOPIC.raw;
+const NORMALISED = TOPIC.normalised;
 
 /** A snapshot may take longer than a request waits for it: later requests use it. */
 const SNAPSHOT_MS = 10_000;

@@ -7,6 +7,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { itemSlices } from './item-slices.ts';
 import { importOutcome, planRecords, type AcceptedItem, type ImportFacts } from './plan.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 const MAX_EVENTS = 500;
 
@@ -96,13 +97,13 @@ async function publish({ request, services, decided }: Publishing): Promise<void
   });
   await publisher.publish([
     ...planRecords(items, facts).map(({ partition, key, record }) => ({
-      topic: 'events.raw',
+      topic: TOPIC.raw,
       partition,
       key,
       value: rawRecordCodec.encode(record),
     })),
     {
-      topic: 'ingest.outcomes',
+      topic: TOPIC.outcomes,
       partition: facts.accountId % facts.partitions,
       key: null,
       value: ingestOutcomeCodec.encode(outcome),

@@ -7,8 +7,9 @@ import {
   type OutgoingRecord,
 } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
-const RAW = 'events.raw';
+const RAW = TOPIC.raw;
 /** After this long without an acknowledgement a request answers 503. */
 const TIMEOUT_MS = 8000;
 const MAX_QUEUED = { records: 20_000, bytes: 128 * 1024 * 1024 };

@@ -5,9 +5,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { identityCommandCodec } from '../../schemas/codec.ts';
 import type { IdentityCommand } from '../../schemas/records.ts';
 import { AdminRefusal, idOption, type AdminCommand } from './command.ts';
-
-/** Where operators' decisions about names go; identities-sink reads them. */
-const TOPIC = 'identity.commands';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * `./ravand admin alias undo`: takes the join of a name back, by a record in the log. All aliases
@@ -39,7 +37,7 @@ export const aliasUndo: AdminCommand = {
       previous_id: previousId,
       was_joined_to: joined.userId,
       until: new Date(until).toISOString(),
-      topic: TOPIC,
+      topic: TOPIC.identityCommands,
       offset,
     };
   },
@@ -87,7 +85,7 @@ async function publish(settings: KafkaSettings, command: IdentityCommand): Promi
   });
   try {
     return await producer.publish({
-      topic: TOPIC,
+      topic: TOPIC.identityCommands,
       partition: 0,
       key: String(command.account_id),
       value: identityCommandCodec.encode(command),

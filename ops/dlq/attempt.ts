@@ -6,6 +6,7 @@ import { decodeRecord } from '../../events/raw/decode-record.ts';
 import { RowBatchBuilder } from '../../pipeline/normalise/row-batch-builder.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /** Limits of the normaliser's own runs. */
 const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
@@ -23,7 +24,7 @@ export function tryRecord(
 ): { reason: string; detail: string } | undefined {
   const value = rawRecordCodec.encode(record);
   const reading = decodeRecord({
-    topic: 'events.raw',
+    topic: TOPIC.raw,
     partition,
     offset: 0,
     timestamp: record.received_at,

@@ -12,6 +12,7 @@ import { quotaMonth } from '../../events/tehran-time.ts';
 import { LetterStore } from './dead-letter-store.ts';
 import type { RedriveTools } from './redrive.ts';
 import { storedItems, warehouseOf } from './stored-rows.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * A record that is not acknowledged by then has failed: shorter than what the next run waits before
@@ -57,7 +58,7 @@ export async function openTools(options: {
       warehouse: warehouseOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
       storedItems: (place) => storedItems(clickhouse, place),
       publish: ({ partition, key, value }) =>
-        producer.publish({ topic: 'events.raw', partition, key, value }),
+        producer.publish({ topic: TOPIC.raw, partition, key, value }),
       attempt: randomUUID(),
       epoch: CURRENT_EPOCH,
       month: (at) => quotaMonth(at).key,

@@ -3,6 +3,7 @@ import { isRedriveOf } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * A producer gives a record up long before; the clocks of PostgreSQL and of Kafka may differ by the
@@ -30,14 +31,14 @@ export async function findPrior(
   prior: Prior,
 ): Promise<number | undefined> {
   const { partition, rawEnd } = prior;
-  const offsets = await options.admin.fetchTopicOffsetsByTimestamp('events.raw', prior.at + LATEST);
-  const ends = await options.admin.fetchTopicOffsets('events.raw');
+  const offsets = await options.admin.fetchTopicOffsetsByTimestamp(TOPIC.raw, prior.at + LATEST);
+  const ends = await options.admin.fetchTopicOffsets(TOPIC.raw);
   const high = Number(ends.find((one) => one.partition === partition)?.high ?? 0);
   const behind = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
   let at: number | undefined;
   const to = behind < 0 ? high : Math.min(high, behind);
   const read = await options.reader.search(
-    { topic: 'events.raw', partition, from: rawEnd, to, limits: MOST },
+    { topic: TOPIC.raw, partition, from: rawEnd, to, limits: MOST },
     ({ offset, value }) => {
       if (value === null || !isPrior(value, prior.record)) return undefined;
       at = offset;

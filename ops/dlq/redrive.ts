@@ -13,6 +13,7 @@ import { failedBytes, readLetter } from './read-dead-letter.ts';
 import { findPrior } from './prior.ts';
 import { rowsStored } from './row-books.ts';
 import { rowsOfLetter, storeLetter } from './stored-rows.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 export interface RedriveTools {
   store: LetterStore;
@@ -231,7 +232,7 @@ async function publishAll(
   if (letters.length === 0) return;
   const { admin, store, attempt, publish, now } = tools;
   const ends = new Map(
-    (await admin.fetchTopicOffsets('events.raw')).map(({ partition, high }) => [
+    (await admin.fetchTopicOffsets(TOPIC.raw)).map(({ partition, high }) => [
       partition,
       Number(high),
     ]),

@@ -4,7 +4,13 @@ import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { RangeReader, type RecordPosition } from '../../platform/kafka/read-range.ts';
 import { oldestUnread, positionKey, type OffsetSnapshot, type GroupOffset } from './evaluate.ts';
-import { METERING_READER, meteringGroup, READERS, type Reader } from './groups.ts';
+import { CONSUMER_GROUPS, METERING_READER, meteringGroup } from '../../schemas/topology.ts';
+
+/** A consumer group and a topic that it reads. */
+interface Reader {
+  group: string;
+  topic: string;
+}
 
 /** `problems`: what could not be read, in sentences. */
 export interface LagSnapshot extends OffsetSnapshot {
@@ -19,7 +25,7 @@ export async function fetchLagSnapshot(admin: Admin, database: Database): Promis
   const topics = new Set(await admin.listTopics());
   const { groups } = await admin.listGroups();
   const names = new Set([
-    ...READERS.map(({ group }) => group),
+    ...CONSUMER_GROUPS.map(({ group }) => group),
     ...groups
       .filter(({ protocolType }) => protocolType === 'consumer')
       .map(({ groupId }) => groupId),
@@ -111,11 +117,14 @@ export async function fetchRetentions(
 
 /** The known readers, whether they ever committed or not, then all other groups with commits. */
 function allReaders(commits: ReadonlyMap<string, ReadonlyMap<string, unknown>>): Reader[] {
-  const known = new Set(READERS.map(({ group, topic }) => `${group}\n${topic}`));
+  const known = new Set(CONSUMER_GROUPS.map(({ group, topic }) => `${group}\n${topic}`));
   const others = [...commits].flatMap(([group, topics]) =>
     [...topics.keys()].map((topic) => ({ group, topic })),
   );
-  return [...READERS, ...others.filter(({ group, topic }) => !known.has(`${group}\n${topic}`))];
+  return [
+    ...CONSUMER_GROUPS,
+    ...others.filter(({ group, topic }) => !known.has(`${group}\n${topic}`)),
+  ];
 }
 
 async function commitsOf(admin: Admin, groupId: string): Promise<Map<string, Map<number, number>>> {

@@ -3,7 +3,7 @@ import { MAX_RETENTION_DAYS, type Retentions } from '../../events/retention.ts';
 import { COLUMNS as EVENT_COLUMNS } from '../../projections/events/container.ts';
 import { COLUMNS as PROFILE_COLUMNS } from '../../projections/profiles/profile-row.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
-import type { ProjectionName } from './request.ts';
+import type { ProjectionName } from '../../schemas/topology.ts';
 
 /**
  * What a rebuilt table and the live one have in common. `moved_on`: the live one has taken in more

@@ -26,6 +26,7 @@ import {
   type RebuildTarget,
 } from '../../projections/rebuild-target.ts';
 import { Refusal } from '../../cli/command.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 export interface RebuildPlan {
   projection: string;
@@ -210,8 +211,8 @@ export class Fill {
       for (const [partition, place] of places)
         until.set(partition, { place, next: place.offset + 1 });
     else {
-      const taken = await committedOffsets(admin, group, 'events.normalised');
-      for (const { partition, low } of await topicEnds(admin, 'events.normalised'))
+      const taken = await committedOffsets(admin, group, TOPIC.normalised);
+      for (const { partition, low } of await topicEnds(admin, TOPIC.normalised))
         until.set(partition, {
           place: { offset: Number.MAX_SAFE_INTEGER, index: 0 },
           next: Math.max(low, taken.get(partition) ?? low),

@@ -4,8 +4,8 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { openVerdicts } from '../replay/verdicts.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
-const TOPIC = 'events.raw';
 /** Clocks of brokers may differ by so much, ms. */
 const MARGIN = 60_000;
 
@@ -33,11 +33,11 @@ export async function keysFrom({
 }: KeysOptions): Promise<Map<number, RebuildProgress>> {
   let earliest = Number.POSITIVE_INFINITY;
   let isCovered = true;
-  const ends = await topicEnds(admin, TOPIC);
+  const ends = await topicEnds(admin, TOPIC.raw);
   const lowOf = new Map(ends.map(({ partition, low }) => [partition, low]));
   for (const { partition, low, high } of ends) {
     const at = Math.max(low, (positions.get(partition)?.next ?? 0) - 1);
-    const range = { topic: TOPIC, partition, from: at, to: Math.min(at + 1, high) };
+    const range = { topic: TOPIC.raw, partition, from: at, to: Math.min(at + 1, high) };
     for await (const [last] of readRange({ settings, clientId: 'ravand-rebuild', range, signal })) {
       if (!last) continue;
       earliest = Math.min(earliest, last.timestamp);
@@ -50,7 +50,7 @@ export async function keysFrom({
     }
   }
   if (isCovered) return new Map();
-  const found = await admin.fetchTopicOffsetsByTimestamp(TOPIC, earliest - window - MARGIN);
+  const found = await admin.fetchTopicOffsetsByTimestamp(TOPIC.raw, earliest - window - MARGIN);
   const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
   const begin = new Map<number, RebuildProgress>();
   for (const [partition, { next }] of positions) {

@@ -1,11 +1,12 @@
-import type { ProjectionName } from './request.ts';
+import { PROJECTIONS, TOPIC, type ProjectionName } from '../../schemas/topology.ts';
 
 interface Projection {
   /** The live table. */
   table: string;
-  /** The part that writes it, and its consumer group. */
+  /** The service that writes it, and its consumer group. */
   part: string;
   group: string;
+  /** The log that a rebuild reads. */
   topic: string;
   /**
    * What the table keeps by itself, days; undefined: everything, so that the log must reach back to
@@ -18,39 +19,20 @@ interface Projection {
 const MARGIN = 1;
 
 export const PROJECTION: Readonly<Record<ProjectionName, Projection>> = {
-  events: {
-    table: 'events',
-    part: 'events-sink',
-    group: 'events-sink',
-    topic: 'events.raw',
-    keeps: 400 + MARGIN,
-  },
-  profiles: {
-    table: 'profiles',
-    part: 'profiles-sink',
-    group: 'profiles-sink',
-    topic: 'events.raw',
-    keeps: undefined,
-  },
-  identities: {
-    table: 'identities_flat',
-    part: 'identities-sink',
-    group: 'identities-sink',
-    topic: 'events.raw',
-    keeps: undefined,
-  },
-  catalogue: {
-    table: 'event_catalogue',
-    part: 'catalogue-sink',
-    group: 'catalogue-sink',
-    topic: 'events.raw',
-    keeps: 100 + MARGIN,
-  },
-  quality: {
-    table: 'ingest_quality',
-    part: 'quality-sink',
-    group: 'quality-sink',
-    topic: 'ingest.outcomes',
-    keeps: 400 + MARGIN,
-  },
+  events: projection('events'),
+  profiles: projection('profiles'),
+  identities: projection('identities'),
+  catalogue: projection('catalogue'),
+  quality: projection('quality'),
 };
+
+function projection(name: ProjectionName): Projection {
+  const { table, service, group, topic, ttlDays } = PROJECTIONS[name];
+  return {
+    table,
+    part: service,
+    group,
+    topic: topic === TOPIC.normalised ? TOPIC.raw : topic,
+    keeps: ttlDays === undefined ? undefined : ttlDays + MARGIN,
+  };
+}

@@ -1,9 +1,9 @@
 import { parseLine } from '../../cli/arguments.ts';
 import { Refusal } from '../../cli/command.ts';
 import { suffixOf } from '../replay/request.ts';
+import { PROJECTIONS, type ProjectionName } from '../../schemas/topology.ts';
 
-export const PROJECTIONS = ['events', 'profiles', 'identities', 'catalogue', 'quality'] as const;
-export type ProjectionName = (typeof PROJECTIONS)[number];
+const PROJECTION_NAMES = Object.keys(PROJECTIONS) as ProjectionName[];
 
 /**
  * The log that a table is filled from. `raw`: today's normalisation decides anew what the rows are.
@@ -11,7 +11,7 @@ export type ProjectionName = (typeof PROJECTIONS)[number];
  */
 export type RebuildSource = 'raw' | 'normalised';
 
-export const REBUILD_USAGE = `rebuild ${PROJECTIONS.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
+export const REBUILD_USAGE = `rebuild ${PROJECTION_NAMES.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
        ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`;
 
 export interface RebuildLine {
@@ -40,10 +40,10 @@ export function parseRebuildLine(args: string[]): RebuildLine {
       json: { type: 'boolean' },
     },
   });
-  const projection = PROJECTIONS.find((one) => one === words[0]);
+  const projection = PROJECTION_NAMES.find((one) => one === words[0]);
   if (projection === undefined)
     throw new Refusal(
-      `there is no projection ${JSON.stringify(words[0])}: ${PROJECTIONS.join(', ')}`,
+      `there is no projection ${JSON.stringify(words[0])}: ${PROJECTION_NAMES.join(', ')}`,
       2,
     );
   const { source = 'raw' } = values;

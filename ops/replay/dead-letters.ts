@@ -4,6 +4,7 @@ import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { readRun } from './runs.ts';
 import type { SourceEvent } from './source.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * The events of a dead letter as today's code sees its bytes: of events.raw normalised anew under
@@ -17,8 +18,8 @@ export function readLetter(
 ): SourceEvent[] | undefined {
   const letter = decoded(value);
   if (!letter) return undefined;
-  if (letter.topic === 'events.normalised') return readRun(letter.value);
-  if (letter.topic !== 'events.raw') return undefined;
+  if (letter.topic === TOPIC.normalised) return readRun(letter.value);
+  if (letter.topic !== TOPIC.raw) return undefined;
   const { topic, partition, offset, appended_at: timestamp, key } = letter;
   const { events, unreadable } = readRawEvents(
     { topic, partition, offset, timestamp, key, value: letter.value },

@@ -5,9 +5,10 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-const RAW = 'events.raw';
-const NORMALISED = 'events.normalised';
+const RAW = TOPIC.raw;
+const NORMALISED = TOPIC.normalised;
 
 interface Question {
   settings: KafkaSettings;
@@ -29,7 +30,7 @@ export async function takenUpTo(
   group: string,
 ): Promise<Map<number, EventOffset>> {
   const { admin } = question;
-  const decided = await committedOffsets(admin, 'normaliser', RAW);
+  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
   const ends = await topicEnds(admin, NORMALISED);
   const taken = await committedOffsets(admin, group, NORMALISED);
   const bounds = new Map<number, EventOffset>();
@@ -62,7 +63,7 @@ export async function handovers(question: Question): Promise<Map<number, Handove
   const last = new Map<number, EventOffset>();
   for (const { partition, low, high } of ends)
     last.set(partition, await lastPlaceBefore(question, { partition, low, next: high }));
-  const decided = await committedOffsets(admin, 'normaliser', RAW);
+  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
   for (const { partition, high } of ends) {
     const place = last.get(partition) ?? NOWHERE;
     const next = decided.get(partition) ?? 0;

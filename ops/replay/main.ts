@@ -18,6 +18,7 @@ import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } fro
 import { auditReplay, replay, type ReplayJob } from './run.ts';
 import { tableId } from './table-id.ts';
 import { waitForRefolds } from './wait-for-refolds.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /** ms */
 const AUDIT_MS = 2000;
@@ -192,8 +193,8 @@ async function boundedSpans(
 ): Promise<Bounded> {
   const { admin, settings } = connections;
   const spans = await spansOf(admin, request);
-  if (request.topic === 'events.dead') return { spans, held: 0 };
-  if (request.topic === 'events.raw') {
+  if (request.topic === TOPIC.dead) return { spans, held: 0 };
+  if (request.topic === TOPIC.raw) {
     const bounds = await takenUpTo({ settings, admin, signal }, 'events-sink');
     return belowBounds(spans, bounds);
   }

@@ -12,6 +12,7 @@ import type { ConcernedName } from './follow-ups.ts';
 import { handovers, type Handover } from './log-bounds.ts';
 import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
 import { storedRows } from './stored-rows.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 export interface Refolded {
   /** Names whose fold now waits for, or was taken over by, the owner of their partition. */
@@ -42,7 +43,7 @@ export async function refoldNames(
     if (names.length === 0) return result;
     const [{ partition } = { partition: 0 }] = names;
     const low =
-      (await topicEnds(admin, 'events.raw')).find((one) => one.partition === partition)?.low ?? 0;
+      (await topicEnds(admin, TOPIC.raw)).find((one) => one.partition === partition)?.low ?? 0;
     const handover = (await handovers({ settings, admin, signal })).get(partition);
     if (low > 0 || !handover) result.impossible += names.length;
     else {
@@ -98,7 +99,7 @@ async function foldFromLog(
   });
   const seen = new SeenKeys({ window: settings.DEDUPE_TTL, keys: REMEMBERED_KEYS });
   const range = { partition, from: 0, to: handover.upTo.offset + 1, most: BATCH };
-  for await (const batch of sourceBatches({ connections, topic: 'events.raw', ...range, signal })) {
+  for await (const batch of sourceBatches({ connections, topic: TOPIC.raw, ...range, signal })) {
     const own = ownEvents(batch, { wanted, accounts }).filter(
       ({ at }) => compareEventOffsets(at, handover.upTo) <= 0,
     );

@@ -1,7 +1,8 @@
 import { Refusal } from '../../cli/command.ts';
 import { parseLine } from '../../cli/arguments.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
-export const REPLAY_TOPICS = ['events.raw', 'events.normalised', 'events.dead'] as const;
+export const REPLAY_TOPICS = [TOPIC.raw, TOPIC.normalised, TOPIC.dead] as const;
 export type ReplayTopic = (typeof REPLAY_TOPICS)[number];
 
 export const REPLAY_USAGE = `replay --topic ${REPLAY_TOPICS.join('|')} [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]

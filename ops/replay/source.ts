@@ -11,6 +11,7 @@ import { readLetter } from './dead-letters.ts';
 import { readRun } from './runs.ts';
 import type { ReplayTopic } from './request.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /** An event of the replayed range with what the pipeline said of its place when it took it. */
 export interface SourceEvent extends RawEvent {
@@ -62,7 +63,7 @@ export async function* sourceBatches(
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch | undefined;
   const finish = async (done: SourceBatch): Promise<SourceBatch> => {
-    if (topic !== 'events.raw') return done;
+    if (topic !== TOPIC.raw) return done;
     const said = await verdicts?.log.between(done.first, done.last);
     for (const event of done.events) {
       event.said = said?.get(eventOffsetKey(event.at));
@@ -78,7 +79,7 @@ export async function* sourceBatches(
       signal,
     })) {
       for (const message of messages) {
-        if (topic === 'events.raw')
+        if (topic === TOPIC.raw)
           verdicts ??= await openVerdicts(connections, {
             partition,
             appendedAt: message.timestamp,
@@ -110,18 +111,18 @@ export async function* sourceBatches(
 }
 
 const READERS: Record<ReplayTopic, (contexts: ContextReader) => Reader> = {
-  'events.raw': (contexts) => (message) => {
+  [TOPIC.raw]: (contexts) => (message) => {
     const { events, unreadable } = readRawEvents(message, contexts);
     return {
       events: events.map((event) => ({ ...event, said: undefined, covered: false })),
       unreadable: unreadable !== undefined,
     };
   },
-  'events.normalised': () => (message) => {
+  [TOPIC.normalised]: () => (message) => {
     const events = readRun(message.value);
     return { events: events ?? [], unreadable: events === undefined };
   },
-  'events.dead': (contexts) => (message) => {
+  [TOPIC.dead]: (contexts) => (message) => {
     const events = readLetter(message.value, contexts);
     return { events: events ?? [], unreadable: events === undefined };
   },

@@ -6,8 +6,8 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import { decoded } from './dead-letters.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
-const TOPIC = 'events.verdicts';
 /** Clocks of brokers may differ by so much, ms. */
 const MARGIN = 60_000;
 
@@ -28,18 +28,23 @@ export async function openVerdicts(
   where: { partition: number; appendedAt: number; signal: AbortSignal },
 ): Promise<Verdicts> {
   const { partition, signal } = where;
-  const ends = (await topicEnds(admin, TOPIC)).find((one) => one.partition === partition) ?? {
+  const ends = (await topicEnds(admin, TOPIC.verdicts)).find(
+    (one) => one.partition === partition,
+  ) ?? {
     low: 0,
     high: 0,
   };
-  const offsets = await admin.fetchTopicOffsetsByTimestamp(TOPIC, where.appendedAt - MARGIN);
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(
+    TOPIC.verdicts,
+    where.appendedAt - MARGIN,
+  );
   const found = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
   const from = found < 0 ? ends.high : Math.max(ends.low, found);
   const pieces = (range: { from: number; to: number }) =>
     readRange({
       settings,
       clientId: 'ravand-verdicts',
-      range: { topic: TOPIC, partition, ...range },
+      range: { topic: TOPIC.verdicts, partition, ...range },
       signal,
     });
   let coveredFrom = 0;
@@ -65,8 +70,8 @@ export async function deadPlaces(
   signal: AbortSignal,
 ): Promise<(partition: number, at: { offset: number; index: number }) => boolean> {
   const places = new Set<string>();
-  for (const { partition, low, high } of await topicEnds(admin, 'events.dead')) {
-    const range = { topic: 'events.dead', partition, from: low, to: high };
+  for (const { partition, low, high } of await topicEnds(admin, TOPIC.dead)) {
+    const range = { topic: TOPIC.dead, partition, from: low, to: high };
     for await (const messages of readRange({
       settings,
       clientId: 'ravand-replay',
@@ -75,7 +80,7 @@ export async function deadPlaces(
     })) {
       for (const { value } of messages) {
         const letter = decoded(value);
-        if (letter?.topic !== 'events.raw') continue;
+        if (letter?.topic !== TOPIC.raw) continue;
         places.add(
           `${letter.partition} ${letter.index === null ? letter.offset : eventOffsetKey({ offset: letter.offset, index: letter.index })}`,
         );

@@ -21,6 +21,7 @@ import {
 } from './evidence.ts';
 import { findRun, findVerdicts, readPlace, searchRaw } from './log-search.ts';
 import { canonicalName, foldedPlace, storedRows } from './warehouse.ts';
+import { CONSUMER_GROUPS, GROUP, TOPIC } from '../../schemas/topology.ts';
 
 export interface Sources {
   surroundings: OperatorContext;
@@ -50,7 +51,9 @@ const BEFORE = 10 * 60_000;
 const AFTER = 3_600_000;
 /** Without a claim, a row and --since so much of the log is looked through, ms. */
 const RECENT = 15 * 60_000;
-const GROUPS = ['events-sink', 'profiles-sink', 'identities-sink', 'catalogue-sink', 'relays'];
+const GROUPS = CONSUMER_GROUPS.filter(({ topic }) => topic === TOPIC.normalised).map(
+  ({ group }) => group,
+);
 
 /**
  * Asks every part about the message, in an order in which each answer narrows the next question. A
@@ -97,7 +100,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
     LOG_MS,
   );
   const places = sightings.map(({ partition, offset, index }) => ({
-    topic: 'events.raw',
+    topic: TOPIC.raw,
     partition,
     offset,
     index,
@@ -268,7 +271,7 @@ async function standings(sources: Sources, partition: number) {
   const of = async (group: string, topic: string) =>
     (await committedOffsets(admin, group, topic)).get(partition);
   const groups = await Promise.all(
-    GROUPS.map(async (group) => [group, await of(group, 'events.normalised')] as const),
+    GROUPS.map(async (group) => [group, await of(group, TOPIC.normalised)] as const),
   );
-  return { normaliser: await of('normaliser', 'events.raw'), groups: new Map(groups) };
+  return { normaliser: await of(GROUP.normaliser, TOPIC.raw), groups: new Map(groups) };
 }

@@ -9,6 +9,7 @@ import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
 import { placeKey, type RawSearch, type RawSighting } from './evidence.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 interface Searching {
   admin: Admin;
@@ -39,14 +40,14 @@ export async function searchRaw(
   },
 ): Promise<RawSearch> {
   const { from, to, partition: only } = options;
-  const bounds = (await boundsOf(options, { topic: 'events.raw', from, to })).filter(
+  const bounds = (await boundsOf(options, { topic: TOPIC.raw, from, to })).filter(
     ({ partition }) => only === undefined || partition === only,
   );
   const found: RawSighting[] = [];
   let complete = true;
   for (const bound of bounds) {
     const read = await options.reader.search(
-      { topic: 'events.raw', ...bound, limits: RAW },
+      { topic: TOPIC.raw, ...bound, limits: RAW },
       (record) => {
         found.push(...sightings(record, options));
         return undefined;
@@ -54,7 +55,7 @@ export async function searchRaw(
     );
     if (read.ended === 'limit') complete = false;
   }
-  const where = only === undefined ? 'events.raw' : `events.raw ${only}`;
+  const where = only === undefined ? TOPIC.raw : `events.raw ${only}`;
   return {
     found,
     searched: `${where} ${to === undefined ? `since ${timeText(from)}` : `${timeText(from)} to ${timeText(to)}`}`,
@@ -71,7 +72,7 @@ export async function readPlace(
   const { partition, offset } = place;
   await options.reader.search(
     {
-      topic: 'events.raw',
+      topic: TOPIC.raw,
       partition,
       from: offset,
       to: offset + 1,
@@ -142,7 +143,7 @@ export async function findRun(
 ): Promise<number | undefined> {
   const [bound] = (
     await boundsOf(options, {
-      topic: 'events.normalised',
+      topic: TOPIC.normalised,
       from: sighting.appendedAt,
       to: undefined,
     })
@@ -150,7 +151,7 @@ export async function findRun(
   let at: number | undefined;
   if (!bound) return undefined;
   await options.reader.search(
-    { topic: 'events.normalised', ...bound, limits: RUNS },
+    { topic: TOPIC.normalised, ...bound, limits: RUNS },
     ({ offset, value }) => {
       const head = value === null ? undefined : headOf(value);
       if (!head) return undefined;
@@ -174,11 +175,11 @@ export async function findVerdicts(
     const open = new Map(some.map((one) => [`${one.offset}/${one.index}`, one]));
     const from = Math.min(...some.map(({ appendedAt }) => appendedAt));
     const [bound] = (
-      await boundsOf(options, { topic: 'events.verdicts', from, to: undefined })
+      await boundsOf(options, { topic: TOPIC.verdicts, from, to: undefined })
     ).filter((one) => one.partition === partition);
     if (!bound) continue;
     await options.reader.search(
-      { topic: 'events.verdicts', ...bound, limits: VERDICTS },
+      { topic: TOPIC.verdicts, ...bound, limits: VERDICTS },
       ({ value }) => {
         for (const verdict of value === null ? [] : verdictRecordCodec.decode(value).verdicts) {
           const one = open.get(`${verdict.offset}/${verdict.index}`);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * A letter must fit into a record of 16 MiB itself: of a value above this only the beginning is
@@ -62,7 +63,7 @@ function causeOf(stage: string, { reason, detail }: Failure): string {
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);
 }
 
-export const DEAD_LETTER_TOPIC = 'events.dead';
+export const DEAD_LETTER_TOPIC = TOPIC.dead;
 
 /** A record for the log, as platform/kafka/producer.ts takes it. */
 export interface DeadLetterRecord {

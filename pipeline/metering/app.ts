@@ -9,7 +9,6 @@ import { connectPostgres, type Database } from '../../platform/postgres/pool.ts'
 import { readReconciliation } from './read-reconciliation.ts';
 import { reconcile } from './reconcile.ts';
 import type { MeteringConfig } from './config.ts';
-import { READER } from './write-counts.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { everyInterval } from './every-interval.ts';
 import { announce, meterProfiles } from './meters.ts';
@@ -19,6 +18,7 @@ import { watchedMonths } from './watched-months.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import { METERING_READER, meteringGroup } from '../../schemas/topology.ts';
 
 interface Parts {
   config: MeteringConfig;
@@ -71,8 +71,8 @@ export async function startMetering(parts: Parts): Promise<Metering> {
       startPartitionConsumer({
         settings: config,
         log,
-        groupId: `${READER}.${topic}`,
-        clientId: `ravand-${READER}`,
+        groupId: meteringGroup(topic),
+        clientId: `ravand-${METERING_READER}`,
         instanceId: config.KAFKA_INSTANCE_ID,
         topic,
         batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 500 },

@@ -18,6 +18,7 @@ import {
   type VerdictPosition,
 } from './count.ts';
 import { PositionMoved, readPosition, writeCounts } from './write-counts.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * Counts one message and keeps what must be remembered; `state` is what is stored beside the
@@ -69,10 +70,10 @@ function outcomeCounter(kept: Record<string, unknown>): Counter {
 /** The topics that the books are made from. */
 export const COUNTED_TOPICS: Readonly<Record<string, (kept: Record<string, unknown>) => Counter>> =
   {
-    'events.raw': rawCounter,
-    'events.verdicts': verdictCounter,
-    'ingest.outcomes': outcomeCounter,
-    'events.dead': deadLetterCounter,
+    [TOPIC.raw]: rawCounter,
+    [TOPIC.verdicts]: verdictCounter,
+    [TOPIC.outcomes]: outcomeCounter,
+    [TOPIC.dead]: deadLetterCounter,
   };
 
 interface TaskOptions {

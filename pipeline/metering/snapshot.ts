@@ -1,16 +1,17 @@
 import type { Admin } from 'kafkajs';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { LogSnapshot, Offsets } from './high-watermark.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 /**
  * Looks at the log in the order that makes the look a safe one: what is read later can only be
  * further.
  */
 export async function takeSnapshot(admin: Admin, now: number): Promise<LogSnapshot> {
-  const rawEnds = await ends(admin, 'events.raw');
-  const normaliserCommits = await commits(admin, 'normaliser', 'events.raw');
-  const normalisedEnds = await ends(admin, 'events.normalised');
-  const sinkCommits = await commits(admin, 'events-sink', 'events.normalised');
+  const rawEnds = await ends(admin, TOPIC.raw);
+  const normaliserCommits = await commits(admin, GROUP.normaliser, TOPIC.raw);
+  const normalisedEnds = await ends(admin, TOPIC.normalised);
+  const sinkCommits = await commits(admin, GROUP.events, TOPIC.normalised);
   return { at: now, rawEnds, normaliserCommits, normalisedEnds, sinkCommits };
 }
 

@@ -1,7 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { COUNTS, type MinuteDelta } from './count.ts';
-
-export const READER = 'metering';
+import { METERING_READER } from '../../schemas/topology.ts';
 
 export interface CountingPosition {
   next: number;
@@ -16,7 +15,7 @@ export async function readPosition(
 ): Promise<CountingPosition> {
   const answer = await database.query<{ next_offset: string; state: Record<string, unknown> }>(
     'SELECT next_offset, state FROM log_positions WHERE reader = $1 AND topic = $2 AND partition = $3',
-    [READER, topic, partition],
+    [METERING_READER, topic, partition],
   );
   const row = answer.rows[0];
   return row ? { next: Number(row.next_offset), state: row.state } : { next: 0, state: {} };
@@ -34,7 +33,7 @@ const ADDED = COUNTS.map((name) => `${name} = books.${name} + excluded.${name}`)
 
 const WRITE = `
 WITH moved AS (
-  INSERT INTO log_positions (reader, topic, partition, next_offset, state) VALUES ('${READER}', $1, $2, $4, $5)
+  INSERT INTO log_positions (reader, topic, partition, next_offset, state) VALUES ('${METERING_READER}', $1, $2, $4, $5)
   ON CONFLICT (reader, topic, partition) DO UPDATE SET next_offset = excluded.next_offset, state = excluded.state, updated_at = now()
   WHERE log_positions.next_offset = $3
   RETURNING 1

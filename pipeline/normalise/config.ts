@@ -11,6 +11,7 @@ import {
 } from '../../platform/settings-common.ts';
 import { DEAD_LETTER_TOPIC } from '../dead-letters/dead-letter.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 /** Topics and groups that the normaliser reads, writes and looks at; a bench has its own. */
 export interface Names {
@@ -27,12 +28,12 @@ export interface Names {
 }
 
 export const NAMES: Names = {
-  raw: 'events.raw',
-  normalised: 'events.normalised',
-  verdicts: 'events.verdicts',
+  raw: TOPIC.raw,
+  normalised: TOPIC.normalised,
+  verdicts: TOPIC.verdicts,
   dead: DEAD_LETTER_TOPIC,
-  group: 'normaliser',
-  sinkGroup: 'events-sink',
+  group: GROUP.normaliser,
+  sinkGroup: GROUP.events,
   claims: DEFAULT_PREFIX,
 };
 

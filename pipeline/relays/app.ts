@@ -23,6 +23,7 @@ import { RelayStore } from './store.ts';
 import { relayTask } from './task.ts';
 import { upkeepLoop } from './upkeep.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 interface RelaysOptions {
   config: RelaysConfig;
@@ -42,7 +43,7 @@ export interface Relays {
   close(): Promise<void>;
 }
 
-const NAMES = { topic: 'events.normalised', group: 'relays' };
+const NAMES = { topic: TOPIC.normalised, group: GROUP.relays };
 /**
  * How long a shutdown waits for attempts under way, ms; what is not finished is attempted again by
  * whoever comes next.

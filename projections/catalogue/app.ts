@@ -4,6 +4,7 @@ import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { CatalogueConfig } from './config.ts';
 import { openCatalogue } from './task.ts';
+import { GROUP, PROJECTIONS, TOPIC } from '../../schemas/topology.ts';
 
 /** The service: ClickHouse, the consumer and the admin port. */
 export async function start(context: ServiceContext<CatalogueConfig>): Promise<void> {
@@ -20,10 +21,10 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
     settings: config,
     log,
     registry,
-    groupId: 'catalogue-sink',
+    groupId: GROUP.catalogue,
     clientId: name,
     instanceId: config.KAFKA_INSTANCE_ID,
-    topic: 'events.normalised',
+    topic: TOPIC.normalised,
     batch: {
       records: 20_000,
       bytes: 16 * 1024 * 1024,
@@ -34,7 +35,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
       openCatalogue({
         client,
         cluster: config.CLICKHOUSE_CLUSTER,
-        table: 'event_catalogue',
+        table: PROJECTIONS.catalogue.table,
         log,
         partition,
         signal,

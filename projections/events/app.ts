@@ -13,6 +13,7 @@ import { openPartition } from './task.ts';
 import { clickhouseWarehouse } from './warehouse.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 interface SinkOptions {
   config: SinkConfig;
@@ -25,7 +26,7 @@ interface SinkOptions {
   crash(error: unknown): void;
 }
 
-export const NAMES = { topic: 'events.normalised', deadTopic: 'events.dead', group: 'events-sink' };
+export const NAMES = { topic: TOPIC.normalised, deadTopic: TOPIC.dead, group: GROUP.events };
 
 export interface Sink {
   consumer: PartitionConsumer;

@@ -12,6 +12,7 @@ import { postgresIdentities } from './postgres-store.ts';
 import { aliasTask, commandTask, type IdentityParts } from './task.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 interface IdentitiesOptions {
   config: IdentitiesConfig;
@@ -26,10 +27,10 @@ interface IdentitiesOptions {
 }
 
 export const NAMES = {
-  topic: 'events.normalised',
-  commands: 'identity.commands',
-  group: 'identities-sink',
-  commandGroup: 'identities-commands',
+  topic: TOPIC.normalised,
+  commands: TOPIC.identityCommands,
+  group: GROUP.identities,
+  commandGroup: GROUP.identityCommands,
   table: 'identities_flat',
 };
 

@@ -14,6 +14,7 @@ import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
+import { GROUP, PROJECTIONS, TOPIC } from '../../schemas/topology.ts';
 
 interface ProfilesOptions {
   config: ProfilesConfig;
@@ -27,7 +28,11 @@ interface ProfilesOptions {
   crash(error: unknown): void;
 }
 
-export const NAMES = { topic: 'events.normalised', group: 'profiles-sink', table: 'profiles' };
+export const NAMES = {
+  topic: TOPIC.normalised,
+  group: GROUP.profiles,
+  table: PROJECTIONS.profiles.table,
+};
 
 /**
  * Puts the projection together: events.normalised -> ClickHouse `profiles`, each name the fold of

@@ -3,6 +3,7 @@ import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { QualityConfig } from './config.ts';
 import { qualityTask } from './task.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 /** The service: ClickHouse, the consumer and the admin port. */
 export async function start(context: ServiceContext<QualityConfig>): Promise<void> {
@@ -14,10 +15,10 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     settings: config,
     log,
     registry,
-    groupId: 'quality-sink',
+    groupId: GROUP.quality,
     clientId: name,
     instanceId: config.KAFKA_INSTANCE_ID,
-    topic: 'ingest.outcomes',
+    topic: TOPIC.outcomes,
     batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
     assigned: (_partition, _committed, fenced) =>
       Promise.resolve(

@@ -1,9 +1,9 @@
 import { parseLine } from '../../../cli/arguments.ts';
 import { Refusal, type Command } from '../../../cli/command.ts';
-import { serviceNames } from '../parts/services.ts';
 import { serverSettings } from '../stack.ts';
 import { ask, runningSupervisor } from '../supervisor/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
+import { SERVICE_NAMES } from '../../../schemas/topology.ts';
 
 /** Longer than any part may take to come up or to end. */
 const SILENCE_MS = 180_000;
@@ -17,7 +17,7 @@ function partCommand(name: 'stop' | 'start', summary: string): Command {
     run: async (args, { home }) => {
       const { words } = parseLine({ args, options: {}, usage, words: { min: 1, max: 1 } });
       const part = words[0] ?? '';
-      const names = [...Object.keys(serverSettings), ...serviceNames];
+      const names = [...Object.keys(serverSettings), ...SERVICE_NAMES];
       if (!names.includes(part))
         throw new Refusal(
           `there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`,

@@ -1,94 +1,14 @@
 import { join } from 'node:path';
+import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
 import type { StackPlan } from '../stack-plan.ts';
 import type { Part } from './part.ts';
 
-interface ServiceRow {
-  name: string;
-  /** Holds main.ts and config.ts. */
-  folder: string;
-  needs: readonly string[];
-  /** What clients connect to; the admin address of a service that has no clients. */
-  address?: (plan: StackPlan) => string;
-  lag?: { group: string; topic: string };
-}
-
-/** Every service of the stack. A new one is a row here. */
-const rows: readonly ServiceRow[] = [
-  {
-    name: 'ingest-gateway',
-    folder: 'ingest-gateway',
-    needs: ['redis', 'topics', 'migrate-postgres'],
-    address: (plan) => plan.http_addr,
-  },
-  {
-    name: 'normaliser',
-    folder: 'pipeline/normalise',
-    needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
-    lag: { group: 'normaliser', topic: 'events.raw' },
-  },
-  {
-    name: 'events-sink',
-    folder: 'projections/events',
-    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
-    lag: { group: 'events-sink', topic: 'events.normalised' },
-  },
-  {
-    name: 'profiles-sink',
-    folder: 'projections/profiles',
-    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
-    lag: { group: 'profiles-sink', topic: 'events.normalised' },
-  },
-  {
-    name: 'identities-sink',
-    folder: 'projections/identities',
-    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
-    lag: { group: 'identities-sink', topic: 'events.normalised' },
-  },
-  {
-    name: 'catalogue-sink',
-    folder: 'projections/catalogue',
-    needs: ['topics', 'migrate-clickhouse'],
-    lag: { group: 'catalogue-sink', topic: 'events.normalised' },
-  },
-  {
-    name: 'quality-sink',
-    folder: 'projections/quality',
-    needs: ['topics', 'migrate-clickhouse'],
-    lag: { group: 'quality-sink', topic: 'ingest.outcomes' },
-  },
-  {
-    name: 'retention',
-    folder: 'projections/retention',
-    needs: ['migrate-clickhouse', 'migrate-postgres'],
-  },
-  {
-    name: 'metering',
-    folder: 'pipeline/metering',
-    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
-    lag: { group: 'metering.events.raw', topic: 'events.raw' },
-  },
-  {
-    name: 'relays',
-    folder: 'pipeline/relays',
-    needs: ['topics', 'migrate-postgres'],
-    lag: { group: 'relays', topic: 'events.normalised' },
-  },
-  {
-    name: 'management-api',
-    folder: 'management-api',
-    needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
-    address: (plan) => plan.public_api_addr,
-  },
-  {
-    name: 'control-plane',
-    folder: 'control-plane',
-    needs: ['redis', 'migrate-postgres'],
-    address: (plan) => plan.panel_addr,
-  },
-];
-
-export const serviceNames: readonly string[] = rows.map((row) => row.name);
-export const serviceFolders: readonly string[] = rows.map((row) => row.folder);
+/** What clients connect to; a service that is not listed has only its admin port. */
+const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
+  'ingest-gateway': (plan) => plan.http_addr,
+  'management-api': (plan) => plan.public_api_addr,
+  'control-plane': (plan) => plan.panel_addr,
+};
 
 interface ServiceContext {
   plan: StackPlan;
@@ -98,7 +18,7 @@ interface ServiceContext {
 }
 
 export function servicePart(name: string, { plan, checkout, env }: ServiceContext): Part {
-  const row = rows.find((one) => one.name === name);
+  const row = SERVICES.find((one) => one.name === name);
   const port = plan.admin_ports[name];
   if (row === undefined || port === undefined)
     throw new Error(
@@ -107,7 +27,7 @@ export function servicePart(name: string, { plan, checkout, env }: ServiceContex
   const admin = `127.0.0.1:${port}`;
   return {
     name,
-    address: row.address?.(plan) ?? admin,
+    address: LISTENERS[name]?.(plan) ?? admin,
     adminUrl: `http://${admin}`,
     needs: row.needs,
     setting: undefined,
@@ -119,6 +39,6 @@ export function servicePart(name: string, { plan, checkout, env }: ServiceContex
     readiness: { kind: 'http', url: `http://${admin}/readyz` },
     startMs: 120_000,
     stopMs: 15_000,
-    lag: row.lag,
+    lag: CONSUMER_GROUPS.find(({ service }) => service === name),
   };
 }

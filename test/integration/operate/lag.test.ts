@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { READERS } from '../../../ops/lag/groups.ts';
+import { CONSUMER_GROUPS } from '../../../schemas/topology.ts';
 import { post } from '../../support/client.ts';
 import { createAccount, eventually, ravand, readyStack } from '../../support/stack.ts';
 
@@ -24,7 +24,7 @@ it('names every group of the stack, and follows one that stands still until it h
   const account = await createAccount('lag');
   const known = (await lag()).map(({ group, topic }) => `${group} ${topic}`);
   expect(known).toEqual(
-    expect.arrayContaining(READERS.map(({ group, topic }) => `${group} ${topic}`)),
+    expect.arrayContaining(CONSUMER_GROUPS.map(({ group, topic }) => `${group} ${topic}`)),
   );
   const normaliser = async () => (await lag()).find(({ group }) => group === 'normaliser');
   await eventually({ ms: 30_000, waitingFor: 'the normaliser to be at the end' }, async () =>

@@ -1,0 +1,15 @@
+import { shortLinkSettings } from '../../ops/admin/link.ts';
+import { sealingSettings } from '../../platform/sealing-settings.ts';
+import { topicSettings } from '../../platform/settings-common.ts';
+import { settings as local } from '../local/config.ts';
+import { serviceSettings, type NamedSettings } from '../service-settings.ts';
+
+/** Everything that reads settings: the commands, and each service of the topology. */
+export async function allSettings(): Promise<NamedSettings[]> {
+  return [
+    { reader: './ravand', table: local },
+    { reader: './ravand admin', table: { ...sealingSettings, ...shortLinkSettings } },
+    { reader: 'topics', table: topicSettings },
+    ...(await serviceSettings()),
+  ];
+}
