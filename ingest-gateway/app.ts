@@ -4,12 +4,13 @@ import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
+import { EventWriter } from '../ingest/event-writer.ts';
 import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
-import { hookRoutes, type HookParts } from './webhooks/hook-routes.ts';
+import { hookRoutes, type HookParts } from './webhooks/webhook-routes.ts';
 import { createHost } from './http/host.ts';
 import { BodyBudget } from './http/body.ts';
 import { ingestRoutes } from './http/routes.ts';
@@ -112,15 +113,15 @@ export function createGateway(parts: GatewayParts): Gateway {
     now: Date.now,
     onUnreachable: unreachable,
   });
-  const acceptor = new IngestService({
+  const writer = new EventWriter({
     claims,
     publish: (records) => publisher.publish(records),
     partitionsOf: parts.partitions.of,
-    account: (id) => accounts.facts(id),
-    newMessageId: randomUUID,
     gateway: randomBytes(8).toString('hex'),
     onCounted: metrics.counted,
   });
+  const account = (id: number) => accounts.facts(id);
+  const acceptor = new IngestService({ writer, account, newMessageId: randomUUID });
   const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
   const events = new EventServer({
     keys,
@@ -144,13 +145,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     hooks: parts.hooks,
     budget,
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
-    ports: {
-      claims,
-      publish: (records) => publisher.publish(records),
-      partitionsOf: parts.partitions.of,
-      account: (id) => accounts.facts(id),
-      onCounted: metrics.counted,
-    },
+    ports: { writer, account, newDedupeId: randomUUID },
   });
   const links = linkRoutes({ ...serving, store: parts.links });
   const more = [...hooks.routes, ...links.routes];

@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimId } from '../events/claims/claim-id.ts';
 import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
-import type { AccountFacts } from '../ingest-gateway/auth/accounts.ts';
-import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
+import type { AccountFacts } from './account.ts';
+import type { LogRecord } from './log-record.ts';
 import { IngestService } from './accept.ts';
-import type { Submission } from './submission.ts';
+import { EventWriter } from './event-writer.ts';
+import type { SdkRequest } from './request.ts';
 
 interface Claimed {
   ids: readonly ClaimId[];
@@ -15,25 +16,25 @@ interface Claimed {
 let verdicts: ClaimVerdict[];
 let account: AccountFacts;
 let published: LogRecord[];
-/** Says which records neither the log nor the spool takes. */
+/** True for a record that neither Kafka nor the spool accepts. */
 let isRefused: (record: LogRecord) => boolean;
-let settled: { what: 'raised' | 'released'; positions: readonly number[] | undefined }[];
-let acceptor: IngestService<Claimed>;
+let resolved: { what: 'confirmed' | 'released'; positions: readonly number[] | undefined }[];
+let service: IngestService;
 
 beforeEach(() => {
   verdicts = [];
   account = { retentionDays: 365, quota: 'open' };
   published = [];
   isRefused = () => false;
-  settled = [];
+  resolved = [];
   let made = 0;
-  acceptor = new IngestService<Claimed>({
+  const writer = new EventWriter<Claimed>({
     claims: {
       claim: (ids) =>
         Promise.resolve({ ids, verdicts: ids.map((_, at) => verdicts[at] ?? 'claimed') }),
-      confirm: (_, positions) => void settled.push({ what: 'raised', positions }),
+      confirm: (_, positions) => void resolved.push({ what: 'confirmed', positions }),
       release: (_, positions) => {
-        settled.push({ what: 'released', positions });
+        resolved.push({ what: 'released', positions });
         return Promise.resolve();
       },
     },
@@ -42,17 +43,21 @@ beforeEach(() => {
       return Promise.resolve(records.filter(isRefused));
     },
     partitionsOf: () => 4,
+    gateway: 'g',
+  });
+  service = new IngestService({
+    writer,
     account: () => account,
     newMessageId: () => `made-${made++}`,
-    gateway: 'g',
   });
 });
 
-function submission(shape: Submission['shape'], body: unknown): Submission {
+function request(shape: SdkRequest['shape'], body: unknown): SdkRequest {
   return {
     principal: { accountId: 7, appId: 2, writeKeyId: 3 },
     ...{
       path: `/v1/${shape === 'single' ? 'track' : 'batch'}`,
+      source: 'sdk',
       shape,
       type: 'track',
       receivedAt: 1_790_000_000_000,
@@ -74,33 +79,33 @@ function items(count: number, more: object = {}): object[] {
 
 const topics = () => published.map(({ topic }) => topic);
 
-describe('acceptance', () => {
-  it('publishes nothing beside the event when there is nothing to tell, and raises its claim once it is durable', async () => {
-    const result = await acceptor.accept(
-      submission('single', { event: 'x', user_id: 'u', message_id: 'm' }),
+describe('the acceptance of an SDK request', () => {
+  it('publishes a clean event without an outcome record, and confirms its claim once it is durable', async () => {
+    const result = await service.accept(
+      request('single', { event: 'x', user_id: 'u', message_id: 'm' }),
     );
     expect(result).toEqual({
-      outcome: 'taken',
-      acceptance: { accepted: 1, duplicates: 0, rejected: 0, warnings: [], errors: [] },
+      outcome: 'accepted',
+      summary: { accepted: 1, duplicates: 0, rejected: 0, warnings: [], errors: [] },
     });
     expect(topics()).toEqual(['events.raw']);
-    expect(settled).toEqual([{ what: 'raised', positions: undefined }]);
+    expect(resolved).toEqual([{ what: 'confirmed', positions: undefined }]);
   });
 
-  it('of a duplicate publishes the outcome only', async () => {
+  it('publishes only the outcome record of a duplicate', async () => {
     verdicts = ['durable'];
-    const result = await acceptor.accept(
-      submission('single', { event: 'x', user_id: 'u', message_id: 'm' }),
+    const result = await service.accept(
+      request('single', { event: 'x', user_id: 'u', message_id: 'm' }),
     );
-    expect(result).toMatchObject({ outcome: 'taken', acceptance: { accepted: 1, duplicates: 1 } });
+    expect(result).toMatchObject({ outcome: 'accepted', summary: { accepted: 1, duplicates: 1 } });
     expect(topics()).toEqual(['ingest.outcomes']);
-    expect(settled).toEqual([]);
+    expect(resolved).toEqual([]);
   });
 
-  it('publishes events before the outcome, and numbers acceptances without a gap', async () => {
-    await acceptor.accept(submission('batch', { batch: [...items(3), { type: 'x' }] }));
+  it('publishes events before the outcome, and numbers events without a gap', async () => {
+    await service.accept(request('batch', { batch: [...items(3), { type: 'x' }] }));
     expect(topics().indexOf('ingest.outcomes')).toBe(topics().length - 1);
-    await acceptor.accept(submission('batch', { batch: items(2, { user_id: 'one' }) }));
+    await service.accept(request('batch', { batch: items(2, { user_id: 'one' }) }));
     const raw = published
       .filter(({ topic }) => topic === 'events.raw')
       .map(({ value }) => rawRecordCodec.decode(value));
@@ -110,14 +115,14 @@ describe('acceptance', () => {
     expect(numbers).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('gives events without an id one, and claims only the others', async () => {
+  it('makes a message id for an event without one, and claims only the other events', async () => {
     verdicts = ['durable'];
-    const result = await acceptor.accept(
-      submission('batch', {
+    const result = await service.accept(
+      request('batch', {
         batch: [{ type: 'page', user_id: 'u' }, ...items(1), { type: 'page', user_id: 'u' }],
       }),
     );
-    expect(result).toMatchObject({ outcome: 'taken', acceptance: { accepted: 3, duplicates: 1 } });
+    expect(result).toMatchObject({ outcome: 'accepted', summary: { accepted: 3, duplicates: 1 } });
     const raw = published
       .filter(({ topic }) => topic === 'events.raw')
       .map(({ value }) => rawRecordCodec.decode(value));
@@ -129,34 +134,34 @@ describe('acceptance', () => {
       ['made-0', true],
       ['made-1', true],
     ]);
-    expect(settled).toEqual([{ what: 'raised', positions: [] }]);
+    expect(resolved).toEqual([{ what: 'confirmed', positions: [] }]);
   });
 
-  it('answers unavailable when any of its records is not durable: claims of those are released, of the others raised', async () => {
+  it('answers unavailable when a record is not durable: its claims are released, those of the others confirmed', async () => {
     isRefused = ({ partition, topic }) =>
       topic === 'events.raw' && partition !== published[0]?.partition;
-    const result = await acceptor.accept(submission('batch', { batch: items(20) }));
+    const result = await service.accept(request('batch', { batch: items(20) }));
     expect(result).toEqual({ outcome: 'failed', failure: { code: 'unavailable' } });
-    expect(settled[0]?.what).toBe('raised');
-    expect(settled.slice(1).every(({ what }) => what === 'released')).toBe(true);
-    const positions = settled.flatMap((one) => one.positions ?? []);
+    expect(resolved[0]?.what).toBe('confirmed');
+    expect(resolved.slice(1).every(({ what }) => what === 'released')).toBe(true);
+    const positions = resolved.flatMap((one) => one.positions ?? []);
     expect(positions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at));
     expect(topics()).not.toContain('ingest.outcomes');
   });
 
-  it('answers unavailable, and no 400, when the reject cannot be recorded', async () => {
+  it('answers unavailable, and not 400, when the reject cannot be recorded', async () => {
     isRefused = () => true;
-    expect(await acceptor.accept(submission('single', { event: 'x' }))).toEqual({
+    expect(await service.accept(request('single', { event: 'x' }))).toEqual({
       outcome: 'failed',
       failure: { code: 'unavailable' },
     });
   });
 
   it.each(['quota_cancelled', 'quota_trial_over', 'quota_event_cap'] as const)(
-    'refuses the whole request over %s, and counts its events',
+    'refuses the whole request with %s, and counts its events',
     async (quota) => {
       account = { ...account, quota };
-      expect(await acceptor.accept(submission('batch', { batch: items(5) }))).toEqual({
+      expect(await service.accept(request('batch', { batch: items(5) }))).toEqual({
         outcome: 'failed',
         failure: { code: quota },
       });
@@ -171,28 +176,28 @@ describe('acceptance', () => {
     },
   );
 
-  it('keeps no outcome of what is no JSON', async () => {
+  it('records no outcome of a body that is not JSON', async () => {
     account = { ...account, quota: 'quota_cancelled' };
-    expect(await acceptor.accept(submission('single', '{'))).toEqual({
+    expect(await service.accept(request('single', '{'))).toEqual({
       outcome: 'failed',
       failure: { code: 'malformed_json' },
     });
     expect(published).toEqual([]);
   });
 
-  it('takes the shortest window when the retention cannot be read', async () => {
+  it('applies the shortest window when the retention cannot be read', async () => {
     const old = {
       event: 'x',
       user_id: 'u',
       message_id: 'm',
       timestamp: new Date(1_790_000_000_000 - 40 * 86_400_000).toISOString(),
     };
-    expect(await acceptor.accept(submission('single', old))).toMatchObject({
-      acceptance: { warnings: [] },
+    expect(await service.accept(request('single', old))).toMatchObject({
+      summary: { warnings: [] },
     });
     account = { retentionDays: undefined, quota: 'open' };
-    expect(await acceptor.accept(submission('single', old))).toMatchObject({
-      acceptance: { warnings: [{ code: 'timestamp_too_old' }] },
+    expect(await service.accept(request('single', old))).toMatchObject({
+      summary: { warnings: [{ code: 'timestamp_too_old' }] },
     });
   });
 });

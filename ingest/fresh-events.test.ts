@@ -21,7 +21,7 @@ function fresh(events: AcceptedEvent[], ...verdicts: ClaimVerdict[]) {
 }
 
 describe('fresh events', () => {
-  it('are all of them, with their claims as they are, when nothing is held', () => {
+  it('are all events when none is a duplicate', () => {
     expect(fresh([event(0), event(1)], 'claimed', 'pending-elsewhere')).toEqual({
       events: [0, 1],
       duplicates: 0,
@@ -29,7 +29,7 @@ describe('fresh events', () => {
     });
   });
 
-  it('are without what is held, or named twice', () => {
+  it('exclude duplicates, and repeats within the request', () => {
     expect(
       fresh(
         [event(0), event(1), event(2), event(3)],
@@ -45,7 +45,7 @@ describe('fresh events', () => {
     });
   });
 
-  it('with an id that the gateway made have no claim', () => {
+  it('include events whose id the gateway made; these have no claim', () => {
     expect(
       fresh([event(0, true), event(1), event(2, true), event(3)], 'durable', 'claimed'),
     ).toEqual({
@@ -56,8 +56,8 @@ describe('fresh events', () => {
   });
 });
 
-describe('claims of some fresh events', () => {
-  it('are found through the ones that were left out', () => {
+describe('the claims of some fresh events', () => {
+  it('are found although duplicates were left out', () => {
     const some = freshEvents(
       [event(0), event(1, true), event(2), event(3)],
       ['durable', 'claimed', 'claimed'],

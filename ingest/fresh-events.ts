@@ -1,29 +1,36 @@
+import { claimId, claimScope, type ClaimId } from '../events/claims/claim-id.ts';
 import { isDuplicate, type ClaimVerdict } from '../events/claims/verdict.ts';
-import type { AcceptedEvent } from '../events/validate-event.ts';
+import type { StoredEvent } from './raw-records.ts';
 
-/** The events of a request that are to be published. */
+/** The events of a request that are published, duplicates left out. */
 export interface FreshEvents {
-  events: readonly AcceptedEvent[];
+  events: readonly StoredEvent[];
   duplicates: number;
   /** Position of each event's claim, -1 for one without; undefined: event i has claim i. */
   claims: readonly number[] | undefined;
 }
 
-/** True for an event that is claimed: an id that the gateway made is new by itself. */
-export function needsClaim(event: AcceptedEvent): boolean {
+/** An event without a message id from the client is never a duplicate. */
+function needsClaim(event: StoredEvent): boolean {
   return !event.generated;
 }
 
-/**
- * Leaves out what is held already. `verdicts` are those of the events that need a claim, in order.
- */
+/** The claims of the events that need one, in order. */
+export function claimIds(accountId: number, events: readonly StoredEvent[]): ClaimId[] {
+  const scope = claimScope(accountId, 'message');
+  const ids: ClaimId[] = [];
+  for (const event of events) if (needsClaim(event)) ids.push(claimId(scope, event.message_id));
+  return ids;
+}
+
+/** Leaves out duplicates. `verdicts` are those of `claimIds`, in order. */
 export function freshEvents(
-  accepted: readonly AcceptedEvent[],
+  accepted: readonly StoredEvent[],
   verdicts: readonly ClaimVerdict[],
 ): FreshEvents {
   if (verdicts.length === accepted.length && !verdicts.some(isDuplicate))
     return { events: accepted, duplicates: 0, claims: undefined };
-  const events: AcceptedEvent[] = [];
+  const events: StoredEvent[] = [];
   const claims: number[] = [];
   let next = 0;
   for (const event of accepted) {
@@ -37,8 +44,8 @@ export function freshEvents(
 }
 
 /**
- * Positions of the claims of some of the fresh events, or of all; undefined stands for every claim
- * that there is.
+ * Positions of the claims of some fresh events, or of all when `positions` is undefined. Undefined
+ * means every claim of the request.
  */
 export function claimPositions(
   fresh: FreshEvents,

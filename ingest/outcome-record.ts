@@ -1,43 +1,42 @@
 import { ingestOutcomeCodec } from '../schemas/codec.ts';
 import type { OutcomeCount } from '../schemas/records.ts';
-import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
-import type { Submission } from './submission.ts';
+import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
+import type { RequestFacts } from './request.ts';
 
 export const OUTCOME_TOPIC = TOPIC.outcomes;
 
-export interface OutcomeFacts {
+/** What became of the events of a request, by number. */
+export interface EventCounts {
   received: number;
-  /** Published or spooled: without duplicates. */
+  /** Published or spooled, without duplicates. */
   accepted: number;
   duplicate: number;
   rejected: number;
-  counts: OutcomeCount[];
 }
 
 /**
- * The record of what the gateway decided besides publishing (DESIGN.md, promise 6). It is made for
- * requests with rejects, warnings or duplicates; what a clean request carried is told by its raw
- * records.
+ * The record of rejects, warnings and duplicates (ARCHITECTURE.md, G6). A request without any of
+ * them has none: its raw records say everything.
  */
 export function outcomeRecord(
-  submission: Submission,
-  facts: OutcomeFacts,
-  made: { gateway: string; sequence: number; partitions: number },
+  request: RequestFacts,
+  outcome: EventCounts & { counts: OutcomeCount[] },
+  writer: { gateway: string; sequence: number; partitions: number },
 ): LogRecord {
-  const { accountId, appId } = submission.principal;
+  const { accountId, appId } = request.principal;
   const value = ingestOutcomeCodec.encode({
-    gateway: made.gateway,
-    sequence: made.sequence,
+    gateway: writer.gateway,
+    sequence: writer.sequence,
     account_id: accountId,
     app_id: appId,
-    received_at: submission.receivedAt,
-    source: 'sdk',
-    ...facts,
+    received_at: request.receivedAt,
+    source: request.source,
+    ...outcome,
   });
   return {
     topic: OUTCOME_TOPIC,
-    partition: accountId % made.partitions,
+    partition: accountId % writer.partitions,
     key: String(accountId),
     value,
     accountId,

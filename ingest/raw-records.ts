@@ -1,41 +1,52 @@
 import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
-import type { RawItem } from '../schemas/records.ts';
-import type { LogRecord } from '../ingest-gateway/spool/spooled-record.ts';
-import { reassemble } from './reassemble.ts';
-import { sliceItems } from './slice-items.ts';
-import type { Submission } from './submission.ts';
+import type { Delivery, RawItem } from '../schemas/records.ts';
+import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
+import type { RequestFacts } from './request.ts';
 
 export const RAW_TOPIC = TOPIC.raw;
 
-export interface Published {
-  submission: Submission;
+/**
+ * An accepted event under the ids it is stored with. `dedupe_id` is its identity where the message
+ * id is not: no other event has the same.
+ */
+export interface StoredEvent extends Omit<AcceptedEvent, 'warnings'> {
+  dedupe_id?: string;
+}
+
+/** The bytes of a request's events. */
+export interface EventBytes {
+  /** The request's body, stored unchanged when all its events go to one partition. */
+  readonly whole: Buffer | undefined;
+  /** A batch body of some events. @param indices their `index` */
+  batchOf(indices: readonly number[]): Buffer;
+}
+
+export interface RawRecordsInput {
+  request: RequestFacts;
   /** Events to publish, in the order of the request; at least one. */
-  events: readonly AcceptedEvent[];
+  events: readonly StoredEvent[];
+  bytes: EventBytes;
+  /** What a platform delivered; the first record carries it. */
+  delivery: Delivery | null;
   partitions: number;
   gateway: string;
-  /** Acceptance number of the first event. */
+  /** Sequence number of the first event. */
   sequence: number;
 }
 
-/**
- * A record with the positions in `events` of the events that it carries; undefined stands for all
- * of them.
- */
+/** A record with the positions of its events in `events`; undefined when it carries all of them. */
 export interface RawRecordOf {
   record: LogRecord;
   positions: readonly number[] | undefined;
 }
 
-/**
- * The raw records of a request: one for each partition that its people fall into. The body goes
- * whole when there is only one, otherwise each record carries the byte slices of its own items.
- */
-export function rawRecords(published: Published): RawRecordOf[] {
-  const { events, partitions, submission } = published;
-  const seed = accountSeed(submission.principal.accountId);
+/** The raw records of a request: one for each partition that its people belong to. */
+export function rawRecords(input: RawRecordsInput): RawRecordOf[] {
+  const { events, partitions } = input;
+  const seed = accountSeed(input.request.principal.accountId);
   const first = partitionAt(events, 0, { seed, partitions });
   let positionsOf: Map<number, number[]> | undefined;
   for (let position = 1; position < events.length; position++) {
@@ -48,67 +59,67 @@ export function rawRecords(published: Published): RawRecordOf[] {
     if (positions) positions.push(position);
     else positionsOf.set(partition, [position]);
   }
-  if (!positionsOf) return [{ record: wholeBody(published, first), positions: undefined }];
-  return slicedBodies(published, positionsOf);
+  return positionsOf
+    ? recordPerPartition(input, positionsOf)
+    : [{ record: onlyRecord(input, first), positions: undefined }];
 }
 
 function partitionAt(
-  events: readonly AcceptedEvent[],
+  events: readonly StoredEvent[],
   position: number,
   { seed, partitions }: { seed: number; partitions: number },
 ): number {
-  const name = events[position]?.distinctId ?? '';
-  // A batch is often of one person: their hash is that of the event before.
-  return distinctIdHash(seed, name) % partitions;
+  const distinctId = events[position]?.distinctId ?? '';
+  return distinctIdHash(seed, distinctId) % partitions;
 }
 
-function wholeBody(published: Published, partition: number): LogRecord {
-  const { events, submission } = published;
+function onlyRecord(input: RawRecordsInput, partition: number): LogRecord {
+  const { events, bytes, sequence, delivery } = input;
+  const body = bytes.whole;
+  if (!body) return partialRecord(input, { partition, events, sequence, delivery });
   const items = events.map((event) => rawItem(event, event.index));
-  return logRecord(published, {
-    partition,
-    body: submission.body,
-    items,
-    sequence: published.sequence,
-  });
+  return logRecord(input, { partition, body, items, sequence, delivery });
 }
 
-function slicedBodies(
-  published: Published,
+function recordPerPartition(
+  input: RawRecordsInput,
   positionsOf: ReadonlyMap<number, readonly number[]>,
 ): RawRecordOf[] {
-  const { events, submission } = published;
-  const slices = sliceItems(submission.body);
-  let sequence = published.sequence;
+  let { sequence, delivery } = input;
   const records: RawRecordOf[] = [];
   for (const [partition, positions] of positionsOf) {
-    const own = positions.map((position) => eventAt(events, position));
-    const body = reassemble({
-      body: submission.body,
-      slices,
-      indices: own.map((event) => event.index),
-    });
-    const items = own.map((event, at) => rawItem(event, at));
-    records.push({ record: logRecord(published, { partition, body, items, sequence }), positions });
+    const events = positions.map((position) => eventAt(input.events, position));
+    const record = partialRecord(input, { partition, events, sequence, delivery });
+    records.push({ record, positions });
     sequence += positions.length;
+    delivery = null;
   }
   return records;
 }
 
-function eventAt(events: readonly AcceptedEvent[], position: number): AcceptedEvent {
+function eventAt(events: readonly StoredEvent[], position: number): StoredEvent {
   const event = events[position];
   if (!event) throw new RangeError(`there is no event at ${position}`);
   return event;
 }
 
-function rawItem(event: AcceptedEvent, at: number): RawItem {
+type Part = Pick<RawRecordsInput, 'events' | 'sequence' | 'delivery'> & { partition: number };
+
+function partialRecord(input: RawRecordsInput, part: Part): LogRecord {
+  const { events, ...rest } = part;
+  const body = input.bytes.batchOf(events.map((event) => event.index));
+  return logRecord(input, { ...rest, body, items: events.map(rawItem) });
+}
+
+function rawItem(event: StoredEvent, at: number): RawItem {
   return {
     at,
     index: event.index,
     type: event.type,
     message_id: event.message_id,
-    generated: event.generated,
-    dedupe_id: null,
+    // An event of a webhook without a message id is stored without one.
+    generated: event.generated && event.message_id !== '',
+    dedupe_id: event.dedupe_id ?? null,
     timestamp: event.timestamp,
   };
 }
@@ -118,37 +129,37 @@ interface Contents {
   body: Buffer;
   items: RawItem[];
   sequence: number;
+  delivery: Delivery | null;
 }
 
 function logRecord(
-  { submission, gateway }: Published,
-  { partition, body, items, sequence }: Contents,
+  { request, gateway }: RawRecordsInput,
+  { partition, body, items, sequence, delivery }: Contents,
 ): LogRecord {
-  const { principal } = submission;
+  const { principal } = request;
   const value = rawRecordCodec.encode({
     account_id: principal.accountId,
     app_id: principal.appId,
     write_key_id: principal.writeKeyId,
-    received_at: submission.receivedAt,
-    source: 'sdk',
-    path: submission.path,
-    ip: submission.ip,
-    user_agent: submission.userAgent,
-    origin: submission.origin,
-    trace: submission.trace,
+    received_at: request.receivedAt,
+    source: request.source,
+    path: request.path,
+    ip: request.ip,
+    user_agent: request.userAgent,
+    origin: request.origin,
+    trace: request.trace,
     gateway,
     sequence,
-    shape: submission.shape,
+    shape: request.shape,
     body,
     items,
     redriven_from: null,
-    delivery: null,
+    delivery,
   });
   return {
     topic: RAW_TOPIC,
     partition,
-    // The partition is chosen here and nobody reads a key; the client would hand it back as a
-    // buffer with every delivery report.
+    // Nothing reads a key, and the client would return it with every delivery report.
     key: null,
     value,
     accountId: principal.accountId,

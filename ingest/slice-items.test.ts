@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sliceItems, type Slice } from './slice-items.ts';
 
-/** What the slices of a body say, by JSON.parse. */
-function told(text: string): { items: unknown[]; context: unknown; sent_at: unknown } {
+/** The values of a body's slices. */
+function parsed(text: string): { items: unknown[]; context: unknown; sent_at: unknown } {
   const body = Buffer.from(text);
-  const parsed = (slice: Slice | undefined) =>
+  const value = (slice: Slice | undefined) =>
     slice ? (JSON.parse(body.toString('utf8', slice.start, slice.end)) as unknown) : undefined;
-  const { items, context, sentAt } = sliceItems(body);
-  return { items: items.map(parsed), context: parsed(context), sent_at: parsed(sentAt) };
+  const { items, context, sentAt } = sliceItems(body, 'batch');
+  return { items: items.map(value), context: value(context), sent_at: value(sentAt) };
 }
 
-function expected(text: string): ReturnType<typeof told> {
+function expected(text: string): ReturnType<typeof parsed> {
   const { batch, context, sent_at } = JSON.parse(text) as {
     batch: unknown[];
     context?: unknown;
@@ -20,7 +20,7 @@ function expected(text: string): ReturnType<typeof told> {
   return { items: batch, context, sent_at };
 }
 
-describe('the items of a batch', () => {
+describe('the slices of a batch', () => {
   it.each([
     ['without items', '{"batch":[]}'],
     ['with space everywhere', ' {\n"batch" :\t[ {"a" : 1 } , 2 ,\r "x" ] , "sent_at" : "t" } '],
@@ -38,9 +38,11 @@ describe('the items of a batch', () => {
     ['keys that are deeper', '{"a":{"batch":[9]},"batch":[{"batch":[8],"context":1}]}'],
     ['an empty key, a long key', '{"":1,"a long key with a lot of text":[1],"batch":[1]}'],
     ['Persian text and emoji', '{"batch":[{"event":"خرید 🛒","properties":{"نام":"]}"}}]}'],
-  ])('%s', (_, text) => expect(told(text)).toEqual(expected(text)));
+  ])('are those that JSON.parse finds: %s', (_, text) =>
+    expect(parsed(text)).toEqual(expected(text)),
+  );
 
-  it('are those that JSON.parse finds, for any JSON, however it is spaced', () => {
+  it('are those that JSON.parse finds in any JSON with any white space', () => {
     const key = fc.oneof(
       fc.constantFrom('batch', 'context', 'sent_at', 'batch '),
       fc.string({ unit: 'grapheme' }),
@@ -61,13 +63,13 @@ describe('the items of a batch', () => {
         const array = `[${gap}${batch.join(`${gap},${gap}`)}${gap}]`;
         const kept = after.filter(([name]) => name !== 'batch');
         const text = `${gap}{${[...before, ['batch', array] as const, ...kept].map(member).join(',')}}${gap}`;
-        expect(told(text)).toEqual(expected(text));
+        expect(parsed(text)).toEqual(expected(text));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('stand where they stand also when the bytes are no UTF-8', () => {
+  it('are found in bytes that are not UTF-8', () => {
     const body = Buffer.concat([
       Buffer.from('{"batch":[{"a":"'),
       Buffer.of(0xe2, 0x22),
@@ -75,27 +77,39 @@ describe('the items of a batch', () => {
       Buffer.of(0xff, 0xc3),
       Buffer.from('"}]}'),
     ]);
-    const parsed = JSON.parse(body.toString()) as { batch: unknown[] };
+    const whole = JSON.parse(body.toString()) as { batch: unknown[] };
     expect(
-      sliceItems(body).items.map(
+      sliceItems(body, 'batch').items.map(
         ({ start, end }) => JSON.parse(body.toString('utf8', start, end)) as unknown,
       ),
-    ).toEqual(parsed.batch);
+    ).toEqual(whole.batch);
   });
 
-  it('of bytes that are no JSON: the scanner ends', () => {
+  it('end the scan of bytes that are not JSON', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 50 }),
         fc.constantFrom('', '{', '{"batch":[', '{"batch":[{"'),
         (bytes, head) => {
           try {
-            sliceItems(Buffer.concat([Buffer.from(head), bytes]));
+            sliceItems(Buffer.concat([Buffer.from(head), bytes]), 'batch');
           } catch (error) {
             expect(error).toBeInstanceOf(SyntaxError);
           }
         },
       ),
     );
+  });
+
+  it('are the members of `events` for an import, without a common context', () => {
+    const body = Buffer.from(
+      '{"events":[1],"context":{},"eve\\u006ets":[{"n":1.50e3}, 12345678901234567890]}',
+    );
+    const { items, context } = sliceItems(body, 'events');
+    expect(items.map(({ start, end }) => body.toString('utf8', start, end))).toEqual([
+      '{"n":1.50e3}',
+      '12345678901234567890',
+    ]);
+    expect(context).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
-/** Where a JSON value stands in a body: from `start` up to and without `end`. */
+/** The bytes of a JSON value in a body: from `start` up to, not including, `end`. */
 export interface Slice {
   start: number;
   end: number;
 }
 
 export interface BatchSlices {
-  /** The items of `batch`, in order. */
   items: Slice[];
+  /** Only of a `batch`, like `sentAt`. */
   context: Slice | undefined;
   sentAt: Slice | undefined;
 }
@@ -25,19 +25,18 @@ const BRACE_BIT = 0x20;
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- the scanner runs over valid JSON and stops at its ends; a fallback for each byte halves its speed */
 
 /**
- * Finds the byte slices of a batch's items without decoding them, so that they can be handed on as
- * they came. The body must be one that JSON.parse took, and an object whose `batch` is an array. As
- * with JSON.parse the last one of equal keys counts.
+ * Finds the byte slices of the items of an array without decoding them. `body` must be valid JSON:
+ * an object with an array under `key`. Of equal keys the last one counts, as in JSON.parse.
  */
-export function sliceItems(body: Uint8Array): BatchSlices {
+export function sliceItems(body: Uint8Array, key: 'batch' | 'events'): BatchSlices {
   const slices: BatchSlices = { items: [], context: undefined, sentAt: undefined };
   let at = skipSpace(body, skipSpace(body, 0) + 1);
   while (at < body.length && body[at] !== CLOSE_BRACE) {
     const keyEnd = skipString(body, at);
-    const key = keyOf(body, at, keyEnd);
+    const name = keyOf(body, at, keyEnd);
     const start = skipSpace(body, skipSpace(body, keyEnd) + 1);
     let end: number;
-    if (key === 'batch') {
+    if (name === key) {
       slices.items = [];
       end =
         body[start] === OPEN_BRACKET
@@ -45,8 +44,8 @@ export function sliceItems(body: Uint8Array): BatchSlices {
           : skipValue(body, start);
     } else {
       end = skipValue(body, start);
-      if (key === 'context') slices.context = { start, end };
-      else if (key === 'sent_at') slices.sentAt = { start, end };
+      if (key === 'batch' && name === 'context') slices.context = { start, end };
+      else if (key === 'batch' && name === 'sent_at') slices.sentAt = { start, end };
     }
     at = skipSpace(body, end);
     if (body[at] === COMMA) at = skipSpace(body, at + 1);
@@ -54,7 +53,7 @@ export function sliceItems(body: Uint8Array): BatchSlices {
   return slices;
 }
 
-/** The key whose string begins at `start`: only those that matter are decoded. */
+/** The key whose string begins at `start`. Longer keys than those of interest are not decoded. */
 function keyOf(body: Uint8Array, start: number, end: number): string | undefined {
   let isEscaped = false;
   for (let at = start; at < end; at++) isEscaped ||= body[at] === BACKSLASH;
@@ -64,7 +63,7 @@ function keyOf(body: Uint8Array, start: number, end: number): string | undefined
   ) as string;
 }
 
-/** Behind the array that begins at `start`; its items are noted. */
+/** The end of the array that begins at `start`; adds its items to `items`. */
 function skipArray(body: Uint8Array, start: number, items: Slice[]): number {
   let at = skipSpace(body, start + 1);
   while (at < body.length && body[at] !== CLOSE_BRACKET) {
@@ -83,14 +82,14 @@ function skipSpace(body: Uint8Array, start: number): number {
   return at;
 }
 
-/** Behind the value that begins at `start`. */
+/** The end of the value that begins at `start`. */
 function skipValue(body: Uint8Array, start: number): number {
   const first = body[start]!;
   if (first === QUOTE) return skipString(body, start);
   return (first | BRACE_BIT) === OPEN_BRACE ? skipNested(body, start) : skipScalar(body, start);
 }
 
-/** Behind the string whose quote stands at `start`. */
+/** The end of the string whose opening quote is at `start`. */
 function skipString(body: Uint8Array, start: number): number {
   let at = start + 1;
   for (let byte = body[at]; byte !== QUOTE && at < body.length; byte = body[at])
@@ -98,7 +97,7 @@ function skipString(body: Uint8Array, start: number): number {
   return at + 1;
 }
 
-/** Behind the object or array that begins at `start`. Most bytes of a batch pass through here. */
+/** The end of the object or array that begins at `start`. Hot: most bytes of a batch pass it. */
 function skipNested(body: Uint8Array, start: number): number {
   const length = body.length;
   let depth = 0;
@@ -120,7 +119,7 @@ function skipNested(body: Uint8Array, start: number): number {
   return at;
 }
 
-/** Behind the number, true, false or null that begins at `start`. */
+/** The end of the number, true, false or null that begins at `start`. */
 function skipScalar(body: Uint8Array, start: number): number {
   let at = start;
   while (

@@ -18,7 +18,7 @@ import { runExportWorker } from './exports/worker.ts';
 import { createFreshness } from './freshness/freshness.ts';
 import { logSnapshots } from './freshness/log-snapshot.ts';
 import { GROUP_OF } from './freshness/projections.ts';
-import { startAcceptance } from './imports/acceptance.ts';
+import { EventWriter } from '../ingest/event-writer.ts';
 import { importPublisher } from './imports/publisher.ts';
 import { quotaGate } from './imports/quota.ts';
 import { decideFeatures } from './introspection/features.ts';
@@ -112,8 +112,11 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       countAudience: audienceCounter({ client: clickhouse, mergesOf: merges }),
       segments,
       imports: {
-        publisher,
-        acceptance: startAcceptance(randomBytes(8).toString('hex')),
+        writer: new EventWriter({
+          publish: (records) => publisher.publish(records),
+          partitionsOf: () => publisher.partitions(),
+          gateway: randomBytes(8).toString('hex'),
+        }),
         checkQuota: quotaGate({ database, readUsage, log }),
         makeId: randomUUID,
       },

@@ -5,8 +5,7 @@ import type { ResolveToken } from './auth/key-store.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';
 import type { ExportStore } from './exports/export-store.ts';
 import type { Freshness } from './freshness/freshness.ts';
-import type { Acceptance } from './imports/acceptance.ts';
-import type { ImportPublisher } from './imports/publisher.ts';
+import type { EventWriter } from '../ingest/event-writer.ts';
 import type { CheckQuota } from './imports/quota.ts';
 import type { Features } from './introspection/features.ts';
 import type { CheckLock } from './lock/soft-lock.ts';
@@ -27,8 +26,7 @@ export interface GuardPorts {
 
 /** What POST /v1/events needs. */
 export interface Imports {
-  publisher: ImportPublisher;
-  acceptance: Acceptance;
+  writer: Pick<EventWriter, 'write'>;
   checkQuota: CheckQuota;
   /** A new unique id. */
   makeId: () => string;

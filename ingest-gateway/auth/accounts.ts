@@ -1,14 +1,8 @@
-import { decideQuota, type QuotaVerdict } from '../../events/quota.ts';
+import { decideQuota } from '../../events/quota.ts';
+import type { AccountFacts } from '../../ingest/account.ts';
 import type { AccountRow, AccountStore } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { TwoGenerations } from './two-generations.ts';
-
-/** What acceptance needs to know of an account. */
-export interface AccountFacts {
-  /** Days; 0 for ever; undefined when it cannot be read (ingest 2.4: then 30 days are taken). */
-  retentionDays: number | undefined;
-  quota: QuotaVerdict;
-}
 
 /** A verdict is as old as this at most; so is what it rests on (ingest 8). */
 const VERDICT_MS = 15_000;

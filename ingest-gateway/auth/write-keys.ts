@@ -1,15 +1,9 @@
 import { hash } from 'node:crypto';
+import type { Principal } from '../../ingest/account.ts';
 import type { Accounts } from './accounts.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { TwoGenerations } from './two-generations.ts';
-
-/** Whom a request speaks for. */
-export interface Principal {
-  accountId: number;
-  appId: number;
-  writeKeyId: number;
-}
 
 /**
  * How a key was verified (ingest 5.1). `unverified`: the store could not be asked, which is no

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Principal } from '../auth/write-keys.ts';
+import type { Principal } from '../../ingest/account.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { EventRoute } from '../http/routes.ts';

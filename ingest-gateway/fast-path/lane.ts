@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { presentedKey } from '../auth/presented-key.ts';
-import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { Principal } from '../../ingest/account.ts';
 import type { BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IngestSummary } from '../../ingest/acceptance.ts';
+import type { IngestSummary } from '../../ingest/result.ts';
 import { renderAcceptance, renderFailure } from './render.ts';
 
 const nothing: IngestSummary = {

@@ -1,5 +1,5 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
-import type { IngestSummary } from '../../ingest/acceptance.ts';
+import type { IngestSummary } from '../../ingest/result.ts';
 import type { Failure, FailureCode } from '../failures.ts';
 
 /** What goes over the wire, apart from the headers that every answer has. */

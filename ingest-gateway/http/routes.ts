@@ -1,15 +1,15 @@
 import type { EventType } from '../../schemas/records.ts';
 import type { IngestService } from '../../ingest/accept.ts';
-import type { Submission } from '../../ingest/submission.ts';
+import type { SdkRequest } from '../../ingest/request.ts';
 import { renderAcceptance, renderFailure, type Answer } from './render.ts';
 
-export interface EventRoute extends Pick<Submission, 'shape' | 'type'> {
+export interface EventRoute extends Pick<SdkRequest, 'shape' | 'type'> {
   method: 'POST';
   path: string;
   auth: 'write_key';
   cors: true;
   /** Gets a request whose key is verified and whose body is read. */
-  handler: (submission: Submission) => Promise<Answer>;
+  handler: (request: SdkRequest) => Promise<Answer>;
 }
 
 interface OpenRoute {
@@ -34,15 +34,15 @@ export function ingestRoutes(options: {
   now: () => Date;
 }): Route[] {
   const { acceptor } = options;
-  const handler = (submission: Submission): Promise<Answer> =>
+  const handler = (request: SdkRequest): Promise<Answer> =>
     acceptor
-      .accept(submission)
+      .accept(request)
       .then((result) =>
-        result.outcome === 'taken'
-          ? renderAcceptance(submission.shape, result.acceptance)
+        result.outcome === 'accepted'
+          ? renderAcceptance(request.shape, result.summary)
           : renderFailure(result.failure),
       );
-  const eventRoute = (path: string, kind: Pick<Submission, 'shape' | 'type'>): EventRoute => ({
+  const eventRoute = (path: string, kind: Pick<SdkRequest, 'shape' | 'type'>): EventRoute => ({
     ...{ method: 'POST', path, auth: 'write_key', cors: true },
     ...kind,
     handler,

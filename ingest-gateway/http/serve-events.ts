@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../platform/log.ts';
 import { presentedKey } from '../auth/presented-key.ts';
-import type { Principal, Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { Principal } from '../../ingest/account.ts';
 import type { FastPathOptions, WholeRequest } from '../fast-path/lane.ts';
 import {
   clientAddress,
@@ -152,7 +153,7 @@ export class EventServer {
   #handle({ route, principal, facts, body, trace }: Handled): Promise<Answer> {
     const { path, shape, type } = route;
     return route.handler({
-      ...{ principal, path, shape, type, body, trace },
+      ...{ principal, source: 'sdk', path, shape, type, body, trace },
       receivedAt: this.#options.now(),
       ip: clientAddress(facts, this.#options.trusted),
       userAgent: headerText(facts.userAgent),

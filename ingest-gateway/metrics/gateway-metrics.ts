@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { OutcomeFacts } from '../../ingest/outcome-record.ts';
+import type { EventCounts } from '../../ingest/outcome-record.ts';
 import { Latency } from './latency.ts';
 
 /** A number that is read when somebody asks. */
@@ -91,10 +91,10 @@ export class GatewayMetrics {
     counts[status] = (counts[status] ?? 0) + 1;
   };
 
-  counted = (facts: Omit<OutcomeFacts, 'counts'>): void => {
-    this.#events.accepted += facts.accepted;
-    this.#events.duplicate += facts.duplicate;
-    this.#events.rejected += facts.rejected;
+  counted = (counts: EventCounts): void => {
+    this.#events.accepted += counts.accepted;
+    this.#events.duplicate += counts.duplicate;
+    this.#events.rejected += counts.rejected;
   };
 
   acknowledged = (milliseconds: number): void => {

@@ -1,5 +1,5 @@
 import { format } from 'prettier';
-import { HOOKS_PATH } from '../webhooks/hook-server.ts';
+import { HOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { ingestRoutes } from '../http/routes.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import { buildOpenapi, type ServedRoute } from './build.ts';

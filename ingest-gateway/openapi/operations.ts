@@ -1,6 +1,6 @@
 import type { FailureCode } from '../failures.ts';
 import * as hook from '../webhooks/answers.ts';
-import { HOOKS_PATH } from '../webhooks/hook-server.ts';
+import { HOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import type { Schema, schemas } from './schemas.ts';

@@ -1,4 +1,4 @@
-import type { LogRecord } from '../spool/spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 /** One request's records: the promise resolves when each of them is durable or refused. */
 export interface Waiter {

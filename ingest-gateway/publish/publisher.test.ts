@@ -10,7 +10,8 @@ import {
 } from '../../platform/kafka/producer.ts';
 import { createLog } from '../../platform/log.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
-import { decodePayload, type LogRecord } from '../spool/spooled-record.ts';
+import { decodePayload } from '../spool/spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 import { Publisher } from './publisher.ts';
 
 /**

@@ -2,7 +2,7 @@ import { backoffDelay } from '../../platform/backoff.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { LogRecord } from '../spool/spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 import { drainSpool, RecordRefused } from './drain.ts';
 import {
   evolve,

@@ -1,5 +1,6 @@
 import type { SegmentWriter } from './segment-writer.ts';
-import { frameHeadBytes, type LogRecord } from './spooled-record.ts';
+import { frameHeadBytes } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 /**
  * The spool does not take a record: it has no room, or the disk fails. The record may only be

@@ -1,5 +1,6 @@
 import type { Frame } from './frame.ts';
-import { decodePayload, type LogRecord } from './spooled-record.ts';
+import { decodePayload } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 /** Accepted events that stand in the spool, by account. */
 export class EventTally {

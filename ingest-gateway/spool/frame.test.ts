@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFrames, isTornTail, type DecodedFrames } from './frame.ts';
-import { decodePayload, encodeFrameHead, type LogRecord } from './spooled-record.ts';
+import { decodePayload, encodeFrameHead } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 const plainRecord = { topic: 'events.raw', partition: 0, key: null, accountId: 1, events: 1 };
 const MARKER = Buffer.from('a3f10288c0ffee7d', 'hex');

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
 import { MARKER_BYTES } from './frame.ts';
 import { segmentPath, syncFolder, type Segment } from './segment.ts';
-import { encodeFrameHead, type LogRecord } from './spooled-record.ts';
+import { encodeFrameHead } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 /** A segment takes the frames of one write more than this. */
 const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;

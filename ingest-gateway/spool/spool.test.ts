@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpoolRefused } from './append-queue.ts';
 import { openSpool, type Spool, type SpoolOptions } from './spool.ts';
 import { SpoolLocked } from './spool-lock.ts';
-import { decodePayload, type LogRecord } from './spooled-record.ts';
+import { decodePayload } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 let folder: string;
 let open: Spool[] = [];

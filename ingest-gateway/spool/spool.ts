@@ -8,7 +8,7 @@ import { recoverSegments } from './recover.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { removeFile, type Segment } from './segment.ts';
 import { lockSpool } from './spool-lock.ts';
-import type { LogRecord } from './spooled-record.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
 
 export interface SpoolOptions {
   folder: string;

@@ -1,21 +1,5 @@
+import type { LogRecord } from '../../ingest/log-record.ts';
 import { FRAME_HEADER_BYTES, sealFrame } from './frame.ts';
-
-/**
- * A record for the log. Raising its claims after a restart needs nothing beside it: claims are
- * raised when the record is durable here, and a claim that a crash left pending only lets a resend
- * through to the normaliser, which decides.
- */
-export interface LogRecord {
-  topic: string;
-  partition: number;
-  key: string | null;
-  value: Buffer;
-  accountId: number;
-  /**
-   * Accepted events in it; what stands in the spool is part of the books (DESIGN.md, promise 6).
-   */
-  events: number;
-}
 
 const VERSION = 1;
 /** Version, account, events, partition, length of the topic, length of the key. */

@@ -3,7 +3,7 @@ import type { ConnectionStore, ConnectionTally } from './connection-store.ts';
 import { DeferredUpdates } from './deferred-updates.ts';
 
 /** What became of one delivery, for its connection. */
-export type DeliveryResult =
+export type DeliveryOutcome =
   | { readonly kind: 'accepted'; readonly events: number }
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -17,15 +17,15 @@ const LINGER_MS = 50;
  * What a delivery adds to its connection. A text of PostgreSQL holds no NUL, and a reason may quote
  * the delivery.
  */
-export function tallyOf(result: DeliveryResult): ConnectionTally {
+export function countsOf(outcome: DeliveryOutcome): ConnectionTally {
   const lastError =
-    result.kind === 'accepted'
+    outcome.kind === 'accepted'
       ? ''
-      : truncateBytes(result.reason.replace(/\p{Cc}+/gu, ' '), MAX_ERROR_BYTES);
+      : truncateBytes(outcome.reason.replace(/\p{Cc}+/gu, ' '), MAX_ERROR_BYTES);
   return {
     received: 1,
-    accepted: result.kind === 'accepted' ? result.events : 0,
-    rejected: result.kind === 'refused' ? 1 : 0,
+    accepted: outcome.kind === 'accepted' ? outcome.events : 0,
+    rejected: outcome.kind === 'refused' ? 1 : 0,
     lastError,
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { tallyOf } from './connection-counters.ts';
+import { countsOf } from './connection-counters.ts';
 import { DeferredUpdates } from './deferred-updates.ts';
 
 let isDown: boolean;
@@ -88,7 +88,7 @@ describe('deferred updates', () => {
 
 describe('the tally of a delivery', () => {
   it('cuts the reason to 500 bytes and leaves out what PostgreSQL cannot hold', () => {
-    const { lastError } = tallyOf({ kind: 'skipped', reason: `a\0b\n${'س'.repeat(300)}` });
+    const { lastError } = countsOf({ kind: 'skipped', reason: `a\0b\n${'س'.repeat(300)}` });
     expect(lastError).toMatch(/^a b س+$/);
     expect(Buffer.byteLength(lastError)).toBeLessThanOrEqual(500);
   });

@@ -1,28 +1,25 @@
 import { withDeadline } from '../../platform/deadline.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import {
-  connectProducer,
-  type LogProducer,
-  type OutgoingRecord,
-} from '../../platform/kafka/producer.ts';
+import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
+import { RAW_TOPIC } from '../../ingest/raw-records.ts';
 
-const RAW = TOPIC.raw;
 /** After this long without an acknowledgement a request answers 503. */
 const TIMEOUT_MS = 8000;
+const NONE_REFUSED: readonly LogRecord[] = [];
 const MAX_QUEUED = { records: 20_000, bytes: 128 * 1024 * 1024 };
 
-/** The way into the log. */
+/** Publishes imported events to Kafka. */
 export interface ImportPublisher {
-  /** Partitions of events.raw. Rejects while the log is away. */
+  /** Partitions of events.raw, and of ingest.outcomes. Rejects while Kafka is unreachable. */
   partitions(): Promise<number>;
   /**
-   * Resolves when every in-sync replica has all the records; rejects when one was not acknowledged:
-   * it may be in the log or not.
+   * Resolves, with no refused record, when every in-sync replica has all of them; rejects when one
+   * was not acknowledged: it may be in the log or not.
    */
-  publish(records: readonly OutgoingRecord[]): Promise<void>;
+  publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]>;
   close(): Promise<void>;
 }
 
@@ -32,8 +29,8 @@ interface Connected {
 }
 
 /**
- * Connects when it is first needed, and anew after any failure: an idempotent producer that gave a
- * record up takes no more.
+ * Connects on first use and again after any failure: an idempotent producer that gave up on a record
+ * accepts no more.
  */
 export function importPublisher({
   settings,
@@ -49,7 +46,7 @@ export function importPublisher({
   const open = async (): Promise<Connected> => {
     const partitions = await withKafkaAdmin(
       { ...settings },
-      async (admin) => (await topicEnds(admin, RAW)).length,
+      async (admin) => (await topicEnds(admin, RAW_TOPIC)).length,
     );
     const producer = await connectProducer({
       settings,
@@ -90,6 +87,7 @@ export function importPublisher({
           { ms: TIMEOUT_MS + 1000, waitingFor: 'acknowledgements of Kafka' },
           Promise.all(records.map((record) => producer.publish(record))),
         );
+        return NONE_REFUSED;
       } catch (error) {
         void drop().catch(() => undefined);
         throw error;

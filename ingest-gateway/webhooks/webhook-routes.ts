@@ -1,13 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { FreeRoute } from '../http/host.ts';
 import type { BodyBudget } from '../http/body.ts';
-import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
+import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
 import { connectionCounters } from './connection-counters.ts';
 import type { ConnectionStore } from './connection-store.ts';
 import { Connections } from './connections.ts';
-import { HookServer, HOOKS_PATH } from './hook-server.ts';
+import { HookServer, HOOKS_PATH } from './webhook-server.ts';
 
 /** What inbound webhooks need of the installation. */
 export interface HookParts {
@@ -21,7 +20,7 @@ interface HookRoutesOptions {
    * registered (ingest 4.6).
    */
   hooks: HookParts | undefined;
-  ports: Omit<MappedPorts, 'newDedupeId' | 'gateway'>;
+  ports: DeliveryPorts;
   budget: BodyBudget;
   maxRequests: number;
   log: Log;
@@ -55,12 +54,10 @@ export function hookRoutes(options: HookRoutesOptions): {
         'webhook connections cannot be read from PostgreSQL',
       ),
   });
-  const acceptor = new MappedAcceptor({
-    ...ports,
-    newDedupeId: randomUUID,
-    gateway: randomBytes(8).toString('hex'),
+  const server = new HookServer({
+    ...{ ...options, connections, sealer, counters },
+    accept: (delivery) => acceptDelivery(ports, delivery),
   });
-  const server = new HookServer({ ...options, connections, sealer, acceptor, counters });
   const route: FreeRoute = {
     method: 'POST',
     path: HOOKS_PATH,

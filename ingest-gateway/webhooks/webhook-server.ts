@@ -10,7 +10,7 @@ import { readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
 import { traceOf } from '../../platform/http/trace.ts';
-import type { MappedAcceptor } from './accept-mapped.ts';
+import type { DeliveryResult, MappedDelivery } from './accept-delivery.ts';
 import {
   SIGNATURE_MISMATCH,
   taken,
@@ -20,7 +20,7 @@ import {
   UNREADABLE_BODY,
   UNVERIFIED,
 } from './answers.ts';
-import { tallyOf, type DeliveryResult } from './connection-counters.ts';
+import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, ConnectionTally } from './connection-store.ts';
 import type { Connections } from './connections.ts';
 
@@ -32,7 +32,7 @@ export const MAX_DELIVERY_BYTES = 1_048_576;
 export interface HookServerOptions {
   connections: Pick<Connections, 'find'>;
   sealer: Pick<Sealer, 'open'>;
-  acceptor: Pick<MappedAcceptor, 'accept'>;
+  accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
   counters: { add: (connectionId: number, tally: ConnectionTally) => void };
   budget: BodyBudget;
   /** Deliveries that may be under way at once. */
@@ -138,7 +138,7 @@ export class HookServer {
       this.#count(connection, { kind: 'skipped', reason: mapping.reason });
       return taken(0);
     }
-    const result = await this.#options.acceptor.accept({
+    const result = await this.#options.accept({
       ...{ accountId, appId, trace, receivedAt: this.#options.now() },
       path: `/v1/hooks/${source}`,
       events: mapping.events,
@@ -178,7 +178,7 @@ export class HookServer {
     }
   }
 
-  #count(connection: Connection, result: DeliveryResult): void {
-    this.#options.counters.add(connection.id, tallyOf(result));
+  #count(connection: Connection, outcome: DeliveryOutcome): void {
+    this.#options.counters.add(connection.id, countsOf(outcome));
   }
 }

@@ -1,17 +1,19 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { EventWriter } from '../../ingest/event-writer.ts';
 import { BodyBudget } from '../http/body.ts';
-import type { LogRecord } from '../spool/spooled-record.ts';
-import { MappedAcceptor, type MappedPorts } from './accept-mapped.ts';
+import type { LogRecord } from '../../ingest/log-record.ts';
+import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
 import type { Connection, ConnectionTally } from './connection-store.ts';
 import type { FoundConnection } from './connections.ts';
-import { HookServer } from './hook-server.ts';
-import { hookRoutes } from './hook-routes.ts';
+import { HookServer } from './webhook-server.ts';
+import { hookRoutes } from './webhook-routes.ts';
 
 const log = createLog({ part: 'test', level: 'silent' });
 const BODY = JSON.stringify({ id: 5, email: 'a@b.c', total_price: '10' });
@@ -49,9 +51,9 @@ function connected(changes: Partial<Connection> = {}): Connection {
   };
 }
 
-const ports: MappedPorts = {
+const writer = new EventWriter({
   claims: {
-    claim: (ids, receivedAt) =>
+    claim: (ids: readonly ClaimId[], receivedAt: number) =>
       Promise.resolve({
         ids,
         receivedAt,
@@ -71,9 +73,12 @@ const ports: MappedPorts = {
     return Promise.resolve(records.filter((record) => !isDurable(record)));
   },
   partitionsOf: () => 4,
+  gateway: 'g',
+});
+const ports: DeliveryPorts = {
+  writer,
   account: () => ({ retentionDays: 0, quota: 'quota_cancelled' }),
   newDedupeId: () => 'dedupe',
-  gateway: 'g',
 };
 
 beforeEach(async () => {
@@ -88,7 +93,7 @@ beforeEach(async () => {
   const hooks = new HookServer({
     connections: { find: () => Promise.resolve(connection) },
     sealer,
-    acceptor: new MappedAcceptor(ports),
+    accept: (delivery) => acceptDelivery(ports, delivery),
     counters: { add: (_id, tally) => tallies.push(tally) },
     budget,
     maxRequests: 10,
@@ -214,7 +219,6 @@ describe('a delivery', () => {
 
 describe('the events of one delivery', () => {
   it('that fall into several partitions carry the bytes of the delivery once, and number their acceptances through', async () => {
-    const acceptor = new MappedAcceptor(ports);
     const events = Array.from({ length: 20 }, (_, at) => ({
       type: 'track' as const,
       event: 'x',
@@ -231,8 +235,8 @@ describe('the events of one delivery', () => {
       events,
       delivery,
     };
-    expect(await acceptor.accept(facts)).toEqual({
-      outcome: 'taken',
+    expect(await acceptDelivery(ports, facts)).toEqual({
+      outcome: 'accepted',
       published: 20,
       duplicates: 0,
       reason: undefined,
@@ -248,7 +252,8 @@ describe('the events of one delivery', () => {
       records.map((_, at) => at > 0),
     );
     const sequences = records.flatMap(({ sequence, items }) => items.map((_, at) => sequence + at));
-    expect(sequences.sort((a, b) => a - b)).toEqual(events.map((_, at) => at));
+    const [lowest = 0] = sequences.sort((a, b) => a - b);
+    expect(sequences).toEqual(events.map((_, at) => lowest + at));
     for (const { items, body } of records) {
       const { batch } = JSON.parse(body.toString()) as { batch: { message_id: string }[] };
       expect(items.map(({ at, message_id }) => batch[at]?.message_id === message_id)).toEqual(
@@ -274,7 +279,7 @@ describe('the events of one delivery', () => {
       events,
       delivery,
     };
-    expect(await new MappedAcceptor(ports).accept(facts)).toMatchObject({
+    expect(await acceptDelivery(ports, facts)).toMatchObject({
       published: 1,
       reason: 'nests too deeply',
     });

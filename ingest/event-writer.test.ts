@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
+import { ClientBody } from './client-body.ts';
+import { EventWriter, type EventsToWrite } from './event-writer.ts';
+import type { LogRecord } from './log-record.ts';
+
+const REQUEST: EventsToWrite['request'] = {
+  principal: { accountId: 7, appId: 0, writeKeyId: 0 },
+  ...{ source: 'import', path: '/v1/events', shape: 'batch', receivedAt: 5, trace: 't' },
+  ...{ ip: '', userAgent: '', origin: '' },
+};
+const CLEAN: EventsToWrite['decided'] = { received: 2, rejected: [], counts: [] };
+
+function written(): { writer: EventWriter; published: LogRecord[] } {
+  const published: LogRecord[] = [];
+  const writer = new EventWriter({
+    publish: (records) => {
+      published.push(...records);
+      return Promise.resolve([]);
+    },
+    partitionsOf: () => Promise.resolve(4),
+    gateway: 'g',
+  });
+  return { writer, published };
+}
+
+function events(decided: EventsToWrite['decided'] = CLEAN): EventsToWrite {
+  const event = { type: 'track', generated: false, timestamp: 1, distinctId: 'a' } as const;
+  return {
+    request: REQUEST,
+    decided,
+    events: [
+      { ...event, index: 0, message_id: 'm', dedupe_id: 'd0' },
+      { ...event, index: 1, message_id: 'm', dedupe_id: 'd1' },
+    ],
+    bytes: new ClientBody(Buffer.from('{"events":[{"a":1},{"a":2}]}'), 'events'),
+  };
+}
+
+describe('a writer without claims', () => {
+  it('publishes events of one message id as often as they come', async () => {
+    const { writer, published } = written();
+    expect(await writer.write(events())).toBe(0);
+    expect(await writer.write(events())).toBe(0);
+    const raw = published.map(({ value }) => rawRecordCodec.decode(value));
+    expect(raw.map(({ sequence, items }) => [sequence, items.length])).toEqual([
+      [0, 2],
+      [2, 2],
+    ]);
+  });
+
+  it('numbers its outcome records and writes one only when there is something to record', async () => {
+    const { writer, published } = written();
+    const count = { kind: 'warn', code: 'c', field: '', sdk: '', count: 1 } as const;
+    await writer.write(events());
+    await writer.write(events({ ...CLEAN, counts: [count] }));
+    await writer.writeRefusal(REQUEST, { events: 0, count: { code: 'c', field: '', sdk: '' } });
+    const outcomes = published
+      .filter(({ topic }) => topic === 'ingest.outcomes')
+      .map(({ value }) => ingestOutcomeCodec.decode(value));
+    expect(outcomes).toMatchObject([
+      { sequence: 0, source: 'import', received: 2, accepted: 2, counts: [count] },
+      { sequence: 1, received: 0, rejected: 0, counts: [{ kind: 'reject', count: 1 }] },
+    ]);
+  });
+});

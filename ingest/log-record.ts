@@ -1,0 +1,10 @@
+/** A record for Kafka. `partition` is always set, so no consumer depends on `key`. */
+export interface LogRecord {
+  topic: string;
+  partition: number;
+  key: string | null;
+  value: Buffer;
+  accountId: number;
+  /** Accepted events in it; spooled events count in the reconciliation (ARCHITECTURE.md, G6). */
+  events: number;
+}
