@@ -5,7 +5,10 @@ import { rawRecordCodec } from '../schemas/codec.ts';
 import { ClientBody } from './client-body.ts';
 import { rawRecords, type EventBytes, type RawRecordsInput } from './raw-records.ts';
 
-function inputOf(distinctIds: readonly string[], more: Partial<RawRecordsInput> = {}) {
+function inputOf(
+  distinctIds: readonly string[],
+  more: Partial<RawRecordsInput> = {},
+): RawRecordsInput {
   const items = distinctIds.map((_, index) => `{"n": ${index}}`).join(' , ');
   return {
     request: {
@@ -23,7 +26,7 @@ function inputOf(distinctIds: readonly string[], more: Partial<RawRecordsInput> 
     gateway: 'g',
     sequence: 100,
     ...more,
-  } satisfies RawRecordsInput as RawRecordsInput;
+  };
 }
 
 function decoded(input: RawRecordsInput) {
