@@ -1,3 +1,5 @@
+import { ipv6Groups } from '../../platform/network/ipv6-groups.ts';
+
 /** How guesses of one kind are slowed down. */
 export interface GuessPolicy {
   /** Failures that cost no pause. */
@@ -48,17 +50,6 @@ export function pausesOf({ free, first, longest }: GuessPolicy): number[] {
  */
 export function networkOf(ip: string): string {
   if (!ip.includes(':')) return ip;
-  const [head = '', tail] = ip.toLowerCase().split('::');
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups =
-    tail === undefined
-      ? front
-      : [
-          ...front,
-          ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'),
-          ...back,
-        ];
-  const four = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${four.join(':')}::/64`;
+  const network = ipv6Groups(ip).slice(0, 4);
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
 }

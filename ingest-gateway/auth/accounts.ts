@@ -2,7 +2,7 @@ import { decideQuota } from '../../events/quota.ts';
 import type { AccountFacts } from '../../ingest/account.ts';
 import type { AccountRow, AccountStore } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
-import { TwoGenerations } from './two-generations.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 
 /** A verdict is as old as this at most; so is what it rests on (ingest 8). */
 const VERDICT_MS = 15_000;
@@ -34,16 +34,16 @@ interface AccountsOptions {
  */
 export class Accounts {
   readonly #options: AccountsOptions;
-  readonly #known: TwoGenerations<number, Known>;
+  readonly #known: BoundedMap<number, Known>;
   readonly #lookup: BatchedLookup<number, AccountRow>;
   readonly #pending = new Map<number, Promise<AccountFacts>>();
   /** Rows that came with a key and have no verdict yet. */
-  readonly #learned: TwoGenerations<number, { row: AccountRow; at: number }>;
+  readonly #learned: BoundedMap<number, { row: AccountRow; at: number }>;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
-    this.#known = new TwoGenerations(options.capacity ?? 100_000);
-    this.#learned = new TwoGenerations(options.capacity ?? 100_000);
+    this.#known = new BoundedMap(options.capacity ?? 100_000);
+    this.#learned = new BoundedMap(options.capacity ?? 100_000);
     this.#lookup = new BatchedLookup((ids) => options.store.accounts(ids));
   }
 

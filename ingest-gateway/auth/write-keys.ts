@@ -3,7 +3,7 @@ import type { Principal } from '../../ingest/account.ts';
 import type { Accounts } from './accounts.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
-import { TwoGenerations } from './two-generations.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 
 /**
  * How a key was verified (ingest 5.1). `unverified`: the store could not be asked, which is no
@@ -38,13 +38,13 @@ const MAX_CACHED_TEXT = 64;
  */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;
-  readonly #known: TwoGenerations<string, Known>;
+  readonly #known: BoundedMap<string, Known>;
   readonly #lookup: BatchedLookup<string, KeyRow>;
   #askAgainAt = -Infinity;
 
   constructor(options: WriteKeysOptions) {
     this.#options = options;
-    this.#known = new TwoGenerations(options.capacity ?? 100_000);
+    this.#known = new BoundedMap(options.capacity ?? 100_000);
     this.#lookup = new BatchedLookup((hashes) => this.#askStore(hashes));
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { locationOf, readCode } from '../../events/short-link.ts';
 import { BatchedLookup } from '../auth/batched-lookup.ts';
-import { TwoGenerations } from '../auth/two-generations.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { discard } from '../http/discard.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
@@ -33,12 +33,12 @@ const NOT_FOUND = 'not found\n';
 export class LinkServer {
   readonly #options: LinkServerOptions;
   readonly #lookup: BatchedLookup<string, string>;
-  readonly #known: TwoGenerations<string, { target: string; until: number }>;
+  readonly #known: BoundedMap<string, { target: string; until: number }>;
 
   constructor(options: LinkServerOptions) {
     this.#options = options;
     this.#lookup = new BatchedLookup((codes) => options.store.targets(codes));
-    this.#known = new TwoGenerations(options.capacity ?? 50_000);
+    this.#known = new BoundedMap(options.capacity ?? 50_000);
   }
 
   /** Never rejects. */

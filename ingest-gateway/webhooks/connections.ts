@@ -1,5 +1,5 @@
 import { BatchedLookup } from '../auth/batched-lookup.ts';
-import { TwoGenerations } from '../auth/two-generations.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { STORE_PAUSE_MS } from '../auth/write-keys.ts';
 import type { Connection, ConnectionStore } from './connection-store.ts';
 
@@ -34,12 +34,12 @@ const TOKEN = /^[A-Za-z0-9_-]{32}$/;
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #lookup: BatchedLookup<string, Connection>;
-  readonly #remembered: TwoGenerations<string, { connection: Connection; at: number }>;
+  readonly #remembered: BoundedMap<string, { connection: Connection; at: number }>;
   #askAgainAt = -Infinity;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#remembered = new TwoGenerations(options.capacity ?? 20_000);
+    this.#remembered = new BoundedMap(options.capacity ?? 20_000);
     this.#lookup = new BatchedLookup((tokens) => this.#ask(tokens));
   }
 

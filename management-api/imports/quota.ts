@@ -1,8 +1,8 @@
 import { decideQuota, type QuotaRefusal, type Subscription } from '../../events/quota.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Log } from '../../platform/log.ts';
-import { BoundedCache } from '../bounded-cache.ts';
 import type { ReadUsage } from '../lock/billing-store.ts';
 
 const VERDICT_MS = 15_000;
@@ -20,10 +20,9 @@ interface QuotaGateOptions {
 
 /** Verdicts stand for 15 s per account; what cannot be read lets the events in (ingest 8). */
 export function quotaGate({ database, readUsage, log }: QuotaGateOptions): CheckQuota {
-  const verdicts = new BoundedCache<number, QuotaRefusal | undefined>({
-    ttl: VERDICT_MS,
-    max: MAX_ACCOUNTS,
-  });
+  const verdicts = new BoundedMap<number, { verdict: QuotaRefusal | undefined; until: number }>(
+    MAX_ACCOUNTS,
+  );
 
   const decide = async (accountId: number): Promise<QuotaRefusal | undefined> => {
     const { rows } = await database.query<{ subscription: Subscription; max_events: string }>(
@@ -45,11 +44,11 @@ export function quotaGate({ database, readUsage, log }: QuotaGateOptions): Check
   };
 
   return async (accountId, now) => {
-    const kept = verdicts.get(accountId, now);
-    if (kept) return kept.value;
+    const kept = verdicts.get(accountId);
+    if (kept && now < kept.until) return kept.verdict;
     try {
       const verdict = await withDeadline(READ, decide(accountId));
-      verdicts.set(accountId, verdict, now);
+      verdicts.set(accountId, { verdict, until: now + VERDICT_MS });
       return verdict;
     } catch (error) {
       log.warn(

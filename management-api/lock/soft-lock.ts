@@ -1,6 +1,6 @@
 import type { Log } from '../../platform/log.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import { BoundedCache } from '../bounded-cache.ts';
 import { lockReason, type Billing, type LockReason } from './decide.ts';
 
 const VERDICT_MS = 60_000;
@@ -17,20 +17,19 @@ export type CheckLock = (accountId: number, now: number) => Promise<LockReason |
 
 /** Verdicts stand for a minute per account. A failed reading is not kept. */
 export function softLock({ readBilling, log }: { readBilling: ReadBilling; log: Log }): CheckLock {
-  const verdicts = new BoundedCache<number, LockReason | undefined>({
-    ttl: VERDICT_MS,
-    max: MAX_ACCOUNTS,
-  });
+  const verdicts = new BoundedMap<number, { verdict: LockReason | undefined; until: number }>(
+    MAX_ACCOUNTS,
+  );
   return async (accountId, now) => {
-    const kept = verdicts.get(accountId, now);
-    if (kept) return kept.value;
+    const kept = verdicts.get(accountId);
+    if (kept && now < kept.until) return kept.verdict;
     try {
       const billing = await withDeadline(
         { ms: READ_MS, waitingFor: 'the billing state of an account' },
         readBilling(accountId),
       );
       const verdict = lockReason(billing, now);
-      verdicts.set(accountId, verdict, now);
+      verdicts.set(accountId, { verdict, until: now + VERDICT_MS });
       return verdict;
     } catch (error) {
       log.warn(

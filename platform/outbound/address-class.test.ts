@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forbiddenAddress } from './address-class.ts';
 
-describe('addresses where nothing is sent', () => {
+describe('forbiddenAddress', () => {
   test.each([
     ['127.0.0.1', 'a loopback address'],
     ['127.255.255.254', 'a loopback address'],
@@ -40,12 +40,15 @@ describe('addresses where nothing is sent', () => {
     ['2001:db8::1', 'an address for documentation'],
     ['3fff::1', 'an address for documentation'],
     ['2002:7f00:1::', 'an address of a tunnel (6to4)'],
+    ['2002:808:808::1', 'an address of a tunnel (6to4)'],
     ['2001::1', 'an address of a protocol or a tunnel'],
+    ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'an address of a protocol or a tunnel'],
     ['2001:10::1', 'an address of a protocol or a tunnel'],
     ['64:ff9b:1::1', 'a private address'],
     ['100::1', 'a reserved address'],
     ['4000::1', 'a reserved address'],
     ['::7f00:1', 'a reserved address'],
+    ['::8.8.8.8', 'a reserved address'],
     ['::ffff:0:127.0.0.1', 'a reserved address'],
     // IPv4 in IPv6
     ['::ffff:127.0.0.1', 'a loopback address'],
@@ -54,9 +57,11 @@ describe('addresses where nothing is sent', () => {
     ['::ffff:10.1.2.3', 'a private address'],
     ['64:ff9b::7f00:1', 'a loopback address'],
     ['64:ff9b::10.0.0.1', 'a private address'],
+    ['127.1', 'no IP address'],
+    ['0177.0.0.1', 'no IP address'],
     ['', 'no IP address'],
     ['example.com', 'no IP address'],
-  ])('%s is %s', (address, what) => expect(forbiddenAddress(address)).toBe(what));
+  ])('%s is forbidden: it is %s', (address, what) => expect(forbiddenAddress(address)).toBe(what));
 
   test.each([
     ...[
@@ -72,11 +77,11 @@ describe('addresses where nothing is sent', () => {
       '223.255.255.255',
     ],
     ...['2606:4700::1111', '2001:200::1', '2a00:1450::1', '::ffff:8.8.8.8', '64:ff9b::808:808'],
-  ])('%s is of the public internet', (address) =>
+  ])('%s is an address of the public internet', (address) =>
     expect(forbiddenAddress(address)).toBeUndefined(),
   );
 
-  test('an IPv4 address is the same thing when IPv6 carries it', () => {
+  test('an IPv4 address is of the same kind when IPv6 carries it', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const wanted = forbiddenAddress(address);
@@ -89,7 +94,7 @@ describe('addresses where nothing is sent', () => {
     );
   });
 
-  test('every IPv6 address has an answer', () => {
+  test('the notation of an IPv6 address does not change its kind', () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);

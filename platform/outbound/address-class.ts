@@ -1,10 +1,13 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { ipv6Groups } from '../network/ipv6-groups.ts';
 
 /**
- * What is behind addresses that no customer's endpoint has. The first row that holds an address
- * names it.
+ * Ranges that no customer's endpoint has, from IANA's special-purpose registries and the clouds'
+ * documentation. The first row that contains an address names its kind. Parsed by node:net alone,
+ * because ipaddr.js reads more than the kernel does: 127.1, octal bytes, and ::8.8.8.8 as if it
+ * were ::ffff:8.8.8.8.
  */
-const IPV4: readonly (readonly [what: string, ...ranges: string[]])[] = [
+const IPV4: readonly (readonly [kind: string, ...ranges: string[]])[] = [
   [
     'a cloud metadata address',
     '169.254.169.254/32',
@@ -38,13 +41,13 @@ const IPV6: typeof IPV4 = [
 ];
 
 function compile(rows: typeof IPV4, family: 'ipv4' | 'ipv6') {
-  return rows.map(([what, ...ranges]) => {
+  return rows.map(([kind, ...ranges]) => {
     const list = new BlockList();
     for (const range of ranges) {
       const [address = '', prefix] = range.split('/');
       list.addSubnet(address, Number(prefix), family);
     }
-    return { what, list };
+    return { kind, list };
   });
 }
 
@@ -53,22 +56,22 @@ const refusedIpv6 = compile(IPV6, 'ipv6');
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 /**
- * What a numeric address is when nothing may be sent there, for example "a loopback address";
+ * What kind of address this is when requests must not go there, for example "a loopback address";
  * undefined for an address of the public internet. IPv6 forms that only carry an IPv4 address
- * (mapped, NAT64) are what they carry; other IPv6 outside 2000::/3 is refused. A zone id is not
- * looked at.
+ * (mapped, NAT64) count as that address; other IPv6 outside 2000::/3 is refused. A zone id is
+ * ignored.
  */
 export function forbiddenAddress(text: string): string | undefined {
   const address = text.split('%', 1)[0] ?? '';
-  if (isIPv4(address)) return refusedIpv4.find(({ list }) => list.check(address, 'ipv4'))?.what;
+  if (isIPv4(address)) return refusedIpv4.find(({ list }) => list.check(address, 'ipv4'))?.kind;
   if (!isIPv6(address)) return 'no IP address';
-  const groups = groupsOf(address);
+  const groups = ipv6Groups(address);
   if (carriesIpv4(groups)) {
     const [high = 0, low = 0] = groups.slice(6);
     return forbiddenAddress(`${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`);
   }
   const refused = refusedIpv6.find(({ list }) => list.check(address, 'ipv6'));
-  if (refused) return refused.what;
+  if (refused) return refused.kind;
   return globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
 }
 
@@ -76,24 +79,4 @@ export function forbiddenAddress(text: string): string | undefined {
 function carriesIpv4(groups: readonly number[]): boolean {
   const prefix = groups.slice(0, 6).map((group) => group.toString(16));
   return ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'].includes(prefix.join(':'));
-}
-
-/** The eight 16-bit groups of a valid IPv6 address. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = withHexadecimalEnd(address).split('::');
-  const read = (part: string) =>
-    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
-  const [before, after] = [read(head), read(tail ?? '')];
-  return tail === undefined
-    ? before
-    : [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
-}
-
-/** `::ffff:127.0.0.1` as `::ffff:7f00:1`. */
-function withHexadecimalEnd(address: string): string {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  if (!dotted) return address;
-  const [, head = '', ...bytes] = dotted;
-  const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
-  return `${head}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }

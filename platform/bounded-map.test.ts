@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TwoGenerations } from './two-generations.ts';
+import { BoundedMap } from './bounded-map.ts';
 
-describe('the bounded map', () => {
-  it('never holds more than its capacity, nor a wrong value, and always the entry just set', () => {
+describe('a bounded map', () => {
+  it('never exceeds its capacity, returns no stale value and always returns the newest entry', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 8 }),
         fc.array(fc.record({ key: fc.nat(20), isSet: fc.boolean() })),
         (capacity, steps) => {
-          const map = new TwoGenerations<number, string>(capacity);
+          const map = new BoundedMap<number, string>(capacity);
           const set = new Map<number, string>();
           for (const [at, { key, isSet }] of steps.entries()) {
             if (isSet) {
@@ -24,8 +24,8 @@ describe('the bounded map', () => {
     );
   });
 
-  it('keeps what is used', () => {
-    const map = new TwoGenerations<number, number>(10);
+  it('keeps an entry that is used, and evicts one that is not', () => {
+    const map = new BoundedMap<number, number>(10);
     map.set(0, 0);
     for (let key = 1; key < 100; key++) {
       map.set(key, key);
