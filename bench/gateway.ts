@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ready } from '../cli/ready.ts';
+import type { Ready } from '../cli/stack/ready.ts';
 import { seedAccount } from './account.ts';
 import { requestTemplates, type RequestTemplate } from './gateway/bodies.ts';
 import type { LoadResult } from './gateway/load.ts';

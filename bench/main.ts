@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ready } from '../cli/ready.ts';
+import type { Ready } from '../cli/stack/ready.ts';
 
 /**
  * The measurements, in the order in which they run; each is a script of its own that prints its

@@ -9,7 +9,7 @@ import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Ready } from '../cli/ready.ts';
+import type { Ready } from '../cli/stack/ready.ts';
 import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createClient } from '@clickhouse/client';
-import type { Ready } from '../cli/ready.ts';
+import type { Ready } from '../cli/stack/ready.ts';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
 import type { CompiledReport } from '../management-api/reports/sql-params.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseLine } from './arguments.ts';
-import { Refusal } from './command.ts';
+import { CommandError } from './command.ts';
 
 const options = { full: { type: 'boolean' }, lines: { type: 'string', short: 'n' } } as const;
 const parse = (...args: string[]) =>
@@ -27,8 +27,8 @@ describe('reading a command line', () => {
   it('asks for what is missing, with exit code 2', () => {
     const line = () =>
       parseLine({ args: [], options: {}, usage: 'stop PART', words: { min: 1, max: 1 } });
-    expect(line).toThrow(Refusal);
+    expect(line).toThrow(CommandError);
     expect(line).toThrow('something is missing\nusage: ./ravand stop PART');
-    expect(new Refusal('x', 2).exitCode).toBe(2);
+    expect(new CommandError('x', 2).exitCode).toBe(2);
   });
 });

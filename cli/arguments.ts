@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { Refusal } from './command.ts';
+import { CommandError } from './command.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
@@ -25,7 +25,7 @@ export function parseLine<O extends Options>({
   usage,
   words = { min: 0, max: 0 },
 }: Line<O>): { values: Values<O>; words: string[] } {
-  const refuse = (problem: string) => new Refusal(`${problem}\nusage: ./ravand ${usage}`, 2);
+  const refuse = (problem: string) => new CommandError(`${problem}\nusage: ./ravand ${usage}`, 2);
   let parsed;
   try {
     parsed = parseArgs({ args, options, strict: true, allowPositionals: true });

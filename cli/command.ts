@@ -1,5 +1,5 @@
-import type { Home } from './home.ts';
-import type { Ready } from './ready.ts';
+import type { Home } from './stack/home.ts';
+import type { Ready } from './stack/ready.ts';
 
 /** What every command of `./ravand` gets beside its arguments. */
 export interface CommandContext {
@@ -20,7 +20,7 @@ export interface Command {
 }
 
 /** The request cannot be served; the message is one sentence for the person who typed it. */
-export class Refusal extends Error {
+export class CommandError extends Error {
   readonly exitCode: number;
   constructor(message: string, exitCode = 1) {
     super(message);

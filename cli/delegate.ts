@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Refusal, type Command } from './command.ts';
-import type { Ready } from './ready.ts';
+import { CommandError, type Command } from './command.ts';
+import type { Ready } from './stack/ready.ts';
 import { sealingEnv } from '../deploy/local/sealing-key.ts';
 
 /** What a module that serves a command exports. */
@@ -40,7 +40,7 @@ export function delegate({
     run: async (args, context) => {
       const path = join(context.checkout, module);
       if (!existsSync(path))
-        throw new Refusal(
+        throw new CommandError(
           `./ravand ${name} needs ${module}, which this checkout does not have: get the whole checkout`,
         );
       const loaded = (await import(pathToFileURL(path).href)) as CommandModule;

@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { SettingsError } from '../platform/settings.ts';
-import { Refusal, type Command, type CommandContext } from './command.ts';
+import { CommandError, type Command, type CommandContext } from './command.ts';
 import { commands } from './commands.ts';
-import { homeOf } from './home.ts';
-import { readReady } from './ready.ts';
-import { complain, paint, print, table } from './terminal.ts';
+import { homeOf } from './stack/home.ts';
+import { readReady } from './stack/ready.ts';
+import { printError, paint, print, table } from './terminal.ts';
 
 const checkout = join(import.meta.dirname, '..');
 
@@ -34,7 +34,10 @@ async function main(): Promise<number> {
   }
   const command: Command | undefined = commands.find((one) => one.name === name);
   if (command === undefined)
-    throw new Refusal(`there is no command ${JSON.stringify(name)}: ./ravand help lists them`, 2);
+    throw new CommandError(
+      `there is no command ${JSON.stringify(name)}: ./ravand help lists them`,
+      2,
+    );
   if (args[0] === '--help' || args[0] === '-h') {
     print(`usage: ./ravand ${command.usage}\n${command.summary}`);
     return 0;
@@ -58,9 +61,9 @@ let exitCode: number;
 try {
   exitCode = await main();
 } catch (error) {
-  if (!(error instanceof Refusal || error instanceof SettingsError)) throw error;
-  complain(error.message);
-  exitCode = error instanceof Refusal ? error.exitCode : 1;
+  if (!(error instanceof CommandError || error instanceof SettingsError)) throw error;
+  printError(error.message);
+  exitCode = error instanceof CommandError ? error.exitCode : 1;
 }
 // A client that still tries to reach a dead server must not keep the command alive; what was
 // printed goes out first.

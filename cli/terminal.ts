@@ -4,10 +4,10 @@ type Format = Parameters<typeof styleText>[0];
 
 /** Colour only where a person looks at a terminal and did not ask for none (NO_COLOR). */
 export function paint(format: Format, text: string): string {
-  return colours() ? styleText(format, text, { validateStream: false }) : text;
+  return usesColour() ? styleText(format, text, { validateStream: false }) : text;
 }
 
-function colours(): boolean {
+function usesColour(): boolean {
   if ((process.env['NO_COLOR'] ?? '') !== '') return false;
   return process.stdout.isTTY && process.env['TERM'] !== 'dumb';
 }
@@ -16,7 +16,7 @@ export function print(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-export function complain(line: string): void {
+export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 

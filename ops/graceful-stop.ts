@@ -1,4 +1,4 @@
-import { Refusal } from '../cli/command.ts';
+import { CommandError } from '../cli/command.ts';
 
 /** Somebody asked the job to stop (Ctrl-C, SIGTERM). */
 export class Stopped extends Error {
@@ -35,7 +35,7 @@ export class GracefulStop {
     this.#stop = stop;
     this.#grace = grace;
     this.#silence = setTimeout(() => {
-      const error = new Refusal(
+      const error = new CommandError(
         `nothing moved for ${Math.round(silence / 60_000)} minutes: see ./ravand status for what does not answer, then run the same command again: it continues`,
       );
       this.#reading.abort(error);

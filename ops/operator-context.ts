@@ -9,7 +9,7 @@ import {
   redisSettings,
 } from '../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
-import { Refusal } from '../cli/command.ts';
+import { CommandError } from '../cli/command.ts';
 import type { DelegatedContext } from '../cli/delegate.ts';
 import { readJsonFile } from '../cli/json-file.ts';
 import type { StackPlan } from '../deploy/local/stack-plan.ts';
@@ -45,7 +45,7 @@ export interface OperatorContext {
 export function operatorContext(context: DelegatedContext): OperatorContext {
   const plan = readJsonFile<StackPlan>(join(context.home, 'run', 'stack.json'));
   if (plan === undefined && (context.env['KAFKA_BROKERS'] ?? '') === '')
-    throw new Refusal(
+    throw new CommandError(
       'no stack is running here: start it with ./ravand up, or set KAFKA_BROKERS, CLICKHOUSE_URL, DATABASE_URL and REDIS_URL',
     );
   const env = { ...context.env, LOG_LEVEL: 'error', ...(plan ? urlsOf(plan) : {}) };

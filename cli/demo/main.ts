@@ -1,10 +1,10 @@
 import { delay } from '../../platform/backoff.ts';
 import { parseLine } from '../arguments.ts';
-import { Refusal } from '../command.ts';
+import { CommandError } from '../command.ts';
 import type { DelegatedContext } from '../delegate.ts';
-import type { Ready } from '../ready.ts';
+import type { Ready } from '../stack/ready.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/lanes.ts';
+import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
@@ -41,7 +41,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   const days = count(values.days, { name: 'days', fallback: 30, max: MAX_DAYS });
   const seed = count(values.seed, { name: 'seed', fallback: 1, max: 1_000_000 });
   const ready = context.ready;
-  if (!ready) throw new Refusal('no stack is running here: start it with ./ravand up');
+  if (!ready) throw new CommandError('no stack is running here: start it with ./ravand up');
 
   const now = Date.now();
   print(
@@ -127,7 +127,7 @@ async function freshReport<Answer>(
     if ('meta' in answer && (Date.parse(answer.meta.fresh_until) >= options.sentBy || isLate))
       return answer;
     if (!('meta' in answer) && isLate)
-      throw new Refusal(`the report cannot be had: ${answer.problem}`);
+      throw new CommandError(`the report cannot be had: ${answer.problem}`);
     // A report costs 25 of the 600 units a minute: asking every three seconds stays within the
     // budget.
     await delay(3000);
@@ -165,7 +165,7 @@ function count(
   if (text === undefined) return options.fallback;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > options.max)
-    throw new Refusal(
+    throw new CommandError(
       `--${options.name} ${text}: expected a whole number from 1 to ${options.max.toLocaleString('en')}`,
       2,
     );

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OrderedItem } from '../traffic/lanes.ts';
+import type { OrderedItem } from '../traffic/ordered-batches.ts';
 
 /** One line of an access log in the combined format. */
 export interface LoggedRequest {

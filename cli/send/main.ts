@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseLine } from '../arguments.ts';
-import { Refusal } from '../command.ts';
+import { CommandError } from '../command.ts';
 import type { DelegatedContext } from '../delegate.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/lanes.ts';
+import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { pageEvent, parseAccessLine } from './access-log.ts';
@@ -46,9 +46,10 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     options: { 'write-key': { type: 'string' }, 'shift-to-now': { type: 'boolean' } },
   });
   const file = resolve(words[0] ?? '');
-  if (!existsSync(file) || !statSync(file).isFile()) throw new Refusal(`there is no file ${file}`);
+  if (!existsSync(file) || !statSync(file).isFile())
+    throw new CommandError(`there is no file ${file}`);
   const ready = context.ready;
-  if (!ready) throw new Refusal('no stack is running here: start it with ./ravand up');
+  if (!ready) throw new CommandError('no stack is running here: start it with ./ravand up');
   const writeKey = values['write-key'] ?? ready.demo.write_key;
   const survey = await surveyFile(file);
   const shiftToNow = values['shift-to-now'] ?? false;
@@ -162,7 +163,7 @@ async function surveyFile(file: string): Promise<Survey> {
     if (time !== undefined && (newest === undefined || time > newest)) newest = time;
   }
   if (json === 0 && log === 0)
-    throw new Refusal(
+    throw new CommandError(
       `${file} holds neither NDJSON (an envelope with a type a line) nor an access log in the combined format`,
     );
   return { format: json >= log ? 'NDJSON' : 'access log', lines, newest };

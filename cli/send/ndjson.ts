@@ -1,5 +1,5 @@
 import { parseRfc3339 } from '../../events/rfc3339.ts';
-import type { OrderedItem } from '../traffic/lanes.ts';
+import type { OrderedItem } from '../traffic/ordered-batches.ts';
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'alias'];
 const LANES = 64;

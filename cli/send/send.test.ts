@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { batchesOf } from '../traffic/lanes.ts';
+import { batchesOf } from '../traffic/ordered-batches.ts';
 import { pageEvent, parseAccessLine } from './access-log.ts';
 import { startNaming } from './lines.ts';
 import { envelopeItem, parseEnvelope } from './ndjson.ts';

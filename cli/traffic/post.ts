@@ -1,5 +1,5 @@
 import { backoffDelay, delay } from '../../platform/backoff.ts';
-import { Refusal } from '../command.ts';
+import { CommandError } from '../command.ts';
 
 /** What the ingest host answers to a batch (ingest 2.6); absent counts are zero. */
 export interface BatchAnswer {
@@ -48,11 +48,11 @@ export async function postBatch(
       return { accepted, duplicates, rejected, warnings, errors };
     }
     if (answer.status >= 400 && answer.status < 500)
-      throw new Refusal(
+      throw new CommandError(
         `the ingest host refused the batch with ${answer.status}: ${answer.message}`,
       );
     if (attempt + 1 >= ATTEMPTS)
-      throw new Refusal(
+      throw new CommandError(
         `the ingest host did not take the batch in ${ATTEMPTS} attempts (${answer.message}); run the same command again to go on`,
       );
     await delay(

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import type { Home } from '../../cli/home.ts';
-import type { Launch } from './parts/part.ts';
-import { redisConfiguration } from './parts/redis.ts';
+import type { Home } from '../../cli/stack/home.ts';
+import type { Launch } from './services/service.ts';
+import { redisConfiguration } from './services/redis.ts';
 import type { ServerLaunches } from './stack.ts';
 import type { StackPlan } from './stack-plan.ts';
 
@@ -43,7 +43,7 @@ export function containerLaunches({
   };
   const launch = (spec: ContainerSpec): Launch => ({
     command: process.execPath,
-    args: [join(checkout, 'deploy/local/container-part.ts'), JSON.stringify(spec)],
+    args: [join(checkout, 'deploy/local/container-service.ts'), JSON.stringify(spec)],
     env: {},
   });
   return {

@@ -1,7 +1,7 @@
 import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { loadExternal } from './config.ts';
-import type { Home } from '../../cli/home.ts';
-import type { Part } from './parts/part.ts';
+import type { Home } from '../../cli/stack/home.ts';
+import type { Service } from './services/service.ts';
 import { serviceEnv } from './stack.ts';
 import type { StackPlan } from './stack-plan.ts';
 
@@ -10,7 +10,7 @@ const BOUND_MS = 3000;
 interface LagQuestion {
   plan: StackPlan;
   home: Home;
-  parts: readonly Part[];
+  parts: readonly Service[];
   env: NodeJS.ProcessEnv;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { makeSealingKey } from '../../platform/sealing.ts';
-import type { Home } from '../../cli/home.ts';
+import type { Home } from '../../cli/stack/home.ts';
 import { writePrivateFile } from '../../cli/json-file.ts';
 
 type KeyFile = Pick<Home, 'sealingKeyFile'>;

@@ -1,5 +1,5 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
@@ -78,7 +78,7 @@ export async function planStack(
   const listener = async (name: string, given: Address | undefined, usual: number) => {
     if (given === undefined) return `localhost:${await take(name, { host: 'localhost', usual })}`;
     if (given.port !== 0 && !(await free(given.host, given.port))) {
-      throw new Refusal(
+      throw new CommandError(
         `${name}=${formatAddress(given)} is taken: end what listens there, give another address, or leave ${name} unset for a free one`,
       );
     }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { clickhouseMemory } from './config.ts';
-import { homeOf } from '../../cli/home.ts';
-import { setupSteps } from './parts/steps.ts';
+import { homeOf } from '../../cli/stack/home.ts';
+import { setupSteps } from './services/setup-steps.ts';
 import { urlOfListener, type StackPlan } from './stack-plan.ts';
-import { partsOf, serviceEnv } from './stack.ts';
+import { stackServices, serviceEnv } from './stack.ts';
 import { stopLevels } from './supervisor/order.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
@@ -39,7 +39,7 @@ const elsewhere: StackPlan = {
 
 describe('the parts of a stack', () => {
   it('are those of the plan, in an order that ends with the servers when it stops', () => {
-    const parts = partsOf({ plan, home, checkout: '/checkout' });
+    const parts = stackServices({ plan, home, checkout: '/checkout' });
     expect(parts.map((part) => part.name)).toEqual([
       'kafka',
       'clickhouse',
@@ -53,7 +53,7 @@ describe('the parts of a stack', () => {
   });
 
   it('show where a server of the user stands, without its password, and never start it', () => {
-    const servers = partsOf({ plan: elsewhere, home, checkout: '/checkout' }).slice(0, 4);
+    const servers = stackServices({ plan: elsewhere, home, checkout: '/checkout' }).slice(0, 4);
     expect(servers.map(({ name, address, launch }) => ({ name, address, launch }))).toEqual([
       { name: 'kafka', address: 'b1.example:9093', launch: undefined },
       { name: 'clickhouse', address: 'ch.example:443', launch: undefined },

@@ -3,14 +3,14 @@ import { formatAddress, type Address } from '../../platform/setting-kinds.ts';
 import { parseAddress } from './address.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
-import type { Home } from '../../cli/home.ts';
-import { prepareClickhouse } from './parts/clickhouse.ts';
-import { prepareKafka } from './parts/kafka.ts';
-import type { Launch, Part, Step } from './parts/part.ts';
-import { preparePostgres } from './parts/postgres.ts';
-import { prepareRedis } from './parts/redis.ts';
-import { servicePart } from './parts/services.ts';
-import { setupSteps } from './parts/steps.ts';
+import type { Home } from '../../cli/stack/home.ts';
+import { prepareClickhouse } from './services/clickhouse.ts';
+import { prepareKafka } from './services/kafka.ts';
+import type { Launch, Service, Step } from './services/service.ts';
+import { preparePostgres } from './services/postgres.ts';
+import { prepareRedis } from './services/redis.ts';
+import { nodeService } from './services/node-service.ts';
+import { setupSteps } from './services/setup-steps.ts';
 import { sealingEnv } from './sealing-key.ts';
 import type { StackPlan } from './stack-plan.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
@@ -30,17 +30,17 @@ const EXTERNAL_MS = 15_000;
  * Every part of the stack, servers first. `launches` is undefined when the rows are only looked at
  * (status, stop).
  */
-export function partsOf(
+export function stackServices(
   { plan, home, checkout }: Omit<StackContext, 'env'>,
   launches?: ServerLaunches,
-): Part[] {
+): Service[] {
   const clickhouse = new URL(plan.clickhouse_url);
   const redis = new URL(plan.redis_url);
   const server = (
     name: keyof ServerLaunches,
     address: Address,
-    readiness: Part['readiness'],
-  ): Part => {
+    readiness: Service['readiness'],
+  ): Service => {
     const own = plan.own[name] !== undefined;
     return {
       ...OWN,
@@ -74,7 +74,7 @@ export function partsOf(
     }),
     server('redis', cache, { kind: 'redis', address: cache, tls: redis.protocol === 'rediss:' }),
     ...SERVICE_NAMES.map((name) =>
-      servicePart(name, { plan, checkout, env: serviceEnv({ plan, home }) }),
+      nodeService(name, { plan, checkout, env: serviceEnv({ plan, home }) }),
     ),
   ];
 }

@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs';
 import * as setting from '../../platform/setting-kinds.ts';
 import { defineSettings, parseSettings, SettingsError } from '../../platform/settings.ts';
 import { loadConfig, loadExternal } from './config.ts';
-import { makeHome, type Home } from '../../cli/home.ts';
+import { makeHome, type Home } from '../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
-import { endLeftovers } from './leftovers.ts';
+import { endOrphanedProcesses } from './orphaned-processes.ts';
 import { serviceSettings } from '../service-settings.ts';
 import { keepSealingKey } from './sealing-key.ts';
 import { planStack, type KeptPorts } from './stack-plan.ts';
-import { runningSupervisor } from './supervisor/control-client.ts';
-import { holdLaunch, launchSupervisor } from './supervisor/launch.ts';
+import { runningSupervisor } from '../../cli/stack/control-client.ts';
+import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
 
 interface Starting {
   home: Home;
@@ -38,10 +38,10 @@ export async function startStack({
   if (runningSupervisor(home)) return 'running';
   await checkSettings(env);
   makeHome(home);
-  const letGo = holdLaunch(home);
+  const letGo = lockLaunch(home);
   try {
     if (runningSupervisor(home)) return 'running';
-    const left = await endLeftovers(home);
+    const left = await endOrphanedProcesses(home);
     if (left.length > 0)
       say(
         `the supervisor of the last start had died; ended what it left running: ${left.join(', ')}`,

@@ -1,7 +1,7 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
 import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -45,7 +45,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   const [verb = 'list', name] = words;
   const named = () => {
     if (name === undefined)
-      throw new Refusal(
+      throw new CommandError(
         `dlq ${verb}: which group? ./ravand dlq lists them\nusage: ./ravand ${DLQ_USAGE}`,
         2,
       );
@@ -86,7 +86,10 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
       case 'discard':
         return await discard(desk, { group: named(), reason: (values.reason ?? '').trim() });
       default:
-        throw new Refusal(`dlq has no ${JSON.stringify(verb)}\nusage: ./ravand ${DLQ_USAGE}`, 2);
+        throw new CommandError(
+          `dlq has no ${JSON.stringify(verb)}\nusage: ./ravand ${DLQ_USAGE}`,
+          2,
+        );
     }
   } finally {
     await Promise.allSettled([reader.close(), database.end()]);
@@ -102,7 +105,7 @@ async function index(desk: Desk): Promise<void> {
       );
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Refusal(
+    throw new CommandError(
       `the dead letters cannot be read: ${why}. They stand in Kafka (events.dead), and what was decided about them in PostgreSQL: ./ravand status`,
     );
   }
@@ -184,11 +187,12 @@ async function redrive(
 
 async function discard(desk: Desk, options: { group: string; reason: string }): Promise<number> {
   if (options.reason === '')
-    throw new Refusal(
+    throw new CommandError(
       'dlq discard needs --reason TEXT: it is kept with the letters and in the audit lines',
       2,
     );
-  if (options.reason.length > 500) throw new Refusal('--reason is longer than 500 characters', 2);
+  if (options.reason.length > 500)
+    throw new CommandError('--reason is longer than 500 characters', 2);
   const group = await groupNamed(desk, options.group);
   const about = {
     group: group.group,
@@ -244,11 +248,11 @@ async function groupNamed({ store }: Desk, name: string): Promise<LetterGroup> {
     case 'one':
       return found.group;
     case 'none':
-      throw new Refusal(
+      throw new CommandError(
         `there is no group or letter ${JSON.stringify(name)}: ./ravand dlq lists the groups`,
       );
     case 'several':
-      throw new Refusal(
+      throw new CommandError(
         `${JSON.stringify(name)} is ${found.groups.map(({ group }) => group).join(' and ')}: name one of them`,
       );
   }
@@ -277,6 +281,6 @@ function limitOf(text: string | undefined): number {
   if (text === undefined) return MOST_AT_ONCE;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > MOST_AT_ONCE)
-    throw new Refusal(`--limit ${text}: expected a whole number from 1 to ${MOST_AT_ONCE}`, 2);
+    throw new CommandError(`--limit ${text}: expected a whole number from 1 to ${MOST_AT_ONCE}`, 2);
   return value;
 }

@@ -4,9 +4,9 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
-import { complain, print } from '../../cli/terminal.ts';
+import { printError, print } from '../../cli/terminal.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { timeText } from '../../cli/format.ts';
 import { groupLags, partitionLags, type Lag } from './evaluate.ts';
@@ -114,7 +114,7 @@ async function watch(options: {
         printLags(measurement, options);
       } else before = await bounded(fetchLagSnapshot(admin, database));
     } catch (error) {
-      complain(error instanceof Error ? error.message : String(error));
+      printError(error instanceof Error ? error.message : String(error));
       await admin?.disconnect().catch(() => undefined);
       admin = undefined;
       before = undefined;
@@ -196,7 +196,7 @@ async function connect({ settings }: OperatorContext): Promise<Admin> {
     await admin.connect();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Refusal(
+    throw new CommandError(
       `no Kafka broker answers at ${settings.KAFKA_BROKERS.join(', ')} (${why}): ./ravand status shows the services, ./ravand logs kafka shows why it is down`,
     );
   }

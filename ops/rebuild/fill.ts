@@ -25,7 +25,7 @@ import {
   type RebuildProgress,
   type RebuildTarget,
 } from '../../projections/rebuild-target.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 export interface RebuildPlan {
@@ -336,5 +336,5 @@ export class Fill {
 
 /** A rebuild that cannot succeed ends with its reason, not with a stack trace. */
 function refuseImpossible(error: unknown): never {
-  throw error instanceof RebuildImpossible ? new Refusal(error.message) : error;
+  throw error instanceof RebuildImpossible ? new CommandError(error.message) : error;
 }

@@ -1,8 +1,8 @@
 import type { Admin } from 'kafkajs';
 import { delay } from '../../platform/backoff.ts';
-import { Refusal } from '../../cli/command.ts';
-import { homeOf, type Home } from '../../cli/home.ts';
-import { ask, runningSupervisor } from '../../deploy/local/supervisor/control-client.ts';
+import { CommandError } from '../../cli/command.ts';
+import { homeOf, type Home } from '../../cli/stack/home.ts';
+import { requestSupervisor, runningSupervisor } from '../../cli/stack/control-client.ts';
 
 /** The part that writes a live table, on this machine or elsewhere. */
 export interface LivePart {
@@ -33,20 +33,21 @@ export function livePart(options: {
       if (runningSupervisor(home)) {
         // Also one that is no longer waited for has been asked to stop.
         stopped = true;
-        await ask({ home, request: { command: 'stop', part }, silence: SILENCE_MS });
+        await requestSupervisor({ home, request: { command: 'stop', part }, silence: SILENCE_MS });
       }
       for (const deadline = performance.now() + PATIENCE_MS; ;) {
         const members = await membersOf(admin, group);
         if (members === 0) return;
         if (performance.now() > deadline)
-          throw new Refusal(
+          throw new CommandError(
             `${members} processes still read as ${group}: stop every ${part} (./ravand stop ${part} where one machine runs it), then run the same command again`,
           );
         await delay(500);
       }
     },
     async start() {
-      if (stopped) await ask({ home, request: { command: 'start', part }, silence: SILENCE_MS });
+      if (stopped)
+        await requestSupervisor({ home, request: { command: 'start', part }, silence: SILENCE_MS });
       stopped = false;
     },
   };

@@ -1,7 +1,7 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { print, table } from '../../cli/terminal.ts';
 import { countText } from '../../cli/format.ts';
 import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
@@ -51,7 +51,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     );
   } catch (error) {
     if (error instanceof JobLost)
-      throw new Refusal('another process continues this rebuild: this one has stopped');
+      throw new CommandError('another process continues this rebuild: this one has stopped');
     throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);

@@ -1,6 +1,6 @@
 import { recordAudit } from '../../platform/audit.ts';
-import { Refusal } from '../../cli/command.ts';
-import { complain } from '../../cli/terminal.ts';
+import { CommandError } from '../../cli/command.ts';
+import { printError } from '../../cli/terminal.ts';
 import { createBeside, dropBeside } from '../replay/beside.ts';
 import type { Connections } from '../replay/connections.ts';
 import { beginJob, lastJob, OwnedJob, runningJob, takeOverJob } from '../replay/job-ledger.ts';
@@ -38,7 +38,7 @@ export async function openJob(
   >(database, 'rebuild', name);
   const other = await runningJob<unknown, unknown, unknown, unknown>(database, name);
   if (other && other.id !== last?.id)
-    throw new Refusal(`./ravand ${other.command} writes ${name} too and is not finished`);
+    throw new CommandError(`./ravand ${other.command} writes ${name} too and is not finished`);
   const isResumable = line.projection === 'events' || line.projection === 'profiles';
   if (last && last.state !== 'cancelled' && last.plan.source === line.source && isResumable) {
     const job = await takeOverJob<
@@ -53,7 +53,7 @@ export async function openJob(
     const isThere = isSwapped || (await tableId(connections, name)) !== undefined;
     if (isThere && (line.swap || !isSwapped)) {
       if (!line.json)
-        complain(
+        printError(
           isSwapped
             ? `job ${job.id} had put its table in the place of the live one`
             : `goes on with job ${job.id}`,
@@ -61,7 +61,7 @@ export async function openJob(
       return { job, isSwapped };
     }
     if (!isThere && !line.json)
-      complain(
+      printError(
         `there is no table ${name} any more: job ${job.id} cannot go on, another one begins`,
       );
     await cancelJob(connections, job);
@@ -122,7 +122,7 @@ export async function abandonJob(
     name,
   );
   if (!last || last.state === 'cancelled')
-    throw new Refusal(
+    throw new CommandError(
       `no rebuild of ${line.projection} into ${name} is unfinished or waits to be swapped in`,
     );
   const job = await takeOverJob<RebuildPlan, unknown, unknown, RebuildCounts>(database, last.id);
@@ -130,7 +130,7 @@ export async function abandonJob(
     typeof job.counts.exchanging === 'string' &&
     (await tableId(connections, table)) === job.counts.exchanging
   )
-    throw new Refusal(
+    throw new CommandError(
       `${name} has taken the place of ${table} already: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
     );
   await dropBeside({ client, settings, table, suffix: line.suffix });

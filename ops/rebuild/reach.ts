@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
 
 const DAY = 86_400_000;
@@ -28,11 +28,11 @@ export async function requireReach(options: ReachOptions): Promise<void> {
     if (low === 0) continue;
     const what = `${topic} ${partition} begins at offset ${low}`;
     if (keeps === undefined)
-      throw new Refusal(
+      throw new CommandError(
         `${what}: this table is made of everything that ever happened, so the log must reach back to its beginning. Nothing was changed`,
       );
     if (low === high)
-      throw new Refusal(
+      throw new CommandError(
         `${what} and is empty: the table cannot be filled from it. Nothing was changed`,
       );
     for await (const [first] of readRange({
@@ -42,7 +42,7 @@ export async function requireReach(options: ReachOptions): Promise<void> {
       signal,
     })) {
       if (first && first.timestamp > now - keeps * DAY)
-        throw new Refusal(
+        throw new CommandError(
           `${what}, of ${timeText(first.timestamp)}: the table keeps ${keeps} days, so the log must reach back to ${timeText(now - keeps * DAY)}. Nothing was changed`,
         );
     }

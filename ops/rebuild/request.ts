@@ -1,5 +1,5 @@
 import { parseLine } from '../../cli/arguments.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { suffixOf } from '../replay/request.ts';
 import { PROJECTIONS, type ProjectionName } from '../../schemas/topology.ts';
 
@@ -42,20 +42,23 @@ export function parseRebuildLine(args: string[]): RebuildLine {
   });
   const projection = PROJECTION_NAMES.find((one) => one === words[0]);
   if (projection === undefined)
-    throw new Refusal(
+    throw new CommandError(
       `there is no projection ${JSON.stringify(words[0])}: ${PROJECTION_NAMES.join(', ')}`,
       2,
     );
   const { source = 'raw' } = values;
   if (source !== 'raw' && source !== 'normalised')
-    throw new Refusal(`--source ${source}: raw or normalised`, 2);
+    throw new CommandError(`--source ${source}: raw or normalised`, 2);
   if (projection === 'quality' && values.source !== undefined)
-    throw new Refusal('quality is rebuilt from ingest.outcomes: leave --source out', 2);
+    throw new CommandError('quality is rebuilt from ingest.outcomes: leave --source out', 2);
   if (
     values.cancel === true &&
     (values.compare === true || values.swap === true || values.source !== undefined)
   )
-    throw new Refusal('--cancel ends a rebuild and drops its table: it goes with --into only', 2);
+    throw new CommandError(
+      '--cancel ends a rebuild and drops its table: it goes with --into only',
+      2,
+    );
   return {
     ...{ projection, source, suffix: suffixOf(values.into ?? 'rebuilt') },
     ...{

@@ -1,4 +1,4 @@
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import type { Connections } from '../replay/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
 import { runningJob, type OwnedJob } from '../replay/job-ledger.ts';
@@ -36,12 +36,14 @@ export async function swap(
   const { admin, clickhouse: client, database, settings } = connections;
   const { table: live, part, group } = PROJECTION[line.projection];
   if (line.projection === 'events' && (await runningJob(database, 'events')))
-    throw new Refusal('a replay to the live tables is not finished: continue or cancel it first');
+    throw new CommandError(
+      'a replay to the live tables is not finished: continue or cancel it first',
+    );
   const sink = livePart({ admin, part, group, homeDir });
   try {
     await halt.run(sink.stop());
     if (!(await fill.catchUp(true)))
-      throw new Refusal(
+      throw new CommandError(
         `${name} did not come to the end of the log although ${part} stands still: run the same command again. The live table was not changed`,
       );
     await halt.run(beforeExchange());

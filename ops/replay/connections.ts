@@ -6,7 +6,7 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { createLog } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 
@@ -47,7 +47,7 @@ export async function withConnections<T>(
   });
   try {
     const stopped = new Promise<never>((_, reject) =>
-      stop.addEventListener('abort', () => reject(new Refusal('stopped')), { once: true }),
+      stop.addEventListener('abort', () => reject(new CommandError('stopped')), { once: true }),
     );
     await Promise.race([admin.connect(), stopped]);
     return await work({ ...surroundings, log, admin, clickhouse, database });

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { delay } from '../../platform/backoff.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 
 /** A job as it stands in log_jobs. What the jsonb columns hold is the caller's own. */
 export interface Job<Plan, Positions, Recorded, Counts> {
@@ -92,7 +92,7 @@ export async function beginJob<P, O, R, C>(
     [job.kind, job.command, job.target, JSON.stringify(job.plan), JSON.stringify(job.counts)],
   );
   if (!rows[0])
-    throw new Refusal(
+    throw new CommandError(
       `another job began to write ${job.target} in this moment: run the command again to see which`,
     );
   return jobOf(rows[0]);
@@ -116,7 +116,7 @@ export async function takeOverJob<P, O, R, C>(
     await delay(SILENCE_MS);
     const after = await look();
     if (after?.updated !== before.updated)
-      throw new Refusal(
+      throw new CommandError(
         'another process works on this job right now: stop it there (Ctrl-C) to continue it here',
       );
   }
@@ -124,7 +124,7 @@ export async function takeOverJob<P, O, R, C>(
     `UPDATE log_jobs SET owner_epoch = owner_epoch + 1, state = 'running', finished_at = NULL, updated_at = clock_timestamp() WHERE id = $1 RETURNING ${COLUMNS}`,
     [id],
   );
-  if (!rows[0]) throw new Refusal(`there is no job ${id}`);
+  if (!rows[0]) throw new CommandError(`there is no job ${id}`);
   return jobOf(rows[0]);
 }
 

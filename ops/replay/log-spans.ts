@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { EventOffset } from '../../schemas/log-position.ts';
 import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
 import type { ReplayRequest } from './request.ts';
 
@@ -54,13 +54,16 @@ function inside(
 ): Span {
   const found = ends.find((one) => one.partition === partition);
   if (!found)
-    throw new Refusal(`${topic} has no partition ${partition}: it has 0 to ${ends.length - 1}`);
+    throw new CommandError(
+      `${topic} has no partition ${partition}: it has 0 to ${ends.length - 1}`,
+    );
   const { low, high } = found;
   const there =
     low === high ? 'the log holds nothing of it' : `the log holds ${partition}:${low}-${high - 1}`;
   if (from < low)
-    throw new Refusal(`${topic} does not hold ${partition}:${from} any more: ${there}`);
-  if (from >= high) throw new Refusal(`${topic} has no record ${partition}:${from} yet: ${there}`);
+    throw new CommandError(`${topic} does not hold ${partition}:${from} any more: ${there}`);
+  if (from >= high)
+    throw new CommandError(`${topic} has no record ${partition}:${from} yet: ${there}`);
   return { partition, from, to: Math.min(to, high) };
 }
 
@@ -83,7 +86,7 @@ async function refuseIfGone(
   const gone = cut.filter(({ partition, low }) => (found.get(partition) ?? -1) === low);
   if (gone.length === 0) return;
   const kept = gone.map(({ partition, low, high }) => `${partition}:${low}-${high - 1}`).join(', ');
-  throw new Refusal(
+  throw new CommandError(
     `${topic} does not reach back to ${timeText(from)} any more; it holds ${kept}. What reaches further back is read from events.raw, if that does`,
   );
 }

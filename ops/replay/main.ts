@@ -1,6 +1,6 @@
 import type { DelegatedContext } from '../../cli/delegate.ts';
-import { Refusal } from '../../cli/command.ts';
-import { complain, print } from '../../cli/terminal.ts';
+import { CommandError } from '../../cli/command.ts';
+import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
@@ -41,7 +41,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     );
   } catch (error) {
     if (error instanceof JobLost)
-      throw new Refusal('another process continues this replay: this one has stopped');
+      throw new CommandError('another process continues this replay: this one has stopped');
     throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
@@ -55,7 +55,7 @@ async function withHalt(
   const halt = new GracefulStop({ stop });
   try {
     const code = await unlessStopped(halt, work(halt));
-    if (code === undefined) complain('stopped; the same command continues');
+    if (code === undefined) printError('stopped; the same command continues');
     return code ?? 1;
   } finally {
     halt.close();
@@ -141,7 +141,7 @@ async function prepare(
   const command = commandText(request);
   let open = await runningJob<Span[], Record<string, number>, never, never>(database, target);
   if (!line.dryRun && open && open.command !== command)
-    throw new Refusal(
+    throw new CommandError(
       `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it, or ./ravand ${cancelOf(open.command, request)}`,
     );
   if (open && !line.dryRun && (await tableId(connections, target)) === undefined) {
@@ -214,7 +214,9 @@ async function requireTable({ clickhouse }: Connections, table: string): Promise
   const answer = await clickhouse.query({ query: `EXISTS TABLE ${table}`, format: 'JSONEachRow' });
   const [row] = await answer.json<{ result: number }>();
   if (row?.result !== 1)
-    throw new Refusal(`there is no table ${table} yet: all events of the range would be new in it`);
+    throw new CommandError(
+      `there is no table ${table} yet: all events of the range would be new in it`,
+    );
 }
 
 /**
@@ -232,7 +234,7 @@ async function refold(
       halt.progressed();
       scanned += records;
       if (!line.json && scanned === records)
-        complain('folding the profiles of added events anew, from the beginning of events.raw');
+        printError('folding the profiles of added events anew, from the beginning of events.raw');
     };
     const refolded = await refoldNames(connections, job.id, { signal: halt.readSignal, progress });
     return {
@@ -277,7 +279,7 @@ async function cancel(
     connections.database,
     target,
   );
-  if (!open?.command.startsWith('replay ')) throw new Refusal(`no replay writes ${target}`);
+  if (!open?.command.startsWith('replay ')) throw new CommandError(`no replay writes ${target}`);
   const job: ReplayJob = await halt.run(takeOverJob(connections.database, open.id));
   const words = open.command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const { request } = parseReplayLine(

@@ -1,4 +1,4 @@
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
@@ -43,7 +43,10 @@ const SUFFIX = /^[a-z0-9][a-z0-9_]{0,31}$/;
 /** Names of the projection's own tables would meet these. */
 export function suffixOf(text: string): string {
   if (SUFFIX.test(text) && !text.endsWith('_local') && text !== 'local') return text;
-  throw new Refusal(`--into ${text}: expected up to 32 small letters, digits and underscores`, 2);
+  throw new CommandError(
+    `--into ${text}: expected up to 32 small letters, digits and underscores`,
+    2,
+  );
 }
 
 /** Reads the line of `./ravand replay`. Throws Refusal. */
@@ -77,24 +80,27 @@ export function parseReplayLine(args: string[]): ReplayLine {
   if (values.cancel === true) return { ...common, request: undefined };
   const topic = REPLAY_TOPICS.find((one) => one === values.topic);
   if (topic === undefined)
-    throw new Refusal(
+    throw new CommandError(
       `--topic ${values.topic ?? 'is missing'}: one of ${REPLAY_TOPICS.join(', ')}\nusage: ./ravand ${REPLAY_USAGE}`,
       2,
     );
   const offsets = (values.offsets ?? []).map(offsetRange);
   if (offsets.length > 0 && (values.from !== undefined || values.to !== undefined))
-    throw new Refusal('--offsets and --from/--to say the same thing twice: give one of them', 2);
+    throw new CommandError(
+      '--offsets and --from/--to say the same thing twice: give one of them',
+      2,
+    );
   const twice = offsets.find(
     (one, at) => offsets.findIndex(({ partition }) => partition === one.partition) !== at,
   );
   if (twice)
-    throw new Refusal(
+    throw new CommandError(
       `--offsets names partition ${twice.partition} twice: give one range a partition`,
       2,
     );
   const [from, to] = [instant('from', values.from), instant('to', values.to)];
   if (from !== undefined && to !== undefined && from >= to)
-    throw new Refusal('--from is not before --to', 2);
+    throw new CommandError('--from is not before --to', 2);
   const request = {
     topic,
     from,
@@ -111,7 +117,7 @@ function offsetRange(text: string): OffsetRange {
   const [, partition, first, last] = /^(\d+):(\d+)-(\d+)$/.exec(text) ?? [];
   const range = { partition: Number(partition), first: Number(first), last: Number(last) };
   if (partition === undefined || range.first > range.last)
-    throw new Refusal(
+    throw new CommandError(
       `--offsets ${text}: expected PARTITION:FIRST-LAST, for example 2:1000-1999`,
       2,
     );
@@ -125,7 +131,7 @@ function instant(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(value))
-    throw new Refusal(
+    throw new CommandError(
       `--${option} ${text}: expected a time such as 2026-11-20T08:00:00Z or a day such as 2026-11-20 (UTC)`,
       2,
     );
@@ -136,7 +142,7 @@ function positive(option: string, text: string | undefined): number | undefined 
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
-    throw new Refusal(`--${option} ${text}: expected a whole number from 1`, 2);
+    throw new CommandError(`--${option} ${text}: expected a whole number from 1`, 2);
   return value;
 }
 

@@ -4,7 +4,7 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { Refusal } from '../../cli/command.ts';
+import { CommandError } from '../../cli/command.ts';
 import type { DelegatedContext } from '../../cli/delegate.ts';
 import { paint, print } from '../../cli/terminal.ts';
 import { indexLetters } from '../dlq/dead-letter-index.ts';
@@ -29,13 +29,13 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   const [messageId = ''] = words;
   const accountId = Number(values.account ?? '');
   if (!/^[1-9]\d{0,15}$/.test(values.account ?? ''))
-    throw new Refusal(
+    throw new CommandError(
       `--account ${values.account ?? 'is missing'}: expected the id of the account\nusage: ./ravand ${WHY_USAGE}`,
       2,
     );
   const since = values.since === undefined ? undefined : Date.parse(values.since);
   if (since !== undefined && Number.isNaN(since))
-    throw new Refusal(
+    throw new CommandError(
       `--since ${values.since ?? ''}: expected a time like 2026-11-21T08:00:00Z`,
       2,
     );

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../cli/ready.ts';
+import type { Ready } from '../../cli/stack/ready.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
 import {

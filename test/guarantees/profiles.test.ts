@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../cli/ready.ts';
+import type { Ready } from '../../cli/stack/ready.ts';
 import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import {
   aliasesOf,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ready } from '../../cli/ready.ts';
+import type { Ready } from '../../cli/stack/ready.ts';
 import type { Ledger } from './ledger.ts';
 import { sleep, type TestAccount } from './stack.ts';
 

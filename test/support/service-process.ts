@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Ready } from '../../cli/ready.ts';
+import type { Ready } from '../../cli/stack/ready.ts';
 import { Aborted, eventually, readyStack } from './stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Ready } from '../../cli/ready.ts';
+import type { Ready } from '../../cli/stack/ready.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const execute = promisify(execFile);

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command } from '../../../cli/command.ts';
-import type { Home } from '../../../cli/home.ts';
+import { CommandError, type Command } from '../../../cli/command.ts';
+import type { Home } from '../../../cli/stack/home.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
-import { allGone, endLeftovers } from '../leftovers.ts';
-import { signalProcess, type ProcessIdentity } from '../process-identity.ts';
-import { ask, runningSupervisor } from '../supervisor/control-client.ts';
+import { allGone, endOrphanedProcesses } from '../orphaned-processes.ts';
+import { signalProcess, type ProcessIdentity } from '../../../cli/stack/process-identity.ts';
+import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 
 const SILENCE_MS = 90_000;
@@ -26,15 +26,15 @@ export const down: Command = {
 export async function bringDown(home: Home): Promise<string> {
   const supervisor = runningSupervisor(home);
   if (supervisor) {
-    await ask({ home, request: { command: 'down' }, silence: SILENCE_MS }).catch(
+    await requestSupervisor({ home, request: { command: 'down' }, silence: SILENCE_MS }).catch(
       async (error: unknown) => {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof CommandError)) throw error;
         await insist(supervisor);
       },
     );
     if (!(await allGone([supervisor], EXIT_MS))) await insist(supervisor);
   }
-  const left = await endLeftovers(home);
+  const left = await endOrphanedProcesses(home);
   forget(home);
   if (supervisor === undefined && left.length > 0)
     return `the supervisor had died; ended what it left running: ${left.join(', ')}`;
@@ -47,7 +47,9 @@ async function insist(supervisor: ProcessIdentity): Promise<void> {
     signalProcess(supervisor, signal);
     if (await allGone([supervisor], signal === 'SIGTERM' ? 60_000 : EXIT_MS)) return;
   }
-  throw new Refusal(`the supervisor (pid ${supervisor.pid}) does not end, not even by SIGKILL`);
+  throw new CommandError(
+    `the supervisor (pid ${supervisor.pid}) does not end, not even by SIGKILL`,
+  );
 }
 
 /** Removes what tells of a running stack. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command } from '../../../cli/command.ts';
+import { CommandError, type Command } from '../../../cli/command.ts';
 import { lastLines, logFile, readFrom, sizeOf } from '../supervisor/log-file.ts';
 import { paint, print } from '../../../cli/terminal.ts';
 
@@ -23,14 +23,15 @@ export const logs: Command = {
       ? readdirSync(home.logs).flatMap((file) => (file.endsWith('.log') ? [file.slice(0, -4)] : []))
       : [];
     if (part !== undefined && !known.includes(part)) {
-      throw new Refusal(
+      throw new CommandError(
         known.length === 0
           ? 'there are no logs yet: ./ravand up'
           : `there is no log of ${JSON.stringify(part)}; there are ${known.join(', ')}`,
       );
     }
     const lines = values.lines ?? (part === undefined ? '10' : '200');
-    if (!/^\d{1,6}$/.test(lines)) throw new Refusal(`--lines ${lines}: expected a whole number`, 2);
+    if (!/^\d{1,6}$/.test(lines))
+      throw new CommandError(`--lines ${lines}: expected a whole number`, 2);
     const shown = part === undefined ? known : [part];
     const width = Math.max(0, ...shown.map((name) => name.length));
     const show = (name: string, line: string) =>

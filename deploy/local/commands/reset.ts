@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command } from '../../../cli/command.ts';
+import { CommandError, type Command } from '../../../cli/command.ts';
 import { print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
@@ -45,7 +45,7 @@ export const reset: Command = {
 
 async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new Refusal(
+    throw new CommandError(
       'reset asks before it deletes, and nobody is at the terminal: ./ravand reset --yes',
     );
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../../cli/command.ts';
-import { booksSection } from '../books-section.ts';
-import type { Ready } from '../../../cli/ready.ts';
+import { reconciliationSection } from './reconciliation-section.ts';
+import type { Ready } from '../../../cli/stack/ready.ts';
 
 /** Something that the status tells beside the parts: a row here, under its name in the JSON. */
 export interface StatusSection {
@@ -17,4 +17,4 @@ export interface StatusSection {
   show(value: unknown): string[];
 }
 
-export const sections: readonly StatusSection[] = [booksSection];
+export const sections: readonly StatusSection[] = [reconciliationSection];

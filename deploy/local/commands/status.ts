@@ -1,13 +1,13 @@
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command, type CommandContext } from '../../../cli/command.ts';
+import { CommandError, type Command, type CommandContext } from '../../../cli/command.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
-import { leftovers } from '../leftovers.ts';
-import { partsOf } from '../stack.ts';
+import { orphanedProcesses } from '../orphaned-processes.ts';
+import { stackServices } from '../stack.ts';
 import type { StackPlan } from '../stack-plan.ts';
-import { ask, runningSupervisor } from '../supervisor/control-client.ts';
+import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { probe } from '../supervisor/probe.ts';
-import type { PartStatus } from '../supervisor/protocol.ts';
-import { complain, paint, print, table } from '../../../cli/terminal.ts';
+import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
+import { printError, paint, print, table } from '../../../cli/terminal.ts';
 import { diedSupervisor } from './down.ts';
 import { sections } from './status-sections.ts';
 
@@ -26,23 +26,25 @@ export const status: Command = {
       usage,
     });
     if (values.account !== undefined && sections.length === 0)
-      throw new Refusal('nothing in the status is told by account: leave --account out', 2);
+      throw new CommandError('nothing in the status is told by account: leave --account out', 2);
     const plan = readJsonFile<StackPlan>(context.home.planFile);
     const running = runningSupervisor(context.home) !== undefined;
     const died = diedSupervisor(context.home);
     if (plan === undefined || (!running && !died && values.json !== true))
-      throw new Refusal(`no stack is running in ${context.home.dir}: start it with ./ravand up`);
+      throw new CommandError(
+        `no stack is running in ${context.home.dir}: start it with ./ravand up`,
+      );
     const parts = await readParts(context, plan, running);
     const broker = parts.find((part) => part.name === 'kafka');
     // Loaded here: the Kafka client is most of what this command weighs.
     const { lagOf } = await import('../lag.ts');
     const lags =
       broker?.up === true
-        ? await lagOf({ ...context, plan, parts: partsOf({ ...context, plan }) })
+        ? await lagOf({ ...context, plan, parts: stackServices({ ...context, plan }) })
         : new Map<string, number>();
     const rows = parts.map((part) => ({ ...part, lag: lags.get(part.name) ?? null }));
     if (died)
-      complain(
+      printError(
         'the supervisor has died: what is shown was looked up without it, and nothing is started again; ./ravand up or ./ravand down cleans up',
       );
     const ready = context.ready();
@@ -65,7 +67,7 @@ export const status: Command = {
   },
 };
 
-type Row = PartStatus & { lag: number | null };
+type Row = ServiceStatus & { lag: number | null };
 
 function show(rows: Row[]): void {
   const cells = rows.map((row) => [
@@ -89,11 +91,11 @@ async function readParts(
   context: CommandContext,
   plan: StackPlan,
   running: boolean,
-): Promise<PartStatus[]> {
+): Promise<ServiceStatus[]> {
   if (running) {
-    let parts: PartStatus[] | undefined;
+    let parts: ServiceStatus[] | undefined;
     try {
-      await ask({
+      await requestSupervisor({
         home: context.home,
         request: { command: 'status' },
         silence: SILENCE_MS,
@@ -103,14 +105,14 @@ async function readParts(
         },
       });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      complain(error.message);
+      if (!(error instanceof CommandError)) throw error;
+      printError(error.message);
     }
     if (parts) return parts;
   }
-  const left = leftovers(context.home);
+  const left = orphanedProcesses(context.home);
   return await Promise.all(
-    partsOf({ ...context, plan }).map(async (part) => {
+    stackServices({ ...context, plan }).map(async (part) => {
       const pid = left[part.name]?.pid ?? null;
       const own = part.launch !== undefined;
       const up = (!own || pid !== null) && (await probe(part.readiness, PROBE_MS));

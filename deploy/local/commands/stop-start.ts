@@ -1,7 +1,7 @@
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command } from '../../../cli/command.ts';
+import { CommandError, type Command } from '../../../cli/command.ts';
 import { serverSettings } from '../stack.ts';
-import { ask, runningSupervisor } from '../supervisor/control-client.ts';
+import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
 
@@ -19,12 +19,16 @@ function partCommand(name: 'stop' | 'start', summary: string): Command {
       const part = words[0] ?? '';
       const names = [...Object.keys(serverSettings), ...SERVICE_NAMES];
       if (!names.includes(part))
-        throw new Refusal(
+        throw new CommandError(
           `there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`,
         );
       if (!runningSupervisor(home))
-        throw new Refusal('no stack is running here: start it with ./ravand up');
-      const { text } = await ask({ home, request: { command: name, part }, silence: SILENCE_MS });
+        throw new CommandError('no stack is running here: start it with ./ravand up');
+      const { text } = await requestSupervisor({
+        home,
+        request: { command: name, part },
+        silence: SILENCE_MS,
+      });
       print(text);
       return 0;
     },

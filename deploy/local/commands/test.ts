@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseLine } from '../../../cli/arguments.ts';
-import { Refusal, type Command, type CommandContext } from '../../../cli/command.ts';
-import { homeOf } from '../../../cli/home.ts';
-import { add, lastLine, NONE, type Counts } from '../testing/counts.ts';
-import { KINDS, runChecks, runKind, type Kind } from '../testing/run.ts';
-import { complain, print } from '../../../cli/terminal.ts';
+import { CommandError, type Command, type CommandContext } from '../../../cli/command.ts';
+import { homeOf } from '../../../cli/stack/home.ts';
+import { add, lastLine, NONE, type Counts } from '../test-run/counts.ts';
+import { KINDS, runChecks, runKind, type Kind } from '../test-run/run.ts';
+import { printError, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 import { bringUp } from './up.ts';
 
@@ -25,7 +25,7 @@ export const test: Command = {
     });
     const named = KINDS.find((kind) => kind === words[0]);
     if (words[0] !== undefined && named === undefined)
-      throw new Refusal(
+      throw new CommandError(
         `there is no kind of tests ${JSON.stringify(words[0])}: ${KINDS.join(', ')}`,
         2,
       );
@@ -70,7 +70,7 @@ async function runTests({
     );
   }
   if (interrupt.signal.aborted) {
-    complain('interrupted');
+    printError('interrupted');
     counts = add(counts, { passed: 0, failed: counts.failed === 0 ? 1 : 0 });
   }
   print(lastLine(counts));
@@ -106,11 +106,11 @@ async function withStack(
         PUBLIC_API_ADDR: undefined,
         PANEL_ADDR: undefined,
       });
-    else complain('the tests on the stack were not run: it did not start');
+    else printError('the tests on the stack were not run: it did not start');
   } finally {
     print(await bringDown(home));
     if (counts.failed === 0) rmSync(dir, { recursive: true, force: true });
-    else complain(`the logs of the test stack stay in ${home.logs}`);
+    else printError(`the logs of the test stack stay in ${home.logs}`);
   }
   return counts;
 }

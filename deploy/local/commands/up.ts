@@ -1,10 +1,10 @@
 import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
-import { readReady, type Ready } from '../../../cli/ready.ts';
+import { readReady, type Ready } from '../../../cli/stack/ready.ts';
 import { startStack } from '../start-stack.ts';
-import { ask } from '../supervisor/control-client.ts';
-import type { ControlReply } from '../supervisor/protocol.ts';
-import { complain, paint, print } from '../../../cli/terminal.ts';
+import { requestSupervisor } from '../../../cli/stack/control-client.ts';
+import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
+import { printError, paint, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
 const usage = 'up [--detach|-d]';
@@ -50,8 +50,8 @@ export async function bringUp(
         return false;
       case 'failed':
         outcome = 'failed';
-        complain(`${paint('red', 'the start failed')}: ${reply.message}`);
-        for (const line of reply.lines) complain(`  | ${line}`);
+        printError(`${paint('red', 'the start failed')}: ${reply.message}`);
+        for (const line of reply.lines) printError(`  | ${line}`);
         return false;
       case 'ready':
         outcome = 'ready';
@@ -65,9 +65,12 @@ export async function bringUp(
         return false;
     }
   };
-  const followed = ask({ home, request: { command: 'watch' }, silence: 0, onReply }).then(
-    () => outcome,
-  );
+  const followed = requestSupervisor({
+    home,
+    request: { command: 'watch' },
+    silence: 0,
+    onReply,
+  }).then(() => outcome);
   switch (await Promise.race([followed, interrupted.promise])) {
     case 'ready':
       return 0;
@@ -82,7 +85,7 @@ export async function bringUp(
       return 130;
     case 'failed':
     case 'lost':
-      complain(await bringDown(home));
+      printError(await bringDown(home));
       return 1;
   }
 }

@@ -6,7 +6,7 @@ import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { sealingSettings } from '../../../platform/sealing-settings.ts';
 import { postgresSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
-import { homeOf } from '../../../cli/home.ts';
+import { homeOf } from '../../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 
 const home = homeOf({ checkout: join(import.meta.dirname, '../../..'), env: process.env });

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { ControlReply, ControlRequest } from './protocol.ts';
+import type { ControlReply, ControlRequest } from '../../../cli/stack/control-protocol.ts';
 
 export type Reply = (message: ControlReply) => void;
 

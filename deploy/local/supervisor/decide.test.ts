@@ -4,8 +4,8 @@ import {
   decide,
   initialState,
   type Decision,
-  type PartEvent,
-  type PartState,
+  type ServiceEvent,
+  type ServiceState,
   type Policy,
 } from './decide.ts';
 
@@ -13,22 +13,25 @@ const policy: Policy = {
   restartMs: 100,
   capAfterUpMs: 800,
   capMs: 15_000,
-  steadyMs: 5000,
+  stableMs: 5000,
   stopMs: 10_000,
 };
 
 /** Runs events at their instants; answers the last decision. */
-function run(events: [at: number, event: PartEvent][], state: PartState = initialState): Decision {
+function run(
+  events: [at: number, event: ServiceEvent][],
+  state: ServiceState = initialState,
+): Decision {
   let decision: Decision = { state, actions: [] };
   for (const [at, event] of events) decision = decide({ state: decision.state, event, at, policy });
   return decision;
 }
 
-const started: [number, PartEvent][] = [
+const started: [number, ServiceEvent][] = [
   [0, { type: 'start-ordered' }],
   [0, { type: 'spawned', pid: 7 }],
 ];
-const died = (at: number): [number, PartEvent] => [
+const died = (at: number): [number, ServiceEvent] => [
   at,
   { type: 'exited', reason: 'SIGKILL', jitter: 0 },
 ];
@@ -92,10 +95,10 @@ describe('the life of a part', () => {
 
   it('forgets its failures after it lived a while', () => {
     const weak = { ...run(started).state, failures: 8 };
-    const proved = run([[1000, { type: 'answered' }], died(1000 + policy.steadyMs)], weak);
+    const proved = run([[1000, { type: 'answered' }], died(1000 + policy.stableMs)], weak);
     expect(proved.state).toMatchObject({
       failures: 0,
-      now: { phase: 'resting', until: 1000 + policy.steadyMs + 100 },
+      now: { phase: 'resting', until: 1000 + policy.stableMs + 100 },
     });
   });
 
@@ -143,7 +146,7 @@ describe('the life of a part', () => {
   });
 
   it('never has two processes at once, whatever happens in whatever order', () => {
-    const event = fc.constantFrom<PartEvent['type']>(
+    const event = fc.constantFrom<ServiceEvent['type']>(
       'start-ordered',
       'stop-ordered',
       'answered',
@@ -162,7 +165,7 @@ describe('the life of a part', () => {
           if (type === 'exited') alive = false;
           const happened = (
             type === 'exited' ? { type, reason: 'x', jitter: 0.5 } : { type }
-          ) as PartEvent;
+          ) as ServiceEvent;
           const { state: next, actions } = decide({ state, event: happened, at, policy });
           state = next;
           for (const action of actions) {

@@ -9,7 +9,7 @@ export interface Policy {
   capAfterUpMs: number;
   capMs: number;
   /** A part that was up for so long has proved itself: its failures are forgotten. */
-  steadyMs: number;
+  stableMs: number;
   /** How long a part may take to end after SIGTERM before SIGKILL, ms. */
   stopMs: number;
 }
@@ -21,7 +21,7 @@ export type Phase =
   | { phase: 'resting'; until: number }
   | { phase: 'stopping'; pid: number; killAt: number };
 
-export interface PartState {
+export interface ServiceState {
   /** Whether it should run: `stop PART` says no, and it stays out until `start PART`. */
   wanted: boolean;
   now: Phase;
@@ -31,7 +31,7 @@ export interface PartState {
   lastExit: string | undefined;
 }
 
-export type PartEvent =
+export type ServiceEvent =
   | { type: 'start-ordered' }
   | { type: 'stop-ordered' }
   | { type: 'spawned'; pid: number }
@@ -39,17 +39,17 @@ export type PartEvent =
   | { type: 'exited'; reason: string; jitter: number }
   | { type: 'woken' };
 
-export type PartAction =
+export type ServiceAction =
   | { do: 'spawn' }
   | { do: 'signal'; pid: number; signal: 'SIGTERM' | 'SIGKILL' }
   | { do: 'wake'; at: number };
 
 export interface Decision {
-  state: PartState;
-  actions: PartAction[];
+  state: ServiceState;
+  actions: ServiceAction[];
 }
 
-export const initialState: PartState = {
+export const initialState: ServiceState = {
   wanted: false,
   now: { phase: 'out' },
   restarts: 0,
@@ -58,8 +58,8 @@ export const initialState: PartState = {
 };
 
 interface Given {
-  state: PartState;
-  event: PartEvent;
+  state: ServiceState;
+  event: ServiceEvent;
   /** ms */
   at: number;
   policy: Policy;
@@ -85,7 +85,7 @@ export function decide(given: Given): Decision {
   }
 }
 
-function keep(state: PartState): Decision {
+function keep(state: ServiceState): Decision {
   return { state, actions: [] };
 }
 
@@ -130,7 +130,7 @@ function onExit({
   event,
   at,
   policy,
-}: Given & { event: Extract<PartEvent, { type: 'exited' }> }): Decision {
+}: Given & { event: Extract<ServiceEvent, { type: 'exited' }> }): Decision {
   const ended = { ...state, lastExit: event.reason };
   switch (state.now.phase) {
     case 'stopping':
@@ -140,7 +140,7 @@ function onExit({
     case 'starting':
     case 'up': {
       const wasUp = state.now.phase === 'up';
-      const failures = wasUp && at - state.now.since >= policy.steadyMs ? 0 : state.failures + 1;
+      const failures = wasUp && at - state.now.since >= policy.stableMs ? 0 : state.failures + 1;
       const cap = wasUp ? policy.capAfterUpMs : policy.capMs;
       const backoff = Math.min(
         cap,
@@ -171,7 +171,7 @@ function onWake({ state, at }: Given): Decision {
   return keep(state);
 }
 
-function spawn(state: PartState, at: number): Decision {
+function spawn(state: ServiceState, at: number): Decision {
   return {
     state: { ...state, now: { phase: 'starting', pid: undefined, since: at } },
     actions: [{ do: 'spawn' }],

@@ -1,8 +1,8 @@
-import type { PartState } from './decide.ts';
-import type { PartView } from './part-runner.ts';
+import type { ServiceState } from './decide.ts';
+import type { ServiceView } from './service-runner.ts';
 
 /** One word for a person who reads the status. */
-export function describeState({ state, answers }: Pick<PartView, 'state' | 'answers'>): string {
+export function describeState({ state, answers }: Pick<ServiceView, 'state' | 'answers'>): string {
   switch (state.now.phase) {
     case 'out':
       return 'stopped';
@@ -19,8 +19,8 @@ export function describeState({ state, answers }: Pick<PartView, 'state' | 'answ
 
 /** A line for those who watch, or undefined when the change is of no interest to them. */
 export function describeChange(
-  { name, state }: Pick<PartView, 'name' | 'state'>,
-  before: PartState,
+  { name, state }: Pick<ServiceView, 'name' | 'state'>,
+  before: ServiceState,
 ): string | undefined {
   const { now } = state;
   if (now.phase === before.now.phase) return undefined;

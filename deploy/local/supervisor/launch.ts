@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { Refusal } from '../../../cli/command.ts';
-import type { Home } from '../../../cli/home.ts';
+import { CommandError } from '../../../cli/command.ts';
+import type { Home } from '../../../cli/stack/home.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
-import { identify, isAlive, type ProcessIdentity } from '../process-identity.ts';
+import { identify, isAlive, type ProcessIdentity } from '../../../cli/stack/process-identity.ts';
 import { lastLines, logFile, openLog } from './log-file.ts';
 
 const APPEAR_MS = 20_000;
-const LOOK_MS = 30;
+const POLL_MS = 30;
 
 interface Launching {
   home: Home;
@@ -37,14 +37,14 @@ export async function launchSupervisor({ home, checkout, env }: Launching): Prom
   while (readJsonFile<ProcessIdentity>(home.supervisorFile)?.pid !== child.pid) {
     if (over.signal.aborted || Date.now() > end) {
       const lines = lastLines(logFile(home.logs, 'supervisor'), 15).join('\n');
-      throw new Refusal(`the supervisor did not start:\n${lines}`);
+      throw new CommandError(`the supervisor did not start:\n${lines}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
 /** Keeps two `up` of one home apart while the first one launches. Answers how to let go. */
-export function holdLaunch(home: Home): () => void {
+export function lockLaunch(home: Home): () => void {
   const path = join(home.run, 'launching.json');
   const self = identify(process.pid);
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -59,5 +59,5 @@ export function holdLaunch(home: Home): () => void {
       rmSync(path, { force: true });
     }
   }
-  throw new Refusal(`another ./ravand up is starting the stack in ${home.dir}: wait for it`);
+  throw new CommandError(`another ./ravand up is starting the stack in ${home.dir}: wait for it`);
 }

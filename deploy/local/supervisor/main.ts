@@ -5,15 +5,15 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { homeOf } from '../../../cli/home.ts';
+import { homeOf } from '../../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
-import { identify } from '../process-identity.ts';
+import { identify } from '../../../cli/stack/process-identity.ts';
 import { urlOfListener, type StackPlan } from '../stack-plan.ts';
 import type { DemoKeys } from '../../../ops/admin/seed-demo.ts';
-import type { Ready } from '../../../cli/ready.ts';
-import { partsOf, prepareServers, stepsOf } from '../stack.ts';
+import type { Ready } from '../../../cli/stack/ready.ts';
+import { stackServices, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
-import type { ControlRequest } from './protocol.ts';
+import type { ControlRequest } from '../../../cli/stack/control-protocol.ts';
 import { createSupervisor, StartFailed } from './supervisor.ts';
 import { lastLines, rotateIfLarge } from './log-file.ts';
 
@@ -44,7 +44,7 @@ process.on('unhandledRejection', (error) => console.error('unexpected:', error))
 const launches = prepareServers({ plan, home, checkout, env });
 const supervisor = createSupervisor({
   home,
-  parts: partsOf({ plan, home, checkout }, launches),
+  parts: stackServices({ plan, home, checkout }, launches),
   steps: stepsOf({ plan, home, checkout }),
   env,
   cwd: checkout,
@@ -76,10 +76,10 @@ const server = await listenForControl(
         reply({ event: 'end' });
         return;
       case 'start':
-        reply({ event: 'end', text: await supervisor.startPart(request.part) });
+        reply({ event: 'end', text: await supervisor.startService(request.part) });
         return;
       case 'stop':
-        reply({ event: 'end', text: await supervisor.stopPart(request.part) });
+        reply({ event: 'end', text: await supervisor.stopService(request.part) });
         return;
       case 'down':
         await goDown(0);
@@ -104,7 +104,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
 try {
   await supervisor.bringUp();
 } catch (error) {
-  supervisor.tell({
+  supervisor.emit({
     event: 'failed',
     message: (error as Error).message,
     lines:

@@ -3,7 +3,7 @@ import { get as getSecure } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Address } from '../../../platform/setting-kinds.ts';
-import type { Readiness } from '../parts/part.ts';
+import type { Readiness } from '../services/service.ts';
 
 /**
  * Asks a part for a sign of life that only its own work can give (a hung process still has an open

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import type { Step } from '../parts/part.ts';
+import type { Step } from '../services/service.ts';
 import { note, openLog } from './log-file.ts';
 
 /** All steps write into one log. */

@@ -1,18 +1,18 @@
 import { rmSync } from 'node:fs';
-import type { Home } from '../../../cli/home.ts';
+import type { Home } from '../../../cli/stack/home.ts';
 import { writeJsonFile } from '../../../cli/json-file.ts';
-import type { Part, Step } from '../parts/part.ts';
-import { identify, type ProcessIdentity } from '../process-identity.ts';
+import type { Service, Step } from '../services/service.ts';
+import { identify, type ProcessIdentity } from '../../../cli/stack/process-identity.ts';
 import { describeChange, describeState } from './describe.ts';
 import { lastLines, logFile } from './log-file.ts';
 import { startable, stopLevels } from './order.ts';
-import { createPartRunner, type PartRunner, type PartView } from './part-runner.ts';
-import type { PartStatus, StackEvent } from './protocol.ts';
+import { createServiceRunner, type ServiceRunner, type ServiceView } from './service-runner.ts';
+import type { ServiceStatus, StackEvent } from '../../../cli/stack/control-protocol.ts';
 import { runStep, STEP_LOG } from './step.ts';
 
 /** So many deaths without ever having been up mean that trying again is no use. */
-const HOPELESS = 3;
-const KEPT_EVENTS = 200;
+const MAX_START_FAILURES = 3;
+const MAX_EVENTS = 200;
 const FAILURE_LINES = 25;
 /** Beyond a part's own bound for stopping, ms. */
 const STOP_SLACK_MS = 5000;
@@ -21,11 +21,11 @@ export interface Supervisor {
   /** Starts everything in order. Resolves when all is ready; rejects with StartFailed. */
   bringUp(): Promise<void>;
   bringDown(): Promise<void>;
-  status(): Promise<PartStatus[]>;
+  status(): Promise<ServiceStatus[]>;
   /** Resolves with a sentence when the part is up; rejects when it does not come up in time. */
-  startPart(name: string): Promise<string>;
-  stopPart(name: string): Promise<string>;
-  tell(event: StackEvent): void;
+  startService(name: string): Promise<string>;
+  stopService(name: string): Promise<string>;
+  emit(event: StackEvent): void;
   /** Tells all events, those before first; answers how to stop listening. */
   watch(listener: (event: StackEvent) => void): () => void;
 }
@@ -40,7 +40,7 @@ export class StartFailed extends Error {
 
 interface Options {
   home: Home;
-  parts: readonly Part[];
+  parts: readonly Service[];
   steps: readonly Step[];
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -57,12 +57,12 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
 
   const tell = (event: StackEvent) => {
     events.push(event);
-    if (events.length > KEPT_EVENTS) events.shift();
+    if (events.length > MAX_EVENTS) events.shift();
     console.log(`${new Date().toISOString()} ${'text' in event ? event.text : event.event}`);
     for (const listener of listeners) listener(event);
   };
 
-  const runners = new Map<string, PartRunner>();
+  const runners = new Map<string, ServiceRunner>();
   const record = () => {
     const processes: Record<string, ProcessIdentity> = {};
     for (const [name, runner] of runners) {
@@ -73,7 +73,7 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     writeJsonFile(home.processesFile, processes);
   };
   for (const part of parts) {
-    const onChange = (view: PartView, before: PartView['state']) => {
+    const onChange = (view: ServiceView, before: ServiceView['state']) => {
       if (
         'pid' in before.now !== 'pid' in view.state.now ||
         ('pid' in view.state.now && 'pid' in before.now && view.state.now.pid !== before.now.pid)
@@ -83,10 +83,10 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       if (text !== undefined) tell({ event: 'progress', text });
       for (const listener of [...changed]) listener();
     };
-    runners.set(part.name, createPartRunner({ part, logs: home.logs, env, cwd, onChange }));
+    runners.set(part.name, createServiceRunner({ part, logs: home.logs, env, cwd, onChange }));
   }
 
-  const runnerOf = (name: string): PartRunner => {
+  const runnerOf = (name: string): ServiceRunner => {
     const runner = runners.get(name);
     if (runner === undefined)
       throw new Error(
@@ -112,22 +112,22 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     });
   };
 
-  const isUp = (runner: PartRunner) => runner.view().answers;
+  const isUp = (runner: ServiceRunner) => runner.view().answers;
 
-  const awaitUp = async (runner: PartRunner): Promise<void> => {
-    const { name, launch, startMs } = runner.part;
-    const hopeless = () => runner.view().state.failures >= HOPELESS;
+  const awaitUp = async (runner: ServiceRunner): Promise<void> => {
+    const { name, launch, startMs } = runner.service;
+    const hopeless = () => runner.view().state.failures >= MAX_START_FAILURES;
     const stopped = () => launch !== undefined && !runner.view().state.wanted;
     await until(() => isUp(runner) || hopeless() || stopped(), startMs);
     if (isUp(runner)) return;
     if (launch === undefined)
       throw new StartFailed(
-        `${name} at ${runner.part.address} does not answer: start it, or correct or unset ${runner.part.setting ?? 'its setting'}`,
+        `${name} at ${runner.service.address} does not answer: start it, or correct or unset ${runner.service.setting ?? 'its setting'}`,
         [],
       );
     if (stopped()) throw new StartFailed(`${name} was stopped while it started`, []);
     const why = hopeless()
-      ? `died ${HOPELESS} times while it started (${runner.view().state.lastExit ?? ''})`
+      ? `died ${MAX_START_FAILURES} times while it started (${runner.view().state.lastExit ?? ''})`
       : `did not answer within ${startMs / 1000} s`;
     throw new StartFailed(
       `${name} ${why}; its log: ./ravand logs ${name}`,
@@ -135,9 +135,9 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     );
   };
 
-  const beginPart = async (runner: PartRunner): Promise<void> => {
-    await runner.part.launch?.prepare?.();
-    runner.order('start-ordered');
+  const beginPart = async (runner: ServiceRunner): Promise<void> => {
+    await runner.service.launch?.prepare?.();
+    runner.request('start-ordered');
     await awaitUp(runner);
   };
 
@@ -173,15 +173,15 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     tell({ event: 'ready' });
   };
 
-  const stopRunner = async (runner: PartRunner): Promise<void> => {
-    runner.order('stop-ordered');
+  const stopRunner = async (runner: ServiceRunner): Promise<void> => {
+    runner.request('stop-ordered');
     const out = await until(
       () => runner.view().state.now.phase === 'out',
-      runner.part.stopMs + STOP_SLACK_MS,
+      runner.service.stopMs + STOP_SLACK_MS,
     );
     if (!out)
       throw new Error(
-        `${runner.part.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`,
+        `${runner.service.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`,
       );
   };
 
@@ -191,18 +191,18 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     for (const level of stopLevels(nodes)) {
       const own = level
         .map((name) => runners.get(name))
-        .filter((runner) => runner?.part.launch !== undefined);
+        .filter((runner) => runner?.service.launch !== undefined);
       await Promise.allSettled(own.map(async (runner) => runner && (await stopRunner(runner))));
     }
     for (const runner of runners.values()) runner.dispose();
     tell({ event: 'down' });
   };
 
-  const ownRunner = (name: string): PartRunner => {
+  const ownRunner = (name: string): ServiceRunner => {
     const runner = runnerOf(name);
-    if (runner.part.launch === undefined) {
+    if (runner.service.launch === undefined) {
       throw new Error(
-        `${name} at ${runner.part.address} is a server of your own, which this stack neither starts nor stops`,
+        `${name} at ${runner.service.address} is a server of your own, which this stack neither starts nor stops`,
       );
     }
     return runner;
@@ -215,20 +215,20 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       await Promise.all([...runners.values()].map(async (runner) => await runner.check()));
       return [...runners.values()].map((runner) => statusOf(runner));
     },
-    startPart: async (name) => {
+    startService: async (name) => {
       const runner = ownRunner(name);
       if (isUp(runner) && (await runner.check()))
         return `${name} is up already (pid ${runner.view().pid ?? 'unknown'})`;
       await beginPart(runner);
       return `${name} is up (pid ${runner.view().pid ?? 'unknown'})`;
     },
-    stopPart: async (name) => {
+    stopService: async (name) => {
       const runner = ownRunner(name);
       if (runner.view().state.now.phase === 'out') return `${name} is stopped already`;
       await stopRunner(runner);
       return `${name} is stopped and stays out until ./ravand start ${name}`;
     },
-    tell,
+    emit: tell,
     watch: (listener) => {
       for (const event of events) listener(event);
       listeners.add(listener);
@@ -237,16 +237,16 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
   };
 }
 
-function statusOf(runner: PartRunner): PartStatus {
+function statusOf(runner: ServiceRunner): ServiceStatus {
   const view = runner.view();
   return {
     name: view.name,
     pid: view.pid ?? null,
     up: view.answers,
-    address: runner.part.address,
-    admin_url: runner.part.adminUrl ?? null,
+    address: runner.service.address,
+    admin_url: runner.service.adminUrl ?? null,
     restarts: view.state.restarts,
-    state: runner.part.launch === undefined ? 'external' : describeState(view),
+    state: runner.service.launch === undefined ? 'external' : describeState(view),
   };
 }
 

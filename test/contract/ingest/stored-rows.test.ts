@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ready } from '../../../cli/ready.ts';
+import type { Ready } from '../../../cli/stack/ready.ts';
 import { post } from '../../support/client.ts';
 import {
   clickhouse,

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ready } from '../../../cli/ready.ts';
+import type { Ready } from '../../../cli/stack/ready.ts';
 import { sampleRecord } from '../../../events/testing/raw-records.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import type { DeadLetter } from '../../../schemas/records.ts';

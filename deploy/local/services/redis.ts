@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Home } from '../../../cli/home.ts';
-import type { Launch } from './part.ts';
+import type { Home } from '../../../cli/stack/home.ts';
+import type { Launch } from './service.ts';
 
 /**
  * Claims live in packed hash buckets: beyond these sizes a bucket would fall apart into a table of

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Home } from '../../../cli/home.ts';
-import type { Launch } from './part.ts';
+import type { Home } from '../../../cli/stack/home.ts';
+import type { Launch } from './service.ts';
 
 interface Server {
   home: Home;

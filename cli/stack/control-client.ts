@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { Home } from '../../../cli/home.ts';
-import { readJsonFile } from '../../../cli/json-file.ts';
-import { isAlive, type ProcessIdentity } from '../process-identity.ts';
-import { Refusal } from '../../../cli/command.ts';
-import type { ControlReply, ControlRequest } from './protocol.ts';
+import type { Home } from './home.ts';
+import { readJsonFile } from '../json-file.ts';
+import { isAlive, type ProcessIdentity } from './process-identity.ts';
+import { CommandError } from '../command.ts';
+import type { ControlReply, ControlRequest } from './control-protocol.ts';
 
 /** The supervisor of a home, if it runs. */
 export function runningSupervisor(home: Home): ProcessIdentity | undefined {
@@ -25,7 +25,7 @@ interface Ask {
  * Sends one request and answers the closing reply. Throws Refusal when the supervisor refuses,
  * hangs, or goes away before its closing reply.
  */
-export async function ask({
+export async function requestSupervisor({
   home,
   request,
   silence,
@@ -36,7 +36,7 @@ export async function ask({
     socket.setTimeout(silence);
     const fail = (why: string) => {
       socket.destroy();
-      reject(new Refusal(why));
+      reject(new CommandError(why));
     };
     socket.on('connect', () => socket.write(`${JSON.stringify(request)}\n`));
     socket.on('timeout', () =>
@@ -59,7 +59,8 @@ export async function ask({
         const reply = JSON.parse(line) as ControlReply;
         const enough = onReply?.(reply) ?? false;
         if (reply.event !== 'end' && !enough) return;
-        if (reply.event === 'end' && reply.error !== undefined) reject(new Refusal(reply.error));
+        if (reply.event === 'end' && reply.error !== undefined)
+          reject(new CommandError(reply.error));
         else resolve(reply.event === 'end' ? reply : { event: 'end' });
         socket.destroy();
       })

@@ -1,6 +1,6 @@
-import type { DemoKeys } from '../ops/admin/seed-demo.ts';
+import type { DemoKeys } from '../../ops/admin/seed-demo.ts';
 import type { Home } from './home.ts';
-import { readJsonFile } from './json-file.ts';
+import { readJsonFile } from '../json-file.ts';
 
 /**
  * `$RAVAND_HOME/run/ready.json`: written when the whole stack is ready, removed when it goes down.

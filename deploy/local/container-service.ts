@@ -1,6 +1,6 @@
 /**
  * Keeps one container for as long as this process lives. Started by the supervisor as `node
- * deploy/local/container-part.ts SPEC` (JSON of ContainerSpec).
+ * deploy/local/container-service.ts SPEC` (JSON of ContainerSpec).
  */
 import { GenericContainer, Wait } from 'testcontainers';
 import type { ContainerSpec } from './containers.ts';
@@ -9,7 +9,7 @@ const STOP_MS = 10_000;
 const PULL_AND_START_MS = 300_000;
 
 const text = process.argv[2];
-if (text === undefined) throw new Error('usage: node deploy/local/container-part.ts SPEC');
+if (text === undefined) throw new Error('usage: node deploy/local/container-service.ts SPEC');
 const spec = JSON.parse(text) as ContainerSpec;
 
 const container = new GenericContainer(spec.image)

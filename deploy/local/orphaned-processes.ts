@@ -1,6 +1,6 @@
-import type { Home } from '../../cli/home.ts';
+import type { Home } from '../../cli/stack/home.ts';
 import { readJsonFile } from '../../cli/json-file.ts';
-import { isAlive, signalProcess, type ProcessIdentity } from './process-identity.ts';
+import { isAlive, signalProcess, type ProcessIdentity } from '../../cli/stack/process-identity.ts';
 
 const TERM_MS = 15_000;
 const KILL_MS = 5000;
@@ -12,20 +12,20 @@ export type Processes = Record<string, ProcessIdentity>;
  * Parts that still run although their supervisor died: recorded by id and start, so that nobody
  * else's process is ever taken for one.
  */
-export function leftovers(home: Home): Processes {
+export function orphanedProcesses(home: Home): Processes {
   const recorded = readJsonFile<Processes>(home.processesFile) ?? {};
   return Object.fromEntries(Object.entries(recorded).filter(([, identity]) => isAlive(identity)));
 }
 
 /** Ends them, politely first. Answers the names; throws when one does not end. */
-export async function endLeftovers(home: Home): Promise<string[]> {
-  const left = leftovers(home);
+export async function endOrphanedProcesses(home: Home): Promise<string[]> {
+  const left = orphanedProcesses(home);
   const identities = Object.values(left);
   for (const identity of identities) signalProcess(identity, 'SIGTERM');
   if (!(await allGone(identities, TERM_MS))) {
     for (const identity of identities) signalProcess(identity, 'SIGKILL');
     if (!(await allGone(identities, KILL_MS)))
-      throw new Error(`these do not end: ${JSON.stringify(leftovers(home))}`);
+      throw new Error(`these do not end: ${JSON.stringify(orphanedProcesses(home))}`);
   }
   return Object.keys(left);
 }

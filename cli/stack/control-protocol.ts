@@ -9,7 +9,7 @@ export type ControlRequest =
   | { command: 'stop'; part: string }
   | { command: 'down' };
 
-export interface PartStatus {
+export interface ServiceStatus {
   name: string;
   pid: number | null;
   up: boolean;
@@ -30,5 +30,5 @@ export type StackEvent =
 /** `end` closes an exchange: with `error` when the request could not be served. */
 export type ControlReply =
   | StackEvent
-  | { event: 'status'; parts: PartStatus[] }
+  | { event: 'status'; parts: ServiceStatus[] }
   | { event: 'end'; error?: string; text?: string };

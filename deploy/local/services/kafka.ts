@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Home } from '../../../cli/home.ts';
-import type { Launch } from './part.ts';
+import type { Home } from '../../../cli/stack/home.ts';
+import type { Launch } from './service.ts';
 
 const run = promisify(execFile);
 

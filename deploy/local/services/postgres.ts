@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Home } from '../../../cli/home.ts';
-import type { Launch } from './part.ts';
+import type { Home } from '../../../cli/stack/home.ts';
+import type { Launch } from './service.ts';
 
 export function preparePostgres({
   home,

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import type { Part } from '../parts/part.ts';
+import type { Service } from '../services/service.ts';
 import {
   decide,
   initialState,
-  type PartAction,
-  type PartEvent,
-  type PartState,
+  type ServiceAction,
+  type ServiceEvent,
+  type ServiceState,
   type Policy,
 } from './decide.ts';
 import { note, openLog, rotateIfLarge } from './log-file.ts';
@@ -16,25 +16,25 @@ const POLICY: Omit<Policy, 'stopMs'> = {
   restartMs: 100,
   capAfterUpMs: 800,
   capMs: 15_000,
-  steadyMs: 5000,
+  stableMs: 5000,
 };
 const STARTING_PROBE_MS = 100;
 const UP_PROBE_MS = 2000;
 const PROBE_TIMEOUT_MS = 1500;
 const ROTATE_MS = 5000;
 
-export interface PartView {
+export interface ServiceView {
   name: string;
-  state: PartState;
+  state: ServiceState;
   pid: number | undefined;
   /** The last probe was answered. */
   answers: boolean;
 }
 
-export interface PartRunner {
-  part: Part;
-  view(): PartView;
-  order(what: 'start-ordered' | 'stop-ordered'): void;
+export interface ServiceRunner {
+  service: Service;
+  view(): ServiceView;
+  request(what: 'start-ordered' | 'stop-ordered'): void;
   /** Probes now; answers whether the part is up. */
   check(): Promise<boolean>;
   /** Ends watching; the process is not touched. */
@@ -42,32 +42,32 @@ export interface PartRunner {
 }
 
 interface Options {
-  part: Part;
+  part: Service;
   logs: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
   /** Something about the part changed. */
-  onChange: (view: PartView, before: PartState) => void;
+  onChange: (view: ServiceView, before: ServiceState) => void;
 }
 
 /** Runs one part: carries out what decide() says and reports back what happened. */
-export function createPartRunner({ part, logs, env, cwd, onChange }: Options): PartRunner {
+export function createServiceRunner({ part, logs, env, cwd, onChange }: Options): ServiceRunner {
   const policy: Policy = { ...POLICY, stopMs: part.stopMs };
-  let state: PartState = initialState;
+  let state: ServiceState = initialState;
   let child: ChildProcess | undefined;
   let answers = false;
   let wakeTimer: NodeJS.Timeout | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
   let probing: Promise<{ pid: number | undefined; answered: boolean }> | undefined;
 
-  const view = (): PartView => ({
+  const view = (): ServiceView => ({
     name: part.name,
     state,
     pid: 'pid' in state.now ? state.now.pid : undefined,
     answers,
   });
 
-  const dispatch = (event: PartEvent): void => {
+  const dispatch = (event: ServiceEvent): void => {
     const before = state;
     const decision = decide({ state, event, at: Date.now(), policy });
     state = decision.state;
@@ -77,7 +77,7 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
     if (before.now.phase !== state.now.phase) scheduleProbe();
   };
 
-  const carryOut = (action: PartAction): void => {
+  const carryOut = (action: ServiceAction): void => {
     switch (action.do) {
       case 'spawn':
         start();
@@ -160,9 +160,9 @@ export function createPartRunner({ part, logs, env, cwd, onChange }: Options): P
   if (part.launch === undefined) void check().finally(scheduleProbe);
 
   return {
-    part,
+    service: part,
     view,
-    order: (what) => dispatch({ type: what }),
+    request: (what) => dispatch({ type: what }),
     check,
     dispose: () => {
       clearTimeout(wakeTimer);

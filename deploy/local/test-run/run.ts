@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile } from '../../../cli/json-file.ts';
-import { complain } from '../../../cli/terminal.ts';
+import { printError } from '../../../cli/terminal.ts';
 import { countRun, type Counts, type VitestReport } from './counts.ts';
 
 export const KINDS = ['unit', 'contract', 'integration', 'guarantees'] as const;
@@ -34,7 +34,7 @@ export async function runKind(kind: Kind, { checkout, env, signal }: Run): Promi
   const exitCode = await runTool({ command: process.execPath, args, checkout, env, signal });
   const counts = countRun({ report: readJsonFile<VitestReport>(file), exitCode });
   rmSync(file, { force: true });
-  if (counts.passed === 0) complain(`no test of kind ${kind} passed: that counts as a failure`);
+  if (counts.passed === 0) printError(`no test of kind ${kind} passed: that counts as a failure`);
   return counts;
 }
 
@@ -70,7 +70,7 @@ async function runTool({
   signal.addEventListener('abort', stop, { once: true });
   const exitCode = await new Promise<number | null>((resolve) => {
     child.on('error', (error) => {
-      complain(`${command}: ${error.message}`);
+      printError(`${command}: ${error.message}`);
       resolve(null);
     });
     child.on('exit', (code) => resolve(code));

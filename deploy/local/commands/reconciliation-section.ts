@@ -1,12 +1,12 @@
-import { readJsonFile } from '../../cli/json-file.ts';
-import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
-import type { StackPlan } from './stack-plan.ts';
-import type { StatusSection } from './commands/status-sections.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
+import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { StackPlan } from '../stack-plan.ts';
+import type { StatusSection } from './status-sections.ts';
 
 const WAIT_MS = 3000;
 
 /** `books` of `./ravand status`: of the installation, or of one account with --account. */
-export const booksSection: StatusSection = {
+export const reconciliationSection: StatusSection = {
   name: 'books',
   async read({ context, account }) {
     const plan = readJsonFile<StackPlan>(context.home.planFile);

@@ -20,7 +20,7 @@ export type Readiness =
   | { kind: 'postgres'; address: Address }
   | { kind: 'redis'; address: Address; tls: boolean };
 
-export interface Part {
+export interface Service {
   name: string;
   /** What clients connect to; never with a password. */
   address: string;

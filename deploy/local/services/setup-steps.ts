@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Step } from './part.ts';
+import type { Step } from './service.ts';
 
 interface StepRow {
   name: string;

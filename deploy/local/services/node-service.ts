@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
 import type { StackPlan } from '../stack-plan.ts';
-import type { Part } from './part.ts';
+import type { Service } from './service.ts';
 
 /** What clients connect to; a service that is not listed has only its admin port. */
 const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
@@ -17,7 +17,7 @@ interface ServiceContext {
   env: Readonly<Record<string, string>>;
 }
 
-export function servicePart(name: string, { plan, checkout, env }: ServiceContext): Part {
+export function nodeService(name: string, { plan, checkout, env }: ServiceContext): Service {
   const row = SERVICES.find((one) => one.name === name);
   const port = plan.admin_ports[name];
   if (row === undefined || port === undefined)
