@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from '@clickhouse/client';
 import type { Ready } from '../cli/stack/ready.ts';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
-import type { CompiledReport } from '../management-api/reports/sql-params.ts';
+import type { CompiledReport } from '../management-api/warehouse/sql-params.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
 

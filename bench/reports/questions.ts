@@ -2,10 +2,10 @@ import { compileCount } from '../../management-api/audiences/compile.ts';
 import { readAudience } from '../../management-api/audiences/read.ts';
 import { compileFunnel } from '../../management-api/reports/funnel/compile.ts';
 import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
-import type { Merges } from '../../management-api/reports/people-sql.ts';
+import type { Merges } from '../../management-api/warehouse/people-sql.ts';
 import { compileRetention } from '../../management-api/reports/retention/compile.ts';
 import { parseRetention } from '../../management-api/reports/retention/request.ts';
-import { SqlParams, type CompiledReport } from '../../management-api/reports/sql-params.ts';
+import { SqlParams, type CompiledReport } from '../../management-api/warehouse/sql-params.ts';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { ACCOUNT, type Volume } from './fill.ts';
 

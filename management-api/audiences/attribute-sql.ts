@@ -1,6 +1,6 @@
 import { isProfileColumn } from '../../events/traits.ts';
-import { traitTargetSql, type TargetSql } from '../reports/filter-sql.ts';
-import type { SqlParams } from '../reports/sql-params.ts';
+import { traitTargetSql, type TargetSql } from '../conditions/condition-sql.ts';
+import type { SqlParams } from '../warehouse/sql-params.ts';
 import type { AttributeName } from './attributes.ts';
 
 const DAY = 86_400_000;

@@ -1,8 +1,13 @@
-import type { Test } from '../reports/filter.ts';
-import { holds } from '../reports/filter-predicate.ts';
-import { filtersSql, testSql, traitTargetSql, type TargetSql } from '../reports/filter-sql.ts';
-import { peopleSql, type Merges } from '../reports/people-sql.ts';
-import type { SqlParams } from '../reports/sql-params.ts';
+import type { Test } from '../conditions/condition.ts';
+import { matchesTest } from '../conditions/predicate.ts';
+import {
+  filtersSql,
+  testSql,
+  traitTargetSql,
+  type TargetSql,
+} from '../conditions/condition-sql.ts';
+import { peopleSql, type Merges } from '../warehouse/people-sql.ts';
+import type { SqlParams } from '../warehouse/sql-params.ts';
 import { attributeTargetSql } from './attribute-sql.ts';
 import type { BandName } from './attributes.ts';
 import { ACTIVE_MS, NEW_MS, SLIPPING_MS } from './bands.ts';
@@ -94,7 +99,7 @@ interface Counted {
 function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
   const { accountId, merges, params } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
-  const zeroPasses = holds(test, { text: undefined, number: 0 });
+  const zeroPasses = matchesTest(test, { text: undefined, number: 0 });
   const having = testSql(test, { has: 'true', number: { has: 'true', value } }, params);
   const isOnce = test.op === 'gte' && test.number === 1 && value === 'toFloat64(count())';
   const filter = isOnce ? '' : ` HAVING ${zeroPasses ? `NOT (${having})` : having}`;

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { SqlParams } from '../reports/sql-params.ts';
-import { dayOf } from '../reports/time-zone.ts';
+import { SqlParams } from '../warehouse/sql-params.ts';
+import { dayOf } from '../conditions/time-zone.ts';
 import type { MergesOf } from '../warehouse/merges.ts';
 import { readRows } from '../warehouse/rows.ts';
 import { compileCount } from './compile.ts';

@@ -1,4 +1,4 @@
-import type { Filter, Test } from '../reports/filter.ts';
+import type { Filter, Test } from '../conditions/condition.ts';
 import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
 /**

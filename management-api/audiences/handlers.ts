@@ -1,4 +1,4 @@
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { readAudience } from './read.ts';
@@ -6,7 +6,7 @@ import { readAudience } from './read.ts';
 /** POST /v1/audiences/validate (management 4.2): reads and checks; touches no database. */
 export function validateAudience(request: ApiRequest): Answer {
   const outcome = readAudience(request.body);
-  if (!outcome.ok) return refuse('filter_invalid', { message: outcome.message });
+  if (!outcome.ok) return reject('filter_invalid', { message: outcome.message });
   const { conditions, depth } = outcome.audience;
   return answer({ valid: true, conditions, depth });
 }
@@ -14,7 +14,7 @@ export function validateAudience(request: ApiRequest): Answer {
 /** POST /v1/audiences/count (management 4.2; reports.md, "Audiences"): one query. */
 export async function countAudience(request: ApiRequest, services: Services): Promise<Answer> {
   const outcome = readAudience(request.body);
-  if (!outcome.ok) return refuse('filter_uncompilable', { message: outcome.message });
+  if (!outcome.ok) return reject('filter_uncompilable', { message: outcome.message });
   const { accountId } = request.caller;
   const startedAt = performance.now();
   try {
@@ -35,6 +35,6 @@ export async function countAudience(request: ApiRequest, services: Services): Pr
       { err: error, code: 'count_failed', account_id: accountId, trace: request.trace },
       'an audience could not be counted',
     );
-    return refuse('count_unavailable');
+    return reject('count_unavailable');
   }
 }

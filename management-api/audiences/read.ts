@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
 import { isProfileColumn } from '../../events/traits.ts';
-import type { Filter } from '../reports/filter.ts';
+import type { Filter } from '../conditions/condition.ts';
 import {
   ATTRIBUTES,
   BANDS,
@@ -15,7 +15,7 @@ import {
 } from './attributes.ts';
 import type { Audience, EventCondition, ReadAudience } from './definition.ts';
 import { fail, InvalidAudience, MAX_CONDITIONS, MAX_DEPTH, MAX_KEY_BYTES } from './problem.ts';
-import { readTest, shown } from './read-test.ts';
+import { readTest, shown } from '../conditions/read-test.ts';
 
 const KINDS = ['all', 'any', 'not', 'trait', 'attribute', 'engagement', 'event'] as const;
 /** Profile columns whose texts are stored Persian-normalised (ingest 2.3). */

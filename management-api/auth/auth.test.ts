@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addressRanges, isAddressRange } from '../../platform/network/address-ranges.ts';
 import { clientAddress } from '../../platform/network/client-address.ts';
 import { findCredential } from './credential.ts';
-import { admit, refuseLacking, refuseUnseen, type StoredKey } from './decide.ts';
+import { admit, rejectWithoutPermission, rejectBeforeLookup, type StoredKey } from './decide.ts';
 import { effectivePermissions, permissions, roles } from './roles.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -45,10 +45,12 @@ describe('where the credential is read from (management 5.2)', () => {
 
 describe('the five 401 codes', () => {
   it('refuses a missing credential and a write key before any lookup', () => {
-    expect(refuseUnseen(undefined)?.code).toBe('unauthenticated');
-    expect(refuseUnseen({ place: 'header', token: 'wk_svc_x' })?.code).toBe('write_key_rejected');
-    expect(refuseUnseen({ place: 'cookie', token: 'wk_' })?.code).toBe('write_key_rejected');
-    expect(refuseUnseen({ place: 'header', token: 'sk_svc_x' })).toBeUndefined();
+    expect(rejectBeforeLookup(undefined)?.code).toBe('unauthenticated');
+    expect(rejectBeforeLookup({ source: 'header', token: 'wk_svc_x' })?.code).toBe(
+      'write_key_rejected',
+    );
+    expect(rejectBeforeLookup({ source: 'cookie', token: 'wk_' })?.code).toBe('write_key_rejected');
+    expect(rejectBeforeLookup({ source: 'header', token: 'sk_svc_x' })).toBeUndefined();
   });
 
   it('answers the same for unknown, revoked and suspended, whether expired or not', () => {
@@ -125,9 +127,9 @@ describe('permissions and roles (management 2.7)', () => {
 
   it('names the missing permission', () => {
     const caller = { keyId: 1, accountId: 1, role: 'viewer' as const, permissions: may('viewer') };
-    expect(refuseLacking(caller, 'segment.read')).toBeUndefined();
-    expect(refuseLacking(caller, undefined)).toBeUndefined();
-    expect(refuseLacking(caller, 'data.export')).toMatchObject({
+    expect(rejectWithoutPermission(caller, 'segment.read')).toBeUndefined();
+    expect(rejectWithoutPermission(caller, undefined)).toBeUndefined();
+    expect(rejectWithoutPermission(caller, 'data.export')).toMatchObject({
       code: 'forbidden',
       need: 'data.export',
       message: expect.stringContaining('GET /v1/whoami') as string,

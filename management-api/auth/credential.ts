@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
  * and sessions in cookies.
  */
 export interface Credential {
-  place: 'authorization' | 'header' | 'cookie';
+  source: 'authorization' | 'header' | 'cookie';
   token: string;
 }
 
@@ -18,13 +18,13 @@ const COOKIES = ['__Host-service_session', 'service_session'];
  */
 export function findCredential(headers: IncomingHttpHeaders): Credential | undefined {
   const bearer = /^bearer +(\S.*)$/i.exec(headers.authorization?.trim() ?? '')?.[1]?.trim();
-  if (bearer !== undefined && bearer !== '') return { place: 'authorization', token: bearer };
+  if (bearer !== undefined && bearer !== '') return { source: 'authorization', token: bearer };
   const header = one(headers['x-service-key'])?.trim();
-  if (header !== undefined && header !== '') return { place: 'header', token: header };
+  if (header !== undefined && header !== '') return { source: 'header', token: header };
   const cookies = readCookies(headers.cookie ?? '');
   for (const name of COOKIES) {
     const token = cookies.get(name);
-    if (token !== undefined && token !== '') return { place: 'cookie', token };
+    if (token !== undefined && token !== '') return { source: 'cookie', token };
   }
   return undefined;
 }

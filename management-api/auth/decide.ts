@@ -41,7 +41,7 @@ export type Admission =
  * Refusals that need no lookup: nothing shown, or a write key, which is told by its prefix alone
  * (management 5.3).
  */
-export function refuseUnseen(credential: Credential | undefined): DomainError | undefined {
+export function rejectBeforeLookup(credential: Credential | undefined): DomainError | undefined {
   if (!credential) return { code: 'unauthenticated' };
   return credential.token.startsWith('wk_') ? { code: 'write_key_rejected' } : undefined;
 }
@@ -53,17 +53,17 @@ export function refuseUnseen(credential: Credential | undefined): DomainError | 
 export function admit(resolved: Resolved, now: number): Admission {
   switch (resolved.kind) {
     case 'unknown':
-      return refused('unauthenticated');
+      return rejected('unauthenticated');
     case 'session':
-      return refused('api_key_required');
+      return rejected('api_key_required');
     case 'staff':
-      return refused('wrong_surface');
+      return rejected('wrong_surface');
     case 'impersonation':
-      return refused(resolved.readOnly ? 'impersonation_read_only' : 'impersonation_forbidden');
+      return rejected(resolved.readOnly ? 'impersonation_read_only' : 'impersonation_forbidden');
     case 'key': {
       const { key } = resolved;
-      if (key.revoked || !key.accountActive) return refused('unauthenticated');
-      if (key.expiresAt <= now) return refused('key_expired');
+      if (key.revoked || !key.accountActive) return rejected('unauthenticated');
+      if (key.expiresAt <= now) return rejected('key_expired');
       const caller = {
         keyId: key.keyId,
         accountId: key.accountId,
@@ -76,7 +76,7 @@ export function admit(resolved: Resolved, now: number): Admission {
 }
 
 /** 403 with `need` when the caller lacks a permission (management 5.4). */
-export function refuseLacking(
+export function rejectWithoutPermission(
   caller: Caller,
   permission: Permission | undefined,
 ): DomainError | undefined {
@@ -88,6 +88,6 @@ export function refuseLacking(
   };
 }
 
-function refused(code: DomainError['code']): Admission {
+function rejected(code: DomainError['code']): Admission {
   return { ok: false, error: { code } };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counterKey, refuseOverspent } from './decide.ts';
+import { counterKey, rejectOverBudget } from './decide.ts';
 
 describe('the request budget (management 8.1)', () => {
   it('counts per key and calendar minute', () => {
@@ -16,7 +16,7 @@ describe('the request budget (management 8.1)', () => {
   it('lets 24 heavy calls through and refuses the 25th', () => {
     const codes = Array.from(
       { length: 25 },
-      (_, call) => refuseOverspent({ used: (call + 1) * 25, allowance: 600 })?.code,
+      (_, call) => rejectOverBudget({ used: (call + 1) * 25, allowance: 600 })?.code,
     );
     expect(codes.filter((code) => code === undefined)).toHaveLength(24);
     expect(codes.at(-1)).toBe('budget_exhausted');

@@ -13,7 +13,7 @@ export function counterKey({ keyId, now }: { keyId: number; now: number }): stri
 }
 
 /** Refuses when what was used in this minute, this request included, is more than the allowance. */
-export function refuseOverspent({
+export function rejectOverBudget({
   used,
   allowance,
 }: {

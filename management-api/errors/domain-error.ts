@@ -28,6 +28,6 @@ export function answer(
   };
 }
 
-export function refuse(code: ErrorCode, more: Omit<DomainError, 'code'> = {}): Answer {
+export function reject(code: ErrorCode, more: Omit<DomainError, 'code'> = {}): Answer {
   return { ok: false, error: { code, ...more } };
 }

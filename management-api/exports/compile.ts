@@ -1,7 +1,7 @@
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
 import { compileAudience, type CompileContext } from '../audiences/compile.ts';
 import type { Audience } from '../audiences/definition.ts';
-import { EVENT_FIELDS } from '../reports/event-fields.ts';
+import { EVENT_FIELDS } from '../conditions/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
 
 /**

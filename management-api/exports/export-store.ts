@@ -86,7 +86,7 @@ export class ExportStore {
    * Takes the oldest job that is due, also one whose worker has gone silent. Undefined: there is
    * none.
    */
-  async take(): Promise<ExportJob | undefined> {
+  async claim(): Promise<ExportJob | undefined> {
     const due = `SELECT id FROM exports WHERE status IN ('queued', 'running') AND due_at <= clock_timestamp() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`;
     const sql = `UPDATE exports SET status = 'running', attempt = attempt + 1, due_at = ${LEASE}, rows = 0, bytes = 0 WHERE id = (${due}) RETURNING ${COLUMNS}`;
     const [row] = await this.#rows(sql, []);
@@ -120,7 +120,7 @@ export class ExportStore {
   }
 
   /** Gives a job back, to be taken again after `delay` ms. */
-  async putBack({ id, attempt }: ExportJob, delay: number): Promise<boolean> {
+  async release({ id, attempt }: ExportJob, delay: number): Promise<boolean> {
     const sql = `UPDATE exports SET status = 'queued', due_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE ${HELD}`;
     return this.#changed(sql, [id, attempt, delay]);
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SqlParams } from '../reports/sql-params.ts';
+import { SqlParams } from '../warehouse/sql-params.ts';
 import { compileExport } from './compile.ts';
 import { readExport } from './request.ts';
 import { RowCounter } from './row-counter.ts';
@@ -61,7 +61,7 @@ it('compileExport binds what the client sent', () => {
 describe('RowCounter', () => {
   const count = (format: 'ndjson' | 'csv', chunks: readonly Buffer[]) => {
     const counter = new RowCounter(format);
-    for (const chunk of chunks) counter.take(chunk);
+    for (const chunk of chunks) counter.count(chunk);
     return counter;
   };
 

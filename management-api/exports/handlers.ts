@@ -1,4 +1,4 @@
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { EXPIRES_AFTER_HOURS } from './export-store.ts';
@@ -25,7 +25,7 @@ export function createExport(request: ApiRequest, services: Services): Promise<A
     if (!read.ok) return { ok: false, error: read.error };
     const { segmentId } = read.spec;
     if (segmentId !== undefined && !(await services.segments.find(accountId, segmentId)))
-      return refuse('export_spec_invalid', {
+      return reject('export_spec_invalid', {
         message: 'spec.segment_id must be the id of a segment',
       });
     const job = await services.exports.create(accountId, read.draft);
@@ -50,6 +50,6 @@ async function stored(
       { err: error, code: 'export_store', account_id: accountId, trace: request.trace },
       'the export store failed',
     );
-    return refuse('export_unavailable');
+    return reject('export_unavailable');
   }
 }

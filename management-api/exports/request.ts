@@ -3,7 +3,7 @@ import { normaliseEventName } from '../../events/event-name.ts';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import type { DomainError } from '../errors/domain-error.ts';
 import { pathId } from '../../platform/http/path-id.ts';
-import { startOfDay } from '../reports/time-zone.ts';
+import { startOfDay } from '../conditions/time-zone.ts';
 
 const DAY = 86_400_000;
 const MAX_NAMES = 1000;

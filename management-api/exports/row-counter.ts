@@ -21,7 +21,7 @@ export class RowCounter {
     return Math.max(0, this.#isCsv ? this.#lines - 1 : this.#lines);
   }
 
-  take(chunk: Buffer): void {
+  count(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (!this.#isCsv) {
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1))

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Transform, type Readable } from 'node:stream';
 import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import { readAudience } from '../audiences/read.ts';
-import { SqlParams } from '../reports/sql-params.ts';
-import { dayOf } from '../reports/time-zone.ts';
+import { SqlParams } from '../warehouse/sql-params.ts';
+import { dayOf } from '../conditions/time-zone.ts';
 import type { MergesOf } from '../warehouse/merges.ts';
 import type { SegmentStore } from '../segments/segment-store.ts';
 import { compileExport, type ExportPlan } from './compile.ts';
@@ -107,7 +107,7 @@ async function planOf(
 function counted(source: Readable, counter: RowCounter): Readable {
   const through = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      counter.take(chunk);
+      counter.count(chunk);
       done(null, chunk);
     },
   });

@@ -9,9 +9,9 @@ const IDLE_MS = 1000;
 const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
 const MAX_ATTEMPTS = 3;
-const AGAIN = { base: 5000, cap: 60_000 };
+const RETRY_DELAY = { base: 5000, cap: 60_000 };
 /** What a client reads of a job that was given up. */
-const GAVE_UP = 'the export could not be written; request it again';
+const FAILED_FOR_GOOD = 'the export could not be written; request it again';
 
 export interface WorkerOptions {
   store: ExportStore;
@@ -36,7 +36,7 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
         await sweep(options);
         sweptAt = Date.now();
       }
-      const job = await store.take();
+      const job = await store.claim();
       if (job) await work(job, options);
       else await delay(IDLE_MS, signal);
     } catch (error) {
@@ -46,7 +46,7 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
         'the export store cannot be asked; trying again',
       );
       await delay(
-        IDLE_MS + backoffDelay({ ...AGAIN, attempt: 0, random: Math.random() }),
+        IDLE_MS + backoffDelay({ ...RETRY_DELAY, attempt: 0, random: Math.random() }),
         signal,
       ).catch(() => undefined);
     }
@@ -65,7 +65,7 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
   // What an earlier try left behind, whose worker ended in the middle.
   if (job.attempt > 1) await files.remove(fileName({ ...job, attempt: job.attempt - 1 }));
   if (job.attempt > MAX_ATTEMPTS) {
-    await store.fail(job, GAVE_UP);
+    await store.fail(job, FAILED_FOR_GOOD);
     return;
   }
   const counter = new RowCounter(job.format);
@@ -88,20 +88,20 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
       log.info({ export_id: job.id, rows, bytes }, 'an export is ready');
     else await files.remove(fileName(job));
   } catch (error) {
-    await settleFailure(job, { error, options, isLost: lost.signal.aborted });
+    await handleFailure(job, { error, options, isLost: lost.signal.aborted });
   } finally {
     clearInterval(heartbeat);
   }
 }
 
-async function settleFailure(
+async function handleFailure(
   job: ExportJob,
   { error, options, isLost }: { error: unknown; options: WorkerOptions; isLost: boolean },
 ): Promise<void> {
   const { store, log, signal } = options;
   if (isLost) return;
   if (signal.aborted) {
-    await store.putBack(job, 0);
+    await store.release(job, 0);
     return;
   }
   log.warn(
@@ -115,10 +115,11 @@ async function settleFailure(
     'an export was not written',
   );
   if (error instanceof ExportImpossible) await store.fail(job, error.message);
-  else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, GAVE_UP);
+  else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, FAILED_FOR_GOOD);
   else
-    await store.putBack(
+    await store.release(
       job,
-      AGAIN.base + backoffDelay({ ...AGAIN, attempt: job.attempt, random: Math.random() }),
+      RETRY_DELAY.base +
+        backoffDelay({ ...RETRY_DELAY, attempt: job.attempt, random: Math.random() }),
     );
 }

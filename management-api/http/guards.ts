@@ -2,8 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { withDeadline } from '../../platform/deadline.ts';
 import { addressRanges } from '../../platform/network/address-ranges.ts';
 import { findCredential } from '../auth/credential.ts';
-import { admit, refuseLacking, refuseUnseen, type Caller, type Resolved } from '../auth/decide.ts';
-import { refuseOverspent } from '../budget/decide.ts';
+import {
+  admit,
+  rejectWithoutPermission,
+  rejectBeforeLookup,
+  type Caller,
+  type Resolved,
+} from '../auth/decide.ts';
+import { rejectOverBudget } from '../budget/decide.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import type { DomainError } from '../errors/domain-error.ts';
 import { lockedError } from '../lock/decide.ts';
@@ -34,7 +40,7 @@ export async function passGuards(
   const entry = await authenticate({ headers, ip, now }, ports);
   if (!entry.ok) return entry;
   const error =
-    refuseLacking(entry.caller, route.permission) ??
+    rejectWithoutPermission(entry.caller, route.permission) ??
     (await chargeBudget({ keyId: entry.caller.keyId, units: route.cost, now }, ports)) ??
     (route.lock ? await refuseLocked(entry.caller.accountId, { now, ports }) : undefined);
   return error ? { ok: false, error } : entry;
@@ -45,7 +51,7 @@ async function authenticate(
   ports: GuardPorts,
 ): Promise<GuardResult> {
   const credential = findCredential(headers);
-  const unseen = refuseUnseen(credential);
+  const unseen = rejectBeforeLookup(credential);
   if (unseen || !credential) return refused(unseen?.code ?? 'unauthenticated');
   let resolved: Resolved;
   try {
@@ -76,7 +82,7 @@ async function chargeBudget(
       { ms: BUDGET_MS, waitingFor: 'the budget counter' },
       ports.chargeBudget(charge),
     );
-    return refuseOverspent({ used, allowance: ports.budgetPerMinute });
+    return rejectOverBudget({ used, allowance: ports.budgetPerMinute });
   } catch (error) {
     ports.log.warn(
       { err: error, code: 'budget_unreadable' },

@@ -3,7 +3,7 @@ import { MIN_WINDOW_MS } from '../../events/time.ts';
 import { decideImport, type DecidedEvents } from '../../events/validate.ts';
 import { ClientBody } from '../../ingest/client-body.ts';
 import type { StoredEvent } from '../../ingest/raw-records.ts';
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 
@@ -16,16 +16,16 @@ const MAX_EVENTS = 500;
  */
 export async function importEvents(request: ApiRequest, services: Services): Promise<Answer> {
   const { body, caller, now } = request;
-  if (!isJsonObject(body)) return refuse('malformed_json');
+  if (!isJsonObject(body)) return reject('malformed_json');
   const items = body['events'] ?? [];
-  if (!Array.isArray(items)) return refuse('malformed_json');
-  if (items.length === 0) return refuse('batch_empty');
+  if (!Array.isArray(items)) return reject('malformed_json');
+  if (items.length === 0) return reject('batch_empty');
   if (items.length > MAX_EVENTS)
-    return refuse('batch_too_large', { details: { limit: MAX_EVENTS, sent: items.length } });
+    return reject('batch_too_large', { details: { limit: MAX_EVENTS, sent: items.length } });
   const quota = await services.imports.checkQuota(caller.accountId, now);
-  if (quota !== undefined) return refuse(quota);
+  if (quota !== undefined) return reject(quota);
   const decided = decideImport({ items: items as unknown[], now, windowMs: MIN_WINDOW_MS });
-  if (decided.outcome === 'malformed') return refuse('malformed_json');
+  if (decided.outcome === 'malformed') return reject('malformed_json');
   try {
     await write({ request, services, decided });
   } catch (error) {
@@ -38,10 +38,10 @@ export async function importEvents(request: ApiRequest, services: Services): Pro
       },
       'imported events could not be published; the import is answered 503',
     );
-    return refuse('ingest_unavailable');
+    return reject('ingest_unavailable');
   }
   const errors = decided.rejected.map(({ index, reason }) => ({ index, reason }));
-  if (decided.accepted.length === 0) return refuse('all_events_rejected', { details: errors });
+  if (decided.accepted.length === 0) return reject('all_events_rejected', { details: errors });
   return answer(
     {
       accepted: decided.accepted.length,

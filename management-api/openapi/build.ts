@@ -85,13 +85,13 @@ function operationOf(route: Route): Schema {
         ...headers(),
         ...(named.response === undefined ? {} : { content: json(named.response) }),
       },
-      ...refusalsOf(route),
+      ...errorResponses(route),
     },
   };
 }
 
 /** One response for each status, over all codes that the route can answer with. */
-function refusalsOf(route: Route): Record<string, Schema> {
+function errorResponses(route: Route): Record<string, Schema> {
   const own = [...route.coded, ...route.flat, ...(route.malformed ? [route.malformed.code] : [])];
   const guards =
     route.auth === 'key'

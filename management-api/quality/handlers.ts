@@ -1,6 +1,6 @@
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { dayOf } from '../reports/time-zone.ts';
+import { dayOf } from '../conditions/time-zone.ts';
 import type { Services } from '../services.ts';
 import { qualityLabel } from './labels.ts';
 import type { QualityRow } from './queries.ts';
@@ -40,7 +40,7 @@ export async function getIngestQuality(request: ApiRequest, services: Services):
       },
       'ingest quality could not be read',
     );
-    return refuse('quality_unavailable');
+    return reject('quality_unavailable');
   }
 }
 

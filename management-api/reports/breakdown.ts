@@ -1,7 +1,7 @@
-import type { Target } from './filter.ts';
-import { EVENT_FIELDS } from './event-fields.ts';
+import type { Target } from '../conditions/condition.ts';
+import { EVENT_FIELDS } from '../conditions/event-fields.ts';
 import { readTarget } from './filter-request.ts';
-import { refuse } from './report-problem.ts';
+import { reject } from './report-problem.ts';
 import { readObject, readWhole } from './request-reader.ts';
 
 const MAX_VALUES = 100;
@@ -22,10 +22,10 @@ export function readBreakdown(value: unknown, steps: number): Breakdown | undefi
   const target = readTarget(fields, { path: 'breakdown', problem: 'option' });
   // a revenue has no text to list it under
   if (target.kind === 'field' && EVENT_FIELDS[target.name] === 'number')
-    return refuse('option', 'breakdown.field');
+    return reject('option', 'breakdown.field');
   const step = readWhole(fields['step'], 'breakdown.step') ?? 1;
-  if (step < 1 || step > steps) return refuse('option', 'breakdown.step');
+  if (step < 1 || step > steps) return reject('option', 'breakdown.step');
   const limit = readWhole(fields['limit'], 'breakdown.limit') ?? DEFAULT_VALUES;
-  if (limit < 1 || limit > MAX_VALUES) return refuse('option', 'breakdown.limit');
+  if (limit < 1 || limit > MAX_VALUES) return reject('option', 'breakdown.limit');
   return { target, step, limit };
 }

@@ -2,9 +2,9 @@ import { fitsBytes } from '../../events/bytes.ts';
 import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
 import { isProfileColumn } from '../../events/traits.ts';
-import { EVENT_FIELDS, isEventField } from './event-fields.ts';
-import type { EventSelector, Filter, Scalar, Target, Test } from './filter.ts';
-import { refuse } from './report-problem.ts';
+import { EVENT_FIELDS, isEventField } from '../conditions/event-fields.ts';
+import type { EventSelector, Filter, Scalar, Target, Test } from '../conditions/condition.ts';
+import { reject } from './report-problem.ts';
 import {
   readEventName,
   readList,
@@ -54,7 +54,7 @@ export class FilterReader {
   }
 
   #filter(value: unknown, path: string): Filter {
-    if (++this.#count > MAX_FILTERS) return refuse('too_many_filters');
+    if (++this.#count > MAX_FILTERS) return reject('too_many_filters');
     const fields = readObject(value, path);
     const target = readTarget(fields, { path, problem: 'filter' });
     return { target, test: readTest(fields, { path, isPersian: isPersian(target) }) };
@@ -72,14 +72,14 @@ export function readTarget(
   const kind = named[0];
   const sent = kind === undefined ? undefined : fields[kind];
   if (kind === undefined || named.length > 1 || typeof sent !== 'string')
-    return refuse(context.problem, context.path);
-  if (!fitsBytes(sent, MAX_KEY_BYTES)) return refuse('key_too_long');
+    return reject(context.problem, context.path);
+  if (!fitsBytes(sent, MAX_KEY_BYTES)) return reject('key_too_long');
   if (kind === 'field')
     return isEventField(sent)
       ? { kind, name: sent }
-      : refuse(context.problem, `${context.path}.field`);
+      : reject(context.problem, `${context.path}.field`);
   const name = normaliseKey(sent);
-  return name === '' ? refuse(context.problem, `${context.path}.${kind}`) : { kind, name };
+  return name === '' ? reject(context.problem, `${context.path}.${kind}`) : { kind, name };
 }
 
 /** True where ingest 2.3 stores the value Persian-normalised. */
@@ -96,7 +96,7 @@ interface ValueContext {
 
 function readTest(fields: JsonFields, context: ValueContext): Test {
   const op =
-    OPERATORS.find((known) => known === fields['op']) ?? refuse('filter', `${context.path}.op`);
+    OPERATORS.find((known) => known === fields['op']) ?? reject('filter', `${context.path}.op`);
   const value = fields['value'];
   switch (op) {
     case 'is_set':
@@ -108,14 +108,14 @@ function readTest(fields: JsonFields, context: ValueContext): Test {
     case 'in':
     case 'not_in': {
       if (!Array.isArray(value) || value.length === 0 || value.length > MAX_LIST)
-        return refuse('filter', `${context.path}.value`);
+        return reject('filter', `${context.path}.value`);
       return { op, values: value.map((one: unknown) => readScalar(one, context)) };
     }
     case 'contains':
     case 'prefix':
       return typeof value === 'string'
         ? { op, text: readText(value, context) }
-        : refuse('filter', `${context.path}.value`);
+        : reject('filter', `${context.path}.value`);
     case 'gt':
     case 'gte':
     case 'lt':
@@ -123,7 +123,7 @@ function readTest(fields: JsonFields, context: ValueContext): Test {
       return { op, number: readNumber(value, context) };
     case 'between': {
       if (!Array.isArray(value) || value.length !== 2)
-        return refuse('filter', `${context.path}.value`);
+        return reject('filter', `${context.path}.value`);
       return { op, low: readNumber(value[0], context), high: readNumber(value[1], context) };
     }
   }
@@ -136,12 +136,12 @@ function readScalar(value: unknown, context: ValueContext): Scalar {
 }
 
 function readText(value: string, context: ValueContext): string {
-  if (!fitsBytes(value, MAX_VALUE_BYTES)) return refuse('value_too_long');
+  if (!fitsBytes(value, MAX_VALUE_BYTES)) return reject('value_too_long');
   return context.isPersian ? normalisePersian(value, 2 * MAX_VALUE_BYTES) : value.toWellFormed();
 }
 
 function readNumber(value: unknown, context: ValueContext): number {
   return typeof value === 'number' && Number.isFinite(value)
     ? value
-    : refuse('filter', `${context.path}.value`);
+    : reject('filter', `${context.path}.value`);
 }

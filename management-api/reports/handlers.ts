@@ -1,4 +1,4 @@
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { parseFunnel } from './funnel/request.ts';
 import { parseRetention } from './retention/request.ts';
@@ -48,7 +48,7 @@ async function answerReport<Request extends Omit<Conditions, 'selectors'>>({
   selectors,
   run,
 }: Report<Request>): Promise<Answer> {
-  if (!parsed.ok) return refuse('invalid_report', { message: parsed.problem.message });
+  if (!parsed.ok) return reject('invalid_report', { message: parsed.problem.message });
   const { accountId } = request.caller;
   try {
     const traits = readsTraits({ ...parsed.request, selectors: selectors(parsed.request) });
@@ -69,6 +69,6 @@ async function answerReport<Request extends Omit<Conditions, 'selectors'>>({
         { err: error, code: 'report_failed', account_id: accountId, trace: request.trace },
         'a report could not be computed',
       );
-    return refuse('report_unavailable');
+    return reject('report_unavailable');
   }
 }

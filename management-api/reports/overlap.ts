@@ -1,4 +1,4 @@
-import type { EventSelector, Filter, Scalar } from './filter.ts';
+import type { EventSelector, Filter, Scalar } from '../conditions/condition.ts';
 
 /**
  * True unless it is certain that no event matches both: other names, or equality with other values

@@ -1,5 +1,5 @@
 import type { FunnelRequest } from './funnel/request.ts';
-import type { Merges } from './people-sql.ts';
+import type { Merges } from '../warehouse/people-sql.ts';
 import type { RetentionRequest } from './retention/request.ts';
 
 export interface ReportRun<Request> {

@@ -1,5 +1,5 @@
 import type { Breakdown } from './breakdown.ts';
-import type { Filter } from './filter.ts';
+import type { Filter } from '../conditions/condition.ts';
 
 /** Every filter of a report, and its breakdown. */
 export interface Conditions {

@@ -65,7 +65,7 @@ class InvalidReport extends Error {
 }
 
 /** Gives up reading a request. Only inside parsed(). */
-export function refuse(kind: ReportProblemKind, path?: string): never {
+export function reject(kind: ReportProblemKind, path?: string): never {
   throw new InvalidReport(reportProblem(kind, path));
 }
 

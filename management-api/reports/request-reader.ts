@@ -1,6 +1,6 @@
 import { fitsBytes } from '../../events/bytes.ts';
 import { normalisePersian } from '../../events/persian.ts';
-import { refuse } from './report-problem.ts';
+import { reject } from './report-problem.ts';
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
@@ -13,19 +13,19 @@ const MAX_EVENT_BYTES = 256;
 /** A JSON object at `path` of the request (empty for the body itself). */
 export function readObject(value: unknown, path: string): JsonFields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return refuse('body', path === '' ? undefined : path);
+    return reject('body', path === '' ? undefined : path);
   return value as JsonFields;
 }
 
 /** An optional list: absent and null are the empty one. */
 export function readList(value: unknown, path: string): readonly unknown[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : refuse('body', path);
+  return Array.isArray(value) ? value : reject('body', path);
 }
 
 export function readFlag(value: unknown, path: string): boolean {
   if (value === undefined || value === null) return false;
-  return typeof value === 'boolean' ? value : refuse('body', path);
+  return typeof value === 'boolean' ? value : reject('body', path);
 }
 
 /** One of the named choices, or the first of them when absent. */
@@ -35,13 +35,13 @@ export function readChoice<const T extends readonly [string, ...string[]]>(
   path: string,
 ): T[number] {
   if (value === undefined || value === null) return choices[0];
-  return choices.find((choice) => choice === value) ?? refuse('option', path);
+  return choices.find((choice) => choice === value) ?? reject('option', path);
 }
 
 /** A whole number, or undefined when absent. */
 export function readWhole(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : refuse('option', path);
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : reject('option', path);
 }
 
 export interface EventName {
@@ -56,9 +56,9 @@ export interface EventName {
  * ingest stores, so that a longer one matches nothing.
  */
 export function readEventName(value: unknown, path: string): EventName {
-  if (value === undefined || value === null) return refuse('event_missing', path);
-  if (typeof value !== 'string') return refuse('body', path);
-  if (!fitsBytes(value, MAX_EVENT_BYTES)) return refuse('event_too_long');
+  if (value === undefined || value === null) return reject('event_missing', path);
+  if (typeof value !== 'string') return reject('body', path);
+  if (!fitsBytes(value, MAX_EVENT_BYTES)) return reject('event_too_long');
   const event = normalisePersian(value, 2 * MAX_EVENT_BYTES);
-  return event === '' ? refuse('event_missing', path) : { label: value, event };
+  return event === '' ? reject('event_missing', path) : { label: value, event };
 }

@@ -3,11 +3,11 @@ import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer
 import { compileFunnel } from './funnel/compile.ts';
 import type { FunnelRequest } from './funnel/request.ts';
 import type { Measured } from './meta.ts';
-import type { Merges } from './people-sql.ts';
+import type { Merges } from '../warehouse/people-sql.ts';
 import { answerRetention, type RetentionAnswer, type RetentionRow } from './retention/answer.ts';
 import { compileRetention } from './retention/compile.ts';
 import type { RetentionRequest } from './retention/request.ts';
-import type { CompiledReport } from './sql-params.ts';
+import type { CompiledReport } from '../warehouse/sql-params.ts';
 
 /**
  * The handler's own bound (management 8.4); ClickHouse stops the query a little earlier than the
@@ -18,7 +18,7 @@ const MAX_SECONDS = 45;
 const SPILL_BYTES = 2_000_000_000;
 const MEMORY_BYTES = 6_000_000_000;
 
-export interface ReportRun<Request> {
+export interface ReportQuery<Request> {
   client: ClickHouseClient;
   accountId: number;
   request: Request;
@@ -33,14 +33,14 @@ export interface ReportRun<Request> {
  * POST /v1/reports/funnel: one query. Throws what the client throws (unreachable, out of time or
  * memory, cancelled).
  */
-export async function runFunnel(run: ReportRun<FunnelRequest>): Promise<FunnelAnswer> {
+export async function runFunnel(run: ReportQuery<FunnelRequest>): Promise<FunnelAnswer> {
   const { request, accountId, merges = 'none' } = run;
   const { rows, measured } = await readRows(run, compileFunnel({ request, accountId, merges }));
   return answerFunnel({ request, rows: rows as FunnelRow[], measured });
 }
 
 async function readRows(
-  { client, freshUntil, signal }: Omit<ReportRun<unknown>, 'request'>,
+  { client, freshUntil, signal }: Omit<ReportQuery<unknown>, 'request'>,
   { sql, params }: CompiledReport,
 ): Promise<{ rows: unknown[]; measured: Measured }> {
   const startedAt = performance.now();
@@ -71,7 +71,7 @@ async function readRows(
 }
 
 /** POST /v1/reports/retention: one query; as runFunnel. */
-export async function runRetention(run: ReportRun<RetentionRequest>): Promise<RetentionAnswer> {
+export async function runRetention(run: ReportQuery<RetentionRequest>): Promise<RetentionAnswer> {
   const { request, accountId, merges = 'none' } = run;
   const { rows, measured } = await readRows(run, compileRetention({ request, accountId, merges }));
   return answerRetention({ request, rows: rows as RetentionRow[], measured });

@@ -1,5 +1,5 @@
 import { ATTRIBUTES, BANDS, METRICS } from '../audiences/attributes.ts';
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 
@@ -46,6 +46,6 @@ async function known(
       },
       'a catalogue could not be read',
     );
-    return refuse('schema_unavailable');
+    return reject('schema_unavailable');
   }
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../events/json.ts';
 import { readAudience } from '../audiences/read.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
-import { answer, refuse, type Answer } from '../errors/domain-error.ts';
+import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
@@ -18,9 +18,9 @@ export function listSegments(request: ApiRequest, services: Services): Promise<A
 export function getSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segments_unavailable', { request, services }, async (accountId) => {
     const id = pathId(request.params['id']);
-    if (id === undefined) return refuse('bad_id', { message: 'invalid segment id' });
+    if (id === undefined) return reject('bad_id', { message: 'invalid segment id' });
     const segment = await services.segments.find(accountId, id);
-    return segment ? answer(segment) : refuse('not_found', { message: 'segment not found' });
+    return segment ? answer(segment) : reject('not_found', { message: 'segment not found' });
   });
 }
 
@@ -40,11 +40,11 @@ export function createSegment(request: ApiRequest, services: Services): Promise<
 export function replaceSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segment_unavailable', { request, services }, async (accountId) => {
     const id = pathId(request.params['id']);
-    if (id === undefined) return refuse('bad_id');
+    if (id === undefined) return reject('bad_id');
     const draft = readDraft(request.body);
     if ('ok' in draft) return draft;
     const segment = await services.segments.replace(accountId, id, draft);
-    return segment ? answer(segment) : refuse('not_found', { message: 'segment not found' });
+    return segment ? answer(segment) : reject('not_found', { message: 'segment not found' });
   });
 }
 
@@ -54,22 +54,22 @@ export function replaceSegment(request: ApiRequest, services: Services): Promise
 export function removeSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segment_unavailable', { request, services }, async (accountId) => {
     const id = pathId(request.params['id']);
-    if (id === undefined) return refuse('bad_id');
+    if (id === undefined) return reject('bad_id');
     await services.segments.remove(accountId, id);
     return answer(undefined, { status: 204 });
   });
 }
 
 function readDraft(body: unknown): SegmentDraft | Answer {
-  if (!isJsonObject(body)) return refuse('malformed_json');
+  if (!isJsonObject(body)) return reject('malformed_json');
   const { name, definition } = body;
   // PostgreSQL holds no NUL in text.
   const kept = typeof name === 'string' ? name.replaceAll('\0', '') : '';
-  if (kept.trim() === '') return refuse('name_required');
+  if (kept.trim() === '') return reject('name_required');
   const outcome = readAudience(definition);
   return outcome.ok
     ? { name: kept, definition }
-    : refuse('filter_invalid', { message: outcome.message });
+    : reject('filter_invalid', { message: outcome.message });
 }
 
 interface Context {
@@ -91,6 +91,6 @@ async function stored(
       { err: error, code, account_id: accountId, trace: request.trace },
       'the segment store failed',
     );
-    return refuse(code);
+    return reject(code);
   }
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Merges } from '../reports/people-sql.ts';
+import type { Merges } from './people-sql.ts';
 import { readRows } from './rows.ts';
 
 /**

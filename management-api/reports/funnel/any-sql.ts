@@ -1,12 +1,12 @@
-import { levels } from '../levels.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
 import {
   columnList,
   funnelRows,
   hasEventValue,
-  PLACE,
+  TIE_BREAKERS,
   stepBit,
   type FunnelSqlContext,
-} from './elements.ts';
+} from './event-arrays.ts';
 import { stepsOverlap } from '../overlap.ts';
 
 /**
@@ -21,7 +21,7 @@ import { stepsOverlap } from '../overlap.ts';
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const source = levels(elements(context), [
+  const source = nestedSelects(elements(context), [
     ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
   ]);
   const chained = stepsOverlap(request.steps) ? folded(context, source) : covered(context, source);
@@ -55,7 +55,7 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
   const last = (at: number, also = ''): string =>
     `arrayLastIndex((m, t, i) -> i <= pe AND bitTest(m, ${stepBit(at)}) AND te <= t + ${window}${also}, ms, ts, arrayEnumerate(ms))`;
   const position = (name: string): string => each((at) => `${name}${at}`);
-  return levels(source, [
+  return nestedSelects(source, [
     [`${endOfRange(request, params)} AS to`],
     [...latest, ...inside],
     [counts],
@@ -106,7 +106,7 @@ function folded({ request, params }: FunnelSqlContext, source: string): string {
         : `(now, acc.2, if(${isFound}, ${found}, acc.3))`;
     return `arrayFold((acc, t, m, p) -> arrayMap(now -> CAST(${next} AS ${type}), [${states}])[1], ts, ms, arrayEnumerate(ts), CAST(([(0, 0, [])], 0, []) AS ${type}))`;
   };
-  return levels(source, [
+  return nestedSelects(source, [
     [`${endOfRange(request, params)} AS to`],
     [`${fold()}.2 AS depth`],
     [`${fold('depth')}.3 AS qs`],
@@ -129,6 +129,6 @@ function elements(context: FunnelSqlContext): string {
   const rows = funnelRows(context);
   const names = [...new Set(request.steps.map(({ event }) => event))];
   const where = [...rows.where, `event IN ${params.bind('Array(String)', names)}`, 'mask != 0'];
-  const inner = `SELECT ${columnList(rows)}, ${PLACE} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
-  return `SELECT person, arraySort(groupArray((t, ${PLACE}, mask${hasEventValue(request) ? ', value' : ''}))) AS es FROM (${inner}) GROUP BY person`;
+  const inner = `SELECT ${columnList(rows)}, ${TIE_BREAKERS} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+  return `SELECT person, arraySort(groupArray((t, ${TIE_BREAKERS}, mask${hasEventValue(request) ? ', value' : ''}))) AS es FROM (${inner}) GROUP BY person`;
 }

@@ -1,4 +1,4 @@
-import { levels } from '../levels.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
 import { stepsSharedApart } from '../overlap.ts';
 import {
   hasEventValue,
@@ -6,7 +6,7 @@ import {
   STEP_BITS,
   TIME_SHIFT,
   type FunnelSqlContext,
-} from './elements.ts';
+} from './event-arrays.ts';
 import { after, arraysAt, hasGap, isShared } from './passes.ts';
 import { foldTies, isTied, needsTies } from './ties-sql.ts';
 
@@ -16,7 +16,7 @@ import { foldTies, isTied, needsTies } from './ties-sql.ts';
  */
 export function countedChain(context: FunnelSqlContext, source: string): string {
   const { request } = context;
-  const walked = levels(`SELECT * FROM (${source}) WHERE p1 > 0`, [
+  const walked = nestedSelects(`SELECT * FROM (${source}) WHERE p1 > 0`, [
     ...ending(context),
     request.exclude.length > 0 ? backward(context) : [],
     walk(context),
@@ -32,7 +32,7 @@ export function countedChain(context: FunnelSqlContext, source: string): string 
     ...steps.map((step) => `toInt64(${time(step)}) - toInt64(${time(step - 1)}) AS gap${step - 1}`),
     ...(hasEventValue(request) ? [`${value} AS value`] : []),
   ];
-  return `SELECT person, ${columns.join(', ')} FROM (${isExact ? levels(walked, tiedColumns(context)) : walked})`;
+  return `SELECT person, ${columns.join(', ')} FROM (${isExact ? nestedSelects(walked, tiedColumns(context)) : walked})`;
 }
 
 /** `depth`, `pe`, the position of the chain's last event, and `a`, the time of its first. */

@@ -1,7 +1,7 @@
-import { traitTargetSql } from '../filter-sql.ts';
-import type { Merges } from '../people-sql.ts';
-import { SqlParams, type CompiledReport } from '../sql-params.ts';
-import type { FunnelSqlContext } from './elements.ts';
+import { traitTargetSql } from '../../conditions/condition-sql.ts';
+import type { Merges } from '../../warehouse/people-sql.ts';
+import { SqlParams, type CompiledReport } from '../../warehouse/sql-params.ts';
+import type { FunnelSqlContext } from './event-arrays.ts';
 import { anyPeople } from './any-sql.ts';
 import { orderedPeople } from './ordered-sql.ts';
 import { strictPeople } from './strict-sql.ts';

@@ -1,15 +1,15 @@
 import {
-  elementsByPerson,
+  eventArraysByPerson,
   gapBit,
   hasEventValue,
   stepBit,
   TIME_SHIFT,
   type FunnelSqlContext,
-} from './elements.ts';
+} from './event-arrays.ts';
 import { countedChain } from './chain-sql.ts';
 import { arraysAt, before, carried, hasGap, isPrunedAfter, isShared } from './passes.ts';
 import { needsTies } from './ties-sql.ts';
-import { levels } from '../levels.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
 
 /**
  * The ordered funnel as passes over sorted arrays, each of them one vectorised function over all
@@ -27,7 +27,10 @@ import { levels } from '../levels.ts';
 export function orderedPeople(context: FunnelSqlContext): string {
   const { request } = context;
   const isPlaced = hasEventValue(request) || needsTies(context);
-  return countedChain(context, forward(context, elementsByPerson(context, { isPlaced }), isPlaced));
+  return countedChain(
+    context,
+    forward(context, eventArraysByPerson(context, { isPlaced }), isPlaced),
+  );
 }
 
 function forward(context: FunnelSqlContext, elements: string, isPlaced: boolean): string {
@@ -46,7 +49,7 @@ function forward(context: FunnelSqlContext, elements: string, isPlaced: boolean)
       ...(isPrunedAfter(context, step) ? [prune(context, step)] : []),
       advance(context, step),
     );
-  return levels(elements, lists);
+  return nestedSelects(elements, lists);
 }
 
 /** Empties the arrays of those who have no chain of so many steps. */

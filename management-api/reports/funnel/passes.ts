@@ -1,5 +1,5 @@
 import { stepsOverlap } from '../overlap.ts';
-import type { FunnelSqlContext } from './elements.ts';
+import type { FunnelSqlContext } from './event-arrays.ts';
 
 /**
  * Whether step `at + 1` (0-based) can be taken by an event that also matches step `at`: then only

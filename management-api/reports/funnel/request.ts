@@ -1,8 +1,8 @@
 import { readBreakdown, type Breakdown } from '../breakdown.ts';
 import { FilterReader } from '../filter-request.ts';
-import type { EventSelector, Filter } from '../filter.ts';
+import type { EventSelector, Filter } from '../../conditions/condition.ts';
 import { readRange, type ReportRange } from '../range.ts';
-import { parsed, refuse, type Parsed } from '../report-problem.ts';
+import { parsed, reject, type Parsed } from '../report-problem.ts';
 import { readChoice, readFlag, readList, readObject, readWhole } from '../request-reader.ts';
 import { stepsOverlap } from '../overlap.ts';
 
@@ -55,7 +55,7 @@ function readFunnel(body: unknown): FunnelRequest {
   const fields = readObject(body, '');
   const reader = new FilterReader();
   const sentSteps = readList(fields['steps'], 'steps');
-  if (sentSteps.length < MIN_STEPS || sentSteps.length > MAX_STEPS) return refuse('steps');
+  if (sentSteps.length < MIN_STEPS || sentSteps.length > MAX_STEPS) return reject('steps');
   const steps = sentSteps.map((step, at): FunnelStep => {
     const { label, event, filters } = reader.selector(step, `steps[${at}]`);
     return { label, event, filters };
@@ -63,9 +63,9 @@ function readFunnel(body: unknown): FunnelRequest {
   const range = readRange(fields);
   const order = readChoice(fields['order'], ['ordered', 'strict', 'any'], 'order');
   const exclude = readExclusions(fields['exclude'], { reader, steps: steps.length });
-  if (order === 'any' && exclude.length > 0) return refuse('option', 'exclude');
+  if (order === 'any' && exclude.length > 0) return reject('option', 'exclude');
   if (order === 'any' && steps.length > MAX_AMBIGUOUS_STEPS && stepsOverlap(steps))
-    return refuse('steps');
+    return reject('steps');
   return {
     range,
     steps,
@@ -85,7 +85,7 @@ function readWindow(value: unknown): number {
     Number.isInteger(value) &&
     value >= 1 &&
     value <= MAX_WINDOW_SECONDS;
-  return isWindow ? value * 1000 : refuse('window');
+  return isWindow ? value * 1000 : reject('window');
 }
 
 function readExclusions(
@@ -93,13 +93,13 @@ function readExclusions(
   { reader, steps }: { reader: FilterReader; steps: number },
 ): Exclusion[] {
   const sent = readList(value, 'exclude');
-  if (sent.length > MAX_EXCLUSIONS) return refuse('option', 'exclude');
+  if (sent.length > MAX_EXCLUSIONS) return reject('option', 'exclude');
   return sent.map((item, at): Exclusion => {
     const path = `exclude[${at}]`;
     const { event, filters, fields } = reader.selector(item, path);
     const fromStep = readWhole(fields['from_step'], `${path}.from_step`) ?? 1;
     const toStep = readWhole(fields['to_step'], `${path}.to_step`) ?? steps;
-    if (fromStep < 1 || fromStep >= toStep || toStep > steps) return refuse('option', path);
+    if (fromStep < 1 || fromStep >= toStep || toStep > steps) return reject('option', path);
     return { event, filters, fromStep, toStep };
   });
 }

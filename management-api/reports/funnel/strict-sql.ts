@@ -1,14 +1,14 @@
-import { levels } from '../levels.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
 import {
   columnList,
   funnelRows,
   GAP_SHIFT,
   gapBit,
   hasEventValue,
-  PLACE,
+  TIE_BREAKERS,
   stepBit,
   type FunnelSqlContext,
-} from './elements.ts';
+} from './event-arrays.ts';
 import { before, carried, hasGap } from './passes.ts';
 
 /** Bit of an element that is one of the events which have to follow each other directly. */
@@ -49,7 +49,7 @@ export function strictPeople(context: FunnelSqlContext): string {
     [`arrayMap((b, t) -> if(bitTest(b, ${stepBit(0)}), t, 0), mb, mt) AS l1`],
     ...request.steps.slice(1).map((_, at) => follow(context, at + 1)),
   ];
-  return chain(context, levels(elements(context), lists));
+  return chain(context, nestedSelects(elements(context), lists));
 }
 
 function follow(context: FunnelSqlContext, step: number): string[] {
@@ -75,7 +75,7 @@ function chain({ request }: FunnelSqlContext, source: string): string {
   );
   const at = request.breakdown?.step ?? 1;
   const value = `multiIf(depth < ${at}, NULL, depth = 1, vs[p0], mv[${position(at)}]) AS value`;
-  const ended = levels(`SELECT * FROM (${source}) WHERE p0 > 0`, [
+  const ended = nestedSelects(`SELECT * FROM (${source}) WHERE p0 > 0`, [
     [`${end} AS pe`, `${depth} AS depth`],
   ]);
   return `SELECT person, depth, ${[...gaps, ...(hasEventValue(request) ? [value] : [])].join(', ')} FROM (${ended})`;
@@ -94,10 +94,10 @@ function elements(context: FunnelSqlContext): string {
     `(is_member OR bitTest(mask, ${stepBit(0)})${hasGaps ? ' OR gaps != 0' : ''})`,
     `${rows.person} IN (SELECT starter FROM (${starters}))`,
   ];
-  const inner = `SELECT ${columnList(rows)}, ${isMember} AS is_member, ${PLACE} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+  const inner = `SELECT ${columnList(rows)}, ${isMember} AS is_member, ${TIE_BREAKERS} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
   const value = hasEventValue(request) ? ', value' : '';
-  const event = `(bitShiftLeft(t, 1), ${PLACE}, bitOr(mask, bitShiftLeft(toUInt64(is_member), ${SEQUENCE_BIT}))${value})`;
-  const exclusion = `(bitShiftLeft(t, 1) + 1, ${PLACE}, bitShiftLeft(gaps, ${GAP_SHIFT})${value})`;
+  const event = `(bitShiftLeft(t, 1), ${TIE_BREAKERS}, bitOr(mask, bitShiftLeft(toUInt64(is_member), ${SEQUENCE_BIT}))${value})`;
+  const exclusion = `(bitShiftLeft(t, 1) + 1, ${TIE_BREAKERS}, bitShiftLeft(gaps, ${GAP_SHIFT})${value})`;
   const isEvent = `(is_member OR bitTest(mask, ${stepBit(0)}))`;
   const collected = hasGaps
     ? `groupArrayArray(multiIf(gaps = 0, [${event}], NOT ${isEvent}, [${exclusion}], [${event}, ${exclusion}]))`

@@ -4,7 +4,7 @@ import {
   STEP_BITS,
   TIME_SHIFT,
   type FunnelSqlContext,
-} from './elements.ts';
+} from './event-arrays.ts';
 import { stepsOverlapInPart, stepsSharedApart } from '../overlap.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { traitTargetSql } from '../filter-sql.ts';
-import { levels } from '../levels.ts';
-import type { Merges } from '../people-sql.ts';
-import { SqlParams, type CompiledReport } from '../sql-params.ts';
-import type { RetentionSqlContext } from './elements-sql.ts';
+import { traitTargetSql } from '../../conditions/condition-sql.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
+import type { Merges } from '../../warehouse/people-sql.ts';
+import { SqlParams, type CompiledReport } from '../../warehouse/sql-params.ts';
+import type { RetentionSqlContext } from './event-arrays.ts';
 import { membersOf } from './members-sql.ts';
 import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
@@ -36,7 +36,7 @@ function brokenDown(
   { counts, limit }: { counts: string; limit: number },
 ): string {
   const bucket = `multiIf(value IS NULL, ('none', NULL), place <= ${limit}, ('value', value), ('other', NULL))`;
-  const ranked = levels(patterns, [
+  const ranked = nestedSelects(patterns, [
     ['sum(members) OVER (PARTITION BY value) AS total'],
     ['dense_rank() OVER (PARTITION BY value IS NULL ORDER BY total DESC, value) AS place'],
     [`arrayJoin([('all', NULL), ${bucket}]) AS bucket`],

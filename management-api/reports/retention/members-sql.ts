@@ -1,14 +1,14 @@
-import { levels } from '../levels.ts';
+import { nestedSelects } from '../../warehouse/nested-selects.ts';
 import {
-  elementsByPerson,
+  eventArraysByPerson,
   hasEventValue,
-  isPlaced,
+  needsTieBreakers,
   isReturn,
   isStart,
   periodOf,
   timeOf,
   type RetentionSqlContext,
-} from './elements-sql.ts';
+} from './event-arrays.ts';
 import type { RetentionRequest } from './request.ts';
 
 const WORD = 64;
@@ -32,9 +32,9 @@ export function membersOf(context: RetentionSqlContext): string {
     ? ['f, k, b, n, v', 'fs, ks, bs, ns, vs']
     : ['f, k, b, n', 'fs, ks, bs, ns'];
   const member = `(f AND ${isIn}, toUInt64(${periodOf('k')}), toUInt64(${hasReturned})${hasEventValue(request) ? ', v' : ''})`;
-  const rows = levels(elementsByPerson(context), [
+  const rows = nestedSelects(eventArraysByPerson(context), [
     [
-      isPlaced(request) ? 'es.1 AS ks' : 'es AS ks',
+      needsTieBreakers(request) ? 'es.1 AS ks' : 'es AS ks',
       ...(hasEventValue(request) ? ['es.6 AS vs'] : []),
     ],
     [

@@ -1,8 +1,8 @@
 import { readBreakdown, type Breakdown } from '../breakdown.ts';
 import { FilterReader } from '../filter-request.ts';
-import type { EventSelector, Filter } from '../filter.ts';
+import type { EventSelector, Filter } from '../../conditions/condition.ts';
 import { readRange, type ReportRange } from '../range.ts';
-import { parsed, refuse, type Parsed } from '../report-problem.ts';
+import { parsed, reject, type Parsed } from '../report-problem.ts';
 import { readChoice, readFlag, readObject, readWhole } from '../request-reader.ts';
 
 /** management 8.3. */
@@ -44,7 +44,7 @@ function readRetention(body: unknown): RetentionRequest {
   const reader = new FilterReader();
   const selector = (name: 'start' | 'return'): EventSelector => {
     const value = fields[name];
-    if (value === undefined || value === null) return refuse('event_missing', name);
+    if (value === undefined || value === null) return reject('event_missing', name);
     const { event, filters } = reader.selector(value, name);
     return { event, filters };
   };
@@ -69,6 +69,6 @@ function readRetention(body: unknown): RetentionRequest {
 /** Zero and less mean the default (management 8.3). */
 function readPeriods(value: unknown): number {
   const periods = readWhole(value, 'periods') ?? 0;
-  if (periods > MAX_PERIODS) return refuse('option', 'periods');
+  if (periods > MAX_PERIODS) return reject('option', 'periods');
   return periods <= 0 ? DEFAULT_PERIODS : periods;
 }

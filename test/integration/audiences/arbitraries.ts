@@ -5,7 +5,7 @@ import {
   METRICS,
   type AttributeName,
 } from '../../../management-api/audiences/attributes.ts';
-import type { PersonRow } from '../../../management-api/audiences/testing/reference.ts';
+import type { PersonRow } from '../../../management-api/audiences/testing/model.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
 import type { Account } from './people-warehouse.ts';

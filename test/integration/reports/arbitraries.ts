@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { personName } from '../../../events/event-name.ts';
-import type { PersonTraits } from '../../../management-api/reports/filter-predicate.ts';
-import type { World } from '../../../management-api/reports/world.ts';
+import type { PersonTraits } from '../../../management-api/conditions/predicate.ts';
+import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 
 /**
- * Where the small worlds of these tests lie: a minute of a day. Few instants, few names, few
+ * Where the small datasets of these tests lie: a minute of a day. Few instants, few names, few
  * values: ties and repeats are the rule.
  */
 export const EPOCH = Date.UTC(2026, 8, 20, 9, 0, 0);
@@ -160,9 +160,9 @@ const person: fc.Arbitrary<PersonTraits> = fc
   }));
 
 /** A small account. Places are unique, and say nothing about the order of times. */
-export function worldOf(
+export function datasetOf(
   shape: EventShape & { maxEvents: number; merges?: boolean },
-): fc.Arbitrary<World> {
+): fc.Arbitrary<Dataset> {
   const { people, maxEvents, merges = false } = shape;
   return fc
     .record({
@@ -196,9 +196,9 @@ export function worldOf(
     });
 }
 
-/** People of a world by name, for messages about what went wrong. */
-export function namesOf(world: World): string[] {
-  return [...new Set(world.events.map((event) => personName(event)))];
+/** People of a dataset by name, for messages about what went wrong. */
+export function namesOf(dataset: Dataset): string[] {
+  return [...new Set(dataset.events.map((event) => personName(event)))];
 }
 
 const filter = fc.oneof(

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelReference } from '../../../management-api/reports/funnel/testing/reference.ts';
+import { funnelModel } from '../../../management-api/reports/funnel/testing/model.ts';
 import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
-import type { World } from '../../../management-api/reports/world.ts';
-import { breakdownTarget, EPOCH, filters, worldOf } from './arbitraries.ts';
+import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 
@@ -113,7 +113,7 @@ async function bySql(account: number, one: Case): Promise<unknown> {
   const { sql, params } = compileFunnel({
     request: parsed.request,
     accountId: account,
-    merges: one.world.canonical.size > 0 ? 'table' : 'none',
+    merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
   });
   const result = await (
     await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
@@ -133,10 +133,10 @@ function isTelling(answer: string): boolean {
   return (steps.at(-1)?.count ?? 0) > 0;
 }
 
-function byReference({ body, world: content }: { body: unknown; world: World }): unknown {
+function byReference({ body, dataset: content }: { body: unknown; dataset: Dataset }): unknown {
   const parsed = parseFunnel(body);
   if (!parsed.ok) throw new Error(parsed.problem.message);
-  return funnelReference(content, parsed.request);
+  return funnelModel(content, parsed.request);
 }
 
 const shapes = {
@@ -191,7 +191,7 @@ const shapes = {
 for (const [name, body] of Object.entries(shapes)) {
   test(`SQL and reference agree: ${name}`, { timeout: 600_000 }, async () => {
     const isCrowded = name.startsWith('strict');
-    const content = worldOf({
+    const content = datasetOf({
       names: isCrowded ? crowded : names,
       times: name.includes('overlap') ? crowdedTimes : times,
       people: 40,
@@ -200,7 +200,7 @@ for (const [name, body] of Object.entries(shapes)) {
     });
     const failure = await holdsForAll({
       warehouse,
-      cases: fc.record({ body, world: content }),
+      cases: fc.record({ body, dataset: content }),
       bySql,
       byReference,
       isTelling,

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { World } from '../../../management-api/reports/world.ts';
+import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Case {
   body: unknown;
-  world: World;
+  dataset: Dataset;
 }
 
 interface Sides {
@@ -31,7 +31,7 @@ export async function holdsForAll(sides: Sides): Promise<unknown> {
   const seed = Number(process.env['REPORT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   const cases = fc.sample(sides.cases, { numRuns: CASES, seed });
   await emptied(warehouse);
-  await warehouse.load(cases.map(({ world }) => world));
+  await warehouse.load(cases.map(({ dataset }) => dataset));
   const failed: Case[] = [];
   let telling = 0;
   const queue = cases.entries();
@@ -51,9 +51,9 @@ export async function holdsForAll(sides: Sides): Promise<unknown> {
   return {
     seed,
     body: JSON.stringify(smallest.body),
-    events: smallest.world.events.map((event) => JSON.stringify(essence(event))),
-    canonical: [...smallest.world.canonical],
-    people: [...smallest.world.people],
+    events: smallest.dataset.events.map((event) => JSON.stringify(essence(event))),
+    canonical: [...smallest.dataset.canonical],
+    people: [...smallest.dataset.people],
     sql: JSON.stringify(await bySql(1, smallest)),
     reference: JSON.stringify(byReference(smallest)),
   };
@@ -65,10 +65,14 @@ export async function holdsForAll(sides: Sides): Promise<unknown> {
  */
 async function smaller(sides: Sides, start: Case): Promise<Case> {
   let best = start;
-  for (let size = Math.ceil(best.world.events.length / 2); size >= 1; size = Math.floor(size / 2)) {
-    for (let at = 0; at < best.world.events.length;) {
-      const events = best.world.events.filter((_, index) => index < at || index >= at + size);
-      const candidate = { ...best, world: { ...best.world, events } };
+  for (
+    let size = Math.ceil(best.dataset.events.length / 2);
+    size >= 1;
+    size = Math.floor(size / 2)
+  ) {
+    for (let at = 0; at < best.dataset.events.length;) {
+      const events = best.dataset.events.filter((_, index) => index < at || index >= at + size);
+      const candidate = { ...best, dataset: { ...best.dataset, events } };
       await reload(sides.warehouse, candidate);
       if (isDeepStrictEqual(await sides.bySql(1, candidate), sides.byReference(candidate)))
         at += size;
@@ -80,7 +84,7 @@ async function smaller(sides: Sides, start: Case): Promise<Case> {
 
 async function reload(warehouse: Warehouse, one: Case): Promise<void> {
   await emptied(warehouse);
-  await warehouse.load([one.world]);
+  await warehouse.load([one.dataset]);
 }
 
 async function emptied({ client }: Warehouse): Promise<void> {

@@ -5,12 +5,12 @@ import {
   type RetentionRow,
 } from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionReference } from '../../../management-api/reports/retention/testing/reference.ts';
+import { retentionModel } from '../../../management-api/reports/retention/testing/model.ts';
 import {
   parseRetention,
   type RetentionRequest,
 } from '../../../management-api/reports/retention/request.ts';
-import { breakdownTarget, EPOCH, filters, worldOf } from './arbitraries.ts';
+import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => warehouse.close());
 
 /**
- * Zones whose clocks change while the worlds last: Tehran (none), Santiago and Beirut (at
+ * Zones whose clocks change while the datasets last: Tehran (none), Santiago and Beirut (at
  * midnight), New York and Lord Howe (by half an hour).
  */
 const zone = fc.constantFrom(
@@ -103,7 +103,7 @@ async function bySql(account: number, one: Case): Promise<unknown> {
   const { sql, params } = compileRetention({
     request,
     accountId: account,
-    merges: one.world.canonical.size > 0 ? 'table' : 'none',
+    merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
   });
   const { data } = await (
     await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
@@ -130,19 +130,19 @@ for (const [kind, selectors] of Object.entries(pairs)) {
         `SQL and reference agree: ${mode}, start and return ${kind}${isBrokenDown ? ', broken down' : ''}`,
         { timeout: 600_000 },
         async () => {
-          const world = worldOf({
+          const dataset = datasetOf({
             names: ['a', 'a', 'b'],
             times: fc.oneof(times, near),
             people: 40,
             maxEvents: 400,
             merges: true,
           });
-          const cases = fc.record({ body: bodyOf(selectors, mode, isBrokenDown), world });
+          const cases = fc.record({ body: bodyOf(selectors, mode, isBrokenDown), dataset });
           const failure = await holdsForAll({
             warehouse,
             cases,
             bySql,
-            byReference: (one) => retentionReference(one.world, read(one), FRESH_UNTIL),
+            byReference: (one) => retentionModel(one.dataset, read(one), FRESH_UNTIL),
             isTelling,
           });
           expect(failure).toBeUndefined();

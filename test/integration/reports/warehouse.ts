@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
-import type { World } from '../../../management-api/reports/world.ts';
+import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** The tables that reports read, with the live schema, in a database of a test's own. */
 export interface Warehouse {
   client: ClickHouseClient;
-  /** Adds worlds under the accounts 1, 2, … */
-  load: (worlds: readonly World[]) => Promise<void>;
+  /** Adds datasets under the accounts 1, 2, … */
+  load: (datasets: readonly Dataset[]) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -26,29 +26,29 @@ export async function openWarehouse(name: string): Promise<Warehouse> {
   const database = await openTestDatabase(name, { ddl: DDL, tables: [PEOPLE] });
   return {
     client: database.client,
-    load: (worlds) => loadWorlds(database, worlds),
+    load: (datasets) => loadDatasets(database, datasets),
     close: database.close,
   };
 }
 
-async function loadWorlds({ insert }: TestDatabase, worlds: readonly World[]): Promise<void> {
-  const accounts = worlds.map((world, at) => ({ world, account_id: at + 1 }));
+async function loadDatasets({ insert }: TestDatabase, datasets: readonly Dataset[]): Promise<void> {
+  const accounts = datasets.map((dataset, at) => ({ dataset, account_id: at + 1 }));
   await insert(
     'events',
-    accounts.flatMap(({ world, account_id }) =>
-      world.events.map((event) => ({ ...eventColumns(event), account_id })),
+    accounts.flatMap(({ dataset, account_id }) =>
+      dataset.events.map((event) => ({ ...eventColumns(event), account_id })),
     ),
   );
   await insert(
     'identities_flat',
-    accounts.flatMap(({ world, account_id }) =>
-      [...world.canonical].map(([name, canonical]) => ({ account_id, name, canonical })),
+    accounts.flatMap(({ dataset, account_id }) =>
+      [...dataset.canonical].map(([name, canonical]) => ({ account_id, name, canonical })),
     ),
   );
   await insert(
     'people',
-    accounts.flatMap(({ world, account_id }) =>
-      [...world.people].map(([person, { traits, trait_numbers, columns }]) => ({
+    accounts.flatMap(({ dataset, account_id }) =>
+      [...dataset.people].map(([person, { traits, trait_numbers, columns }]) => ({
         ...{ account_id, person, traits, trait_numbers },
         ...columns,
       })),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
 import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelReference } from '../../../management-api/reports/funnel/testing/reference.ts';
+import { funnelModel } from '../../../management-api/reports/funnel/testing/model.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import type { Parsed } from '../../../management-api/reports/report-problem.ts';
 import {
@@ -11,9 +11,9 @@ import {
   type RetentionRow,
 } from '../../../management-api/reports/retention/answer.ts';
 import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionReference } from '../../../management-api/reports/retention/testing/reference.ts';
+import { retentionModel } from '../../../management-api/reports/retention/testing/model.ts';
 import { parseRetention } from '../../../management-api/reports/retention/request.ts';
-import type { World } from '../../../management-api/reports/world.ts';
+import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
@@ -25,16 +25,16 @@ import { openWarehouse, type Warehouse } from './warehouse.ts';
 interface Example {
   name: string;
   account: number;
-  world: World;
+  dataset: Dataset;
   kind: 'funnel' | 'retention';
   body: unknown;
   freshUntil: number;
   expected: { shape: 'answer' | 'counts'; value: unknown };
 }
 
-function readExamples(markdown: string): { examples: Example[]; worlds: World[] } {
+function readExamples(markdown: string): { examples: Example[]; datasets: Dataset[] } {
   const examples: Example[] = [];
-  const worlds: World[] = [];
+  const datasets: Dataset[] = [];
   let open: Partial<Example> = {};
   let heading = '';
   for (const [, title, fence, content = ''] of markdown.matchAll(
@@ -42,17 +42,17 @@ function readExamples(markdown: string): { examples: Example[]; worlds: World[] 
   )) {
     if (title !== undefined) heading = title;
     else if (fence === 'events')
-      worlds.push({ events: readEvents(content), canonical: new Map(), people: new Map() });
+      datasets.push({ events: readEvents(content), canonical: new Map(), people: new Map() });
     else if (fence === 'funnel' || fence === 'retention')
       open = { ...open, kind: fence, body: JSON.parse(content) };
     else if (fence === 'fresh') open = { ...open, freshUntil: Date.parse(content.trim()) };
     else if (fence === 'answer' || fence === 'counts') {
       const { kind = 'funnel', body, freshUntil = Infinity } = open;
-      const world = worlds.at(-1) ?? { events: [], canonical: new Map(), people: new Map() };
+      const dataset = datasets.at(-1) ?? { events: [], canonical: new Map(), people: new Map() };
       examples.push({
         name: heading,
-        account: worlds.length,
-        world,
+        account: datasets.length,
+        dataset,
         kind,
         body,
         freshUntil,
@@ -60,7 +60,7 @@ function readExamples(markdown: string): { examples: Example[]; worlds: World[] 
       });
     } else throw new Error(`docs/reports.md: what is a block of ${fence}?`);
   }
-  return { examples, worlds };
+  return { examples, datasets };
 }
 
 function readEvents(lines: string): EventRow[] {
@@ -94,7 +94,7 @@ const NOTHING_MEASURED = { rowsRead: 0, elapsedMs: 0 };
 const LATE = Date.UTC(2030, 0, 1);
 
 async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unknown[]> {
-  const { account, world, body } = example;
+  const { account, dataset, body } = example;
   const measured = { ...NOTHING_MEASURED, freshUntil: Math.min(LATE, example.freshUntil) };
   const rows = async ({
     sql,
@@ -113,14 +113,14 @@ async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unkn
     const found = await rows(compileFunnel({ request, accountId: account, merges: 'none' }));
     return [
       answerFunnel({ request, rows: found as FunnelRow[], measured }),
-      funnelReference(world, request),
+      funnelModel(dataset, request),
     ];
   }
   const request = accepted(parseRetention(body));
   const found = await rows(compileRetention({ request, accountId: account, merges: 'none' }));
   return [
     answerRetention({ request, rows: found as RetentionRow[], measured }),
-    retentionReference(world, request, measured.freshUntil),
+    retentionModel(dataset, request, measured.freshUntil),
   ];
 }
 
@@ -136,13 +136,13 @@ function shaped(answer: unknown, shape: 'answer' | 'counts'): unknown {
   return { steps: steps?.map(({ count }) => count), ...(parts ? { breakdown: parts } : {}) };
 }
 
-const { examples, worlds } = readExamples(
+const { examples, datasets } = readExamples(
   readFileSync(join(import.meta.dirname, '../../../docs/reports.md'), 'utf8'),
 );
 let warehouse: Warehouse;
 beforeAll(async () => {
   warehouse = await openWarehouse('worked_examples');
-  await warehouse.load(worlds);
+  await warehouse.load(datasets);
 });
 afterAll(() => warehouse.close());
 

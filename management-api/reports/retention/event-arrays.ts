@@ -1,8 +1,12 @@
-import { eventTargetSql, filtersSql, type FilterSqlContext } from '../filter-sql.ts';
-import type { EventSelector } from '../filter.ts';
+import {
+  eventTargetSql,
+  filtersSql,
+  type FilterSqlContext,
+} from '../../conditions/condition-sql.ts';
+import type { EventSelector } from '../../conditions/condition.ts';
 import { mayShare } from '../overlap.ts';
-import { peopleSql, type Merges } from '../people-sql.ts';
-import type { SqlParams } from '../sql-params.ts';
+import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
+import type { SqlParams } from '../../warehouse/sql-params.ts';
 import type { Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
@@ -14,7 +18,7 @@ import type { RetentionRequest } from './request.ts';
 const TIME_SHIFT = 14;
 const PERIOD_SHIFT = 2;
 const PERIOD_BITS = 4095;
-const PLACE = 'received_at, _partition, _offset, _index';
+const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
 
 export const isStart = (key: string): string => `bitTest(${key}, 0)`;
 export const isReturn = (key: string): string => `bitTest(${key}, 1)`;
@@ -39,7 +43,7 @@ export function hasEventValue({ breakdown }: RetentionRequest): boolean {
  * Whether it matters which of several simultaneous start events is the first: for its value, and
  * where only some of them are returns themselves.
  */
-export function isPlaced(request: RetentionRequest): boolean {
+export function needsTieBreakers(request: RetentionRequest): boolean {
   const isSame = JSON.stringify(request.start) === JSON.stringify(request.return);
   return hasEventValue(request) || (mayShare(request.start, request.return) && !isSame);
 }
@@ -48,7 +52,7 @@ export function isPlaced(request: RetentionRequest): boolean {
  * SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples
  * (key, place…, value?) where ties matter.
  */
-export function elementsByPerson(context: RetentionSqlContext): string {
+export function eventArraysByPerson(context: RetentionSqlContext): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
   const filterContext: FilterSqlContext = { params, accountId, person };
@@ -67,7 +71,7 @@ export function elementsByPerson(context: RetentionSqlContext): string {
     `${selector(request.return)} AND ${since} AS is_return`,
     `${keySql({ bounds, begin, params })} AS key`,
     ...(hasEventValue(request) ? [`${valueSql(request, params)} AS value`] : []),
-    ...(isPlaced(request) ? [PLACE] : []),
+    ...(needsTieBreakers(request) ? [TIE_BREAKERS] : []),
   ];
   const where = [
     `account_id = ${params.whole(accountId)}`,
@@ -79,8 +83,8 @@ export function elementsByPerson(context: RetentionSqlContext): string {
     '(is_start OR is_return)',
   ];
   const rows = `SELECT ${columns.join(', ')} FROM ${source} WHERE ${where.join(' AND ')}`;
-  const placed = `arraySort(e -> (${timeOf('e.1')}, e.2, e.3, e.4, e.5), groupArray((key, ${PLACE}${hasEventValue(request) ? ', value' : ''})))`;
-  return `SELECT person, ${isPlaced(request) ? placed : 'arraySort(groupArray(key))'} AS es FROM (${rows}) GROUP BY person HAVING max(is_start)`;
+  const placed = `arraySort(e -> (${timeOf('e.1')}, e.2, e.3, e.4, e.5), groupArray((key, ${TIE_BREAKERS}${hasEventValue(request) ? ', value' : ''})))`;
+  return `SELECT person, ${needsTieBreakers(request) ? placed : 'arraySort(groupArray(key))'} AS es FROM (${rows}) GROUP BY person HAVING max(is_start)`;
 }
 
 function keySql({

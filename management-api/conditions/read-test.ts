@@ -1,9 +1,9 @@
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import { normalisePersian } from '../../events/persian.ts';
-import type { Scalar, Test } from '../reports/filter.ts';
-import { startOfDay } from '../reports/time-zone.ts';
-import { OPERATORS, type AttributeKind, type Operator } from './attributes.ts';
-import { fail, MAX_LIST_VALUES } from './problem.ts';
+import type { Scalar, Test } from './condition.ts';
+import { startOfDay } from './time-zone.ts';
+import { OPERATORS, type AttributeKind, type Operator } from '../audiences/attributes.ts';
+import { fail, MAX_LIST_VALUES } from '../audiences/problem.ts';
 
 const DAY = 86_400_000;
 const TEHRAN = 'Asia/Tehran';

@@ -6,8 +6,8 @@ import {
   compareTexts,
   eventsByPerson,
   matches,
-  type World,
-} from '../../world.ts';
+  type Dataset,
+} from '../../testing/dataset.ts';
 import type { FunnelAnswer, FunnelStepAnswer, FunnelValueAnswer } from '../answer.ts';
 import type { FunnelRequest } from '../request.ts';
 
@@ -18,27 +18,27 @@ type Chain = readonly EventRow[];
  * longest, and of those the counted one. Exponential in the events of a person: it is there to be
  * obviously right, and the SQL is held against it.
  */
-export function funnelReference(world: World, request: FunnelRequest): Omit<FunnelAnswer, 'meta'> {
+export function funnelModel(dataset: Dataset, request: FunnelRequest): Omit<FunnelAnswer, 'meta'> {
   const chains: Chain[] = [];
-  for (const events of eventsByPerson(world, request).values()) {
-    const chain = countedChain(allChains(world, request, events));
+  for (const events of eventsByPerson(dataset, request).values()) {
+    const chain = countedChain(allChains(dataset, request, events));
     if (chain) chains.push(chain);
   }
   const steps = stepAnswers(request, chains);
   return request.breakdown
-    ? { steps, breakdown: breakdownAnswers(world, request, chains) }
+    ? { steps, breakdown: breakdownAnswers(dataset, request, chains) }
     : { steps };
 }
 
-function allChains(world: World, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
-  if (request.order === 'any') return anyChains(world, request, events);
+function allChains(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
+  if (request.order === 'any') return anyChains(dataset, request, events);
   const found: Chain[] = [];
   const extend = (chain: Chain): void => {
     if (chain.length > 0) found.push(chain);
     const step = request.steps[chain.length];
     if (!step) return;
     for (const event of events) {
-      if (matches(world, step, event) && mayFollow({ world, request, events, chain, event }))
+      if (matches(dataset, step, event) && mayFollow({ dataset, request, events, chain, event }))
         extend([...chain, event]);
     }
   };
@@ -47,14 +47,14 @@ function allChains(world: World, request: FunnelRequest, events: readonly EventR
 }
 
 interface Extension {
-  world: World;
+  dataset: Dataset;
   request: FunnelRequest;
   events: readonly EventRow[];
   chain: Chain;
   event: EventRow;
 }
 
-function mayFollow({ world, request, events, chain, event }: Extension): boolean {
+function mayFollow({ dataset, request, events, chain, event }: Extension): boolean {
   const first = chain[0];
   const last = chain.at(-1);
   if (!first || !last) return isInRange(request, event);
@@ -73,7 +73,7 @@ function mayFollow({ world, request, events, chain, event }: Extension): boolean
         (x) =>
           last.timestamp < x.timestamp &&
           x.timestamp < event.timestamp &&
-          matches(world, exclusion, x),
+          matches(dataset, exclusion, x),
       ),
   );
   return !isBroken && (request.order === 'ordered' || followsDirectly({ events, last, event }));
@@ -99,7 +99,7 @@ function followsDirectly({
  * Any order: events in total order, each on a step of its own. A chain is its events; which of
  * several steps each takes does not show.
  */
-function anyChains(world: World, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
+function anyChains(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
   const found: Chain[] = [];
   const extend = (chain: Chain, taken: ReadonlySet<number>): void => {
     if (chain.length > 0) found.push(chain);
@@ -112,7 +112,7 @@ function anyChains(world: World, request: FunnelRequest, events: readonly EventR
         : isInRange(request, event);
       if (!isLater || !isInTime) continue;
       for (const [at, step] of request.steps.entries()) {
-        if (!taken.has(at) && matches(world, step, event))
+        if (!taken.has(at) && matches(dataset, step, event))
           extend([...chain, event], new Set([...taken, at]));
       }
     }
@@ -179,7 +179,7 @@ function percentileSeconds(milliseconds: readonly number[], tenths: number): num
 }
 
 function breakdownAnswers(
-  world: World,
+  dataset: Dataset,
   request: FunnelRequest,
   chains: readonly Chain[],
 ): FunnelValueAnswer[] {
@@ -188,7 +188,7 @@ function breakdownAnswers(
   const groups = new Map<string | null, Chain[]>();
   for (const chain of chains) {
     const event = chain[breakdown.step - 1];
-    const value = event ? breakdownText(world, breakdown.target, event) : null;
+    const value = event ? breakdownText(dataset, breakdown.target, event) : null;
     groups.set(value, [...(groups.get(value) ?? []), chain]);
   }
   const values = [...groups.keys()].filter((value) => value !== null);

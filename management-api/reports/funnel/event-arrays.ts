@@ -1,7 +1,11 @@
-import { eventTargetSql, filtersSql, type FilterSqlContext } from '../filter-sql.ts';
-import type { EventSelector } from '../filter.ts';
-import { peopleSql, type Merges } from '../people-sql.ts';
-import type { SqlParams } from '../sql-params.ts';
+import {
+  eventTargetSql,
+  filtersSql,
+  type FilterSqlContext,
+} from '../../conditions/condition-sql.ts';
+import type { EventSelector } from '../../conditions/condition.ts';
+import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
+import type { SqlParams } from '../../warehouse/sql-params.ts';
 import type { FunnelRequest } from './request.ts';
 
 /**
@@ -131,7 +135,7 @@ export function hasEventValue({ breakdown }: FunnelRequest): boolean {
 }
 
 /** What settles ties between events of one time. */
-export const PLACE = 'received_at, _partition, _offset, _index';
+export const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
 
 export function columnList({ columns }: RowSql): string {
   return Object.entries(columns)
@@ -143,7 +147,7 @@ export function columnList({ columns }: RowSql): string {
  * SELECT of one row a person with its elements: `es`, sorted; tuples (key, place…, value?) when
  * `isPlaced`, plain keys otherwise.
  */
-export function elementsByPerson(
+export function eventArraysByPerson(
   context: FunnelSqlContext,
   { isPlaced }: { isPlaced: boolean },
 ): string {
@@ -157,7 +161,9 @@ export function elementsByPerson(
   const where = [...rows.where, `event IN ${params.bind('Array(String)', [...new Set(names)])}`];
   if (needsCheck) where.push(hasGaps ? '(mask != 0 OR gaps != 0)' : 'mask != 0');
   const element = (key: string): string =>
-    isPlaced ? `(${[key, PLACE, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})` : key;
+    isPlaced
+      ? `(${[key, TIE_BREAKERS, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})`
+      : key;
   const stepKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), mask)`;
   const gapKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), bitShiftLeft(gaps, ${GAP_SHIFT}) + ${EXCLUSION_FLAG})`;
   const both = request.exclude.some(({ event }) =>
@@ -168,6 +174,6 @@ export function elementsByPerson(
     : both
       ? `groupArrayArray(multiIf(gaps = 0, [${element(stepKey)}], mask = 0, [${element(gapKey)}], [${element(stepKey)}, ${element(gapKey)}]))`
       : `groupArray(${element(`if(mask != 0, ${stepKey}, ${gapKey})`)})`;
-  const inner = `SELECT ${columnList(rows)}${isPlaced ? `, ${PLACE}` : ''} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+  const inner = `SELECT ${columnList(rows)}${isPlaced ? `, ${TIE_BREAKERS}` : ''} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
   return `SELECT person, arraySort(${collected}) AS es FROM (${inner}) GROUP BY person`;
 }

@@ -1,6 +1,12 @@
 import type { EventRow } from '../../../../schemas/records.ts';
-import { dayOf } from '../../time-zone.ts';
-import { breakdownText, compareTexts, eventsByPerson, matches, type World } from '../../world.ts';
+import { dayOf } from '../../../conditions/time-zone.ts';
+import {
+  breakdownText,
+  compareTexts,
+  eventsByPerson,
+  matches,
+  type Dataset,
+} from '../../testing/dataset.ts';
 import type { CohortAnswer, RetentionAnswer, RetentionValueAnswer } from '../answer.ts';
 import { nextPeriod, periodsOf, periodStart } from '../periods.ts';
 import type { RetentionRequest } from '../request.ts';
@@ -17,18 +23,18 @@ interface Member {
  * Retention by the letter of reports.md, "Retention": cohort by cohort, person by person, period by
  * period. The SQL is held against it.
  */
-export function retentionReference(
-  world: World,
+export function retentionModel(
+  dataset: Dataset,
   request: RetentionRequest,
   freshUntil: number,
 ): Omit<RetentionAnswer, 'meta'> {
   const cohorts = cohortDays(request);
-  const members = [...eventsByPerson(world, request).values()].flatMap((events) =>
-    cohorts.flatMap((cohort) => memberOf({ world, request, events, cohort }) ?? []),
+  const members = [...eventsByPerson(dataset, request).values()].flatMap((events) =>
+    cohorts.flatMap((cohort) => memberOf({ dataset, request, events, cohort }) ?? []),
   );
   const answers = cohortAnswers(request, freshUntil, members);
   return request.breakdown
-    ? { cohorts: answers, breakdown: breakdownAnswers({ world, request, freshUntil, members }) }
+    ? { cohorts: answers, breakdown: breakdownAnswers({ dataset, request, freshUntil, members }) }
     : { cohorts: answers };
 }
 
@@ -49,19 +55,19 @@ function periodOf(event: EventRow, { range, rule }: RetentionRequest): number {
 }
 
 function memberOf(options: {
-  world: World;
+  dataset: Dataset;
   request: RetentionRequest;
   events: readonly EventRow[];
   cohort: number;
 }): Member | undefined {
-  const { world, request, events, cohort } = options;
-  const starts = events.filter((event) => matches(world, request.start, event));
+  const { dataset, request, events, cohort } = options;
+  const starts = events.filter((event) => matches(dataset, request.start, event));
   const first =
     request.mode === 'first_time'
       ? starts[0]
       : starts.find((event) => periodOf(event, request) === cohort);
   if (!first || periodOf(first, request) !== cohort) return undefined;
-  const backs = events.filter((event) => matches(world, request.return, event));
+  const backs = events.filter((event) => matches(dataset, request.return, event));
   const returned: number[] = [];
   for (
     let n = 0, period = cohort;
@@ -98,16 +104,16 @@ function cohortAnswers(
 }
 
 function breakdownAnswers(options: {
-  world: World;
+  dataset: Dataset;
   request: RetentionRequest;
   freshUntil: number;
   members: readonly Member[];
 }): RetentionValueAnswer[] {
-  const { world, request, freshUntil, members } = options;
+  const { dataset, request, freshUntil, members } = options;
   const { breakdown } = request;
   if (!breakdown) return [];
   const groups = Map.groupBy(members, (member) =>
-    breakdownText(world, breakdown.target, member.first),
+    breakdownText(dataset, breakdown.target, member.first),
   );
   const size = (value: string): number => groups.get(value)?.length ?? 0;
   const values = [...groups.keys()]

@@ -2,7 +2,7 @@ import { numberText } from '../../events/values.ts';
 import { isProfileColumn } from '../../events/traits.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { EVENT_FIELDS, type EventField } from './event-fields.ts';
-import type { Filter, Scalar, Target, Test } from './filter.ts';
+import type { Filter, Scalar, Target, Test } from './condition.ts';
 
 /** What is stored under a target: absent, or its text and, where it has one, its number. */
 export interface StoredValue {
@@ -27,8 +27,8 @@ export interface Subject {
  * True when the subject passes the filter (reports.md, "Shared by both reports"). Part of the
  * reference interpreter: plain, and slow.
  */
-export function passes(filter: Filter, subject: Subject): boolean {
-  return holds(filter.test, valueOf(filter.target, subject));
+export function matchesFilter(filter: Filter, subject: Subject): boolean {
+  return matchesTest(filter.test, valueOf(filter.target, subject));
 }
 
 export function valueOf(target: Target, { event, person }: Subject): StoredValue | undefined {
@@ -67,7 +67,7 @@ function fieldValue(event: EventRow, field: EventField): StoredValue | undefined
   return stored === 0 ? undefined : { text: numberText(stored), number: stored };
 }
 
-export function holds(test: Test, stored: StoredValue | undefined): boolean {
+export function matchesTest(test: Test, stored: StoredValue | undefined): boolean {
   const number = stored?.number;
   switch (test.op) {
     case 'is_set':

@@ -1,10 +1,10 @@
-import { personName } from '../../events/event-name.ts';
-import type { EventRow } from '../../schemas/records.ts';
-import { passes, valueOf, type PersonTraits } from './filter-predicate.ts';
-import type { EventSelector, Filter, Target } from './filter.ts';
+import { personName } from '../../../events/event-name.ts';
+import type { EventRow } from '../../../schemas/records.ts';
+import { matchesFilter, valueOf, type PersonTraits } from '../../conditions/predicate.ts';
+import type { EventSelector, Filter, Target } from '../../conditions/condition.ts';
 
 /** All that is stored of one account, as arrays: what the reference interpreters count over. */
-export interface World {
+export interface Dataset {
   events: readonly EventRow[];
   /** Names that were joined to somebody, with the person they belong to (reports.md, "People"). */
   canonical: ReadonlyMap<string, string>;
@@ -28,15 +28,17 @@ export function compareEvents(a: EventRow, b: EventRow): number {
  * rule exclude.
  */
 export function eventsByPerson(
-  world: World,
+  dataset: Dataset,
   rules: { filters: readonly Filter[]; includeBots: boolean },
 ): Map<string, EventRow[]> {
   const byPerson = new Map<string, EventRow[]>();
-  for (const event of world.events) {
-    const person = personOf(world, event);
+  for (const event of dataset.events) {
+    const person = personOf(dataset, event);
     if (event.is_bot && !rules.includeBots) continue;
     if (
-      !rules.filters.every((filter) => passes(filter, { event, person: world.people.get(person) }))
+      !rules.filters.every((filter) =>
+        matchesFilter(filter, { event, person: dataset.people.get(person) }),
+      )
     )
       continue;
     byPerson.set(person, [...(byPerson.get(person) ?? []), event]);
@@ -45,22 +47,24 @@ export function eventsByPerson(
   return byPerson;
 }
 
-function personOf(world: World, event: EventRow): string {
+function personOf(dataset: Dataset, event: EventRow): string {
   const name = personName(event);
-  return world.canonical.get(name) ?? name;
+  return dataset.canonical.get(name) ?? name;
 }
 
-export function matches(world: World, selector: EventSelector, event: EventRow): boolean {
-  const person = world.people.get(personOf(world, event));
+export function matches(dataset: Dataset, selector: EventSelector, event: EventRow): boolean {
+  const person = dataset.people.get(personOf(dataset, event));
   return (
     event.event === selector.event &&
-    selector.filters.every((filter) => passes(filter, { event, person }))
+    selector.filters.every((filter) => matchesFilter(filter, { event, person }))
   );
 }
 
 /** The text under which an event counts in a breakdown; null when it has none. */
-export function breakdownText(world: World, target: Target, event: EventRow): string | null {
-  return valueOf(target, { event, person: world.people.get(personOf(world, event)) })?.text ?? null;
+export function breakdownText(dataset: Dataset, target: Target, event: EventRow): string | null {
+  return (
+    valueOf(target, { event, person: dataset.people.get(personOf(dataset, event)) })?.text ?? null
+  );
 }
 
 /** Values in the order of their UTF-8 bytes, as ClickHouse sorts them. */

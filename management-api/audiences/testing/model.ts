@@ -3,12 +3,12 @@ import { isProfileColumn } from '../../../events/traits.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import {
   fromMaps,
-  holds,
-  passes,
+  matchesTest,
+  matchesFilter,
   type PersonTraits,
   type StoredValue,
-} from '../../reports/filter-predicate.ts';
-import { dayOf } from '../../reports/time-zone.ts';
+} from '../../conditions/predicate.ts';
+import { dayOf } from '../../conditions/time-zone.ts';
 import type { AttributeName, MetricName } from '../attributes.ts';
 import { bandOf } from '../bands.ts';
 import type { Audience, EventCondition } from '../definition.ts';
@@ -44,11 +44,14 @@ export function isInAudience(audience: Audience, candidate: Candidate): boolean 
     case 'not':
       return !isInAudience(audience.of, candidate);
     case 'trait':
-      return holds(audience.test, traitOf(audience.name, candidate.person));
+      return matchesTest(audience.test, traitOf(audience.name, candidate.person));
     case 'attribute':
-      return holds(audience.test, attributeOf(audience.name, candidate));
+      return matchesTest(audience.test, attributeOf(audience.name, candidate));
     case 'metric':
-      return holds(audience.test, { text: undefined, number: metricOf(audience.name, candidate) });
+      return matchesTest(audience.test, {
+        text: undefined,
+        number: metricOf(audience.name, candidate),
+      });
     case 'band': {
       const { first_seen: firstSeen, last_seen: lastSeen } = candidate.person;
       return (
@@ -152,9 +155,9 @@ function did(
       one.event === event &&
       !one.is_bot &&
       (withinDays === undefined || one.timestamp >= now - withinDays * DAY) &&
-      where.every((filter) => passes(filter, { event: one, person: undefined })),
+      where.every((filter) => matchesFilter(filter, { event: one, person: undefined })),
   );
-  return holds(times, { text: undefined, number: matching.length });
+  return matchesTest(times, { text: undefined, number: matching.length });
 }
 
 function number(value: number): StoredValue {
