@@ -5,7 +5,7 @@
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { clickhouseSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
-import { COLUMNS } from '../../projections/events/container.ts';
+import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { sampleRow } from './rows.ts';
 
 const [rows = 0, batch = 0, connections = 0] = process.argv.slice(2).map(Number);

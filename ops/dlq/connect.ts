@@ -11,7 +11,7 @@ import type { OperatorContext } from '../operator-context.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import { LetterStore } from './dead-letter-store.ts';
 import type { RedriveTools } from './redrive.ts';
-import { storedItems, warehouseOf } from './stored-rows.ts';
+import { storedItems, eventsTableOf } from './stored-rows.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
@@ -55,7 +55,7 @@ export async function openTools(options: {
     tools: {
       ...{ database, reader, admin },
       store: new LetterStore(database),
-      warehouse: warehouseOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
+      eventsTable: eventsTableOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
       storedItems: (place) => storedItems(clickhouse, place),
       publish: ({ partition, key, value }) =>
         producer.publish({ topic: TOPIC.raw, partition, key, value }),

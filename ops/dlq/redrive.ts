@@ -1,8 +1,8 @@
 import type { Admin } from 'kafkajs';
 import { delay } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { Warehouse } from '../../projections/events/warehouse.ts';
-import type { Row } from '../../projections/events/rows.ts';
+import type { EventsTable } from '../../projections/events/events-table.ts';
+import type { EncodedRow } from '../../projections/events/decode.ts';
 import { redrivenRecord } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
@@ -20,7 +20,7 @@ export interface RedriveTools {
   database: Database;
   reader: RangeReader;
   admin: Admin;
-  warehouse: Warehouse;
+  eventsTable: EventsTable;
   /** Items of a raw record whose rows are stored under its place. */
   storedItems: (place: RawPlace) => Promise<number[]>;
   /**
@@ -75,7 +75,7 @@ const ATTEMPT_MS = 15_000;
 
 type Prepared = { known: KnownLetter; bytes: number } & (
   | { kind: 'raw'; partition: number; record: RawRecord; key: Buffer | null; events: number }
-  | { kind: 'rows'; partition: number; rows: Row[] }
+  | { kind: 'rows'; partition: number; rows: EncodedRow[] }
   | { kind: 'replayed' }
   | { kind: 'unready'; why: string }
 );
@@ -272,10 +272,14 @@ async function storeOne(
   one: Extract<Prepared, { kind: 'rows' }>,
   report: RedriveReport,
 ): Promise<void> {
-  const { store, attempt, warehouse, database, month } = tools;
+  const { store, attempt, eventsTable, database, month } = tools;
   const { letter, index } = one.known;
   if (!(await store.begin([{ letter, rawEnd: null }], attempt)).has(letter)) return;
-  const stored = await storeLetter(warehouse, { letter, rows: one.rows, partition: one.partition });
+  const stored = await storeLetter(eventsTable, {
+    letter,
+    rows: one.rows,
+    partition: one.partition,
+  });
   switch (stored.kind) {
     case 'stored':
       // Only single rows are counted as dead (pipeline/metering/count.ts).

@@ -1,5 +1,5 @@
 import { eventRowCodec } from '../../schemas/codec.ts';
-import type { Row } from '../../projections/events/rows.ts';
+import type { EncodedRow } from '../../projections/events/decode.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 const MINUTE = 60_000;
@@ -17,7 +17,7 @@ export async function rowsStored(
     letter: string;
     attempt: string;
     counted: boolean;
-    rows: readonly Row[];
+    rows: readonly EncodedRow[];
     month: (at: number) => string;
   },
 ): Promise<boolean> {

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { readRecord } from '../../projections/events/entry.ts';
+import { decodeRecord } from '../../projections/events/decode.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
-import { splitRows, type Row } from '../../projections/events/rows.ts';
-import { clickhouseWarehouse, type Warehouse } from '../../projections/events/warehouse.ts';
+import { splitRows, type EncodedRow } from '../../projections/events/decode.ts';
+import { clickhouseEventsTable, type EventsTable } from '../../projections/events/events-table.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RawPlace } from './redrive.ts';
 
@@ -12,8 +12,8 @@ export type StoredLetter =
   /** ClickHouse did not answer clearly: nothing is known, try again. */
   | { readonly kind: 'uncertain'; readonly why: string };
 
-export function warehouseOf(client: ClickHouseClient, cluster: string): Warehouse {
-  return clickhouseWarehouse({ client, cluster });
+export function eventsTableOf(client: ClickHouseClient, cluster: string): EventsTable {
+  return clickhouseEventsTable({ client, cluster });
 }
 
 /** Items of a raw record whose rows are stored under its place. */
@@ -41,9 +41,9 @@ export async function storedItems(client: ClickHouseClient, place: RawPlace): Pr
 export function rowsOfLetter(
   letter: DeadLetter,
   bytes: Buffer,
-): { rows: Row[]; partition: number } | string {
+): { rows: EncodedRow[]; partition: number } | string {
   const { topic, partition, offset, key } = letter;
-  const { run, flaw } = readRecord({
+  const { rowBatch, failure } = decodeRecord({
     topic,
     partition,
     offset,
@@ -53,10 +53,10 @@ export function rowsOfLetter(
     size: bytes.length,
   });
   const again = `the missing rows are made again from events.raw: ./ravand replay --topic events.raw around ${new Date(letter.appended_at).toISOString()}`;
-  if (flaw) return `${flaw.detail}; ${again}`;
-  const rows = splitRows(run.rows, run.count);
+  if (failure) return `${failure.detail}; ${again}`;
+  const rows = splitRows(rowBatch.rows, rowBatch.count);
   return rows
-    ? { rows, partition: run.head.partition }
+    ? { rows, partition: rowBatch.head.partition }
     : `the rows of the run cannot be read; ${again}`;
 }
 
@@ -67,11 +67,11 @@ export function rowsOfLetter(
  * nothing.
  */
 export async function storeLetter(
-  warehouse: Warehouse,
-  { letter, rows, partition }: { letter: string; rows: readonly Row[]; partition: number },
+  eventsTable: EventsTable,
+  { letter, rows, partition }: { letter: string; rows: readonly EncodedRow[]; partition: number },
 ): Promise<StoredLetter> {
-  const { keys } = await warehouse.stored(partition, rows);
-  const missing = rows.filter(({ mark }) => !keys.has(partitionPositionKey(mark)));
+  const { keys } = await eventsTable.stored(partition, rows);
+  const missing = rows.filter(({ position }) => !keys.has(partitionPositionKey(position)));
   if (missing.length === 0) return { kind: 'stored', rows: 0 };
   const token = `redrive-${letter}-${missing.length}`;
   const insert = {
@@ -80,7 +80,7 @@ export async function storeLetter(
     count: missing.length,
     datums: missing.map(({ datum }) => datum),
   };
-  const outcome = await warehouse.insert(insert, AbortSignal.timeout(70_000));
+  const outcome = await eventsTable.insert(insert, AbortSignal.timeout(70_000));
   switch (outcome.kind) {
     case 'stored':
       return { kind: 'stored', rows: missing.length };

@@ -1,7 +1,7 @@
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
-import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
+import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
 import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../replay/connections.ts';
@@ -261,10 +261,10 @@ export class Fill {
     const journal = this.#journal();
     switch (line.projection) {
       case 'events': {
-        const warehouse = clickhouseWarehouse({ client, cluster, table });
+        const eventsTable = clickhouseEventsTable({ client, cluster, table });
         const from = new Map(this.#progress);
         return eventsTarget({
-          warehouse,
+          eventsTable,
           log,
           jobId: job.id,
           ownerEpoch: owned.epoch,

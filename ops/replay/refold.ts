@@ -3,7 +3,7 @@ import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
-import { nameOf, textOf } from '../../projections/identities/name-text.ts';
+import { unescapeText, escapeText } from '../../platform/postgres/escaped-text.ts';
 import { fold, gather } from '../../projections/profiles/fold.ts';
 import { profileKey, type Profile } from '../../projections/profiles/profile.ts';
 import { postgresRefolds } from '../../projections/profiles/refold-requests.ts';
@@ -55,7 +55,7 @@ export async function refoldNames(
     }
     await database.query(
       'DELETE FROM replay_names WHERE job_id = $1 AND (account_id, name) IN (SELECT * FROM unnest($2::bigint[], $3::text[]))',
-      [jobId, names.map(({ accountId }) => accountId), names.map(({ name }) => textOf(name))],
+      [jobId, names.map(({ accountId }) => accountId), names.map(({ name }) => escapeText(name))],
     );
   }
 }
@@ -70,7 +70,7 @@ async function waitingNames(
   );
   return rows.map(({ account_id, name, partition }) => ({
     accountId: Number(account_id),
-    name: nameOf(name),
+    name: unescapeText(name),
     partition,
   }));
 }

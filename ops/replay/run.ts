@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retentions } from '../../events/retention.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { recordAudit } from '../../platform/audit.ts';
-import { clickhouseWarehouse } from '../../projections/events/warehouse.ts';
-import { textOf } from '../../projections/identities/name-text.ts';
+import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
+import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import { readRetentions, type Connections } from './connections.ts';
 import { addCounts, noCounts, type Difference, type ReplayCounts } from './counts.ts';
 import { deadMinutes, FollowUps, type ConcernedName, type DeadMinute } from './follow-ups.ts';
@@ -195,11 +195,11 @@ class Run {
    * what is stored.
    */
   async #endQueries(batch: SourceBatch): Promise<void> {
-    const warehouse = clickhouseWarehouse({
+    const eventsTable = clickhouseEventsTable({
       client: this.#options.connections.clickhouse,
       cluster: this.#options.connections.settings.CLICKHOUSE_CLUSTER,
     });
-    await warehouse.endQueries(`${this.#token(batch)}/`);
+    await eventsTable.endQueries(`${this.#token(batch)}/`);
   }
 
   #token({ partition, first, last }: SourceBatch): string {
@@ -232,7 +232,7 @@ class Run {
       );
     }
     const { connections } = this.#options;
-    const warehouse = clickhouseWarehouse({
+    const eventsTable = clickhouseEventsTable({
       client: connections.clickhouse,
       cluster: connections.settings.CLICKHOUSE_CLUSTER,
       table: this.#table,
@@ -240,7 +240,7 @@ class Run {
     for (const [partition, events] of judged.fresh) {
       const rows = events.flatMap(({ row }) => row ?? []);
       const write = {
-        warehouse,
+        eventsTable,
         log: connections.log,
         signal: this.#options.halt.writeSignal,
         ownerEpoch: owned.epoch,
@@ -300,7 +300,7 @@ function insertNames(
     values: [
       jobId,
       names.map(({ accountId }) => accountId),
-      names.map(({ name }) => textOf(name)),
+      names.map(({ name }) => escapeText(name)),
       names.map(({ partition }) => partition),
     ],
   };

@@ -112,7 +112,7 @@ async function readPlaces({
       const bytes = await failedBytes(reader, letter);
       const found = bytes && rowsOfLetter(letter, bytes);
       if (found === undefined || typeof found === 'string') continue;
-      for (const { mark } of found.rows) letters.set(placeOf(found.partition, mark), key);
+      for (const { position: mark } of found.rows) letters.set(placeOf(found.partition, mark), key);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
-import { COLUMNS } from '../../projections/events/container.ts';
+import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
 /**

@@ -1,13 +1,13 @@
 import type { Log } from '../../platform/log.ts';
 import type { PartitionPosition } from '../../schemas/log-position.ts';
-import type { Row } from '../../projections/events/rows.ts';
-import type { Warehouse } from '../../projections/events/warehouse.ts';
-import { storeOnce } from '../../projections/events/write.ts';
+import type { EncodedRow } from '../../projections/events/decode.ts';
+import type { EventsTable } from '../../projections/events/events-table.ts';
+import { storeOnce } from '../../projections/events/store-once.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
 interface WriteOptions {
-  warehouse: Warehouse;
+  eventsTable: EventsTable;
   log: Log;
   signal: AbortSignal;
   ownerEpoch: number;
@@ -27,7 +27,7 @@ export async function addRows(
 ): Promise<{ refused: number }> {
   const rows = batch.rows.map(rowOf);
   const { refused } = await storeOnce(
-    { ...options, onSettle: () => undefined },
+    { ...options, onRecover: () => undefined },
     {
       token: batch.token,
       partition: batch.partition,
@@ -40,11 +40,11 @@ export async function addRows(
   return { refused: refused.length };
 }
 
-function rowOf(row: EventRow): Row {
+function rowOf(row: EventRow): EncodedRow {
   const mark: PartitionPosition = { epoch: row._epoch, offset: row._offset, index: row._index };
   const { account_id, event, message_id, timestamp } = row;
   return {
-    mark,
+    position: mark,
     account_id,
     event,
     message_id,

@@ -6,11 +6,11 @@ import { startPartitionConsumer, type PartitionConsumer } from '../../platform/k
 import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import type { SinkConfig } from './config.ts';
-import { BREAKER_MEMORY, deadLetterGuard } from './dead-letter-guard.ts';
+import { WINDOW_EVENTS, deadLetterGuard } from './dead-letter-guard.ts';
 import { deadLetters } from './dead-letters.ts';
-import { sinkMetrics } from './sink-metrics.ts';
+import { sinkMetrics } from './metrics.ts';
 import { openPartition } from './task.ts';
-import { clickhouseWarehouse } from './warehouse.ts';
+import { clickhouseEventsTable } from './events-table.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
@@ -21,7 +21,7 @@ interface SinkOptions {
   registry: Registry;
   clickhouse: ClickHouseClient;
   database: Database;
-  /** Names of the topics and of the consumer group; sink_ranges are kept under the group's name. */
+  /** Names of the topics and the consumer group; the group is also the key in sink_ranges. */
   names?: { topic: string; deadTopic: string; group: string };
   crash(error: unknown): void;
 }
@@ -30,13 +30,13 @@ export const NAMES = { topic: TOPIC.normalised, deadTopic: TOPIC.dead, group: GR
 
 export interface Sink {
   consumer: PartitionConsumer;
-  /** What keeps it from storing now, in sentences. */
+  /** Why it stores nothing now, one sentence each. */
   problems(): string[];
-  /** Lets running inserts end (bounded), commits and leaves the group. */
+  /** Waits a bounded time for running inserts, commits, and leaves the group. */
   close(): Promise<void>;
 }
 
-/** Puts the sink together: events.normalised -> ClickHouse `events`, each row once. */
+/** Assembles the sink: events.normalised -> ClickHouse `events`, each row once. */
 export async function startSink(options: SinkOptions): Promise<Sink> {
   const { config, log, registry, names = NAMES } = options;
   const letters = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
@@ -45,14 +45,14 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     limits: {
       minDead: config.DEAD_LETTER_BREAKER_LEAST,
       maxDeadShare: config.DEAD_LETTER_BREAKER / 100,
-      windowEvents: BREAKER_MEMORY,
+      windowEvents: WINDOW_EVENTS,
     },
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
     onHeld: (partitions) => metrics.held(partitions),
   });
-  const parts = {
+  const deps = {
     database: options.database,
-    warehouse: clickhouseWarehouse({
+    eventsTable: clickhouseEventsTable({
       client: options.clickhouse,
       cluster: config.CLICKHOUSE_CLUSTER,
     }),
@@ -81,7 +81,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
       interval: config.SINK_INTERVAL,
     },
     assigned: (partition, committed, fenced) =>
-      openPartition(parts, { partition, committed, fenced }),
+      openPartition(deps, { partition, committed, fenced }),
     crash: (error) => options.crash(error),
   });
   return {
@@ -94,10 +94,10 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
   };
 }
 
-/** What comes within a few milliseconds of a first event goes with it, ms. */
+/** Records that arrive within this time of the first one join its batch, ms. */
 const LINGER = 20;
 
-/** The service: its clients, the sink and the admin port. */
+/** Starts the clients, the sink and the admin port. */
 export async function start(context: ServiceContext<SinkConfig>): Promise<void> {
   const { config, log, registry, crash, onShutdown } = context;
   const name = 'ravand-events-sink';

@@ -2,25 +2,25 @@ import { delay } from '../../platform/backoff.ts';
 import { judge, EMPTY_WINDOW, type BreakerLimits } from '../../platform/dead-letter-breaker.ts';
 import type { RetryContext } from '../../platform/retry-until-aborted.ts';
 
-/** Rows of a batch, and how many of them ClickHouse refuses or nobody can read. */
+/** Rows of a batch, and how many of them are refused by ClickHouse or cannot be decoded. */
 export interface DeadShare {
   processed: number;
   dead: number;
 }
 
 /**
- * Stands before events.dead: a few refused rows pass, but when most rows are refused it is the
- * table or this release that is broken, and the sink stops.
+ * The circuit breaker in front of events.dead. A few refused rows pass; when most rows are refused,
+ * the table or this release is broken, and the partition stops.
  */
 export interface DeadLetterGuard {
   /**
-   * Answers true when the letters may be written; false after having held them back for a while:
-   * store the batch once more, and ask again. Rejects when the signal aborts.
+   * Resolves true when the dead letters may be written. Resolves false after holding them back for
+   * `retryAfter`: store the batch once more, then ask again. Rejects when the signal aborts.
    */
-  admits(partition: number, share: DeadShare, patience: RetryContext): Promise<boolean>;
+  admits(partition: number, share: DeadShare, context: RetryContext): Promise<boolean>;
   /** Whether letters of this share would be held back. Changes nothing. */
   refuses(share: DeadShare): boolean;
-  /** Why partitions stand still now, one sentence each: what /readyz answers. */
+  /** Why partitions are held back now, one sentence each, for /readyz. */
   problems(): string[];
 }
 
@@ -28,27 +28,27 @@ interface GuardOptions {
   limits: BreakerLimits;
   /** How long letters are held back before the same rows are tried again, ms. */
   retryAfter: number;
-  /** Told how many partitions are held back. */
+  /** Called with the number of partitions that are held back. */
   onHeld: (partitions: number) => void;
 }
 
-/** Partitions of one process share what was seen lately. */
+/** All partitions of a process share one window of recent rows. */
 export function deadLetterGuard({ limits, retryAfter, onHeld }: GuardOptions): DeadLetterGuard {
   const held = new Map<number, string>();
-  let lately = EMPTY_WINDOW;
+  let recent = EMPTY_WINDOW;
   return {
     async admits(partition, share, { log, signal }) {
-      const verdict = judge(lately, share, limits);
+      const verdict = judge(recent, share, limits);
       if (verdict.verdict === 'pass') {
-        lately = verdict.state;
+        recent = verdict.state;
         return true;
       }
-      const sentence =
+      const problem =
         `${Math.round(verdict.share * 100)}% of the rows of partition ${partition} would end as dead letters: nothing more of it is stored. ` +
         'Look for a changed table `events` or a normaliser of another release; DEAD_LETTER_BREAKER=100 sends them all to events.dead';
-      held.set(partition, sentence);
+      held.set(partition, problem);
       onHeld(held.size);
-      log.error({ code: 'dead_letter_breaker', retry_ms: retryAfter }, sentence);
+      log.error({ code: 'dead_letter_breaker', retry_ms: retryAfter }, problem);
       try {
         await delay(retryAfter, signal);
       } finally {
@@ -57,10 +57,10 @@ export function deadLetterGuard({ limits, retryAfter, onHeld }: GuardOptions): D
       }
       return false;
     },
-    refuses: (share) => judge(lately, share, limits).verdict === 'stop',
+    refuses: (share) => judge(recent, share, limits).verdict === 'stop',
     problems: () => [...held.values()],
   };
 }
 
-/** Events that the breaker remembers before earlier ones count half. */
-export const BREAKER_MEMORY = 10_000;
+/** Events in the window of the breaker; above it older events count half. */
+export const WINDOW_EVENTS = 10_000;

@@ -1,26 +1,22 @@
 import { createHash } from 'node:crypto';
-import type { Log } from '../../platform/log.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
+import type { Log } from '../../platform/log.ts';
+import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
+
+export type SinkDeadLetter = Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at'>;
 
 export interface DeadLetters {
-  /**
-   * Resolves when the log has acknowledged the letter; waits as long as that takes. Rejects when
-   * the signal aborts.
-   */
-  bury(
-    letter: Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at'>,
-    patience: RetryContext,
-  ): Promise<void>;
+  /** Retries until Kafka acknowledges the letter. Rejects when the signal aborts. */
+  send(letter: SinkDeadLetter, retry: RetryContext): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Letters of the sink in events.dead (schemas/dead-letter.v1). A letter may come twice after a
- * crash: (topic, partition, offset, index) names it.
+ * Writes dead letters of the sink to events.dead (schemas/dead-letter.v1). A crash may repeat a
+ * letter: (topic, partition, offset, index) identifies it.
  */
 export function deadLetters(options: {
   settings: KafkaSettings;
@@ -44,8 +40,19 @@ export function deadLetters(options: {
     });
     return connecting;
   };
+  const publish = async (value: Buffer) => {
+    const current = await producer();
+    try {
+      await current.publish({ topic: options.topic, partition: 0, key: null, value });
+    } catch (error) {
+      // A producer that gave up a record accepts no more: the next attempt connects a new one.
+      connecting = undefined;
+      await current.close(0);
+      throw error;
+    }
+  };
   return {
-    async bury(letter, patience) {
+    async send(letter, retry) {
       const value = deadLetterCodec.encode({
         ...letter,
         stage: 'project',
@@ -53,23 +60,13 @@ export function deadLetters(options: {
         failed_at: options.now(),
       });
       await retryUntilAborted(
-        { ...patience, code: 'dead_letter_unwritten', what: 'writing a dead letter' },
-        async () => {
-          const current = await producer();
-          try {
-            await current.publish({ topic: options.topic, partition: 0, key: null, value });
-          } catch (error) {
-            // A producer that gave a record up takes no more: the next attempt has a new one.
-            connecting = undefined;
-            await current.close(0);
-            throw error;
-          }
-        },
+        { ...retry, code: 'dead_letter_unwritten', what: 'writing a dead letter' },
+        () => publish(value),
       );
       const { topic, partition, offset, index, reason, events } = letter;
       options.log.warn(
         { code: 'dead_letter', topic, partition, offset, index, reason, events },
-        'a record went to events.dead',
+        'a record was sent to events.dead',
       );
     },
     async close() {
@@ -78,7 +75,7 @@ export function deadLetters(options: {
   };
 }
 
-/** Groups the letters of one cause. */
+/** Fingerprint that groups the letters of one cause. */
 function causeOf(reason: string): string {
   return createHash('sha256').update(`project\u0000${reason}`).digest('hex').slice(0, 16);
 }

@@ -1,25 +1,25 @@
 import {
-  comparePartitionPositions,
   BEFORE_FIRST,
+  comparePartitionPositions,
   type PartitionPosition,
 } from '../../schemas/log-position.ts';
 
 /**
- * What decides an insert: the records `first..last` of the topic without the rows at or below
- * `before`. Nothing else does, so it can be repeated byte for byte.
+ * Determines an insert completely, so that it can be repeated byte for byte: the records
+ * `first..last` of the topic without the rows at or below `before`.
  */
-export interface Range {
+export interface RecordRange {
   first: number;
   last: number;
   before: PartitionPosition;
-  /** The last place taken once the range is stored. */
+  /** The high watermark once the range is stored. */
   end: PartitionPosition;
 }
 
-/** What is known of one record without decoding its rows. */
-export type Entry = { offset: number; bytes: number } & (
+/** A record of the topic, without its rows. */
+export type RecordSummary = { offset: number; bytes: number } & (
   | {
-      kind: 'run';
+      kind: 'rows';
       fingerprint: string;
       first: PartitionPosition;
       last: PartitionPosition;
@@ -28,168 +28,168 @@ export type Entry = { offset: number; bytes: number } & (
   | { kind: 'unreadable' }
 );
 
-/** Where a partition stands. */
 export interface PartitionState {
-  /** The next record to take. */
+  /** Offset of the next record to process. */
   next: number | undefined;
-  /** The last place taken; rows at or below it are skipped. */
-  taken: PartitionPosition;
-  /**
-   * A range that a previous owner recorded and whose insert may have happened, wholly, in part or
-   * not at all.
-   */
-  unsettled: Range | undefined;
+  /** The last position that was processed; rows at or below it are skipped. */
+  highWatermark: PartitionPosition;
+  /** A range of a former owner that may be stored completely, in part or not at all. */
+  uncertain: RecordRange | undefined;
 }
 
-export interface Limits {
+export interface InsertLimits {
   rows: number;
   bytes: number;
 }
 
-/**
- * One record's part in an insert: its rows above `above`; undefined takes them all, without
- * decoding.
- */
-export interface Piece {
+/** The rows of one record above `above`; undefined: all of them, without decoding. */
+export interface RecordSlice {
   offset: number;
   above: PartitionPosition | undefined;
 }
 
 export type Action =
-  /** Record the range, then insert the pieces. `repeat`: somebody may have inserted them before. */
-  | { kind: 'store'; range: Range; pieces: Piece[]; repeat: boolean }
-  /** The record cannot be read: it goes to events.dead. */
-  | { kind: 'bury'; offset: number };
+  /** Record the range, then insert the slices. `repeat`: a former owner may have inserted them. */
+  | { kind: 'store'; range: RecordRange; slices: RecordSlice[]; repeat: boolean }
+  /** Send a record that cannot be decoded to events.dead. */
+  | { kind: 'deadLetter'; offset: number };
 
-export interface Planned {
+export interface SinkPlan {
   actions: Action[];
-  /** Where the partition stands after the actions. */
-  standing: PartitionState;
-  /** Entries from this position on wait for the rest of the unsettled range. */
+  /** State of the partition after the actions. */
+  state: PartitionState;
+  /** Records that the actions cover; the rest waits for the end of the uncertain range. */
   used: number;
 }
 
 /**
- * Decides what is done with the records at hand. A batch is as large as the limits allow and ends
- * where the row schema changes; what was taken before is left out, in whole records without looking
- * inside. An unsettled range comes first and alone: it is complete once a record at or behind its
- * end is at hand.
+ * Decides what to do with consecutive records of one partition. An insert is as large as the limits
+ * allow and ends where the row schema changes; rows below the high watermark are left out. An
+ * uncertain range comes first and alone: it is complete once a record at or after its end arrived.
  */
-export function plan(standing: PartitionState, entries: readonly Entry[], limits: Limits): Planned {
+export function plan(
+  state: PartitionState,
+  records: readonly RecordSummary[],
+  limits: InsertLimits,
+): SinkPlan {
   const actions: Action[] = [];
-  let { taken } = standing;
-  let position = 0;
-  const { unsettled } = standing;
-  if (unsettled) {
-    const arrived = entries.at(-1);
-    if (!arrived || arrived.offset < unsettled.last) return { actions, standing, used: 0 };
-    const end = entries.findIndex(({ offset }) => offset > unsettled.last);
-    position = end < 0 ? entries.length : end;
-    const inside = entries.slice(0, position).filter(({ offset }) => offset >= unsettled.first);
-    actions.push(...repeated(unsettled, inside));
-    taken = unsettled.end;
+  const { uncertain } = state;
+  let { highWatermark } = state;
+  let used = 0;
+  if (uncertain) {
+    const newest = records.at(-1);
+    if (!newest || newest.offset < uncertain.last) return { actions, state, used: 0 };
+    const after = records.findIndex(({ offset }) => offset > uncertain.last);
+    used = after < 0 ? records.length : after;
+    const inside = records.slice(0, used).filter(({ offset }) => offset >= uncertain.first);
+    actions.push(...repeatRange(uncertain, inside));
+    highWatermark = uncertain.end;
   }
-  while (position < entries.length) {
-    const batch = nextBatch({ entries, from: position, taken, limits });
-    actions.push(...batch.actions);
-    taken = batch.taken;
-    position = batch.until;
+  while (used < records.length) {
+    const next = nextInsert({ records, from: used, highWatermark, limits });
+    actions.push(...next.actions);
+    highWatermark = next.highWatermark;
+    used = next.until;
   }
-  const last = entries.at(-1);
+  const last = records.at(-1);
   return {
     actions,
-    standing: { next: last ? last.offset + 1 : standing.next, taken, unsettled: undefined },
-    used: entries.length,
+    state: { next: last ? last.offset + 1 : state.next, highWatermark, uncertain: undefined },
+    used,
   };
 }
 
-function repeated(range: Range, entries: readonly Entry[]): Action[] {
-  const { actions, pieces } = collect(entries, range.before);
-  return pieces.length === 0
+function repeatRange(range: RecordRange, records: readonly RecordSummary[]): Action[] {
+  const { actions, slices } = sliceRecords(records, range.before);
+  return slices.length === 0
     ? actions
-    : [...actions, { kind: 'store', range, pieces, repeat: true }];
+    : [...actions, { kind: 'store', range, slices, repeat: true }];
 }
 
 interface Cursor {
-  entries: readonly Entry[];
+  records: readonly RecordSummary[];
   from: number;
-  taken: PartitionPosition;
-  limits: Limits;
+  highWatermark: PartitionPosition;
+  limits: InsertLimits;
 }
 
-function nextBatch({ entries, from, taken, limits }: Cursor): {
+function nextInsert({ records, from, highWatermark, limits }: Cursor): {
   actions: Action[];
-  taken: PartitionPosition;
+  highWatermark: PartitionPosition;
   until: number;
 } {
   let until = from;
   let rows = 0;
   let bytes = 0;
   let fingerprint: string | undefined;
-  let high = taken;
-  for (; until < entries.length; until++) {
-    const entry = entries[until];
-    if (entry?.kind !== 'run' || comparePartitionPositions(entry.last, high) <= 0) continue;
+  let end = highWatermark;
+  for (; until < records.length; until++) {
+    const record = records[until];
+    if (record?.kind !== 'rows' || comparePartitionPositions(record.last, end) <= 0) continue;
     const fits =
-      rows + entry.rows <= limits.rows &&
-      bytes + entry.bytes <= limits.bytes &&
-      entry.fingerprint === (fingerprint ?? entry.fingerprint);
+      rows + record.rows <= limits.rows &&
+      bytes + record.bytes <= limits.bytes &&
+      record.fingerprint === (fingerprint ?? record.fingerprint);
     if (!fits && rows > 0) break;
-    fingerprint = entry.fingerprint;
-    rows += entry.rows;
-    bytes += entry.bytes;
-    high = entry.last;
+    fingerprint = record.fingerprint;
+    rows += record.rows;
+    bytes += record.bytes;
+    end = record.last;
   }
-  const batch = entries.slice(from, until);
-  const { actions, pieces, end } = collect(batch, taken);
-  const [first, last] = [batch[0], batch.at(-1)];
-  if (pieces.length > 0 && first && last) {
-    const range = { first: first.offset, last: last.offset, before: taken, end };
-    actions.push({ kind: 'store', range, pieces, repeat: false });
+  const covered = records.slice(from, until);
+  const { actions, slices } = sliceRecords(covered, highWatermark);
+  const [first, last] = [covered[0], covered.at(-1)];
+  if (slices.length > 0 && first && last) {
+    const range = { first: first.offset, last: last.offset, before: highWatermark, end };
+    actions.push({ kind: 'store', range, slices, repeat: false });
   }
-  return { actions, taken: end, until };
+  return { actions, highWatermark: end, until };
 }
 
-/** The pieces of consecutive records above a mark, and what must be buried among them. */
-function collect(
-  entries: readonly Entry[],
+/** The slices of consecutive records above a position, and a dead letter per unreadable record. */
+function sliceRecords(
+  records: readonly RecordSummary[],
   before: PartitionPosition,
-): { actions: Action[]; pieces: Piece[]; end: PartitionPosition } {
+): { actions: Action[]; slices: RecordSlice[] } {
   const actions: Action[] = [];
-  const pieces: Piece[] = [];
+  const slices: RecordSlice[] = [];
   let end = before;
-  for (const entry of entries) {
-    if (entry.kind === 'unreadable') {
-      actions.push({ kind: 'bury', offset: entry.offset });
+  for (const record of records) {
+    if (record.kind === 'unreadable') {
+      actions.push({ kind: 'deadLetter', offset: record.offset });
       continue;
     }
-    if (comparePartitionPositions(entry.last, end) <= 0) continue;
-    pieces.push({
-      offset: entry.offset,
-      above: comparePartitionPositions(entry.first, end) <= 0 ? end : undefined,
+    if (comparePartitionPositions(record.last, end) <= 0) continue;
+    slices.push({
+      offset: record.offset,
+      above: comparePartitionPositions(record.first, end) <= 0 ? end : undefined,
     });
-    end = entry.last;
+    end = record.last;
   }
-  return { actions, pieces, end };
+  return { actions, slices };
 }
 
 /**
- * Where a new owner begins: `recorded` is the range that the last owner recorded, `committed` the
- * group's offset in Kafka. Everything before a recorded range is settled (a range is recorded only
- * after the one before it), so a lost commit costs nothing; the range itself is repeated unless the
- * offset has passed it.
+ * Where a new owner resumes. `recorded` is the range that the former owner recorded last,
+ * `committed` the group's offset in Kafka. A range is recorded only after the previous one is
+ * complete, so a lost commit is harmless; the recorded range is repeated unless the committed
+ * offset is past it.
  */
-export function takeOver(
-  recorded: Range | undefined,
+export function resume(
+  recorded: RecordRange | undefined,
   committed: number | undefined,
 ): PartitionState {
-  if (!recorded) return { next: committed, taken: BEFORE_FIRST, unsettled: undefined };
+  if (!recorded) return { next: committed, highWatermark: BEFORE_FIRST, uncertain: undefined };
   if (committed !== undefined && committed > recorded.last)
-    return { next: committed, taken: recorded.end, unsettled: undefined };
-  return { next: recorded.first, taken: recorded.before, unsettled: recorded };
+    return { next: committed, highWatermark: recorded.end, uncertain: undefined };
+  return { next: recorded.first, highWatermark: recorded.before, uncertain: recorded };
 }
 
-/** The deduplication token of a range (DESIGN.md, "Exactly once into ClickHouse"). */
-export function tokenOf(options: { topic: string; partition: number; range: Range }): string {
+/** The deduplication token of a range (EXACTLY-ONCE.md). */
+export function insertToken(options: {
+  topic: string;
+  partition: number;
+  range: RecordRange;
+}): string {
   return `${options.topic}-${options.partition}-${options.range.first}-${options.range.last}`;
 }

@@ -8,12 +8,12 @@ import type {
   RebuildProgress,
   RebuildTarget,
 } from '../rebuild-target.ts';
-import { splitRows } from './rows.ts';
-import type { Warehouse } from './warehouse.ts';
-import { storeOnce } from './write.ts';
+import { splitRows } from './decode.ts';
+import type { EventsTable } from './events-table.ts';
+import { storeOnce } from './store-once.ts';
 
 interface EventsTargetOptions {
-  warehouse: Warehouse;
+  eventsTable: EventsTable;
   log: Log;
   jobId: number;
   ownerEpoch: number;
@@ -104,14 +104,14 @@ class PartitionRows {
   }
 
   async #store({ from, until, count, datums, repeat }: EncodedRange): Promise<void> {
-    const { warehouse, log, jobId, ownerEpoch, confirm, journal, signal } = this.#options;
+    const { eventsTable, log, jobId, ownerEpoch, confirm, journal, signal } = this.#options;
     const partition = this.#partition;
     if (count > 0) {
       if (!repeat) await journal.begin(partition, { from, until });
       const textOf = ({ place }: RebuildProgress) => `${place.offset}.${place.index}`;
       const token = `rebuild-${jobId}-${partition}-${textOf(from)}-${textOf(until)}`;
       const { refused } = await storeOnce(
-        { warehouse, log, signal, ownerEpoch, confirm, onSettle: () => undefined },
+        { eventsTable, log, signal, ownerEpoch, confirm, onRecover: () => undefined },
         { token, partition, count, datums: [datums], rows: () => splitRows(datums, count) ?? [] },
         repeat,
       );

@@ -2,28 +2,35 @@ import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consum
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
-import { assemble, type AssembledBatch } from './batch.ts';
 import type { DeadLetterGuard, DeadShare } from './dead-letter-guard.ts';
-import type { DeadLetters } from './dead-letters.ts';
-import { readRecord, type Flaw, type ReadRecord } from './entry.ts';
-import { plan, takeOver, tokenOf, type Action, type Limits, type PartitionState } from './plan.ts';
-import { claimPartition, type Ownership } from './ranges.ts';
-import type { SinkMetrics } from './sink-metrics.ts';
-import type { Warehouse } from './warehouse.ts';
-import { storeOnce, type Refused } from './write.ts';
+import type { DeadLetters, SinkDeadLetter } from './dead-letters.ts';
+import { decodeRecord, type DecodedRecord, type DecodeFailure } from './decode.ts';
+import type { EventsTable } from './events-table.ts';
+import { assemble, type AssembledBatch } from './insert-batch.ts';
+import type { SinkMetrics } from './metrics.ts';
+import { claimPartition, type Ownership } from './ownership.ts';
+import {
+  insertToken,
+  plan,
+  resume,
+  type Action,
+  type InsertLimits,
+  type PartitionState,
+} from './plan.ts';
+import { storeOnce, type RefusedRow, type StoreResult } from './store-once.ts';
 
-export interface SinkParts {
+export interface SinkDeps {
   database: Database;
-  warehouse: Warehouse;
+  eventsTable: EventsTable;
   deadLetters: DeadLetters;
   guard: DeadLetterGuard;
   metrics: SinkMetrics;
   log: Log;
-  limits: Limits;
-  /** Names the rows of sink_ranges. */
+  limits: InsertLimits;
+  /** Key of its rows in sink_ranges. */
   sink: string;
   topic: string;
-  /** Name of this process, for people. */
+  /** Names this process in sink_ranges, for operators. */
   owner: string;
   now(): number;
 }
@@ -31,67 +38,66 @@ export interface SinkParts {
 interface Assignment {
   partition: number;
   committed: number | undefined;
+  /** Aborts when the partition is revoked. */
   fenced: AbortSignal;
 }
 
-/** Becomes the owner of a partition and takes up where the last owner stopped. */
+/** Becomes the owner of a partition and resumes where the former owner stopped. */
 export async function openPartition(
-  parts: SinkParts,
+  deps: SinkDeps,
   { partition, committed, fenced }: Assignment,
 ): Promise<PartitionTask> {
-  const { database, sink, topic, owner } = parts;
-  const log = parts.log.child({ topic, partition });
+  const { database, sink, topic, owner } = deps;
+  const log = deps.log.child({ topic, partition });
   const ownership = await claimPartition(
     { database, sink, topic, partition, owner },
     { log, signal: fenced },
   );
-  const standing = takeOver(ownership.recorded, committed);
-  const { next, unsettled } = standing;
+  const state = resume(ownership.recorded, committed);
+  const { next, uncertain } = state;
   log.info(
     {
       owner_epoch: ownership.epoch,
       committed,
       from: next,
-      ...(unsettled ? { repeats: tokenOf({ topic, partition, range: unsettled }) } : {}),
+      ...(uncertain ? { repeats: insertToken({ topic, partition, range: uncertain }) } : {}),
     },
     'owns a partition',
   );
-  return new SinkTask({ ...parts, log }, { partition, ownership, standing, signal: fenced });
+  return new SinkTask({ ...deps, log }, { partition, ownership, state, signal: fenced });
 }
 
-interface Owned {
+interface OwnedPartition {
   partition: number;
   ownership: Ownership;
-  standing: PartitionState;
+  state: PartitionState;
   signal: AbortSignal;
 }
 
 /** Carries out what `plan` decides for one partition. */
 class SinkTask implements PartitionTask {
   readonly from: number | undefined;
-  readonly #parts: SinkParts;
-  readonly #owned: Owned;
-  #standing: PartitionState;
-  #held: ReadRecord[] = [];
+  readonly #deps: SinkDeps;
+  readonly #owned: OwnedPartition;
+  #state: PartitionState;
+  /** Records that wait for the rest of the uncertain range. */
+  #held: DecodedRecord[] = [];
 
-  constructor(parts: SinkParts, owned: Owned) {
-    this.#parts = parts;
+  constructor(deps: SinkDeps, owned: OwnedPartition) {
+    this.#deps = deps;
     this.#owned = owned;
-    this.#standing = owned.standing;
-    this.from = owned.standing.next;
+    this.#state = owned.state;
+    this.from = owned.state.next;
   }
 
   async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
-    const records = [...this.#held, ...messages.map(readRecord)];
-    const planned = plan(
-      this.#standing,
-      records.map(({ entry }) => entry),
-      this.#parts.limits,
-    );
-    for (const action of planned.actions) await this.#act(action, records);
-    this.#held = records.slice(planned.used);
-    this.#standing = planned.standing;
-    return planned.used > 0 ? planned.standing.next : undefined;
+    const records = [...this.#held, ...messages.map(decodeRecord)];
+    const summaries = records.map(({ summary }) => summary);
+    const { actions, state, used } = plan(this.#state, summaries, this.#deps.limits);
+    for (const action of actions) await this.#run(action, records);
+    this.#held = records.slice(used);
+    this.#state = state;
+    return used > 0 ? state.next : undefined;
   }
 
   release(): Promise<void> {
@@ -99,102 +105,99 @@ class SinkTask implements PartitionTask {
     return Promise.resolve();
   }
 
-  async #act(action: Action, records: readonly ReadRecord[]): Promise<void> {
+  async #run(action: Action, records: readonly DecodedRecord[]): Promise<void> {
     switch (action.kind) {
-      case 'bury': {
+      case 'deadLetter': {
         const record = records.find(({ message }) => message.offset === action.offset);
-        if (!record?.flaw) return;
+        if (!record?.failure) return;
         while (!(await this.#admits({ processed: 1, dead: 1 })));
-        await this.#buryRecord(record, record.flaw, 0);
+        await this.#deadLetterRecord(record, { ...record.failure, events: 0 });
         return;
       }
       case 'store': {
-        const { topic } = this.#parts;
+        const { topic, log } = this.#deps;
         const { partition, ownership, signal } = this.#owned;
-        const batch = assemble({
-          token: tokenOf({ topic, partition, range: action.range }),
-          partition,
-          pieces: action.pieces,
-          records,
-        });
-        await ownership.record(action.range, { log: this.#parts.log, signal });
-        await this.#store(batch, action.repeat);
+        const { range, slices, repeat } = action;
+        const token = insertToken({ topic, partition, range });
+        const batch = assemble({ token, partition, slices, records });
+        await ownership.record(range, { log, signal });
+        await this.#store(batch, repeat);
       }
     }
   }
 
   async #store(batch: AssembledBatch, repeat: boolean): Promise<void> {
-    const { warehouse, log, metrics, guard } = this.#parts;
+    const { eventsTable, log, metrics, guard } = this.#deps;
     const { ownership, signal } = this.#owned;
-    const began = performance.now();
-    const confirm = () => ownership.confirm({ log, signal });
-    const isHopeless = (share: DeadShare) => guard.refuses(share);
+    const started = performance.now();
     const options = {
-      warehouse,
+      eventsTable,
       log,
       signal,
       ownerEpoch: ownership.epoch,
-      confirm,
-      onSettle: () => metrics.settled(),
-      isHopeless,
+      confirm: () => ownership.confirm({ log, signal }),
+      onRecover: () => metrics.recovered(),
+      isHopeless: (share: DeadShare) => guard.refuses(share),
     };
-    let outcome = await storeOnce(options, batch, repeat);
-    // Held back, and tried again: what was refused may be taken by then, and what was stored is
-    // found there. Of a batch that was given up rows are left to look at.
-    while (!(await this.#admits(shareOf(batch, outcome, repeat))) || outcome.hopeless)
-      outcome = await storeOnce(options, batch, true);
-    const { refused, stored } = outcome;
+    let result = await storeOnce(options, batch, repeat);
+    // Held back: ClickHouse may accept the refused rows by the next attempt, which finds what is
+    // stored. After an early stop of the recovery some rows were never tried.
+    while (!(await this.#admits(shareOf(batch, result, repeat))) || result.hopeless)
+      result = await storeOnce(options, batch, true);
     for (const record of batch.broken()) {
-      await this.#buryRecord(
-        record,
-        { reason: 'broken_rows', detail: 'the rows of the run cannot be read' },
-        record.run.count,
-      );
+      const detail = 'the rows of the row batch cannot be decoded';
+      const events = record.rowBatch.count;
+      await this.#deadLetterRecord(record, { reason: 'broken_rows', detail, events });
     }
-    for (const one of refused) await this.#buryRow(batch, one);
-    if (stored > 0)
+    for (const row of result.refused) await this.#deadLetterRow(batch, row);
+    if (result.stored > 0)
       metrics.stored({
-        rows: stored,
+        rows: result.stored,
         bytes: batch.bytes,
-        took: performance.now() - began,
-        age: this.#parts.now() - batch.oldest,
+        duration: performance.now() - started,
+        age: this.#deps.now() - batch.oldest,
       });
   }
 
-  async #admits(share: DeadShare): Promise<boolean> {
-    const { guard, log } = this.#parts;
+  #admits(share: DeadShare): Promise<boolean> {
+    const { guard, log } = this.#deps;
     const { partition, signal } = this.#owned;
     return guard.admits(partition, share, { log, signal });
   }
 
-  async #buryRecord({ message }: ReadRecord, flaw: Flaw, events: number): Promise<void> {
+  async #deadLetterRecord(
+    { message }: DecodedRecord,
+    failure: DecodeFailure & { events: number },
+  ): Promise<void> {
     const { topic, partition, offset, key, timestamp, value } = message;
-    const rest = {
+    await this.#deadLetter({
+      ...failure,
+      topic,
+      partition,
+      offset,
       index: null,
       account_id: null,
       message_id: '',
       appended_at: timestamp,
       key,
       value: value ?? Buffer.alloc(0),
-    };
-    await this.#bury({ ...flaw, events, topic, partition, offset, ...rest });
+    });
   }
 
-  async #buryRow(batch: AssembledBatch, { row, code, detail }: Refused): Promise<void> {
+  /** The letter carries the row as a row batch of its own, so that a redrive can store it. */
+  async #deadLetterRow(batch: AssembledBatch, refused: RefusedRow): Promise<void> {
+    const { row, code, detail } = refused;
     const { record, index } = batch.origin(row);
     const { topic, partition, offset, key, timestamp } = record.message;
-    const { epoch, offset: at, index: item } = row.mark;
     const head = {
-      ...record.run.head,
-      epoch,
-      first_offset: at,
-      first_index: item,
-      last_offset: at,
-      last_index: item,
+      ...record.rowBatch.head,
+      epoch: row.position.epoch,
+      first_offset: row.position.offset,
+      first_index: row.position.index,
+      last_offset: row.position.offset,
+      last_index: row.position.index,
     };
-    const value = joinRowBatch({ head, count: 1, rows: row.datum });
-    const { account_id, message_id } = row;
-    const letter = {
+    await this.#deadLetter({
       reason: code,
       detail,
       events: 1,
@@ -202,35 +205,31 @@ class SinkTask implements PartitionTask {
       partition,
       offset,
       index,
-      account_id,
-      message_id,
+      account_id: row.account_id,
+      message_id: row.message_id,
       appended_at: timestamp,
       key,
-      value,
-    };
-    await this.#bury(letter);
+      value: joinRowBatch({ head, count: 1, rows: row.datum }),
+    });
   }
 
-  async #bury(letter: Parameters<DeadLetters['bury']>[0]): Promise<void> {
-    const { deadLetters, log, metrics } = this.#parts;
-    await deadLetters.bury(letter, { log, signal: this.#owned.signal });
+  async #deadLetter(letter: SinkDeadLetter): Promise<void> {
+    const { deadLetters, log, metrics } = this.#deps;
+    await deadLetters.send(letter, { log, signal: this.#owned.signal });
     metrics.dead(letter.events);
   }
 }
 
-function brokenRows(batch: AssembledBatch): number {
-  return batch.broken().reduce((sum, { run }) => sum + run.count, 0);
-}
-
 /**
- * A batch that an owner before may have stored says nothing about the table now, apart from what is
- * refused of it.
+ * The input of the circuit breaker. A repeated batch may be stored already and tells nothing about
+ * the table now, except through the rows that are refused.
  */
 function shareOf(
   batch: AssembledBatch,
-  { refused, hopeless }: { refused: readonly Refused[]; hopeless: boolean },
+  { refused, hopeless }: StoreResult,
   repeat: boolean,
 ): DeadShare {
-  const dead = refused.length + brokenRows(batch);
+  const broken = batch.broken().reduce((sum, { rowBatch }) => sum + rowBatch.count, 0);
+  const dead = refused.length + broken;
   return { dead, processed: hopeless || repeat ? dead : batch.count };
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { WriteOrder } from '../../events/write-order.ts';
 import type { NameRow } from './advance.ts';
 import { factKey, type AliasFact } from './alias-fact.ts';
-import { nameOf, textOf } from './name-text.ts';
+import { unescapeText, escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Change, IdentityStore } from './store.ts';
 
 /**
@@ -23,12 +23,12 @@ const stampOf = (row: Place): WriteOrder => ({
 type NameRecord = { name: string; canonical: string; joined_to: string | null } & Place;
 
 function nameRow({ name: text, canonical, joined_to, ...place }: NameRecord): NameRow {
-  const name = nameOf(text);
+  const name = unescapeText(text);
   const via =
     joined_to === null
       ? undefined
-      : { previousId: name, userId: nameOf(joined_to), at: stampOf(place) };
-  return { name, canonical: nameOf(canonical), via };
+      : { previousId: name, userId: unescapeText(joined_to), at: stampOf(place) };
+  return { name, canonical: unescapeText(canonical), via };
 }
 
 const PLACE = 'received_at, epoch, partition, log_offset, log_index';
@@ -83,7 +83,7 @@ export function postgresIdentities(database: Database): IdentityStore {
       const revision = await revisionOf(accountId);
       const names = [
         ...new Set(facts.flatMap(({ previousId, userId }) => [previousId, userId])),
-      ].map(textOf);
+      ].map(escapeText);
       const rows = (await database.query<NameRecord>(NAMES, [accountId, names])).rows.map(nameRow);
       const stored = await database.query<Place>(STORED, [
         accountId,
@@ -91,7 +91,7 @@ export function postgresIdentities(database: Database): IdentityStore {
       ]);
       const undone = await database.query<{ previous_id: string; until: string }>(UNDONE, [
         accountId,
-        facts.map(({ previousId }) => textOf(previousId)),
+        facts.map(({ previousId }) => escapeText(previousId)),
       ]);
       return {
         revision,
@@ -100,23 +100,23 @@ export function postgresIdentities(database: Database): IdentityStore {
           stored.rows.map((place) => factKey({ previousId: '', userId: '', at: stampOf(place) })),
         ),
         undone: new Map(
-          undone.rows.map(({ previous_id, until }) => [nameOf(previous_id), Number(until)]),
+          undone.rows.map(({ previous_id, until }) => [unescapeText(previous_id), Number(until)]),
         ),
       };
     },
 
     async people(accountId, names, undo) {
       const rows = (
-        await database.query<NameRecord>(PEOPLE, [accountId, names.map(textOf)])
+        await database.query<NameRecord>(PEOPLE, [accountId, names.map(escapeText)])
       ).rows.map(nameRow);
-      const previous = [...new Set([...names, ...rows.map(({ name }) => name)])].map(textOf);
+      const previous = [...new Set([...names, ...rows.map(({ name }) => name)])].map(escapeText);
       const answer = await database.query<{ previous_id: string; user_id: string } & Place>(FACTS, [
-        ...[accountId, previous, undo ? textOf(undo.previousId) : ''],
+        ...[accountId, previous, undo ? escapeText(undo.previousId) : ''],
         undo?.until ?? -1,
       ]);
       const facts = answer.rows.map((row) => ({
-        previousId: nameOf(row.previous_id),
-        userId: nameOf(row.user_id),
+        previousId: unescapeText(row.previous_id),
+        userId: unescapeText(row.user_id),
         at: stampOf(row),
       }));
       return { rows: new Map(rows.map((row) => [row.name, row])), facts };
@@ -125,7 +125,7 @@ export function postgresIdentities(database: Database): IdentityStore {
     async commit({ accountId, revision, facts, rows, undo }: Change) {
       const values = [
         ...[accountId, revision, ...factColumns(facts)],
-        ...[undo ? textOf(undo.previousId) : null, undo?.until ?? null],
+        ...[undo ? escapeText(undo.previousId) : null, undo?.until ?? null],
         ...nameColumns(rows),
       ];
       return (await database.query(COMMIT, values)).rows.length === 1;
@@ -138,8 +138,8 @@ export function postgresIdentities(database: Database): IdentityStore {
         [accountId, upTo],
       );
       const rows = answer.rows.map(({ name, canonical, revision }) => ({
-        name: nameOf(name),
-        canonical: nameOf(canonical),
+        name: unescapeText(name),
+        canonical: unescapeText(canonical),
         revision: Number(revision),
       }));
       return { upTo, rows };
@@ -161,18 +161,18 @@ export function postgresIdentities(database: Database): IdentityStore {
 /** Columns previous_id, place, user_id as arrays. */
 function factColumns(facts: readonly AliasFact[]): unknown[][] {
   return [
-    facts.map(({ previousId }) => textOf(previousId)),
+    facts.map(({ previousId }) => escapeText(previousId)),
     ...placeColumns(facts.map(({ at }) => at)),
-    facts.map(({ userId }) => textOf(userId)),
+    facts.map(({ userId }) => escapeText(userId)),
   ];
 }
 
 /** Columns name, canonical, joined_to, place as arrays. */
 function nameColumns(rows: readonly NameRow[]): unknown[][] {
   return [
-    rows.map(({ name }) => textOf(name)),
-    rows.map(({ canonical }) => textOf(canonical)),
-    rows.map(({ via }) => (via ? textOf(via.userId) : null)),
+    rows.map(({ name }) => escapeText(name)),
+    rows.map(({ canonical }) => escapeText(canonical)),
+    rows.map(({ via }) => (via ? escapeText(via.userId) : null)),
     ...placeColumns(rows.map(({ via }) => via?.at)),
   ];
 }

@@ -4,7 +4,7 @@ import { RebuildImpossible, type RebuildTarget } from '../rebuild-target.ts';
 import type { AliasFact } from './alias-fact.ts';
 import { publishPeople } from './flat-table.ts';
 import { joinFacts } from './join.ts';
-import { nameOf } from './name-text.ts';
+import { unescapeText } from '../../platform/postgres/escaped-text.ts';
 import { postgresIdentities } from './postgres-store.ts';
 import { aliasOf } from './read-aliases.ts';
 import { resolve } from './resolve.ts';
@@ -117,7 +117,7 @@ async function readUndos(
   );
   return {
     undone: new Map(
-      undos.rows.map(({ previous_id, until }) => [nameOf(previous_id), Number(until)]),
+      undos.rows.map(({ previous_id, until }) => [unescapeText(previous_id), Number(until)]),
     ),
     revision: Math.max(1, Number(account.rows[0]?.revision ?? 1)),
   };

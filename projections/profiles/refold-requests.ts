@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { Profile } from './profile.ts';
 import { readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
-import { textOf } from '../identities/name-text.ts';
+import { escapeText } from '../../platform/postgres/escaped-text.ts';
 
 /**
  * A name whose profile lacks events that were added to the log's projections later: its fold from
@@ -82,7 +82,7 @@ export function postgresRefolds(database: Pick<Database, 'query'>): RefoldReques
           `INSERT INTO profile_refolds (account_id, name, partition, profile, from_offset) VALUES ($1, $2, $3, $4, $5)
            ON CONFLICT (account_id, name) DO UPDATE SET partition = excluded.partition, request = excluded.request, profile = excluded.profile,
              from_offset = excluded.from_offset, asked_at = excluded.asked_at, applied_at = NULL`,
-          [profile.accountId, textOf(profile.name), partition, writer.take(), fromOffset],
+          [profile.accountId, escapeText(profile.name), partition, writer.take(), fromOffset],
         );
       }
     },

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COLUMNS } from '../../projections/events/container.ts';
+import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { killedAtUpdate } from '../support/killed-command.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';

@@ -1,22 +1,22 @@
 /**
- * Decisions of a simulated world, made beforehand so that a failing run can be shrunk. Once they
- * are used up everything goes well (0).
+ * Decisions of a simulation, drawn in advance so that fast-check can shrink a failing run. When
+ * they are used up, everything succeeds (0).
  */
 export class Choices {
-  readonly #made: readonly number[];
+  readonly #drawn: readonly number[];
   #used = 0;
 
-  constructor(made: readonly number[]) {
-    this.#made = made;
+  constructor(drawn: readonly number[]) {
+    this.#drawn = drawn;
   }
 
   /** A number from 0 to `below` - 1. */
   next(below: number): number {
-    return (this.#made[this.#used++] ?? 0) % below;
+    return (this.#drawn[this.#used++] ?? 0) % below;
   }
 
-  /** True once in `every` times, and never after the choices are used up. */
+  /** True once in `every` times, never after the decisions are used up. */
   chance(every: number): boolean {
-    return this.#used < this.#made.length && this.next(every) === every - 1;
+    return this.#used < this.#drawn.length && this.next(every) === every - 1;
   }
 }

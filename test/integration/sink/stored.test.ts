@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadLetterCodec, eventRowCodec, rowBatchCodec } from '../../../schemas/codec.ts';
 import { joinRowBatch, sliceRowBatch } from '../../../schemas/row-batch.ts';
-import { COLUMNS } from '../../../projections/events/container.ts';
+import { COLUMNS } from '../../../projections/events/insert-batch.ts';
 import { readyStack, rows } from '../../support/stack.ts';
 import { readWholeTopic } from '../../support/read-topic.ts';
 import { EMPTY_ROW, SinkUnderTest } from './sink-under-test.ts';

@@ -3,25 +3,25 @@ import type { Choices } from './choices.ts';
 const NEVER = new Promise<never>(() => undefined);
 
 /**
- * A sink process that may be killed (nothing that it awaits comes back), or stopped for a while and
- * wake up later without knowing that somebody else took over.
+ * A sink process that may be killed (nothing it awaits resolves any more), or paused and resumed
+ * later without knowing that another process took over.
  */
 export class Owner {
   readonly #choices: Choices;
   readonly #mayDie: boolean;
-  #state: 'alive' | 'killed' | 'asleep' = 'alive';
-  #gone: () => void = () => undefined;
-  #wake: () => void = () => undefined;
-  /** Resolves when the group takes the partition away from it. */
-  readonly gone = new Promise<void>((resolve) => (this.#gone = resolve));
-  readonly #awake = new Promise<void>((resolve) => (this.#wake = resolve));
+  #state: 'alive' | 'killed' | 'paused' = 'alive';
+  #revoke: () => void = () => undefined;
+  #resume: () => void = () => undefined;
+  /** Resolves when the group revokes its partition. */
+  readonly revoked = new Promise<void>((resolve) => (this.#revoke = resolve));
+  readonly #resumed = new Promise<void>((resolve) => (this.#resume = resolve));
 
   constructor(choices: Choices, mayDie: boolean) {
     this.#choices = choices;
     this.#mayDie = mayDie;
   }
 
-  /** Still the member of the group that owns the partition: only then its commits count. */
+  /** Still a member of the group: only then its commits count. */
   get isMember(): boolean {
     return this.#state === 'alive';
   }
@@ -30,11 +30,11 @@ export class Owner {
     return this.#state === 'killed';
   }
 
-  wakeUp(): void {
-    this.#wake();
+  resume(): void {
+    this.#resume();
   }
 
-  /** An adapter whose every call may be the last one: before its effect, or after it. */
+  /** Wraps an adapter: every call may be the last one, before or after its effect. */
   guard<T extends object>(adapter: T): T {
     return new Proxy(adapter, {
       get: (target, name) => {
@@ -53,10 +53,10 @@ export class Owner {
   async #step(): Promise<void> {
     await Promise.resolve();
     if (this.#state === 'killed') return NEVER;
-    if (this.#state === 'asleep') return this.#awake;
+    if (this.#state === 'paused') return this.#resumed;
     if (!this.#mayDie || !this.#choices.chance(12)) return;
-    this.#state = this.#choices.next(2) === 0 ? 'killed' : 'asleep';
-    this.#gone();
-    await (this.#state === 'killed' ? NEVER : this.#awake);
+    this.#state = this.#choices.next(2) === 0 ? 'killed' : 'paused';
+    this.#revoke();
+    await (this.#state === 'killed' ? NEVER : this.#resumed);
   }
 }

@@ -1,35 +1,34 @@
-import type { Outcome } from '../classify.ts';
 import { partitionPositionKey } from '../../../schemas/log-position.ts';
-import { splitRows, type Row } from '../rows.ts';
-import { TTL_SECONDS } from '../write.ts';
-import type { Insert, Warehouse } from '../warehouse.ts';
+import { splitRows, type EncodedRow } from '../decode.ts';
+import type { EventsTable, Insert, InsertOutcome } from '../events-table.ts';
+import { TTL_SECONDS } from '../store-once.ts';
 import type { Choices } from './choices.ts';
 
-/** Rows of this event are refused, whatever is sent with them. */
+/** A block with a row of this event is refused. */
 export const POISON = 'poison';
 
-/** The clock of the simulated world, ms since the epoch. */
+/** The simulated clock, ms since the epoch. */
 export const NOW = Date.UTC(2026, 10, 21);
 
 interface Request {
   queryId: string;
   token: string;
-  /** Undefined: the datums cannot be read. */
-  rows: Row[] | undefined;
-  /** Months whose token stands in the log already while the rows are not to be seen yet. */
-  committing?: [string, Row[]][];
+  /** Undefined: the datums cannot be decoded. */
+  rows: EncodedRow[] | undefined;
+  /** Months whose token is in the deduplication log while their rows are not visible yet. */
+  committing?: [string, EncodedRow[]][];
 }
 
-const UNCERTAIN: Outcome = { kind: 'uncertain', error: new Error('connection reset') };
+const UNCERTAIN: InsertOutcome = { kind: 'uncertain', error: new Error('connection reset') };
 
 /**
- * ClickHouse as far as the sink relies on it: a block is stored month by month, each month at once
- * and under the token, whose log may name a month that a crash kept from being stored. Requests can
- * be lost, come late, run on after their client has gone, or lose their answer.
+ * The properties of ClickHouse that the sink relies on. A block is stored month by month, each
+ * month atomically and under its token; after a crash the deduplication log may list a month that
+ * was never stored. Requests can be lost, arrive late, outlive their client or lose their response.
  */
-export class SimulatedClickhouse implements Warehouse {
+export class SimulatedClickhouse implements EventsTable {
   readonly #choices: Choices;
-  /** How often each place is stored. */
+  /** How often each position is stored. */
   readonly counts = new Map<string, number>();
   readonly #deduplication = new Set<string>();
   #late: Request[] = [];
@@ -39,7 +38,7 @@ export class SimulatedClickhouse implements Warehouse {
     this.#choices = choices;
   }
 
-  insert(insert: Insert): Promise<Outcome> {
+  insert(insert: Insert): Promise<InsertOutcome> {
     const request = {
       queryId: insert.queryId,
       token: insert.token,
@@ -75,24 +74,27 @@ export class SimulatedClickhouse implements Warehouse {
 
   endQueries(prefix: string): Promise<void> {
     this.#deliverSome();
-    if (this.#choices.chance(8)) return Promise.reject(new Error('ClickHouse is away'));
-    const mine = this.#running.filter(({ queryId }) => queryId.startsWith(prefix));
-    this.#running = this.#running.filter((request) => !mine.includes(request));
-    for (const request of mine) if (this.#choices.next(2) === 1) this.#apply(request);
+    if (this.#choices.chance(8)) return Promise.reject(new Error('ClickHouse is unavailable'));
+    const matching = this.#running.filter(({ queryId }) => queryId.startsWith(prefix));
+    this.#running = this.#running.filter((request) => !matching.includes(request));
+    for (const request of matching) if (this.#choices.next(2) === 1) this.#apply(request);
     return Promise.resolve();
   }
 
-  stored(_partition: number, rows: readonly Row[]): Promise<{ keys: Set<string>; now: number }> {
+  stored(
+    _partition: number,
+    rows: readonly EncodedRow[],
+  ): Promise<{ keys: Set<string>; now: number }> {
     this.#deliverSome();
-    if (this.#choices.chance(8)) return Promise.reject(new Error('ClickHouse is away'));
+    if (this.#choices.chance(8)) return Promise.reject(new Error('ClickHouse is unavailable'));
     const keys = rows
-      .map(({ mark }) => partitionPositionKey(mark))
+      .map(({ position: mark }) => partitionPositionKey(mark))
       .filter((key) => (this.counts.get(key) ?? 0) > 0);
     this.#deliverSome();
     return Promise.resolve({ keys: new Set(keys), now: NOW / 1000 });
   }
 
-  /** Everything that was under way arrives in the end. */
+  /** Delivers every request in flight. */
   deliverAll(): void {
     for (const request of [...this.#late.splice(0), ...this.#running.splice(0)])
       this.#apply(request);
@@ -106,7 +108,7 @@ export class SimulatedClickhouse implements Warehouse {
     }
   }
 
-  /** The moment between the token and the rows, drawn out. */
+  /** A request between writing its token and writing its rows. */
   #begin(request: Request): Request {
     const committing = (this.#months(request) ?? []).filter(
       ([key]) => !this.#deduplication.has(key),
@@ -115,7 +117,7 @@ export class SimulatedClickhouse implements Warehouse {
     return { ...request, committing };
   }
 
-  /** Answers false when the block is refused: then nothing of it is stored. */
+  /** Returns false when the block is refused: then nothing of it is stored. */
   #apply(request: Request): boolean {
     for (const [, rows] of request.committing ?? []) this.#addRows(rows);
     if (request.committing) return true;
@@ -125,22 +127,22 @@ export class SimulatedClickhouse implements Warehouse {
   }
 
   /**
-   * kill -9 in the middle: some months are stored, the log may name one that is not, and every
-   * connection is gone.
+   * kill -9 during an insert: some months are stored, the deduplication log may list one that is
+   * not, and every connection is lost.
    */
   #crashDuring(request: Request): void {
     const months = this.#months(request) ?? [];
-    const whole = this.#choices.next(months.length + 1);
-    for (const [key, rows] of months.slice(0, whole)) this.#storeMonth(key, rows);
-    const next = months[whole];
+    const complete = this.#choices.next(months.length + 1);
+    for (const [key, rows] of months.slice(0, complete)) this.#storeMonth(key, rows);
+    const next = months[complete];
     if (next && this.#choices.next(2) === 1) this.#deduplication.add(next[0]);
     this.#late = [];
     this.#running = [];
   }
 
-  #months({ rows, token }: Request): [string, Row[]][] | undefined {
+  #months({ rows, token }: Request): [string, EncodedRow[]][] | undefined {
     if (!rows || rows.some(({ event }) => event === POISON)) return undefined;
-    const months = new Map<string, Row[]>();
+    const months = new Map<string, EncodedRow[]>();
     for (const row of rows) {
       const key = `${new Date(row.timestamp).toISOString().slice(0, 7)}_${token}`;
       months.set(key, [...(months.get(key) ?? []), row]);
@@ -148,15 +150,15 @@ export class SimulatedClickhouse implements Warehouse {
     return [...months];
   }
 
-  #storeMonth(key: string, rows: readonly Row[]): void {
+  #storeMonth(key: string, rows: readonly EncodedRow[]): void {
     if (this.#deduplication.has(key)) return;
     this.#deduplication.add(key);
     this.#addRows(rows);
   }
 
-  #addRows(rows: readonly Row[]): void {
-    for (const { mark, timestamp } of rows) {
-      // What is born expired may leave at once.
+  #addRows(rows: readonly EncodedRow[]): void {
+    for (const { position: mark, timestamp } of rows) {
+      // A row that is expired on arrival may be deleted at once.
       if (Math.floor(timestamp / 1000) + TTL_SECONDS <= NOW / 1000 && this.#choices.next(2) === 1)
         continue;
       this.counts.set(

@@ -2,12 +2,12 @@
  * A name as PostgreSQL stores it: a text cannot hold NUL, so a backslash stands before it, and
  * before every backslash.
  */
-export function textOf(name: string): string {
+export function escapeText(name: string): string {
   return /[\\\0]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : name;
 }
 
 /** The name that textOf wrote. */
-export function nameOf(text: string): string {
+export function unescapeText(text: string): string {
   return text.includes('\\')
     ? text.replace(/\\(.)/g, (_, escaped: string) => (escaped === '0' ? '\0' : escaped))
     : text;

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { allSchemas } from '../../schemas/codec.ts';
+import { comparePartitionPositions } from '../../schemas/log-position.ts';
+import { writeVarint } from '../../schemas/varint.ts';
+import { splitRows, type DecodedRecord, type EncodedRow, type RowRecord } from './decode.ts';
+import type { RecordSlice } from './plan.ts';
+
+/** The rows of one insert: `datums` holds `count` encoded rows. */
+export interface InsertBatch {
+  token: string;
+  partition: number;
+  count: number;
+  datums: readonly Buffer[];
+  /** Decodes the rows, in order. Only recovery needs them. */
+  rows(): readonly EncodedRow[];
+}
+
+/** The insert batch of consecutive records, with what dead letters and metrics need. */
+export interface AssembledBatch extends InsertBatch {
+  bytes: number;
+  /** When the raw record of the oldest row was appended, ms since the epoch. */
+  oldest: number;
+  /**
+   * Records whose rows could not be decoded so far. `rows()` leaves them out; they belong in
+   * events.dead.
+   */
+  broken(): readonly RowRecord[];
+  /** The record that a row comes from and the index of the row in it. */
+  origin(row: EncodedRow): { record: RowRecord; index: number };
+}
+
+/** The rows of one record that belong to the batch. */
+interface BatchPart {
+  record: RowRecord;
+  count: number;
+  datums: Buffer;
+}
+
+/** Assembles the slices of a planned insert. Decodes only records that were processed in part. */
+export function assemble(options: {
+  token: string;
+  partition: number;
+  slices: readonly RecordSlice[];
+  records: readonly DecodedRecord[];
+}): AssembledBatch {
+  const { token, partition, slices } = options;
+  const byOffset = new Map(options.records.map((record) => [record.message.offset, record]));
+  const broken = new Set<RowRecord>();
+  const parts: BatchPart[] = [];
+  for (const { offset, above } of slices) {
+    const record = byOffset.get(offset);
+    if (!record?.rowBatch) throw new Error(`record ${offset} was planned but is not in memory`);
+    const { rowBatch } = record;
+    if (!above) {
+      parts.push({ record, count: rowBatch.count, datums: rowBatch.rows });
+      continue;
+    }
+    const rows = splitRows(rowBatch.rows, rowBatch.count);
+    if (!rows) {
+      broken.add(record);
+      continue;
+    }
+    const kept = rows.filter(({ position }) => comparePartitionPositions(position, above) > 0);
+    const datums = Buffer.concat(kept.map(({ datum }) => datum));
+    parts.push({ record, count: kept.length, datums });
+  }
+  let decoded: EncodedRow[] | undefined;
+  const origins = new Map<EncodedRow, { record: RowRecord; index: number }>();
+  const decode = (): EncodedRow[] =>
+    parts.flatMap(({ record, count, datums }) => {
+      const rows = splitRows(datums, count);
+      if (!rows) broken.add(record);
+      // A slice is the end of its record, so the index counts from the end.
+      rows?.forEach((row, at) =>
+        origins.set(row, { record, index: record.rowBatch.count - count + at }),
+      );
+      return rows ?? [];
+    });
+  return {
+    token,
+    partition,
+    count: parts.reduce((sum, { count }) => sum + count, 0),
+    datums: parts.map(({ datums }) => datums),
+    bytes: parts.reduce((sum, { datums }) => sum + datums.length, 0),
+    oldest: parts.reduce(
+      (oldest, { record }) => Math.min(oldest, record.rowBatch.head.appended_at),
+      Number.POSITIVE_INFINITY,
+    ),
+    rows: () => (decoded ??= decode()),
+    broken: () => [...broken],
+    origin(row) {
+      const origin = origins.get(row);
+      if (!origin) throw new Error('the row does not belong to this batch');
+      return origin;
+    },
+  };
+}
+
+/** Fields of event-row that only profiles use: ClickHouse `events` has no such columns. */
+const NOT_STORED = new Set(['traits', 'trait_numbers', 'profile']);
+
+const newest = allSchemas().findLast(({ subject }) => subject === 'event-row');
+if (!newest) throw new Error('schemas/ holds no event-row.v*.avsc');
+const document = newest.document as { fields: { name: string }[] };
+
+/** Columns of ClickHouse `events` that an insert names, in the order of the schema. */
+export const COLUMNS: readonly string[] = document.fields
+  .map(({ name }) => name)
+  .filter((name) => !NOT_STORED.has(name));
+
+const MAGIC = Buffer.from('Obj\u0001', 'latin1');
+const METADATA = encodeMetadata({
+  'avro.schema': JSON.stringify(newest.type.schema()),
+  'avro.codec': 'null',
+});
+const SYNC_BYTES = 16;
+
+function encodeMetadata(entries: Record<string, string>): Buffer {
+  const texts = Object.entries(entries).flat();
+  return Buffer.concat([
+    writeVarint(Object.keys(entries).length),
+    ...texts.flatMap((text) => {
+      const bytes = Buffer.from(text, 'utf8');
+      return [writeVarint(bytes.length), bytes];
+    }),
+    writeVarint(0),
+  ]);
+}
+
+/**
+ * An Avro object container with one block of encoded rows of the newest event-row (Avro 1.12,
+ * "Object Container Files"). The sync marker is derived from the token, so a repeated insert sends
+ * the same bytes.
+ */
+export function avroContainer({
+  token,
+  count,
+  datums,
+}: Pick<InsertBatch, 'token' | 'count' | 'datums'>): Buffer {
+  const sync = createHash('sha256').update(token).digest().subarray(0, SYNC_BYTES);
+  const size = datums.reduce((sum, { length }) => sum + length, 0);
+  const header = [MAGIC, METADATA, sync, writeVarint(count), writeVarint(size)];
+  return Buffer.concat([...header, ...datums, sync]);
+}
