@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
+import { LINGERING_CLOSE_MS } from '../platform/http/broken-request.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
@@ -10,10 +11,11 @@ import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
-import { hookRoutes, type HookParts } from './webhooks/webhook-routes.ts';
-import { createHost } from './http/host.ts';
+import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
+import { FastPath } from './fast-path/fast-path.ts';
+import { CLIENT_TIMEOUTS, createHost } from './http/host.ts';
 import { BodyBudget } from './http/body.ts';
-import { ingestRoutes } from './http/routes.ts';
+import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
 import { EventServer } from './http/serve-events.ts';
 import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
@@ -37,9 +39,7 @@ import { buildOpenapi, type ServedRoute } from './openapi/build.ts';
 import { connectLog } from './publish/connect-log.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 
-/**
- * What the gateway is put together from; main.ts makes it from settings, tests from what they like.
- */
+/** What the gateway needs: `start` makes it from settings, tests from fakes. */
 export interface GatewayParts {
   config: Pick<
     Config,
@@ -63,7 +63,7 @@ export interface GatewayParts {
    */
   eventsThisMonth: (accountId: number) => Promise<number>;
   /** Undefined: webhook connections are not enabled in this installation. */
-  hooks: HookParts | undefined;
+  webhooks: WebhookClients | undefined;
   links: LinkStore;
 }
 
@@ -72,16 +72,13 @@ export interface Gateway {
   /** What the host serves. */
   routes: readonly ServedRoute[];
   metrics: GatewayMetrics;
-  /** Problems that keep the gateway from taking events; empty means ready. */
+  /** Problems that keep the gateway from accepting events; empty means ready. */
   notReady: () => string[];
-  /**
-   * Takes no more requests, finishes those under way, makes everything durable; the whole takes at
-   * most `ms`.
-   */
+  /** Stops accepting requests, finishes those in progress, makes their events durable; in `ms`. */
   close: (ms: number) => Promise<void>;
 }
 
-/** Puts the gateway together; it listens when `host.listen` is called. */
+/** Assembles the gateway; it listens once `host.listen` is called. */
 export function createGateway(parts: GatewayParts): Gateway {
   const { config, log, spool, claims } = parts;
   const metrics = new GatewayMetrics();
@@ -121,35 +118,40 @@ export function createGateway(parts: GatewayParts): Gateway {
     onCounted: metrics.counted,
   });
   const account = (id: number) => accounts.facts(id);
-  const acceptor = new IngestService({ writer, account, newMessageId: randomUUID });
+  const service = new IngestService({ writer, account, newMessageId: randomUUID });
   const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
+  const bodies = { budget, maxBodyBytes: config.MAX_BODY_BYTES };
   const events = new EventServer({
-    keys,
-    maxBodyBytes: config.MAX_BODY_BYTES,
-    budget,
+    ...{ service, keys, ...bodies },
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
     trusted: parseTrustedProxies(config.TRUSTED_PROXIES),
     log,
     now: Date.now,
     onAnswered: metrics.answered,
   });
-  const routes = ingestRoutes({ acceptor, version: parts.version, now: () => new Date() });
+  const routes = ingestRoutes({ version: parts.version, now: () => new Date() });
+  const fastPath = new FastPath({
+    ...{ events, keys, ...bodies },
+    routes: eventRoutesByPath(routes),
+    limits: { ...CLIENT_TIMEOUTS, lingeringCloseMs: LINGERING_CLOSE_MS },
+    now: Date.now,
+  });
   const serving = {
     log,
     now: Date.now,
     isClosing: () => events.isClosing,
     onAnswered: metrics.answered,
   };
-  const hooks = hookRoutes({
+  const webhooks = webhookRoutes({
     ...serving,
-    hooks: parts.hooks,
+    webhooks: parts.webhooks,
     budget,
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
     ports: { writer, account, newDedupeId: randomUUID },
   });
   const links = linkRoutes({ ...serving, store: parts.links });
-  const more = [...hooks.routes, ...links.routes];
-  const host = createHost({ routes, events, onAnswered: metrics.answered, more });
+  const more = [...webhooks.routes, ...links.routes];
+  const host = createHost({ routes, events, fastPath, onAnswered: metrics.answered, more });
   for (const reading of readings({ spool, publisher, claims, keys, events, budget }))
     metrics.read(reading);
   return {
@@ -164,7 +166,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       events.isClosing = true;
       const closed = host.close();
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
-      await Promise.all([publisher.close(ms / 4), hooks.close(ms / 8), links.close(ms / 8)]);
+      await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
       await spool.close();
       await claims.close();
     },
@@ -215,7 +217,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       }),
     claims: batchedClaims({ redis, config, log }),
     accounts: connectAccountStore(database),
-    hooks: config.SEALING_KEY && {
+    webhooks: config.SEALING_KEY && {
       store: connectConnectionStore(database),
       sealer: config.SEALING_KEY,
     },

@@ -1,16 +1,49 @@
 import type { Socket } from 'node:net';
-import type { Principal } from '../../ingest/account.ts';
-import { renderFailure, type Answer } from '../http/render.ts';
 import { traceOf } from '../../platform/http/trace.ts';
+import type { Principal } from '../../ingest/account.ts';
+import { presentedKey } from '../auth/presented-key.ts';
+import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import type { BodyBudget } from '../http/body.ts';
+import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
-import { answerText } from './write-answer.ts';
+import type { EventServer } from '../http/serve-events.ts';
 import { parseHead, type Head } from './parse-head.ts';
-import type { FastPath } from './lane.ts';
+import { answerText, type KeepAlive } from './write-answer.ts';
 
-/** A head that is longer is parsed each time: connections keep the last one. */
-const MOST_KEPT_HEAD = 2048;
+/** How long a client may take, ms. */
+export interface Limits {
+  /** To send a request. */
+  read: number;
+  /** To read an answer. */
+  write: number;
+  /** Between two requests. */
+  idle: number;
+  /** To read the answer to a request that came too slowly. */
+  lingeringCloseMs: number;
+}
 
-/** A head with what it led to the last time. */
+/** What all connections share. */
+export interface ConnectionOptions {
+  routes: ReadonlyMap<string, EventRoute>;
+  keys: Pick<WriteKeys, 'verify'>;
+  events: Pick<EventServer, 'submit'>;
+  budget: BodyBudget;
+  maxBodyBytes: number;
+  limits: Limits;
+  now: () => number;
+  keepAlive: KeepAlive;
+  /** Gives a connection to node:http. */
+  handOver: (socket: Socket) => void;
+  /** Forgets a connection that is closed or handed over. */
+  leave: (connection: Connection) => void;
+  /** True while the process is stopping: each answer is the last on its connection. */
+  isLast: () => boolean;
+}
+
+/** A connection keeps its last head, unless it is longer: then it is parsed each time. */
+const MAX_KEPT_HEAD_BYTES = 2048;
+
+/** A head with the route and the key that it names. */
 interface KnownHead {
   head: Head;
   route: EventRoute;
@@ -18,7 +51,7 @@ interface KnownHead {
   bytes: Buffer;
 }
 
-/** A body that has not come whole. */
+/** A body that is not complete yet. */
 interface Reading {
   known: KnownHead;
   principal: Principal;
@@ -29,45 +62,42 @@ interface Reading {
 const TIMED_OUT = renderFailure({ code: 'request_timed_out' });
 
 /**
- * A connection of common requests (see parse-head.ts): one request after the other, each answered
- * before the next is read. At the first request that is not common the connection goes to node:http
- * with every byte from that request on, and stays there.
+ * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits it
+ * and answers before it reads the next one. At the first request that is not common the connection
+ * goes to node:http with every byte from that request on, and stays there.
  */
 export class Connection {
   readonly #socket: Socket;
-  readonly #lane: FastPath;
+  readonly #options: ConnectionOptions;
   #known: KnownHead | undefined;
   #reading: Reading | undefined;
-  /** What came behind the request under way; the socket is paused meanwhile. */
+  /** Bytes behind the request in progress; the socket is paused meanwhile. */
   #pending: Buffer | undefined;
   #isBusy = false;
-  /** The client sends no more. */
+  /** The client has ended its side. */
   #isEnded = false;
   #hasAnswered = false;
-  /**
-   * Since when the connection waits for the client, milliseconds since the epoch; undefined while
-   * it is ours to move.
-   */
+  /** When it began to wait for the client, ms since the epoch; undefined while it does not. */
   #waitingSince: number | undefined;
 
-  constructor(socket: Socket, lane: FastPath) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
-    this.#lane = lane;
-    this.#waitingSince = lane.options.now();
+    this.#options = options;
+    this.#waitingSince = options.now();
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('close', this.#onClose);
     socket.on('error', this.#onError);
   }
 
-  /** Ends a connection on which nothing is under way. */
+  /** Ends the connection if no request is in progress. */
   endIdle(): void {
     if (!this.#isBusy && !this.#reading) this.#socket.destroySoon();
   }
 
-  /** Ends what has waited too long for the client. */
+  /** Ends the connection if it has waited too long for the client. */
   endOverdue(now: number): void {
-    const { limits } = this.#lane.options;
+    const { limits, keepAlive } = this.#options;
     if (this.#waitingSince === undefined) return;
     const waited = now - this.#waitingSince;
     if (this.#isBusy) {
@@ -81,11 +111,11 @@ export class Connection {
           trace: traceOf(undefined),
           isLast: true,
           now,
-          keepAlive: this.#lane.keepAlive,
+          keepAlive,
         }),
       );
       this.#leave();
-      setTimeout(() => this.#socket.destroy(), limits.lastWords).unref();
+      setTimeout(() => this.#socket.destroy(), limits.lingeringCloseMs).unref();
     } else if (waited > limits.idle) this.#socket.destroySoon();
   }
 
@@ -98,58 +128,57 @@ export class Connection {
 
   readonly #onClose = (): void => this.#leave();
 
-  /** Nothing more is expected of this connection here. */
+  /** Stops listening and releases what the connection holds. */
   #leave(): void {
-    if (this.#reading) this.#lane.options.budget.release(bytesOf(this.#reading));
+    if (this.#reading) this.#options.budget.release(bytesOf(this.#reading));
     this.#reading = undefined;
     this.#pending = undefined;
     this.#waitingSince = undefined;
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);
     this.#socket.off('close', this.#onClose);
-    this.#lane.leave(this);
+    this.#options.leave(this);
   }
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#isBusy) {
       this.#pending = this.#pending ? Buffer.concat([this.#pending, chunk]) : chunk;
       this.#socket.pause();
-    } else if (this.#reading) this.#readOn(this.#reading, chunk);
+    } else if (this.#reading) this.#continueBody(this.#reading, chunk);
     else this.#begin(chunk);
   };
 
-  /** A request begins with these bytes. */
+  /** @param chunk begins with a request */
   #begin(chunk: Buffer): void {
     const known = this.#knownHead(chunk);
-    const principal = known && this.#lane.verify(known.key);
-    if (!known || !principal) this.#handOver(chunk);
-    else if (principal instanceof Promise) this.#awaitKey(known, principal, chunk);
-    else this.#take(known, principal, chunk);
+    if (!known) return this.#handOver(chunk);
+    const verified = this.#options.keys.verify(known.key);
+    if (verified instanceof Promise) this.#awaitKey(known, verified, chunk);
+    // node:http answers a key that is invalid or cannot be verified.
+    else if (typeof verified === 'string') this.#handOver(chunk);
+    else this.#readBody(known, verified, chunk);
   }
 
-  /**
-   * The key is being looked up, which happens again each time that what is remembered of it has
-   * become too old.
-   */
-  #awaitKey(known: KnownHead, principal: Promise<Principal | undefined>, chunk: Buffer): void {
+  /** The key is not cached, or its cache entry has expired. */
+  #awaitKey(known: KnownHead, verification: Promise<Verification>, chunk: Buffer): void {
     this.#isBusy = true;
     this.#waitingSince = undefined;
     this.#socket.pause();
-    void principal.then((found) => {
+    void verification.then((verified) => {
       this.#isBusy = false;
       if (this.#socket.destroyed) return;
       const bytes = this.#pending ? Buffer.concat([chunk, this.#pending]) : chunk;
       this.#pending = undefined;
-      if (!found) return this.#handOver(bytes);
-      this.#take(known, found, bytes);
+      if (typeof verified === 'string') return this.#handOver(bytes);
+      this.#readBody(known, verified, bytes);
       this.#resume();
     });
   }
 
-  #take(known: KnownHead, principal: Principal, chunk: Buffer): void {
+  #readBody(known: KnownHead, principal: Principal, chunk: Buffer): void {
     const { head } = known;
     const end = head.bytes + head.contentLength;
-    if (!this.#lane.options.budget.acquire(Math.min(chunk.length, end) - head.bytes))
+    if (!this.#options.budget.acquire(Math.min(chunk.length, end) - head.bytes))
       return this.#handOver(chunk);
     if (chunk.length < end) {
       this.#reading = {
@@ -158,7 +187,7 @@ export class Connection {
         chunks: [chunk.subarray(head.bytes)],
         missing: end - chunk.length,
       };
-      this.#waitingSince = this.#lane.options.now();
+      this.#waitingSince = this.#options.now();
       return;
     }
     if (chunk.length > end) {
@@ -168,9 +197,9 @@ export class Connection {
     this.#serve(known, principal, chunk.subarray(head.bytes, end));
   }
 
-  #readOn(reading: Reading, chunk: Buffer): void {
+  #continueBody(reading: Reading, chunk: Buffer): void {
     const own = chunk.length > reading.missing ? chunk.subarray(0, reading.missing) : chunk;
-    if (!this.#lane.options.budget.acquire(own.length))
+    if (!this.#options.budget.acquire(own.length))
       return this.#handOver(Buffer.concat([reading.known.bytes, ...reading.chunks, chunk]));
     reading.chunks.push(own);
     reading.missing -= own.length;
@@ -183,7 +212,7 @@ export class Connection {
     this.#serve(reading.known, reading.principal, Buffer.concat(reading.chunks));
   }
 
-  /** The head at the beginning of these bytes; clients send the same one again and again. */
+  /** The head at the start of the chunk; clients repeat the same one. */
   #knownHead(chunk: Buffer): KnownHead | undefined {
     const last = this.#known;
     if (
@@ -193,13 +222,16 @@ export class Connection {
     )
       return last;
     const head = parseHead(chunk);
-    const route = head && this.#lane.options.routes.get(head.path);
-    if (!route || head.contentLength > this.#lane.options.maxBodyBytes) return undefined;
-    const key = this.#lane.keyOf(head);
+    const route = head && this.#options.routes.get(head.path);
+    if (!route || head.contentLength > this.#options.maxBodyBytes) return undefined;
+    const key = presentedKey(
+      { authorization: head.authorization, 'x-service-key': head.serviceKey },
+      head.query,
+    );
     if (key === undefined) return undefined;
-    // A copy: the chunk is a part of a larger piece of memory, which this would keep alive.
+    // A copy: a slice would keep the memory of the whole chunk alive.
     const known = { head, route, key, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
-    this.#known = head.bytes <= MOST_KEPT_HEAD ? known : undefined;
+    this.#known = head.bytes <= MAX_KEPT_HEAD_BYTES ? known : undefined;
     return known;
   }
 
@@ -207,10 +239,10 @@ export class Connection {
     this.#isBusy = true;
     this.#waitingSince = undefined;
     const trace = traceOf(head.trace);
-    void this.#lane.options
+    void this.#options.events
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
-        this.#lane.options.budget.release(head.contentLength);
+        this.#options.budget.release(head.contentLength);
         this.#answer(answer, trace);
       });
   }
@@ -218,10 +250,11 @@ export class Connection {
   #answer(answer: Answer, trace: string): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const now = this.#lane.options.now();
-    const isLast = this.#lane.isClosing || this.#isEnded;
+    const now = this.#options.now();
+    const isLast = this.#isEnded || this.#options.isLast();
     const bytes = Buffer.byteLength(answer.body);
-    const text = answerText(answer, { bytes, trace, isLast, now, keepAlive: this.#lane.keepAlive });
+    const { keepAlive } = this.#options;
+    const text = answerText(answer, { bytes, trace, isLast, now, keepAlive });
     this.#hasAnswered = true;
     this.#waitingSince = now;
     // ASCII needs no encoding; Persian sentences do.
@@ -231,7 +264,7 @@ export class Connection {
     else socket.once('drain', () => this.#next());
   }
 
-  /** The answer is out: what came meanwhile is read. */
+  /** The answer is written: reads the next request. */
   #next(): void {
     this.#isBusy = false;
     const pending = this.#pending;
@@ -242,10 +275,7 @@ export class Connection {
     this.#resume();
   }
 
-  /**
-   * Stays paused while a request is under way and more lies behind it, or its key is looked up:
-   * #onData keeps the bound.
-   */
+  /** Keeps the socket paused while bytes of the next request are pending: #onData bounds them. */
   #resume(): void {
     if (this.#pending === undefined && this.#socket.isPaused()) this.#socket.resume();
   }
@@ -256,12 +286,12 @@ export class Connection {
     socket.off('error', this.#onError);
     socket.pause();
     socket.unshift(bytes);
-    this.#lane.handOver(socket);
+    this.#options.handOver(socket);
     socket.resume();
   }
 }
 
-/** Bytes of the body that have come. */
+/** Bytes of the body that have arrived. */
 function bytesOf({ known, missing }: Reading): number {
   return known.head.contentLength - missing;
 }

@@ -1,9 +1,6 @@
-/**
- * What the gateway needs to know of a request before its body. Header values are latin1, as
- * node:http gives them; undefined when the header is not there.
- */
+/** What the gateway reads of a request's head. Header values are latin1, as in node:http. */
 export interface Head {
-  /** Bytes of the head, the empty line included. */
+  /** Bytes of the head, including the empty line. */
   bytes: number;
   path: string;
   /** What follows the question mark; empty when nothing does. */
@@ -18,8 +15,8 @@ export interface Head {
   forwardedFor: string | undefined;
 }
 
-/** Longer heads are left to node:http, which has the limits and the answers for them. */
-const MOST_HEAD_BYTES = 8192;
+/** node:http gets longer heads: it has the limits and the answers for them. */
+const MAX_HEAD_BYTES = 8192;
 
 const REQUEST_LINE = /POST (\/v1\/[a-z]+)(?:\?([!-~]*))? HTTP\/1\.1\r\n/y;
 /**
@@ -29,11 +26,11 @@ const REQUEST_LINE = /POST (\/v1\/[a-z]+)(?:\?([!-~]*))? HTTP\/1\.1\r\n/y;
 const HEADER_LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)\r\n/y;
 const LENGTH = /^\d{1,9}$/;
 
-type Read = { -readonly [Field in keyof Omit<Head, 'contentLength'>]: Head[Field] } & {
+type MutableHead = { -readonly [Field in keyof Omit<Head, 'contentLength'>]: Head[Field] } & {
   contentLength: number | undefined;
 };
 
-/** Headers that are read: the field each of them fills. */
+/** The field that each header fills. */
 const FIELDS: Readonly<
   Record<string, Exclude<keyof Head, 'bytes' | 'path' | 'query' | 'contentLength'>>
 > = {
@@ -45,10 +42,7 @@ const FIELDS: Readonly<
   'x-forwarded-for': 'forwardedFor',
 };
 
-/**
- * Headers that change how a message is framed, read or answered: requests with one of them are not
- * common.
- */
+/** Headers that change how a message is framed, read or answered. */
 const UNCOMMON = new Set([
   'transfer-encoding',
   'content-encoding',
@@ -61,18 +55,17 @@ const UNCOMMON = new Set([
 /**
  * Reads the head of a common request: a POST of HTTP/1.1 to a path of letters under /v1/, with a
  * plain Content-Length, each header of interest once, and nothing that changes the framing.
- * Undefined for everything else, broken or incomplete heads included: node:http reads those, and
- * answers what has to be answered.
+ * Undefined for everything else, including broken and incomplete heads: node:http answers those.
  * @param bytes begins with the request line
  */
 export function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf('\r\n\r\n');
-  if (end === -1 || end > MOST_HEAD_BYTES) return undefined;
+  if (end === -1 || end > MAX_HEAD_BYTES) return undefined;
   const text = bytes.toString('latin1', 0, end + 2);
   REQUEST_LINE.lastIndex = 0;
   const line = REQUEST_LINE.exec(text);
   if (!line) return undefined;
-  const head: Read = {
+  const head: MutableHead = {
     bytes: end + 4,
     path: line[1] ?? '',
     query: line[2] ?? '',
@@ -87,15 +80,15 @@ export function parseHead(bytes: Buffer): Head | undefined {
   HEADER_LINE.lastIndex = REQUEST_LINE.lastIndex;
   while (HEADER_LINE.lastIndex < text.length) {
     const header = HEADER_LINE.exec(text);
-    if (!header || !take(head, (header[1] ?? '').toLowerCase(), (header[2] ?? '').trimEnd()))
+    if (!header || !readHeader(head, (header[1] ?? '').toLowerCase(), (header[2] ?? '').trimEnd()))
       return undefined;
   }
   const { contentLength } = head;
   return contentLength === undefined ? undefined : { ...head, contentLength };
 }
 
-/** False when the header makes the request an uncommon one. */
-function take(head: Read, name: string, value: string): boolean {
+/** False when the header makes the request uncommon. */
+function readHeader(head: MutableHead, name: string, value: string): boolean {
   if (name === 'content-length') {
     if (head.contentLength !== undefined || !LENGTH.test(value)) return false;
     head.contentLength = Number(value);

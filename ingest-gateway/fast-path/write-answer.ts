@@ -7,7 +7,7 @@ const FIXED = ['Content-Type', JSON_TYPE, ...CORS_HEADERS].reduce(
   '',
 );
 
-/** Seconds that an idle connection is kept, as clients are told. */
+/** How long an idle connection is kept, for the Keep-Alive header. */
 export interface KeepAlive {
   seconds: number;
 }

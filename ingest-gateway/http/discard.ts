@@ -1,15 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/**
- * A body that nobody wants is read up to this, so that the client gets its answer instead of a
- * broken connection.
- */
-const MOST_BYTES = 32 * 1024 * 1024;
+/** Up to this an unwanted body is read, so that the client gets its answer and not a reset. */
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads what is left of a body and throws it away; resolves when it is over, or there is too much
- * of it, or the client has gone. Answers true when the connection can go on. How long it may take
- * is bounded by the server's requestTimeout.
+ * Reads and drops the rest of a body. Resolves with true when the connection can be used again:
+ * false when the body is too long or the client has left. requestTimeout bounds the time.
  */
 export function discard(request: IncomingMessage): Promise<boolean> {
   if (request.complete || request.destroyed) return Promise.resolve(true);
@@ -17,7 +13,7 @@ export function discard(request: IncomingMessage): Promise<boolean> {
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) resolve(false);
+      if (bytes > MAX_DISCARDED_BYTES) resolve(false);
     });
     request.on('end', () => resolve(true));
     request.on('error', () => resolve(false));

@@ -1,39 +1,47 @@
 import type { FastifyInstance } from 'fastify';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { IngestService } from '../../ingest/accept.ts';
+import type { IngestResult } from '../../ingest/result.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Verification } from '../auth/write-keys.ts';
-import { createHost } from './host.ts';
+import { FastPath } from '../fast-path/fast-path.ts';
+import { CLIENT_TIMEOUTS, createHost } from './host.ts';
 import { BodyBudget } from './body.ts';
-import type { Route } from './routes.ts';
+import { eventRoutesByPath, type Route } from './routes.ts';
 import { EventServer } from './serve-events.ts';
 
 let host: FastifyInstance;
 let sockets: Socket[] = [];
 
 interface Options {
-  handler?: () => Promise<{ status: number; body: string }>;
+  accept?: IngestService['accept'];
   verify?: () => Verification | Promise<Verification>;
   budget?: BodyBudget;
   maxRequests?: number;
 }
 
-const OK = { status: 200, body: '{"status":"ok"}' };
+const ACCEPTED: IngestResult = {
+  outcome: 'accepted',
+  summary: { accepted: 1, duplicates: 0, rejected: 0, warnings: [], errors: [] },
+};
 
 async function listening(
   options: Options = {},
 ): Promise<{ events: EventServer; budget: BodyBudget; port: number }> {
   const budget = options.budget ?? new BodyBudget(1 << 20);
-  const events = new EventServer({
+  const shared = {
     keys: { verify: options.verify ?? (() => ({ accountId: 1, appId: 1, writeKeyId: 1 })) },
+    ...{ maxBodyBytes: 1000, budget, now: Date.now },
+  };
+  const events = new EventServer({
+    ...shared,
+    service: { accept: options.accept ?? (() => Promise.resolve(ACCEPTED)) },
     ...{
-      maxBodyBytes: 1000,
-      budget,
       maxRequests: options.maxRequests ?? 100,
       trusted: undefined,
       log: createLog({ part: 'test', level: 'silent' }),
     },
-    now: Date.now,
     onAnswered: () => undefined,
   });
   const route: Route = {
@@ -43,9 +51,13 @@ async function listening(
     cors: true,
     shape: 'single',
     type: 'track',
-    handler: options.handler ?? (() => Promise.resolve(OK)),
   };
-  host = createHost({ routes: [route], events, onAnswered: () => undefined });
+  const fastPath = new FastPath({
+    ...{ ...shared, events },
+    routes: eventRoutesByPath([route]),
+    limits: { ...CLIENT_TIMEOUTS, lingeringCloseMs: 100 },
+  });
+  host = createHost({ routes: [route], events, fastPath, onAnswered: () => undefined });
   await host.listen({ host: '127.0.0.1', port: 0 });
   return { events, budget, port: (host.server.address() as AddressInfo).port };
 }
@@ -73,7 +85,7 @@ function head(length: number): string {
   return `POST /v1/track HTTP/1.1\r\nHost: x\r\nX-Service-Key: k\r\nContent-Length: ${length}\r\n\r\n`;
 }
 
-async function settled(condition: () => boolean): Promise<void> {
+async function eventually(condition: () => boolean): Promise<void> {
   for (let waited = 0; !condition() && waited < 3000; waited += 5)
     await new Promise((resolve) => setTimeout(resolve, 5));
   expect(condition()).toBe(true);
@@ -86,28 +98,28 @@ afterEach(async () => {
 });
 
 describe('the host', () => {
-  it('gives back what a client took that leaves in the middle of its body', async () => {
+  it('releases the budget of a client that leaves in the middle of its body', async () => {
     const { events, budget, port } = await listening();
     const { socket } = open(port);
     socket.write(`${head(500)}${'x'.repeat(100)}`);
-    await settled(() => budget.bytes === 100);
+    await eventually(() => budget.bytes === 100);
     socket.destroy();
-    await settled(() => budget.bytes === 0 && events.active === 0);
+    await eventually(() => budget.bytes === 0 && events.active === 0);
   });
 
-  it('serves several requests on one connection, sent ahead of their answers', async () => {
+  it('serves pipelined requests of one connection', async () => {
     const { port } = await listening();
     const { socket, received, until } = open(port);
     socket.write(`${head(1)}x`.repeat(3));
-    await settled(() => received().split('HTTP/1.1 200').length === 4);
+    await eventually(() => received().split('HTTP/1.1 200').length === 4);
     socket.write(`${head(2000)}${'x'.repeat(2000)}${head(1)}x`);
     await until('HTTP/1.1 413');
-    await settled(() => received().split('HTTP/1.1 200').length === 5);
+    await eventually(() => received().split('HTTP/1.1 200').length === 5);
   });
 
-  it('answers 503, never 500, when a handler fails unexpectedly', async () => {
+  it('answers 503, never 500, when acceptance fails unexpectedly', async () => {
     const { budget, port } = await listening({
-      handler: () => Promise.reject(new Error('a defect')),
+      accept: () => Promise.reject(new Error('a defect')),
     });
     const { socket, until } = open(port);
     socket.write(`${head(1)}x`);
@@ -116,13 +128,13 @@ describe('the host', () => {
     expect(budget.bytes).toBe(0);
   });
 
-  it('answers 503 above the bounds of requests and of bytes', async () => {
+  it('answers 503 above the limits of requests and of bytes', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const { port } = await listening({ maxRequests: 1, handler: () => held.then(() => OK) });
+    const { port } = await listening({ maxRequests: 1, accept: () => held.then(() => ACCEPTED) });
     const [first, second] = [open(port), open(port)];
     first.socket.write(`${head(1)}x`);
-    await settled(() => host.server.connections !== 0);
+    await eventually(() => host.server.connections !== 0);
     await new Promise((resolve) => setTimeout(resolve, 50));
     second.socket.write(`${head(1)}x`);
     await second.until('HTTP/1.1 503');
@@ -136,7 +148,7 @@ describe('the host', () => {
     expect(budget.bytes).toBe(0);
   });
 
-  it('waits for a key that has to be looked up, and loses no byte of the body meanwhile', async () => {
+  it('loses no byte of the body while its key is looked up', async () => {
     const { port } = await listening({
       verify: async () =>
         new Promise((resolve) =>
@@ -148,7 +160,7 @@ describe('the host', () => {
     await until('HTTP/1.1 200');
   });
 
-  it('ends connections after their answer while it is closing', async () => {
+  it('closes each connection after its answer while it is closing', async () => {
     const { events, port } = await listening();
     events.isClosing = true;
     const { socket, until } = open(port);

@@ -1,27 +1,24 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  answerBrokenRequest,
-  lastAnswer,
-  LINGERING_CLOSE_MS,
-} from '../../platform/http/broken-request.ts';
+import { answerBrokenRequest, lastAnswer } from '../../platform/http/broken-request.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
-import type { EventRoute, Route } from './routes.ts';
+import { eventRoutesByPath, type EventRoute, type Route } from './routes.ts';
 import { CORS_HEADERS, send } from './send.ts';
 import type { EventServer } from './serve-events.ts';
-import { FastPath } from '../fast-path/lane.ts';
 
 export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
+  /** Serves common requests before node:http: see fast-path/fast-path.ts. */
+  fastPath?: { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
-  /** Routes with parts of the path that vary; they read and answer by themselves. */
+  /** Routes with path parameters; they read and answer themselves. */
   more?: readonly FreeRoute[];
 }
 
-/** A route that fastify finds and that serves itself. */
+/** A route that fastify matches and that answers itself. */
 export interface FreeRoute {
   method: 'GET' | 'POST';
   /** As fastify writes it: `/s/:code`. */
@@ -33,52 +30,37 @@ export interface FreeRoute {
   ) => Promise<void>;
 }
 
-/** How long a request may take to arrive, an answer to go out, and a connection to lie idle, ms. */
-const READ_TIMEOUT = 15_000;
-const WRITE_TIMEOUT = 30_000;
-const IDLE_TIMEOUT = 120_000;
+/** ms for a request to arrive, for an answer to be read, and between two requests. */
+export const CLIENT_TIMEOUTS = { read: 15_000, write: 30_000, idle: 120_000 };
 const TIMEOUT_CHECKS = 1000;
 const MAX_PARAM_LENGTH = 16 * 1024;
 const NOT_ALLOWED = renderFailure({ code: 'method_not_allowed' });
 
 /**
- * The ingest host. Common requests of write-key routes are served straight from their sockets
- * (ingest-gateway/fast-path), others of these routes by node:http, and everything else by fastify;
- * all of them run the same code behind that.
+ * The ingest host. The fast path serves common requests of write-key routes, node:http the other
+ * requests of these routes, and fastify everything else.
  */
 export function createHost(options: HostOptions): FastifyInstance {
-  const hot = new Map(
-    options.routes.flatMap((route) =>
-      route.auth === 'write_key' ? [[route.path, route] as const] : [],
-    ),
-  );
-  const limits = {
-    read: READ_TIMEOUT,
-    write: WRITE_TIMEOUT,
-    idle: IDLE_TIMEOUT,
-    lastWords: LINGERING_CLOSE_MS,
-  };
-  const lane = new FastPath({ routes: hot, limits, ...options.events.forLane() });
   const app = Fastify({
     logger: false,
-    // What is too long to be a token or a code is an unknown one.
+    // A token or code that is longer is unknown.
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => {
-      const server = createIngestServer(hot, options.events, handler);
-      lane.attach(server);
+      const server = createIngestServer(options, handler);
+      options.fastPath?.attach(server);
       return server;
     },
     frameworkErrors: (_error, request, reply) => void answerUnrouted(options, request, reply),
   });
   app.addHook('preClose', (done) => {
-    lane.close();
+    options.fastPath?.close();
     done();
   });
   app.removeAllContentTypeParsers();
-  // Bodies are read by whoever wants one.
+  // Routes read bodies themselves.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   for (const route of options.routes) {
     if (route.auth === 'write_key') {
@@ -121,15 +103,15 @@ export function createHost(options: HostOptions): FastifyInstance {
 }
 
 function createIngestServer(
-  hot: ReadonlyMap<string, EventRoute>,
-  events: EventServer,
+  { routes, events }: HostOptions,
   rest: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
+  const eventRoutes: ReadonlyMap<string, EventRoute> = eventRoutesByPath(routes);
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '';
     if (request.method === 'POST') {
       const mark = url.indexOf('?');
-      const route = hot.get(mark === -1 ? url : url.slice(0, mark));
+      const route = eventRoutes.get(mark === -1 ? url : url.slice(0, mark));
       if (route)
         return void events.serve(route, mark === -1 ? '' : url.slice(mark + 1), {
           request,
@@ -139,23 +121,23 @@ function createIngestServer(
     // Proxies may send the absolute form (RFC 9112, 3.2.2).
     if (!url.startsWith('/') && URL.canParse(url))
       request.url = `${new URL(url).pathname}${new URL(url).search}`;
-    // Content-Type is not looked at (ingest 2.1); fastify would refuse one that it cannot read.
+    // Content-Type is ignored (ingest 2.1); fastify would refuse one that it cannot parse.
     if (request.headers['content-type'] !== undefined)
       request.headers['content-type'] = 'application/json';
     rest(request, response);
   };
   const server = createServer(
     {
-      requestTimeout: READ_TIMEOUT,
-      headersTimeout: READ_TIMEOUT,
-      keepAliveTimeout: IDLE_TIMEOUT,
+      requestTimeout: CLIENT_TIMEOUTS.read,
+      headersTimeout: CLIENT_TIMEOUTS.read,
+      keepAliveTimeout: CLIENT_TIMEOUTS.idle,
       connectionsCheckingInterval: TIMEOUT_CHECKS,
       requireHostHeader: false,
       noDelay: true,
     },
     listener,
   );
-  server.timeout = WRITE_TIMEOUT;
+  server.timeout = CLIENT_TIMEOUTS.write;
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     answerBrokenRequest(error, socket, (code) => renderFailure({ code }).body),
@@ -172,10 +154,7 @@ function queryOf(request: IncomingMessage): string {
   return mark === -1 ? '' : url.slice(mark + 1);
 }
 
-/**
- * OPTIONS under /v1/ is a preflight, anything else there is 405, and elsewhere there is nothing
- * (ingest 4.1).
- */
+/** Under /v1/ OPTIONS is a preflight and anything else is 405; elsewhere 404 (ingest 4.1). */
 async function answerUnrouted(
   options: HostOptions,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IngestSummary } from '../../ingest/result.ts';
-import { renderAcceptance, renderFailure } from './render.ts';
+import { renderSummary, renderFailure } from './render.ts';
 
 const nothing: IngestSummary = {
   accepted: 0,
@@ -44,7 +44,7 @@ describe('the answer to a request that was taken', () => {
       '{"status":"ok","rejected":1,"errors":[{"index":0,"reason":"id_too_long"}]}',
     ],
   ])('%s', (_, shape, acceptance, body) =>
-    expect(renderAcceptance(shape, { ...nothing, ...acceptance })).toEqual({ status: 200, body }),
+    expect(renderSummary(shape, { ...nothing, ...acceptance })).toEqual({ status: 200, body }),
   );
 });
 

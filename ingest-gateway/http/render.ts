@@ -1,8 +1,8 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
-import type { IngestSummary } from '../../ingest/result.ts';
+import type { IngestResult, IngestSummary } from '../../ingest/result.ts';
 import type { Failure, FailureCode } from '../failures.ts';
 
-/** What goes over the wire, apart from the headers that every answer has. */
+/** An answer without the headers that every answer has. */
 export interface Answer {
   status: number;
   body: string;
@@ -43,11 +43,18 @@ const SENTENCES: Record<FailureCode, Sentence> = {
 
 const ONE_ACCEPTED: Answer = { status: 200, body: '{"status":"ok","accepted":1}' };
 
+/** The answer to a request with events. */
+export function renderResult(shape: 'single' | 'batch', result: IngestResult): Answer {
+  return result.outcome === 'accepted'
+    ? renderSummary(shape, result.summary)
+    : renderFailure(result.failure);
+}
+
 /**
- * The answer to a request that was taken: absent counts are zero, and a single event that was held
- * already reads like a first delivery (ingest 2.5, 2.6).
+ * The answer to an accepted request: counts of zero are absent, and a single duplicate event is
+ * answered like a first delivery (ingest 2.5, 2.6).
  */
-export function renderAcceptance(
+export function renderSummary(
   shape: 'single' | 'batch',
   { accepted, duplicates, rejected, warnings, errors }: IngestSummary,
 ): Answer {
@@ -60,7 +67,7 @@ export function renderAcceptance(
   return { status: 200, body: `${body}}` };
 }
 
-/** The envelope of a failure (ingest 7.1). */
+/** The answer to a failure (ingest 7.1). */
 export function renderFailure({ code, message }: Failure): Answer {
   const sentence = SENTENCES[code];
   const body = JSON.stringify({ status: 'error', message: message ?? sentence.message });

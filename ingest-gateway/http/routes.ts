@@ -1,15 +1,13 @@
 import type { EventType } from '../../schemas/records.ts';
-import type { IngestService } from '../../ingest/accept.ts';
 import type { SdkRequest } from '../../ingest/request.ts';
-import { renderAcceptance, renderFailure, type Answer } from './render.ts';
+import type { Answer } from './render.ts';
 
+/** A route that accepts events; EventServer serves it. */
 export interface EventRoute extends Pick<SdkRequest, 'shape' | 'type'> {
   method: 'POST';
   path: string;
   auth: 'write_key';
   cors: true;
-  /** Gets a request whose key is verified and whose body is read. */
-  handler: (request: SdkRequest) => Promise<Answer>;
 }
 
 interface OpenRoute {
@@ -25,28 +23,10 @@ export type Route = EventRoute | OpenRoute;
 const SINGLE_TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen', 'alias'];
 
 /**
- * The routes of the ingest host (ingest 4.2). What is not here is 405 under /v1/, and 404
+ * The routes of the ingest host (ingest 4.2). Other paths are answered 405 under /v1/ and 404
  * elsewhere.
  */
-export function ingestRoutes(options: {
-  acceptor: Pick<IngestService, 'accept'>;
-  version: string;
-  now: () => Date;
-}): Route[] {
-  const { acceptor } = options;
-  const handler = (request: SdkRequest): Promise<Answer> =>
-    acceptor
-      .accept(request)
-      .then((result) =>
-        result.outcome === 'accepted'
-          ? renderAcceptance(request.shape, result.summary)
-          : renderFailure(result.failure),
-      );
-  const eventRoute = (path: string, kind: Pick<SdkRequest, 'shape' | 'type'>): EventRoute => ({
-    ...{ method: 'POST', path, auth: 'write_key', cors: true },
-    ...kind,
-    handler,
-  });
+export function ingestRoutes(options: { version: string; now: () => Date }): Route[] {
   return [
     {
       method: 'GET',
@@ -56,9 +36,20 @@ export function ingestRoutes(options: {
       handler: () => statusAnswer(options.version, options.now()),
     },
     ...SINGLE_TYPES.map((type) => eventRoute(`/v1/${type}`, { shape: 'single', type })),
-    // The type of a batch's items stands in each of them; this one is not looked at.
+    // Each item of a batch has its own type; this one is not used.
     eventRoute('/v1/batch', { shape: 'batch', type: 'track' }),
   ];
+}
+
+function eventRoute(path: string, kind: Pick<SdkRequest, 'shape' | 'type'>): EventRoute {
+  return { method: 'POST', path, auth: 'write_key', cors: true, ...kind };
+}
+
+/** The routes that accept events, by path. */
+export function eventRoutesByPath(routes: readonly Route[]): Map<string, EventRoute> {
+  return new Map(
+    routes.flatMap((route) => (route.auth === 'write_key' ? [[route.path, route] as const] : [])),
+  );
 }
 
 /** Ingest 2.7. */

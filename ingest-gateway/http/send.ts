@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './render.ts';
 
-/** Set on every answer of a write-key route, before the key is looked at (ingest 4.1). */
+/** On every answer of a write-key route, even before the key is checked (ingest 4.1). */
 export const CORS_HEADERS: readonly string[] = [
   'Access-Control-Allow-Origin',
   '*',
@@ -14,10 +14,8 @@ export const CORS_HEADERS: readonly string[] = [
 ];
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/**
- * Head of the commonest answers, with the places of what changes; filled in and written in one go,
- * so that one array serves all of them.
- */
+
+/** The headers of common answers and the indexes of the values that vary; reused by all answers. */
 function headTemplate(headers: readonly string[]): {
   head: string[];
   length: number;
@@ -30,9 +28,7 @@ function headTemplate(headers: readonly string[]): {
 const PLAIN = headTemplate([]);
 const WITH_CORS = headTemplate(CORS_HEADERS);
 
-/**
- * Writes an answer with the headers that every answer has. Without effect when the client has gone.
- */
+/** Writes an answer with the headers that every answer has. No effect when the client has left. */
 export function send(
   response: ServerResponse,
   answer: Answer,

@@ -1,26 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { traceOf } from '../../platform/http/trace.ts';
 import type { Log } from '../../platform/log.ts';
+import { clientAddress, type TrustedProxies } from '../../platform/network/client-address.ts';
+import type { IngestService } from '../../ingest/accept.ts';
+import type { Principal } from '../../ingest/account.ts';
+import type { SdkRequest } from '../../ingest/request.ts';
 import { presentedKey } from '../auth/presented-key.ts';
 import type { Verification, WriteKeys } from '../auth/write-keys.ts';
-import type { Principal } from '../../ingest/account.ts';
-import type { FastPathOptions, WholeRequest } from '../fast-path/lane.ts';
-import {
-  clientAddress,
-  type ReportedAddresses,
-  type TrustedProxies,
-} from '../../platform/network/client-address.ts';
-import { discard } from './discard.ts';
 import { readBody, type BodyBudget, type BodyFailure } from './body.ts';
-import { renderFailure, type Answer } from './render.ts';
+import { discard } from './discard.ts';
+import { renderFailure, renderResult, type Answer } from './render.ts';
 import type { EventRoute } from './routes.ts';
 import { send } from './send.ts';
-import { traceOf } from '../../platform/http/trace.ts';
 
-export interface ServeOptions {
+export interface EventServerOptions {
+  service: Pick<IngestService, 'accept'>;
   keys: Pick<WriteKeys, 'verify'>;
   maxBodyBytes: number;
   budget: BodyBudget;
-  /** Requests that may be under way at once. */
+  /** Concurrent requests. */
   maxRequests: number;
   trusted: TrustedProxies;
   log: Log;
@@ -28,12 +26,16 @@ export interface ServeOptions {
   onAnswered: (path: string, status: number) => void;
 }
 
-interface Handled {
+/** A complete request, its write key verified. */
+export interface EventRequest {
   route: EventRoute;
   principal: Principal;
-  facts: ReportedAddresses & { userAgent: string | undefined; origin: string | undefined };
+  /** As latin1; undefined when the header is absent. */
+  head: Readonly<Record<'userAgent' | 'origin' | 'forwardedFor', string | undefined>>;
   body: Buffer;
   trace: string;
+  /** Address of the other end of the connection. */
+  remote: string | undefined;
 }
 
 const MISSING = renderFailure({ code: 'missing_write_key' });
@@ -48,31 +50,42 @@ const WITHOUT_BODY: Record<Exclude<BodyFailure, 'client_gone'>, Answer> = {
 };
 
 /**
- * Serves the write-key routes: verifies the key, reads the body, calls the handler, answers. What
- * fails on our side is a 503, never a 4xx or a 500.
+ * Serves the write-key routes. A fault on our side is answered 503, never 4xx or 500
+ * (ARCHITECTURE.md, G4).
  */
 export class EventServer {
-  readonly #options: ServeOptions;
-  /** Requests under way. */
+  readonly #options: EventServerOptions;
+  /** Requests in progress. */
   active = 0;
   /** The process is stopping: each answer is the last on its connection. */
   isClosing = false;
 
-  constructor(options: ServeOptions) {
+  constructor(options: EventServerOptions) {
     this.#options = options;
   }
 
-  /** What a lane needs of this server to take requests before node:http. */
-  forLane(): Omit<FastPathOptions, 'routes' | 'limits'> {
-    const { keys, budget, maxBodyBytes, now } = this.#options;
-    return {
-      ...{ keys, budget, maxBodyBytes, now },
-      submit: (request) => this.submit(request),
-      isClosing: () => this.isClosing,
-    };
+  /** Accepts the events of a request from the fast path. Never rejects. */
+  async submit(request: EventRequest): Promise<Answer> {
+    const { route } = request;
+    let answer = UNAVAILABLE;
+    this.active++;
+    if (this.active <= this.#options.maxRequests) {
+      try {
+        const result = await this.#options.service.accept(this.#sdkRequest(request));
+        answer = renderResult(route.shape, result);
+      } catch (error) {
+        this.#reportUnexpected(error, route, request.trace);
+      }
+    }
+    this.active--;
+    this.#options.onAnswered(route.path, answer.status);
+    return answer;
   }
 
-  /** Never rejects. @param query what follows the question mark; empty when nothing does */
+  /**
+   * Serves a request from node:http. Never rejects.
+   * @param query what follows the question mark; empty when nothing does
+   */
   async serve(
     route: EventRoute,
     query: string,
@@ -93,12 +106,12 @@ export class EventServer {
     }
     this.active--;
     if (answer === undefined) return;
-    const canGoOn = request.complete || (await discard(request));
-    send(response, answer, { trace, hasCors: true, isLast: this.isClosing || !canGoOn });
+    const canContinue = request.complete || (await discard(request));
+    send(response, answer, { trace, hasCors: true, isLast: this.isClosing || !canContinue });
     this.#options.onAnswered(route.path, answer.status);
   }
 
-  /** Undefined when the client has gone. */
+  /** Undefined when the client has left. */
   async #answer(
     route: EventRoute,
     query: string,
@@ -116,49 +129,35 @@ export class EventServer {
     try {
       const { headers, socket } = request;
       const forwarded = headers['x-forwarded-for'];
-      const facts = {
+      const head = {
         userAgent: headers['user-agent'],
         origin: headers.origin,
         forwardedFor: Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-        remote: socket.remoteAddress,
       };
-      return await this.#handle({ route, principal, facts, body, trace });
+      const remote = socket.remoteAddress;
+      const sdkRequest = this.#sdkRequest({ route, principal, head, body, trace, remote });
+      return renderResult(route.shape, await this.#options.service.accept(sdkRequest));
     } finally {
       budget.release(body.length);
     }
   }
 
-  /** A whole request that did not come over node:http. Never rejects. */
-  submit({ route, principal, head, body, trace, remote }: WholeRequest): Promise<Answer> {
-    this.active++;
-    const { userAgent, origin, forwardedFor } = head;
-    const end = (answer: Answer) => {
-      this.active--;
-      this.#options.onAnswered(route.path, answer.status);
-      return answer;
-    };
-    if (this.active > this.#options.maxRequests) return Promise.resolve(end(UNAVAILABLE));
-    return this.#handle({
-      route,
+  #sdkRequest({ route, principal, head, body, trace, remote }: EventRequest): SdkRequest {
+    const { path, shape, type } = route;
+    const addresses = { forwardedFor: head.forwardedFor, remote };
+    return {
       principal,
-      facts: { userAgent, origin, forwardedFor, remote },
+      source: 'sdk',
+      path,
+      shape,
+      type,
       body,
       trace,
-    }).then(end, (error: unknown) => {
-      this.#reportUnexpected(error, route, trace);
-      return end(UNAVAILABLE);
-    });
-  }
-
-  #handle({ route, principal, facts, body, trace }: Handled): Promise<Answer> {
-    const { path, shape, type } = route;
-    return route.handler({
-      ...{ principal, source: 'sdk', path, shape, type, body, trace },
       receivedAt: this.#options.now(),
-      ip: clientAddress(facts, this.#options.trusted),
-      userAgent: headerText(facts.userAgent),
-      origin: headerText(facts.origin),
-    });
+      ip: clientAddress(addresses, this.#options.trusted),
+      userAgent: headerText(head.userAgent),
+      origin: headerText(head.origin),
+    };
   }
 
   #reportUnexpected(error: unknown, route: EventRoute, trace: string): void {

@@ -1,19 +1,16 @@
 import { format } from 'prettier';
-import { HOOKS_PATH } from '../webhooks/webhook-server.ts';
+import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { ingestRoutes } from '../http/routes.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import { buildOpenapi, type ServedRoute } from './build.ts';
 
 /** Every route that the host can serve. */
 export function allRoutes(): ServedRoute[] {
-  const nobody = { accept: () => Promise.reject(new Error('nothing is accepted here')) };
-  const events = ingestRoutes({ acceptor: nobody, version: '', now: () => new Date(0) });
-  return [...events, { method: 'POST', path: HOOKS_PATH }, { method: 'GET', path: LINKS_PATH }];
+  const events = ingestRoutes({ version: '', now: () => new Date(0) });
+  return [...events, { method: 'POST', path: WEBHOOKS_PATH }, { method: 'GET', path: LINKS_PATH }];
 }
 
-/**
- * The document that is checked in, as it must stand there: its path is relative to the checkout.
- */
+/** The document as it is checked in; its path is relative to the checkout. */
 export async function openapiDocument(): Promise<{ path: string; text: string }> {
   const text = await format(JSON.stringify(buildOpenapi(allRoutes(), 'v1')), {
     parser: 'json',

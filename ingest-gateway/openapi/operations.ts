@@ -1,6 +1,6 @@
 import type { FailureCode } from '../failures.ts';
 import * as hook from '../webhooks/answers.ts';
-import { HOOKS_PATH } from '../webhooks/webhook-server.ts';
+import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import type { Schema, schemas } from './schemas.ts';
@@ -87,7 +87,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       schema: 'BatchTaken',
     },
   },
-  [`POST ${HOOKS_PATH}`]: {
+  [`POST ${WEBHOOKS_PATH}`]: {
     summary: 'Takes a webhook of another platform',
     description:
       'The signature or the shared secret of the connection is checked on the bytes of the body. Served when SEALING_KEY is set.',

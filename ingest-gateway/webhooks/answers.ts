@@ -22,7 +22,7 @@ export const UNAVAILABLE = renderFailure({ code: 'unavailable' });
 /**
  * The answer to a genuine delivery: how many events it added, which is absent when it added none.
  */
-export function taken(published: number): Answer {
+export function acceptedAnswer(published: number): Answer {
   return {
     status: 200,
     body: published > 0 ? `{"status":"ok","accepted":${published}}` : '{"status":"ok"}',

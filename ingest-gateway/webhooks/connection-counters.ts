@@ -1,5 +1,5 @@
 import { truncateBytes } from '../../events/bytes.ts';
-import type { ConnectionStore, ConnectionTally } from './connection-store.ts';
+import type { ConnectionStore, DeliveryCounts } from './connection-store.ts';
 import { DeferredUpdates } from './deferred-updates.ts';
 
 /** What became of one delivery, for its connection. */
@@ -17,7 +17,7 @@ const LINGER_MS = 50;
  * What a delivery adds to its connection. A text of PostgreSQL holds no NUL, and a reason may quote
  * the delivery.
  */
-export function countsOf(outcome: DeliveryOutcome): ConnectionTally {
+export function countsOf(outcome: DeliveryOutcome): DeliveryCounts {
   const lastError =
     outcome.kind === 'accepted'
       ? ''
@@ -30,7 +30,7 @@ export function countsOf(outcome: DeliveryOutcome): ConnectionTally {
   };
 }
 
-function merge(before: ConnectionTally, after: ConnectionTally): ConnectionTally {
+function merge(before: DeliveryCounts, after: DeliveryCounts): DeliveryCounts {
   return {
     received: before.received + after.received,
     accepted: before.accepted + after.accepted,
@@ -43,7 +43,7 @@ function merge(before: ConnectionTally, after: ConnectionTally): ConnectionTally
 export function connectionCounters(options: {
   store: Pick<ConnectionStore, 'add'>;
   onFailed: (error: unknown) => void;
-}): DeferredUpdates<number, ConnectionTally> {
+}): DeferredUpdates<number, DeliveryCounts> {
   const { store, onFailed } = options;
   return new DeferredUpdates({
     write: (tallies) => store.add(tallies),

@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 /** What one or more deliveries of a connection add up to. */
-export interface ConnectionTally {
+export interface DeliveryCounts {
   received: number;
   accepted: number;
   rejected: number;
@@ -27,7 +27,7 @@ export interface ConnectionTally {
 export interface ConnectionStore {
   /** By token: those of active accounts. */
   byToken(tokens: readonly string[]): Promise<Map<string, Connection>>;
-  add(tallies: ReadonlyMap<number, ConnectionTally>): Promise<void>;
+  add(tallies: ReadonlyMap<number, DeliveryCounts>): Promise<void>;
 }
 
 interface Columns {

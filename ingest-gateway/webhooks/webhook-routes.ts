@@ -6,20 +6,20 @@ import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
 import { connectionCounters } from './connection-counters.ts';
 import type { ConnectionStore } from './connection-store.ts';
 import { Connections } from './connections.ts';
-import { HookServer, HOOKS_PATH } from './webhook-server.ts';
+import { WebhookServer, WEBHOOKS_PATH } from './webhook-server.ts';
 
-/** What inbound webhooks need of the installation. */
-export interface HookParts {
+/** What inbound webhooks need from the installation. */
+export interface WebhookClients {
   store: ConnectionStore;
   sealer: Sealer;
 }
 
-interface HookRoutesOptions {
+interface WebhookRoutesOptions {
   /**
    * Undefined: there is no sealing key, so connections are not enabled and the route is not
    * registered (ingest 4.6).
    */
-  hooks: HookParts | undefined;
+  webhooks: WebhookClients | undefined;
   ports: DeliveryPorts;
   budget: BodyBudget;
   maxRequests: number;
@@ -29,14 +29,14 @@ interface HookRoutesOptions {
   onAnswered: (path: string, status: number) => void;
 }
 
-/** The routes of inbound webhooks, and what is to be done before the process ends. */
-export function hookRoutes(options: HookRoutesOptions): {
+/** The routes of inbound webhooks; `close` writes what is pending before the process ends. */
+export function webhookRoutes(options: WebhookRoutesOptions): {
   routes: FreeRoute[];
   close: (ms: number) => Promise<void>;
 } {
-  const { hooks, ports, log, now } = options;
-  if (!hooks) return { routes: [], close: () => Promise.resolve() };
-  const { store, sealer } = hooks;
+  const { webhooks, ports, log, now } = options;
+  if (!webhooks) return { routes: [], close: () => Promise.resolve() };
+  const { store, sealer } = webhooks;
   const counters = connectionCounters({
     store,
     onFailed: (error) =>
@@ -54,13 +54,13 @@ export function hookRoutes(options: HookRoutesOptions): {
         'webhook connections cannot be read from PostgreSQL',
       ),
   });
-  const server = new HookServer({
+  const server = new WebhookServer({
     ...{ ...options, connections, sealer, counters },
     accept: (delivery) => acceptDelivery(ports, delivery),
   });
   const route: FreeRoute = {
     method: 'POST',
-    path: HOOKS_PATH,
+    path: WEBHOOKS_PATH,
     serve: ({ source = '', token = '' }, exchange) => server.serve({ source, token }, exchange),
   };
   return { routes: [route], close: (ms) => counters.close(ms) };

@@ -10,10 +10,10 @@ import { EventWriter } from '../../ingest/event-writer.ts';
 import { BodyBudget } from '../http/body.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
-import type { Connection, ConnectionTally } from './connection-store.ts';
+import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { FoundConnection } from './connections.ts';
-import { HookServer } from './webhook-server.ts';
-import { hookRoutes } from './webhook-routes.ts';
+import { WebhookServer } from './webhook-server.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 const log = createLog({ part: 'test', level: 'silent' });
 const BODY = JSON.stringify({ id: 5, email: 'a@b.c', total_price: '10' });
@@ -25,7 +25,7 @@ const HEADERS = {
 let sealer: Sealer;
 let connection: FoundConnection;
 let budget: BodyBudget;
-let tallies: ConnectionTally[];
+let tallies: DeliveryCounts[];
 let published: LogRecord[];
 let isDurable: (record: LogRecord) => boolean;
 let duplicates: ReadonlySet<number>;
@@ -90,7 +90,7 @@ beforeEach(async () => {
   isDurable = () => true;
   duplicates = new Set();
   released = 0;
-  const hooks = new HookServer({
+  const hooks = new WebhookServer({
     connections: { find: () => Promise.resolve(connection) },
     sealer,
     accept: (delivery) => acceptDelivery(ports, delivery),
@@ -296,5 +296,5 @@ it('without a sealing key the route is not registered', () => {
     isClosing: () => false,
     onAnswered: () => undefined,
   };
-  expect(hookRoutes({ ...options, hooks: undefined }).routes).toEqual([]);
+  expect(webhookRoutes({ ...options, webhooks: undefined }).routes).toEqual([]);
 });

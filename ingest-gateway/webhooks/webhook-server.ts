@@ -13,7 +13,7 @@ import { traceOf } from '../../platform/http/trace.ts';
 import type { DeliveryResult, MappedDelivery } from './accept-delivery.ts';
 import {
   SIGNATURE_MISMATCH,
-  taken,
+  acceptedAnswer,
   UNAUTHORIZED,
   UNAVAILABLE,
   UNKNOWN_WEBHOOK,
@@ -21,19 +21,19 @@ import {
   UNVERIFIED,
 } from './answers.ts';
 import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
-import type { Connection, ConnectionTally } from './connection-store.ts';
+import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
 
 /** The route as it stands in the table of the ingest host. */
-export const HOOKS_PATH = '/v1/hooks/:source/:token';
+export const WEBHOOKS_PATH = '/v1/hooks/:source/:token';
 /** Bytes of a delivery, as sent and as decoded (ingest 8). */
 export const MAX_DELIVERY_BYTES = 1_048_576;
 
-export interface HookServerOptions {
+export interface WebhookServerOptions {
   connections: Pick<Connections, 'find'>;
   sealer: Pick<Sealer, 'open'>;
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
-  counters: { add: (connectionId: number, tally: ConnectionTally) => void };
+  counters: { add: (connectionId: number, tally: DeliveryCounts) => void };
   budget: BodyBudget;
   /** Deliveries that may be under way at once. */
   maxRequests: number;
@@ -52,11 +52,11 @@ export interface Exchange {
  * Serves POST /v1/hooks/{source}/{token} (ingest 4.6): finds the connection, checks the signature
  * on the very bytes, maps, makes durable, answers, and counts behind the answer.
  */
-export class HookServer {
-  readonly #options: HookServerOptions;
+export class WebhookServer {
+  readonly #options: WebhookServerOptions;
   #active = 0;
 
-  constructor(options: HookServerOptions) {
+  constructor(options: WebhookServerOptions) {
     this.#options = options;
   }
 
@@ -73,7 +73,7 @@ export class HookServer {
       answer = this.#active > maxRequests ? UNAVAILABLE : await this.#answer(path, request, trace);
     } catch (error) {
       log.error(
-        { err: error, trace, path: HOOKS_PATH, code: 'unexpected' },
+        { err: error, trace, path: WEBHOOKS_PATH, code: 'unexpected' },
         'a delivery failed for an unexpected reason; it was answered 503',
       );
       answer = UNAVAILABLE;
@@ -82,7 +82,7 @@ export class HookServer {
     if (answer === undefined) return;
     const canGoOn = request.complete || (await discard(request));
     send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canGoOn });
-    onAnswered(HOOKS_PATH, answer.status);
+    onAnswered(WEBHOOKS_PATH, answer.status);
   }
 
   /** Undefined when the platform has gone. */
@@ -136,7 +136,7 @@ export class HookServer {
     const mapping = mapDelivery({ source, headers, raw });
     if (mapping.outcome === 'skip') {
       this.#count(connection, { kind: 'skipped', reason: mapping.reason });
-      return taken(0);
+      return acceptedAnswer(0);
     }
     const result = await this.#options.accept({
       ...{ accountId, appId, trace, receivedAt: this.#options.now() },
@@ -151,7 +151,7 @@ export class HookServer {
       connection,
       isTaken ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
     );
-    return taken(published);
+    return acceptedAnswer(published);
   }
 
   /**

@@ -1,0 +1,60 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Connection, type ConnectionOptions } from './connection.ts';
+
+export interface FastPathOptions extends Omit<
+  ConnectionOptions,
+  'keepAlive' | 'handOver' | 'leave' | 'isLast'
+> {
+  events: ConnectionOptions['events'] & { readonly isClosing: boolean };
+}
+
+const CHECK_EVERY_MS = 1000;
+
+/**
+ * Serves common requests of write-key routes straight from their sockets: node:http alone costs
+ * more than everything else that a single event needs (bench/gateway.ts shows both). Other requests
+ * go to node:http: see Connection.
+ */
+export class FastPath {
+  readonly #options: FastPathOptions;
+  readonly #connections = new Set<Connection>();
+  readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(options: FastPathOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#endOverdue(), CHECK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Intercepts the connections of a server; its own listeners get those that are handed over. */
+  attach(server: Server): void {
+    const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    const options: ConnectionOptions = {
+      ...this.#options,
+      keepAlive: { seconds: Math.floor(this.#options.limits.idle / 1000) },
+      handOver: (socket) => {
+        for (const listener of listeners) listener.call(server, socket);
+      },
+      leave: (connection) => this.#connections.delete(connection),
+      isLast: () => this.#isClosed || this.#options.events.isClosing,
+    };
+    server.on('connection', (socket: Socket) =>
+      this.#connections.add(new Connection(socket, options)),
+    );
+  }
+
+  /** Ends idle connections; the others end with their answers. */
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const connection of this.#connections) connection.endIdle();
+  }
+
+  #endOverdue(): void {
+    const now = this.#options.now();
+    for (const connection of this.#connections) connection.endOverdue(now);
+  }
+}
