@@ -1,10 +1,9 @@
 import { numberText } from './values.ts';
 
 /**
- * What orders and amounts add up to on a profile (ingest 2.3, "Profile accrual"). Amounts are
- * exact: whole thousandths of the currency's unit as bigint, so that adding them in pieces, again,
- * or on another machine gives the same sum to the last rial. See toThousandths for the one
- * rounding.
+ * Order count and revenue of a profile (ingest 2.3, "Profile accrual"). Amounts are whole
+ * thousandths of the currency unit, as bigint: exact sums, whatever the order of the additions.
+ * toThousandths is the only place that rounds.
  */
 export interface Accrual {
   totalRevenue: bigint;
@@ -15,15 +14,12 @@ export interface Accrual {
 
 export const NO_ACCRUAL: Accrual = { totalRevenue: 0n, orderCount: 0, lastOrderAt: undefined };
 
-/**
- * Totals stop here, so that one absurd amount cannot overflow a Decimal(38, 3) column: 10^35 -
- * 0.001 units.
- */
+/** Totals are clamped to what Decimal(38, 3) holds: 10^35 - 0.001 units. */
 export const MAX_THOUSANDTHS = 10n ** 38n - 1n;
 
 /**
- * An amount as whole thousandths: of the decimal text of the number (numberText), digits past the
- * third are rounded, halves away from zero. Not a finite number: 0.
+ * Converts an amount to whole thousandths. Works on the decimal text (numberText); digits past the
+ * third are rounded half away from zero. NaN and infinities count as 0.
  */
 export function toThousandths(amount: number): bigint {
   if (!Number.isFinite(amount)) return 0n;
@@ -35,16 +31,16 @@ export function toThousandths(amount: number): bigint {
   return clamp(amount < 0 ? -kept : kept);
 }
 
-/** A total as the number that is shown. Exact for totals under 9 * 10^12 units. */
+/** The total as a float64; exact below 9 * 10^12 units. */
 export function fromThousandths(total: bigint): number {
   return total % 1000n === 0n ? Number(total / 1000n) : Number(total) / 1000;
 }
 
 /**
- * The profile after one more event of its name, in the order of the log: the floor at zero makes
- * the order matter. order_completed adds; order_refunded and order_cancelled subtract the absolute
- * amount, down to zero; any other name adds, without a floor, so that a negative amount counts as
- * what it says. last_order_at only moves forward.
+ * Applies the next event of a distinct id, in log order (the floor at zero makes order matter).
+ * order_completed adds. order_refunded and order_cancelled subtract the absolute amount, down to
+ * zero. Any other event adds its amount, even a negative one, without a floor. last_order_at never
+ * decreases.
  */
 export function accrue(
   before: Accrual,

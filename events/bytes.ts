@@ -1,30 +1,26 @@
 import { Buffer } from 'node:buffer';
 
-/**
- * Bytes of the text in UTF-8; a lone surrogate counts as the three bytes of U+FFFD, which takes its
- * place.
- */
+/** Length in UTF-8. A lone surrogate counts 3 bytes, as U+FFFD does. */
 export function utf8Length(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
 /**
- * True when the text has at most `bound` bytes in UTF-8. A UTF-16 unit never takes more than three,
- * so most texts are not counted.
+ * True when the text has at most `bound` bytes in UTF-8. Most texts need no counting, because a
+ * UTF-16 unit has at most three bytes.
  */
 export function fitsBytes(text: string, bound: number): boolean {
   if (text.length * 3 <= bound) return true;
   return text.length <= bound && utf8Length(text) <= bound;
 }
 
-/** The text with every lone surrogate replaced by U+FFFD: what its UTF-8 bytes say anyway. */
+/** Replaces lone surrogates by U+FFFD, as encoding to UTF-8 would. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
 
 /**
- * The longest beginning of the text that has at most `bound` bytes in UTF-8 and ends between two
- * code points; well formed.
+ * The longest well-formed prefix of at most `bound` bytes in UTF-8, cut between two code points.
  */
 export function truncateBytes(text: string, bound: number): string {
   if (fitsBytes(text, bound)) return wellFormed(text);

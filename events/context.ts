@@ -4,7 +4,7 @@ import { normalisePersian } from './persian.ts';
 import type { EventRow } from '../schemas/records.ts';
 import type { UserAgentFacts } from './user-agent.ts';
 
-/** The columns that come from `context` and from the connection (ingest 2.2). */
+/** Columns from `context` and from the connection (ingest 2.2). */
 export type ContextColumns = Pick<
   EventRow,
   | (
@@ -34,12 +34,11 @@ export type ContextColumns = Pick<
 
 const MAX_IP_BYTES = 64;
 
-/** Stands for a part of the context that is absent. */
 const NOTHING: JsonObject = {};
 
 /**
- * A text field of the context, cut to its bound. A number is taken as its text (app version 2.1);
- * what is neither is taken as absent.
+ * A text field, truncated to `bound` bytes. Numbers become text (app version 2.1); other types
+ * count as absent.
  */
 function field(part: JsonObject, key: string, bound: number): string {
   const value = part[key];
@@ -49,15 +48,15 @@ function field(part: JsonObject, key: string, bound: number): string {
     : '';
 }
 
-/** A text field that is Persian-normalised: title and place names. */
+/** A Persian-normalised text field: title and place names. */
 function persianField(part: JsonObject, key: string, bound: number): string {
   const value = part[key];
   return typeof value === 'string' ? normalisePersian(value, bound) : field(part, key, bound);
 }
 
 /**
- * An id: a whole number from 1 to 2^53 - 1, also as a string of digits (which is how it comes out
- * of a link). Anything else is absent, 0.
+ * An id from 1 to 2^53 - 1, as a number or as digits (links carry digits). Anything else is 0,
+ * absent.
  */
 function idField(part: JsonObject, key: string): number {
   const value = part[key];
@@ -66,10 +65,9 @@ function idField(part: JsonObject, key: string): number {
 }
 
 /**
- * The columns of ingest 2.2 from an event's context and its connection; `ip` is empty when the
- * connection told none or must not be taken. What the SDK says about the device wins; the
- * User-Agent fills gaps. Its version of the operating system is taken only for the same system, and
- * its model only beside no other vendor, so that no device is described that does not exist.
+ * The columns of ingest 2.2. `connection.ip` is empty when it is unknown or belongs to a backend.
+ * Values from the SDK take precedence; the User-Agent fills gaps. Its OS version is used only for
+ * the same OS, its model only without another vendor, so that two devices are never mixed.
  */
 export function contextColumns(
   sent: unknown,
@@ -128,8 +126,8 @@ export function contextColumns(
 }
 
 /**
- * `name/version` of the library that sent an event, as the quality report lists it (reports.md);
- * the name alone without a version, empty when it did not say.
+ * `name/version` of the SDK, as the quality report lists it; the name alone without a version;
+ * empty when unknown.
  */
 export function sdkOf(sent: unknown): string {
   const library = jsonObject(jsonObject(sent)?.['library']) ?? NOTHING;

@@ -2,9 +2,9 @@ import type { EventType } from '../schemas/records.ts';
 import { wellFormed } from './bytes.ts';
 import { normalisePersian } from './persian.ts';
 
-/** Longest event name in bytes, after normalisation (ingest 2.1). */
+/** Maximum length of an event name in bytes, after normalisation (ingest 2.1). */
 export const MAX_EVENT_BYTES = 128;
-/** Longest user_id, anonymous_id and message_id in bytes (ingest 8). */
+/** Maximum length of user_id, anonymous_id and message_id in bytes (ingest 8). */
 export const MAX_ID_BYTES = 256;
 
 const DEFAULT_NAMES: Record<EventType, string> = {
@@ -18,7 +18,7 @@ const DEFAULT_NAMES: Record<EventType, string> = {
 /** The five event types (ingest 1). */
 export const EVENT_TYPES = Object.keys(DEFAULT_NAMES) as readonly EventType[];
 
-/** True for one of the five types, exactly as written. */
+/** True for the five types; case-sensitive. */
 export function isEventType(value: unknown): value is EventType {
   return (
     value === 'track' ||
@@ -29,22 +29,22 @@ export function isEventType(value: unknown): value is EventType {
   );
 }
 
-/** True for the types whose stored name is fixed, whatever was sent (ingest 4.3). */
+/** True for the types whose stored event name is fixed, whatever the client sends (ingest 4.3). */
 export function hasFixedName(type: EventType): boolean {
   return type === 'identify' || type === 'alias';
 }
 
 /**
- * The name that an event of this type gets when it carries none (ingest 6.1); empty for track,
- * which must carry one.
+ * The event name of a type when the client sends none (ingest 6.1); empty for track, which requires
+ * one.
  */
 export function defaultEventName(type: EventType): string {
   return DEFAULT_NAMES[type];
 }
 
 /**
- * An event name as it is stored and compared: Persian-normalised, at most 128 bytes. Reports pass
- * the names of their steps through it.
+ * An event name as it is stored and compared: Persian-normalised, at most 128 bytes. Reports
+ * normalise the names of their steps with it.
  */
 export function normaliseEventName(name: string): string {
   return normalisePersian(name, MAX_EVENT_BYTES);
@@ -56,12 +56,12 @@ export function eventNameOf(type: EventType, sent: unknown): string {
   return normaliseEventName(sent) || defaultEventName(type);
 }
 
-/** The text of an identifier as it is stored: as sent, well formed; empty when it is absent. */
+/** An identifier as it is stored: as sent, well formed; empty when absent. */
 export function idText(sent: unknown): string {
   return typeof sent === 'string' ? wellFormed(sent) : '';
 }
 
-/** The name of the person of an event: user_id, or else anonymous_id (reports.md, "People"). */
+/** The distinct id of an event's person: user_id, or else anonymous_id (reports: People). */
 export function personName(event: { user_id: string; anonymous_id: string }): string {
   return event.user_id || event.anonymous_id;
 }
@@ -74,8 +74,8 @@ const PLATFORM_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True for the events that the platform's own workers write into the stream (ingest 6.1).
- * message_clicked comes from the web SDK and is none of them.
+ * True for events that the platform's own workers write (ingest 6.1). message_clicked is not one of
+ * them: the web SDK sends it.
  */
 export function isPlatformEvent(event: string): boolean {
   return PLATFORM_EVENTS.has(event);

@@ -33,8 +33,8 @@ const FEMALE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Folds a gender to male, female or other (ingest 2.3). Case, spelling variants of Persian letters
- * and outer spaces do not matter.
+ * Folds a gender to male, female or other (ingest 2.3). Ignores case, spelling variants of Persian
+ * letters and outer spaces.
  */
 export function foldGender(sent: string): 'male' | 'female' | 'other' {
   const text = normalisePersian(sent, 64).toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Mobile operators of Iran by the four digits that a national number begins with. Prefixes that
- * several virtual operators share are not listed.
+ * Iranian mobile operators by the first four digits of a national number. Prefixes that several
+ * virtual operators share are left out.
  */
 const OPERATOR_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   mci: [
@@ -51,7 +51,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** The operator of a prefix that the table does not list. */
+/** The operator of a prefix that is not in the table. */
 export const OTHER_OPERATOR = 'other';
 
 export interface IranianMobile {
@@ -61,7 +61,7 @@ export interface IranianMobile {
   operator: string;
 }
 
-/** The text with Persian and Arabic-Indic digits as ASCII digits. */
+/** Replaces Persian and Arabic-Indic digits by ASCII digits. */
 export function asciiDigits(text: string): string {
   return text.replace(/[\u06f0-\u06f9\u0660-\u0669]/g, (digit) =>
     String(digit.charCodeAt(0) & 0xf),
@@ -69,9 +69,9 @@ export function asciiDigits(text: string): string {
 }
 
 /**
- * Reads an Iranian mobile number (ingest 2.3, trait phone); undefined when it is none. Everything
- * but digits and a leading plus is ignored, then the country prefix (+98, 0098, 98) and the trunk
- * zero go, in any combination that leaves ten digits beginning with 9.
+ * Parses an Iranian mobile number (ingest 2.3, trait phone); undefined when it is not one. Ignores
+ * everything except digits and a leading plus, then strips the country prefix (+98, 0098, 98) and
+ * the trunk zero. Ten digits that begin with 9 must remain.
  */
 export function parseIranianMobile(sent: string): IranianMobile | undefined {
   if (sent.length > MAX_PHONE_UNITS) return undefined;
@@ -85,5 +85,5 @@ export function parseIranianMobile(sent: string): IranianMobile | undefined {
   };
 }
 
-/** No way of writing a phone number is longer. */
+/** Longer texts are no phone numbers in any notation. */
 const MAX_PHONE_UNITS = 256;

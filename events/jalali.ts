@@ -1,4 +1,4 @@
-/** A day of the Jalali (Solar Hijri) calendar of Iran. Month 1 is Farvardin, day 1 its first. */
+/** A day of the Jalali (Solar Hijri) calendar. Month 1 is Farvardin; days start at 1. */
 export interface JalaliDate {
   year: number;
   month: number;
@@ -8,21 +8,21 @@ export interface JalaliDate {
 /** Day number (days since 1970-01-01) of 1 Farvardin 1. */
 const EPOCH_DAY = -492_268;
 
-/** Days of a year before each month: six of 31, five of 30, Esfand of 29 or 30. */
+/** Days of a year before a month: six months of 31 days, five of 30, Esfand of 29 or 30. */
 function daysBeforeMonth(month: number): number {
   return month <= 7 ? (month - 1) * 31 : (month - 1) * 30 + 6;
 }
 
 /**
- * Years whose first day comes a day before the cycle says, as astronomy gives it and ICU has it:
- * the equinox falls just before noon.
+ * Years that start a day before the 33-year cycle predicts, because the equinox falls just before
+ * noon. ICU has the same exceptions.
  */
 const EARLY_YEARS: ReadonlySet<number> = new Set([1503, 1602]);
 
 /**
- * Day number of 1 Farvardin of a year. Leap years follow the 33-year cycle (years with (25 y + 11)
- * mod 33 < 8) but for EARLY_YEARS: what the equinox in Tehran gives for every year from 1229 to
- * 1633 (1850 to 2255), far more than events can have. Outside of them it may be a day off.
+ * Day number of 1 Farvardin of a year. Leap years follow the 33-year cycle ((25 y + 11) mod 33 < 8)
+ * apart from EARLY_YEARS. This matches the equinox in Tehran for the years 1229 to 1633 (1850 to
+ * 2255); outside of them it may be a day off.
  */
 function nowruz(year: number): number {
   return (
@@ -43,8 +43,8 @@ export function daysInJalaliMonth(year: number, month: number): number {
 }
 
 /**
- * Day number (days since 1970-01-01 of the Gregorian calendar) of a Jalali day. Month and day may
- * lie outside of their range: 13 is the next year's first month.
+ * Day number (days since 1970-01-01) of a Jalali day. Month and day may be out of range: month 13
+ * is the first month of the next year.
  */
 export function dayOfJalali({ year, month, day }: JalaliDate): number {
   const carried = year + Math.floor((month - 1) / 12);
@@ -52,7 +52,7 @@ export function dayOfJalali({ year, month, day }: JalaliDate): number {
   return nowruz(carried) + daysBeforeMonth(inYear + 1) + day - 1;
 }
 
-/** The Jalali day of a day number (days since 1970-01-01 of the Gregorian calendar). */
+/** The Jalali day of a day number (days since 1970-01-01). */
 export function jalaliOfDay(day: number): JalaliDate {
   let year = Math.floor((day - EPOCH_DAY) / 365.2422) + 1;
   while (nowruz(year) > day) year--;

@@ -1,12 +1,12 @@
-/** A JSON object as JSON.parse makes it: own keys only. */
+/** A JSON object as JSON.parse returns it: own keys only. */
 export type JsonObject = Record<string, unknown>;
 
-/** True for a JSON object, false for null and arrays. */
+/** True for a JSON object; false for null and arrays. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value when it is a JSON object, otherwise undefined. */
+/** The value if it is a JSON object, otherwise undefined. */
 export function jsonObject(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }

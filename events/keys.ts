@@ -1,7 +1,7 @@
 import { fitsBytes, truncateBytes } from './bytes.ts';
 import { isWhitespaceUnit } from './persian-table.ts';
 
-/** Longest property or trait key in bytes (ingest 8). */
+/** Maximum length of a property or trait key in bytes (ingest 8). */
 export const MAX_KEY_BYTES = 128;
 
 const KEEP = 0;
@@ -11,8 +11,8 @@ const WHITESPACE = 3;
 const CONTROL = 4;
 
 /**
- * What a UTF-16 unit is in a key. Whitespace comes before control: a tab or a line break separates
- * words.
+ * Class of each UTF-16 unit in a key. Whitespace takes precedence over control characters: tabs and
+ * line breaks separate words.
  */
 const KIND = new Uint8Array(0x10000).map((_, unit) => {
   if (isWhitespaceUnit(unit)) return WHITESPACE;
@@ -22,11 +22,10 @@ const KIND = new Uint8Array(0x10000).map((_, unit) => {
 });
 
 /**
- * A property or trait key as it is stored (ingest 2.3, "Keys"); empty when nothing is left of it:
- * skip the entry then. Every run of whitespace becomes one underscore, and so does every single dot
- * and dash ("a--b" is "a__b"). Underscores that the cut to 128 bytes leaves at the end go too.
- * Idempotent, so that a stored key can be looked up again. No answer begins with an underscore:
- * `__proto__` is stored as `proto`.
+ * A property or trait key as it is stored (ingest 2.3, "Keys"); empty when nothing remains, then
+ * the entry is skipped. A run of whitespace becomes one underscore; each dot and dash becomes one
+ * ("a--b" is "a__b"). Underscores at either end are removed, also after truncation to 128 bytes; so
+ * `__proto__` is stored as `proto`. Idempotent: a stored key can be normalised again for a lookup.
  */
 export function normaliseKey(key: string): string {
   const length = key.length;

@@ -1,16 +1,16 @@
 import { asciiDigits } from './iran-phone.ts';
 
-/** Hyphens and dashes in all widths, and whitespace. */
+/** Hyphens and dashes of all widths, and whitespace. */
 const SEPARATORS = /[\s\u0085\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 
-/** No way of writing a national id is longer. */
+/** Longer texts are no national ids in any notation. */
 const MAX_UNITS = 64;
 
 /**
  * The stored text of an Iranian national id (ingest 2.3, trait national_id), or undefined when it
- * is not valid. Valid: 8 to 10 digits once dashes and spaces are gone, the check digit right when
- * padded with zeros to ten, and not one digit ten times, which the arithmetic would pass but nobody
- * has. Stored as sent (dashes and short lengths kept), with ASCII digits and without outer spaces.
+ * is invalid. Valid: 8 to 10 digits without dashes and spaces, a correct check digit when padded
+ * with zeros to ten, and not the same digit ten times. Dashes and short lengths are kept; digits
+ * become ASCII, outer spaces are trimmed.
  */
 export function parseNationalId(sent: string): string | undefined {
   if (sent.length > MAX_UNITS) return undefined;

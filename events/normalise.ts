@@ -8,7 +8,7 @@ import { extractCurrency, extractRevenue } from './revenue.ts';
 import { normaliseTraits } from './traits.ts';
 import { NO_USER_AGENT, type UserAgentCache } from './user-agent.ts';
 
-/** What the raw record tells about each of its events. */
+/** What a raw record says about all its events. */
 export type RecordFacts = Pick<
   RawRecord,
   'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent'
@@ -20,22 +20,20 @@ export interface NormaliseInput {
   record: RecordFacts;
   item: ItemFacts;
   /**
-   * The event as the client sent it. Fields of a wrong JSON type are taken as absent: the gateway
-   * lets none in.
+   * The event as the client sent it. Fields of a wrong JSON type count as absent: the gateway
+   * accepts none.
    */
   envelope: JsonObject;
-  /**
-   * `context` of the batch around it, which an event without its own inherits (ingest 2.1 rule 4).
-   */
+  /** `context` of the batch; an event without its own inherits it (ingest 2.1 rule 4). */
   batchContext: unknown;
   place: LogPosition;
-  /** Names the acceptance: see `_acceptance` in event-row.v1. */
+  /** The acceptance id: `_acceptance` in event-row.v1. */
   acceptance: number;
 }
 
 /**
- * Keeps the columns of the last context: the items of a batch often share one, and always share the
- * connection.
+ * Caches the columns of the last context: items of a batch often share their context and always
+ * share the connection.
  */
 export class ContextReader {
   readonly #agents: UserAgentCache;
@@ -48,8 +46,8 @@ export class ContextReader {
   }
 
   /**
-   * The context columns of an event of this record. Only an SDK's own connection tells about the
-   * person: address and User-Agent of a backend are not taken.
+   * The context columns of an event. Only an SDK connection describes the person: address and
+   * User-Agent of a backend are ignored.
    */
   columns(context: unknown, record: RecordFacts): ContextColumns {
     if (this.#columns !== undefined && context === this.#context && record === this.#record)
@@ -66,8 +64,8 @@ export class ContextReader {
 }
 
 /**
- * One stored event from one accepted event (ingest 2.2, 2.3). Pure: the same input gives the same
- * row, at any time. An identify is stored with empty properties. Traits of every type go to the
+ * Builds the stored row of an accepted event (ingest 2.2, 2.3). Pure: the same input always gives
+ * the same row. An identify is stored with empty properties. Traits of every event type go to the
  * profile.
  */
 export function normaliseEvent(input: NormaliseInput, reader: ContextReader): EventRow {

@@ -1,13 +1,13 @@
 import type { OutcomeCount } from '../schemas/records.ts';
 
 /**
- * Different counts of one request. Further fields of a client that makes up ever new ones are
- * counted under an empty field.
+ * Maximum number of different counts of one request. Beyond it, further fields (of a client that
+ * invents ever new ones) are counted under an empty field.
  */
 const MAX_COUNTS = 256;
 
 /**
- * Counts rejects and warnings of one request by kind, code, field and SDK (ingest quality): the
+ * Counts rejections and warnings of one request by kind, code, field and SDK (ingest 2.6). The
  * total of each code is exact.
  */
 export class OutcomeCounter {

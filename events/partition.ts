@@ -2,9 +2,8 @@ const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * Partition of `events.raw` that the events of one name go to: FNV-1a (32 bit) over the UTF-8 bytes
- * of `${accountId}\0${name}`, modulo `partitions`. `name` is the user_id, or else the anonymous_id,
- * well formed (a lone surrogate would hash as U+FFFD, which is what its bytes say).
+ * Partition of `events.raw` for the events of a distinct id: FNV-1a (32 bit) over the UTF-8 bytes
+ * of `${accountId}\0${distinctId}`, modulo `partitions`. A lone surrogate hashes as U+FFFD.
  */
 export function partitionOf({
   accountId,
@@ -18,13 +17,16 @@ export function partitionOf({
   return distinctIdHash(accountSeed(accountId), name) % partitions;
 }
 
-/** The hash of `${accountId}\0`, to go on from with nameHash: all events of a batch share it. */
+/**
+ * The hash state after `${accountId}\0`. All events of a batch share it; continue with
+ * distinctIdHash.
+ */
 export function accountSeed(accountId: number | string): number {
   return fnv1a(OFFSET_BASIS, `${accountId}\u0000`);
 }
 
 /**
- * The hash of a name under its account, an unsigned 32-bit integer; `% partitions` is the
+ * The hash of a distinct id under its account, an unsigned 32-bit integer. `% partitions` is the
  * partition.
  */
 export function distinctIdHash(seed: number, name: string): number {
@@ -47,7 +49,7 @@ function fnv1a(seed: number, text: string): number {
   return hash;
 }
 
-/** Hashes the two to four UTF-8 bytes of a code point from U+0080 on. */
+/** Hashes the two to four UTF-8 bytes of a code point at or above U+0080. */
 function hashCodePoint(seed: number, codePoint: number): number {
   let hash = seed;
   if (codePoint < 0x800) {

@@ -1,4 +1,4 @@
-/** Actions of PERSIAN_ACTIONS beside "write this unit instead". */
+/** Actions of PERSIAN_ACTIONS. Every other value is the unit to write instead. */
 export const KEEP = 0;
 export const SPACE = 1;
 export const DROP = 2;
@@ -9,7 +9,7 @@ const HEH = 0x0647;
 const WAW = 0x0648;
 const ALEF = 0x0627;
 
-/** Inclusive ranges of UTF-16 units. All of them lie in the basic plane. */
+/** Inclusive ranges of UTF-16 units, all in the basic multilingual plane. */
 type Ranges = readonly (readonly [first: number, last: number])[];
 
 const WHITESPACE: Ranges = [
@@ -49,8 +49,8 @@ const REMOVED: Ranges = [
 ];
 
 /**
- * Letters that become another letter, presentation forms included. Ligatures and the presentation
- * forms of other letters stay as they are.
+ * Letters that are replaced by another letter, presentation forms included. Ligatures and
+ * presentation forms of other letters are kept.
  */
 const FOLDED: readonly (readonly [to: number, from: Ranges])[] = [
   // Arabic yeh, alef maksura, and the yehs of neighbouring languages: Kashmiri, with inverted v,
@@ -133,14 +133,14 @@ function build(): Uint16Array {
 }
 
 /**
- * What happens to each UTF-16 unit: KEEP, SPACE (part of a run that becomes one space), DROP, or
- * the unit that takes its place.
+ * The action for each UTF-16 unit: KEEP, SPACE (part of a run that becomes one space), DROP, or the
+ * unit that replaces it.
  */
 export const PERSIAN_ACTIONS: Uint16Array = build();
 
 /**
- * True for what the specification calls whitespace: ASCII and Unicode spaces, next line, no-break
- * space, byte-order mark.
+ * True for whitespace as the specification defines it: ASCII and Unicode spaces, next line,
+ * no-break space, byte-order mark.
  */
 export function isWhitespaceUnit(unit: number): boolean {
   return PERSIAN_ACTIONS[unit] === SPACE;

@@ -3,21 +3,21 @@ import { truncateBytes } from './bytes.ts';
 import { DROP, KEEP, PERSIAN_ACTIONS, SPACE } from './persian-table.ts';
 
 /**
- * Persian normalisation (ingest 2.3, "Persian normalisation"), cut to `maxBytes` of UTF-8 between
- * two code points.
+ * Persian normalisation (ingest 2.3, "Persian normalisation"), truncated to `maxBytes` of UTF-8
+ * between two code points.
  *
- * What the table of persian-table.ts lists is folded, removed or collapsed; everything else,
- * zero-width non-joiner, Latin case, Persian digits, zero-width space, alef with madda, yeh with
- * hamza and standalone hamza among it, stays. Chosen where the specification is silent:
- * - A letter followed by a combining madda or hamza means the same as the composed letter
- *   (Unicode's canonical equivalence), so alef + U+0653 becomes
- * alef with madda and yeh + U+0654 yeh with hamza, which both stay, before diacritics are removed.
- * Persian yeh and alef maksura count as yeh in this.
- * - A cut that ends behind a space loses that space too: normalising the stored text again then
- *   changes nothing, so that a report finds it.
+ * The table in persian-table.ts lists what is folded, removed or collapsed. Everything else is
+ * kept, among it zero-width non-joiner, Latin case, Persian digits, zero-width space, alef with
+ * madda, yeh with hamza and standalone hamza. Choices where the specification is silent:
+ * - A letter followed by a combining madda or hamza equals the composed letter (canonical
+ *   equivalence): alef + U+0653 becomes alef with madda, yeh + U+0654 becomes yeh with hamza. Both
+ *   are kept, because composition precedes the removal of diacritics. Persian yeh and alef maksura
+ *   compose like yeh.
+ * - When truncation leaves a trailing space, the space is removed: normalising the stored text
+ *   again then changes nothing, so reports find it.
  *
- * Idempotent, never longer than `maxBytes`, never longer than the input in bytes. Time is linear in
- * the input; memory is bounded by `maxBytes`.
+ * Idempotent; the result is never longer than `maxBytes` or than the input in bytes. Time is linear
+ * in the input; memory is bounded by `maxBytes`.
  */
 export function normalisePersian(text: string, maxBytes: number): string {
   const firstChange = scan(text);
@@ -30,14 +30,15 @@ export function normalisePersian(text: string, maxBytes: number): string {
 }
 
 /**
- * Nothing is to be changed; of ASCII, each unit is a byte besides, and nothing is to be counted.
+ * Results of scan: nothing to change. For ASCII text every unit is a byte, so nothing needs
+ * counting.
  */
 const NORMAL = -1;
 const NORMAL_ASCII = -2;
 
 /**
  * Index of the first unit that normalisation changes, or NORMAL or NORMAL_ASCII. Text that is
- * normal already costs this one pass.
+ * already normal costs only this pass.
  */
 function scan(text: string): number {
   let afterSpace = true;
@@ -56,12 +57,15 @@ function scan(text: string): number {
 
 const MADDA = 0x0653;
 const HAMZA_ABOVE = 0x0654;
-/** Signs behind a letter that are looked at; Unicode's stream-safe text has no more than 30. */
+/**
+ * Maximum number of signs after a letter that are composed; Unicode's stream-safe text has at most
+ * 30.
+ */
 const MAX_SIGNS = 32;
 
 /**
- * The normal form of a letter together with the signs behind it: canonical composition, where order
- * and blocking of signs matter, then the table.
+ * The normal form of a letter with the signs after it: canonical composition, which respects order
+ * and blocking of signs, then the table.
  */
 function composed(text: string, letterAt: number): number {
   const letter = text.charAt(letterAt).replace(/[\u0649\u06cc]/, '\u064a');
@@ -77,8 +81,7 @@ const LAST_ARABIC = 0x06ff;
 let scratch = new Uint16Array(8192 + 2);
 
 /**
- * Normalises from unit `from` on; the answer ends after `maxUnits` units, since none of them takes
- * less than one byte.
+ * Normalises from unit `from`. Stops after `maxUnits` units, because each has at least one byte.
  */
 function rewrite(text: string, from: number, maxUnits: number): string {
   if (scratch.length < maxUnits) scratch = new Uint16Array(maxUnits);

@@ -5,8 +5,8 @@ import { holdsUnencodable, jsonText, MAX_KEYS, MAX_VALUE_BYTES, numberText } fro
 import { tooMany, unserialisable, type WarningSink } from './warnings.ts';
 
 /**
- * The two maps that properties and free traits are stored in (ingest 2.3, "Values"). A key of
- * `numbers` is always a key of `text` too.
+ * The two maps that store properties and free traits (ingest 2.3, "Values"). Every key of `numbers`
+ * is also a key of `text`.
  */
 export interface ValueMaps {
   text: Record<string, string>;
@@ -14,8 +14,8 @@ export interface ValueMaps {
 }
 
 /**
- * The stored text of a value, and undefined for what is not written: null, and what cannot be
- * encoded. The number that goes with it is numberOf(value).
+ * The stored text of a value; undefined for values that are not stored: null, and what JSON cannot
+ * encode. numberOf(value) is the matching number.
  */
 export function textOf(value: unknown): string | undefined {
   switch (typeof value) {
@@ -33,8 +33,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * The number of a value in the number map; undefined for everything but finite numbers and
- * booleans. A numeric string is no number.
+ * The number of a value in the number map: finite numbers and booleans only. Numeric strings have
+ * none.
  */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
@@ -42,9 +42,9 @@ export function numberOf(value: unknown): number | undefined {
 }
 
 /**
- * Properties as they are stored (ingest 2.3). The first 256 keys in the order that JSON.parse gives
- * them are kept, null ones and ones whose key becomes empty included. When two keys become the same
- * one, the later that has a value wins in both maps.
+ * Properties as they are stored (ingest 2.3). Keeps the first 256 keys in JSON.parse order,
+ * counting nulls and keys that normalise to nothing. When two keys normalise to the same one, the
+ * later one with a value wins in both maps.
  */
 export function normaliseProperties(properties: JsonObject | undefined): ValueMaps {
   const maps: ValueMaps = { text: {}, numbers: {} };
@@ -60,7 +60,7 @@ export function normaliseProperties(properties: JsonObject | undefined): ValueMa
   return maps;
 }
 
-/** Writes one value into both maps; `mayCollide` tells that the key may stand in them already. */
+/** Writes one value into both maps. `mayCollide`: the key may already be present. */
 export function writeValue(
   maps: ValueMaps,
   entry: { key: string; value: unknown; mayCollide: boolean },
@@ -74,10 +74,7 @@ export function writeValue(
     Reflect.deleteProperty(maps.numbers, entry.key);
 }
 
-/**
- * The warnings that properties give, for the answer to the client; normaliseProperties stores what
- * they say.
- */
+/** Adds the warnings of the properties for the client; normaliseProperties stores accordingly. */
 export function inspectProperties(properties: JsonObject, warnings: WarningSink): void {
   let sent = 0;
   for (const key in properties) {

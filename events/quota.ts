@@ -1,15 +1,15 @@
-/** Where the plan of an account stands (ingest 8). */
+/** State of an account's plan (ingest 8). */
 export type Subscription = 'active' | 'trial' | 'trial_ended' | 'cancelled';
 
 export type QuotaRefusal = 'quota_cancelled' | 'quota_trial_over' | 'quota_event_cap';
 
 /**
- * Whether an account may send events; every verdict but `open` refuses the whole request with 402
+ * Whether an account may send events. Any verdict but `open` refuses the whole request with 402
  * (ingest 8, management 7.5).
  */
 export type QuotaVerdict = 'open' | QuotaRefusal;
 
-/** The sentences of a 402, the same on both hosts: Persian always, and without numbers of usage. */
+/** The sentences of a 402, the same on both hosts: in Persian, without usage numbers. */
 export const QUOTA_SENTENCES: Readonly<Record<QuotaRefusal, string>> = {
   quota_cancelled: 'اشتراک این حساب لغو شده است.',
   quota_trial_over: 'دورهٔ آزمایشی این حساب به پایان رسیده است.',
@@ -18,11 +18,11 @@ export const QUOTA_SENTENCES: Readonly<Record<QuotaRefusal, string>> = {
 
 export interface QuotaFacts {
   subscription: Subscription;
-  /** Ceiling of events in a Jalali month; 0 means none. */
+  /** Maximum number of events per Jalali month; 0: unlimited. */
   maxEvents: number;
   /**
-   * Events accepted in this Jalali month; undefined when they could not be counted, which leaves
-   * the account open.
+   * Events accepted in this Jalali month. Undefined when counting failed; the account then stays
+   * open.
    */
   eventsThisMonth: number | undefined;
 }
@@ -34,7 +34,7 @@ const BY_SUBSCRIPTION: Record<Subscription, QuotaVerdict> = {
   cancelled: 'quota_cancelled',
 };
 
-/** The verdict over an account. The ceiling is the last number of events that is taken. */
+/** Decides the quota of an account. Event number `maxEvents` is still accepted. */
 export function decideQuota({
   subscription,
   maxEvents,

@@ -1,8 +1,7 @@
 import { truncateBytes } from './bytes.ts';
 
 /**
- * Why an event or a batch was refused (ingest 7.3). The set is closed; clients match on these
- * prefixes.
+ * Why an event or a batch is rejected (ingest 7.3). A closed set; clients match on these prefixes.
  */
 export type RejectionCode =
   | 'unknown_type'
@@ -18,21 +17,21 @@ export type RejectionCode =
 
 export interface Rejection {
   code: RejectionCode;
-  /** The field at fault, for the quality report; empty when it is the whole. */
+  /** The field at fault, for the quality report; empty when the whole event is. */
   field: string;
   /**
-   * What the client reads: the code, with the sent value behind unknown_type and the numbers behind
-   * batch_too_large.
+   * What the client reads: the code, followed by the sent value (unknown_type) or the counts
+   * (batch_too_large).
    */
   reason: string;
 }
 
-/** A refusal whose reason is its code. */
+/** A rejection whose reason is its code. */
 export function rejection(code: RejectionCode, field: string): Rejection {
   return { code, field, reason: code };
 }
 
-/** The sent type is repeated up to 64 bytes, quoted as JSON. */
+/** The reason repeats up to 64 bytes of the sent type, quoted as JSON. */
 export function unknownType(sent: string): Rejection {
   return {
     code: 'unknown_type',
@@ -41,7 +40,7 @@ export function unknownType(sent: string): Rejection {
   };
 }
 
-/** Items of a batch (ingest 8). */
+/** Maximum number of items in a batch (ingest 8). */
 export const MAX_BATCH_ITEMS = 500;
 
 export function batchTooLarge(items: number): Rejection {

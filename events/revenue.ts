@@ -1,15 +1,15 @@
 import { truncateBytes } from './bytes.ts';
 import type { ValueMaps } from './properties.ts';
 
-/** Properties that name an amount, in the order they are asked (ingest 2.3, "Revenue"). */
+/** Properties that hold an amount, in order of precedence (ingest 2.3, "Revenue"). */
 const AMOUNTS = ['revenue', 'total', 'value'] as const;
 
 const DEFAULT_CURRENCY = 'IRR';
 const MAX_CURRENCY_BYTES = 8;
 
 /**
- * A property that was sent as a JSON number: not a boolean (which stands in the number map as 1 or
- * 0) and not a numeric string. 0 when there is none.
+ * A property that was sent as a JSON number; 0 otherwise. Booleans are excluded (the number map
+ * stores them as 1 and 0), and so are numeric strings.
  */
 function numberSent({ text, numbers }: ValueMaps, key: string): number {
   if (!Object.hasOwn(numbers, key)) return 0;
@@ -18,9 +18,9 @@ function numberSent({ text, numbers }: ValueMaps, key: string): number {
 }
 
 /**
- * The amount of an event (ingest 2.3): the first of revenue, total and value that is a number other
- * than zero; otherwise price times quantity, with quantity 1 when it is absent, no number, or not
- * positive. May be negative. A product that overflows counts as 0.
+ * The amount of an event (ingest 2.3): the first non-zero number of revenue, total and value;
+ * otherwise price times quantity, with quantity 1 when it is absent, not a number, or not positive.
+ * May be negative. An overflowing product counts as 0.
  */
 export function extractRevenue(properties: ValueMaps): number {
   for (const key of AMOUNTS) {
@@ -35,8 +35,8 @@ export function extractRevenue(properties: ValueMaps): number {
 }
 
 /**
- * The currency of an event (ingest 2.3): the text of the property, upper-cased, cut to 8 bytes; IRR
- * when it is absent or empty. Amounts are never converted.
+ * The currency of an event (ingest 2.3): the property's text in upper case, at most 8 bytes; IRR
+ * when absent or empty. Amounts are never converted.
  */
 export function extractCurrency(properties: ValueMaps): string {
   const sent = Object.hasOwn(properties.text, 'currency') ? properties.text['currency'] : undefined;

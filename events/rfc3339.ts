@@ -11,7 +11,7 @@ const DOT = 0x2e;
 const PLUS = 0x2b;
 const LOWER_CASE = 0x20;
 
-/** Two digits of the text as a number; NaN when they are none. */
+/** Two digits as a number; NaN otherwise. */
 function two(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
@@ -35,8 +35,8 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
 }
 
 /**
- * Milliseconds of the fraction from `at` (behind the dot) to `end`; digits past the third are cut
- * off. NaN when one is no digit.
+ * Milliseconds of the fraction from `at` (after the dot) to `end`; digits past the third are cut
+ * off. NaN for a non-digit.
  */
 function fraction(text: string, at: number, end: number): number {
   let value = 0;
@@ -51,9 +51,9 @@ function fraction(text: string, at: number, end: number): number {
 }
 
 /**
- * Reads an RFC 3339 date-time ("2026-03-21T10:00:00.5+03:30") as milliseconds since the epoch; NaN
- * when the text is none. Strict: years 0000 to 9999, real dates, seconds and offset required,
- * nothing around. As the RFC allows, `t` and `z` may be lower case, and second 60 is read as the
+ * Parses an RFC 3339 date-time ("2026-03-21T10:00:00.5+03:30") to milliseconds since the epoch; NaN
+ * when it is not one. Strict: years 0000 to 9999, existing dates, seconds and offset required,
+ * nothing around it. As the RFC allows, `t` and `z` may be lower case, and second 60 counts as the
  * next second where UTC can have a leap second (the last second of a day). Fractions are cut to
  * milliseconds.
  */
@@ -86,7 +86,7 @@ export function parseRfc3339(text: string): number {
   return time;
 }
 
-/** Minutes east of UTC of `+hh:mm` or `-hh:mm` at `at`; NaN when there is none. */
+/** Minutes east of UTC of `+hh:mm` or `-hh:mm` at `at`; NaN otherwise. */
 function offsetMinutes(text: string, at: number): number {
   const sign = text.charCodeAt(at);
   if ((sign !== PLUS && sign !== DASH) || text.charCodeAt(at + 3) !== COLON) return NaN;

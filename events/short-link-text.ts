@@ -3,22 +3,20 @@ import { isShortLinkTarget, shortLinkCode } from './short-link.ts';
 export interface MessageText {
   text: string;
   accountId: number;
-  /** SHORT_LINK_BASE; empty: nothing is ever rewritten. */
+  /** SHORT_LINK_BASE; empty: nothing is rewritten. */
   base: string;
-  /** Whether the message goes out over a service line, where links stay as they are. */
+  /** Messages over a service line keep their links. */
   line: 'service' | 'advertising';
 }
 
-/**
- * A link of a message that would become shorter: store its mapping, then hand it to rewriteLinks.
- */
+/** A link that becomes shorter. Store its mapping, then pass it to rewriteLinks. */
 export interface LinkToShorten {
-  /** Where it stands in the text, UTF-16 units: from `start` up to and without `end`. */
+  /** Range in the text, UTF-16 units, `end` exclusive. */
   start: number;
   end: number;
   target: string;
   code: string;
-  /** What takes its place. */
+  /** The short link. */
   replacement: string;
 }
 
@@ -27,15 +25,15 @@ const LINK_START = /https?:\/\//giu;
 const ENDS_LINK = /[\s\p{Cc}<>"'`«»“”‘’،؛؟…\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const TRAILING = /[.,;:!?)\]}*_~-]$/;
 /**
- * Behind these a letter that is not ASCII goes on with the address; behind anything else it is the
- * text that follows.
+ * After one of these, a non-ASCII letter continues the address; after anything else it is the text
+ * that follows.
  */
 const GOES_ON = /[/=&?#%+\-_.]/;
 const WORD = /[\p{L}\p{N}]/u;
 
 /**
- * The links of an SMS that are to be shortened (ingest 4.7): http and https only, only where the
- * result is shorter, nothing on a service line or without a base.
+ * The links of an SMS to shorten (ingest 4.7): http and https only, only where the result is
+ * shorter, none on a service line or without a base. Not in use yet: the SMS channel will call it.
  */
 export function linksToShorten({ text, accountId, base, line }: MessageText): LinkToShorten[] {
   if (base === '' || line === 'service') return [];
@@ -46,7 +44,7 @@ export function linksToShorten({ text, accountId, base, line }: MessageText): Li
     const target = text.slice(start, end);
     if (!isShortLinkTarget(target)) continue;
     const code = shortLinkCode(accountId, target);
-    // A phone would take letters that follow at once as a part of the code.
+    // Phones would take a letter that follows at once as part of the code.
     const replacement = `${base.replace(/\/+$/, '')}/s/${code}${WORD.test(text.charAt(end)) ? ' ' : ''}`;
     if (replacement.length < target.length) links.push({ start, end, target, code, replacement });
   }
@@ -73,9 +71,7 @@ function endOfLink(text: string, start: number): number {
 
 const BRACKETS: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
 
-/**
- * True when the link ends with a bracket that it opened itself, as addresses of encyclopedias do.
- */
+/** True when the link ends with a bracket that it opened itself, as in Wikipedia addresses. */
 function closesOwnBracket(link: string): boolean {
   const close = link.at(-1) ?? '';
   const open = BRACKETS[close];
@@ -83,8 +79,7 @@ function closesOwnBracket(link: string): boolean {
 }
 
 /**
- * The text with those links shortened whose mapping is stored; `links` are those of linksToShorten
- * for the same text.
+ * Replaces those links whose mapping is stored. `links` come from linksToShorten for the same text.
  */
 export function rewriteLinks(message: {
   text: string;

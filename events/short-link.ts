@@ -3,18 +3,18 @@ import { hash } from 'node:crypto';
 /** Digits of a code: base32 without I, L, O and U (ingest 2.8). */
 export const CODE_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const CODE_LENGTH = 7;
-/** Longest target in bytes of UTF-8. */
+/** Maximum length of a target in bytes of UTF-8. */
 export const MAX_TARGET_BYTES = 2048;
 
 const DIGIT_BITS = 5n;
 const CODE_BITS = DIGIT_BITS * BigInt(CODE_LENGTH);
-/** Leading bytes of the hash that hold the digits of a code: 40 bits. */
+/** Leading bytes of the hash that make up the digits of a code: 40 bits. */
 const PREFIX_BYTES = 5;
 
 /**
  * The code of a target in an account (ingest 4.7): the first 7 base32 digits of SHA-256 over the
- * account id in decimal digits, a zero byte and the target as UTF-8. The target counts byte by
- * byte: with and without a closing slash it has two codes.
+ * account id in decimal, a zero byte and the target in UTF-8. Targets are compared byte by byte: a
+ * trailing slash gives another code.
  */
 export function shortLinkCode(accountId: number, target: string): string {
   const digest = hash('sha256', `${accountId}\0${target}`, 'buffer');
@@ -29,8 +29,8 @@ export function shortLinkCode(accountId: number, target: string): string {
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
 /**
- * The code that a visitor asked for, undefined when it cannot be one. People type lower case; codes
- * have none, so it is folded.
+ * Normalises a code from a URL; undefined when it cannot be one. People type lower case; codes are
+ * upper case.
  */
 export function readCode(asked: string): string | undefined {
   const code = asked.toUpperCase();
@@ -40,7 +40,7 @@ export function readCode(asked: string): string | undefined {
 const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
 
 /**
- * True for what a short link can lead to: an http or https address without spaces or control
+ * True for a valid target of a short link: an http or https address without spaces or control
  * characters, at most 2048 bytes.
  */
 export function isShortLinkTarget(target: string): boolean {
@@ -54,8 +54,8 @@ export function isShortLinkTarget(target: string): boolean {
 }
 
 /**
- * A target as a Location header can carry it: as it was given where that is ASCII, otherwise with
- * its other characters escaped.
+ * A target as a Location header can carry it: unchanged if it is ASCII, otherwise with the other
+ * characters escaped.
  */
 export function locationOf(target: string): string {
   return /^[\x21-\x7e]+$/.test(target) ? target : new URL(target).href;

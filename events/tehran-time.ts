@@ -9,19 +9,19 @@ const STANDARD = 3.5 * HOUR;
 const DAYLIGHT = 4.5 * HOUR;
 
 /**
- * Jalali years with daylight time, from the first moment of 2 Farvardin to the first moment (in
- * daylight time) of 31 Shahrivar. It was abolished after 1401.
+ * Jalali years with daylight time, from the start of 2 Farvardin to the start (in daylight time) of
+ * 31 Shahrivar. Abolished after 1401.
  */
 function hadDaylightTime(year: number): boolean {
   return (year >= 1371 && year <= 1384) || (year >= 1387 && year <= 1401);
 }
 
-/** End of the last daylight time, 2022-09-21T19:30Z: most events are later. */
+/** End of the last daylight time, 2022-09-21T19:30Z. Most events are later. */
 const DAYLIGHT_ABOLISHED = 1_663_788_600_000;
 
 /**
- * Offset of Asia/Tehran from UTC at an instant; both in milliseconds. Exact from 1992 on; before
- * that the standard offset.
+ * Offset of Asia/Tehran from UTC at an instant, both in milliseconds. Exact from 1992; before that
+ * the standard offset.
  */
 export function tehranOffset(instant: number): number {
   if (instant >= DAYLIGHT_ABOLISHED) return STANDARD;
@@ -38,8 +38,8 @@ export function tehranDay(instant: number): number {
 }
 
 /**
- * First instant of a day (number as of tehranDay) in Tehran, in milliseconds since the epoch: 01:00
- * on the day when daylight time began.
+ * First instant of a day (a tehranDay number) in Tehran, in milliseconds since the epoch: 01:00 on
+ * the day when daylight time starts.
  */
 export function startOfTehranDay(day: number): number {
   const inDaylight = day * DAY - DAYLIGHT;
@@ -57,8 +57,8 @@ export function dayText(day: number): string {
 }
 
 /**
- * The month that quotas are counted over (ingest 8): a Jalali month in Tehran. `key` is `1405-08`;
- * from ≤ instant < to, milliseconds since the epoch.
+ * The month of a quota (ingest 8): a Jalali month in Tehran. `key` is `1405-08`; from ≤ instant <
+ * to, milliseconds since the epoch.
  */
 export interface QuotaMonth {
   key: string;

@@ -2,21 +2,21 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A timestamp further ahead of the server's clock than this is clamped (ingest 2.4 rule 2). */
+/** Timestamps further ahead of the server's clock are clamped (ingest 2.4 rule 2). */
 export const MAX_AHEAD_MS = HOUR;
 /**
- * sent_at further from the server's clock than this tells that the client's clock is wrong (rule
- * 3).
+ * A larger difference between sent_at and the server's clock means that the client's clock is wrong
+ * (ingest 2.4 rule 3).
  */
 export const MAX_SKEW_MS = MINUTE;
-/** The ingest window when retention cannot be read, and its floor (rule 3). */
+/** The ingest window when the retention is unknown, and its minimum (ingest 2.4 rule 3). */
 export const MIN_WINDOW_MS = 30 * DAY;
-/** The ingest window of an account that keeps its events for ever (rule 3). */
+/** The ingest window of an account that keeps events for ever (ingest 2.4 rule 3). */
 export const FOREVER_WINDOW_MS = 3650 * DAY;
 
 /**
- * The ingest window of a retention in days; 0 keeps for ever, undefined is a retention that could
- * not be read (ingest 2.4 rule 3). Milliseconds.
+ * The ingest window of a retention in days, in milliseconds. 0: for ever; undefined: the retention
+ * could not be read (ingest 2.4 rule 3).
  */
 export function ingestWindow(retentionDays: number | undefined): number {
   if (retentionDays === undefined) return MIN_WINDOW_MS;
@@ -24,7 +24,7 @@ export function ingestWindow(retentionDays: number | undefined): number {
 }
 
 export interface TimeInput {
-  /** What the client sent, in milliseconds since the epoch; undefined when it sent none. */
+  /** What the client sent, in milliseconds since the epoch; undefined when absent. */
   timestamp: number | undefined;
   sentAt: number | undefined;
   /** Receive time, milliseconds since the epoch. */
@@ -38,9 +38,8 @@ export interface DecidedTime {
 }
 
 /**
- * The time that an event is stored under (ingest 2.4 rules 1 to 3).
- * A corrected time is used when it would need no clamp itself: not before the window, and not more
- * than an hour ahead.
+ * The stored time of an event (ingest 2.4 rules 1 to 3). The clock correction applies only if the
+ * corrected time needs no clamp itself: within the window and at most an hour ahead.
  */
 export function decideTime({ timestamp, sentAt, now, windowMs }: TimeInput): DecidedTime {
   if (timestamp === undefined) return { timestamp: now, warning: undefined };
@@ -55,8 +54,8 @@ export function decideTime({ timestamp, sentAt, now, windowMs }: TimeInput): Dec
 }
 
 /**
- * The time of an event on a back-fill path (ingest 2.4 rule 4): as decideTime, but undefined
- * (reject with timestamp_too_old) where that would clamp or make one up.
+ * The stored time of an event on a backfill path (ingest 2.4 rule 4): as decideTime, but undefined
+ * (reject with timestamp_too_old) where decideTime would clamp or invent a time.
  */
 export function decideBackfillTime(input: TimeInput): number | undefined {
   if (input.timestamp === undefined) return undefined;

@@ -8,9 +8,7 @@ import { textOf, writeValue, inspectValue, type ValueMaps } from './properties.t
 import { MAX_KEYS, MAX_VALUE_BYTES } from './values.ts';
 import { fixedWarning, tooMany, type WarningSink } from './warnings.ts';
 
-/**
- * The traits that become columns of the profile and stay out of the free-form maps (ingest 2.3).
- */
+/** The traits that become columns of the profile and are not in the free-form maps (ingest 2.3). */
 export const PROFILE_COLUMNS = [
   'email',
   'phone',
@@ -38,22 +36,22 @@ export function isProfileColumn(key: string): key is ProfileColumn {
   return COLUMNS.has(key);
 }
 
-/** The free trait that a valid phone gives beside its column. */
+/** The free trait that a valid phone sets besides its column. */
 const PHONE_OPERATOR = 'phone_operator';
 
-/** What an event writes to its person's profile. */
+/** What an event writes to the profile of its person. */
 export interface NormalisedTraits extends ValueMaps {
   /**
-   * Text of each profile column that the event sets: booleans as 'true' and 'false', a birthday as
-   * it was sent.
+   * Text of each profile column that the event sets; booleans as 'true' and 'false', a birthday as
+   * sent.
    */
   columns: Partial<Record<ProfileColumn, string>>;
 }
 
 /**
  * Traits as they are stored (ingest 2.3, "Special traits"). Nulls are skipped before counting; the
- * first 256 others are kept. phone_operator comes on top of them, and wins over a trait of that
- * name that the client sent beside a valid phone.
+ * first 256 others are kept. phone_operator is added on top and wins over a trait of that name that
+ * the client sent together with a valid phone.
  */
 export function normaliseTraits(traits: JsonObject | undefined): NormalisedTraits {
   const result: NormalisedTraits = { columns: {}, text: {}, numbers: {} };
@@ -80,7 +78,7 @@ export function normaliseTraits(traits: JsonObject | undefined): NormalisedTrait
   return result;
 }
 
-/** The stored text of a profile column, undefined when nothing is written. */
+/** The stored text of a profile column; undefined when nothing is written. */
 function columnText(column: ProfileColumn, value: unknown): string | undefined {
   switch (column) {
     case 'email': {
@@ -108,15 +106,12 @@ function columnText(column: ProfileColumn, value: unknown): string | undefined {
   }
 }
 
-/** A value as text, strings exactly as sent: for the traits that have rules of their own. */
+/** A value as text, strings exactly as sent: for traits with rules of their own. */
 function sentText(value: unknown): string | undefined {
   return typeof value === 'string' ? wellFormed(value) : textOf(value);
 }
 
-/**
- * The warnings that traits give, for the answer to the client; normaliseTraits stores what they
- * say.
- */
+/** Adds the warnings of the traits for the client; normaliseTraits stores accordingly. */
 export function inspectTraits(traits: JsonObject, warnings: WarningSink): void {
   let sent = 0;
   for (const sentKey in traits) {

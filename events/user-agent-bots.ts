@@ -1,9 +1,9 @@
 import { list } from 'isbot';
 
 /**
- * Patterns of isbot that are not used here, because they flag what is no crawler: shapes of a
- * User-Agent that a shop's own app has as well ("ShopApp/1.0"), HTTP libraries that backends post
- * with, and words that occur in names of ordinary apps and devices.
+ * Patterns of isbot that are disabled because they match non-crawlers: forms of a User-Agent that a
+ * shop's own app has too ("ShopApp/1.0"), HTTP libraries of backends, and words in names of
+ * ordinary apps and devices.
  */
 export const UNUSED_PATTERNS: ReadonlySet<string> = new Set([
   ';\\s\\w+;$',
@@ -71,8 +71,8 @@ export const UNUSED_PATTERNS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What isbot offers, less UNUSED_PATTERNS; with a web address, which crawlers leave so that they
- * can be asked to stop.
+ * isbot's patterns without UNUSED_PATTERNS, plus web addresses, which crawlers include so that they
+ * can be contacted.
  */
 const CRAWLER = new RegExp(
   [...list.filter((pattern) => !UNUSED_PATTERNS.has(pattern)), 'https?://', 'slurp\\b'].join('|'),
@@ -80,14 +80,14 @@ const CRAWLER = new RegExp(
 );
 
 /**
- * Says of itself that it is one. Asked before the libraries: "python-requests (mybot)" is a bot.
- * CUBOT is a brand of telephones.
+ * Declares itself a bot. Checked before the libraries: "python-requests (mybot)" is a bot. CUBOT is
+ * a phone brand.
  */
 const SAYS_SO = /(?<!\bcu)bots?(?![a-z])|crawl|spider|scrap(?:er|ing|y)/i;
 
 /**
- * HTTP libraries and platforms that a backend posts with; nothing about them says that the person
- * behind the event is a machine.
+ * HTTP libraries and platforms of backends; they do not mean that the person of the event is a
+ * machine.
  */
 const HTTP_LIBRARY = new RegExp(
   `^(?:${[
@@ -102,7 +102,7 @@ const HTTP_LIBRARY = new RegExp(
 );
 
 /**
- * True for the User-Agent of an HTTP library or of a platform's backend: it names no browser and no
+ * True for the User-Agent of an HTTP library or of a backend platform: it names no browser and no
  * device.
  */
 export function isHttpLibrary(userAgent: string): boolean {
@@ -110,8 +110,8 @@ export function isHttpLibrary(userAgent: string): boolean {
 }
 
 /**
- * True for a User-Agent that says it is a bot, or that is known to crawl. Not for HTTP libraries,
- * an app's own name, or nothing at all: orders that a shop's backend posts would vanish from
+ * True for a User-Agent that declares a bot or is a known crawler. False for HTTP libraries, an
+ * app's own name, or an empty header: otherwise orders from a shop's backend would be missing in
  * reports.
  */
 export function isBotUserAgent(userAgent: string): boolean {

@@ -2,9 +2,9 @@ import Bowser from 'bowser';
 import { truncateBytes } from './bytes.ts';
 import { isBotUserAgent, isHttpLibrary } from './user-agent-bots.ts';
 
-/** What a User-Agent header tells (ingest 2.2). Empty where it tells nothing. */
+/** Facts from a User-Agent header (ingest 2.2); empty where unknown. */
 export interface UserAgentFacts {
-  /** The header, cut to 512 bytes. */
+  /** The header, truncated to 512 bytes. */
   userAgent: string;
   isBot: boolean;
   browserName: string;
@@ -35,10 +35,7 @@ export const NO_USER_AGENT: UserAgentFacts = {
 
 const DEVICE_TYPES: ReadonlySet<string> = new Set(['desktop', 'mobile', 'tablet', 'tv']);
 
-/**
- * Parses a User-Agent header, about 20 microseconds: go through a UserAgentCache on a hot path.
- * Never throws.
- */
+/** Parses a User-Agent header in about 20 µs; use UserAgentCache on a hot path. Never throws. */
 export function parseUserAgent(header: string): UserAgentFacts {
   const userAgent = truncateBytes(header, MAX_USER_AGENT_BYTES);
   if (userAgent.trim() === '') return NO_USER_AGENT;
@@ -61,8 +58,8 @@ export function parseUserAgent(header: string): UserAgentFacts {
 }
 
 /**
- * Of what it does not know, bowser names everything before the last slash; the first product
- * ("ShopApp/3.1 CFNetwork/1404") is the one that is meant.
+ * For unknown browsers, bowser takes everything before the last slash as the name; the first
+ * product ("ShopApp/3.1 CFNetwork/1404") is the right one.
  */
 function nameAndVersion(browser: {
   name?: string | undefined;
@@ -75,10 +72,7 @@ function nameAndVersion(browser: {
     : [name.slice(0, slash), name.slice(slash + 1).split(' ', 1)[0] ?? ''];
 }
 
-/**
- * Remembers the last `limit` different headers. Headers longer than 512 bytes are kept under their
- * beginning only.
- */
+/** Caches the last `limit` different headers; longer headers by their first 512 bytes. */
 export class UserAgentCache {
   readonly #facts = new Map<string, UserAgentFacts>();
   readonly #limit: number;

@@ -10,26 +10,26 @@ import { decideTime } from './time.ts';
 import { inspectTraits } from './traits.ts';
 import { fixedWarning, type Warning } from './warnings.ts';
 
-/** When an event is received, and what its account takes. Milliseconds. */
+/** When an event was received and the ingest window of its account, in milliseconds. */
 export interface Receipt {
   now: number;
-  /** The account's ingest window: see ingestWindow in time.ts. */
+  /** The account's ingest window: ingestWindow in time.ts. */
   windowMs: number;
 }
 
-/** What was decided about an event that is taken. */
+/** The decision about an accepted event. */
 export interface AcceptedEvent {
-  /** Position in what the client sent. */
+  /** Position in the request. */
   index: number;
   type: EventType;
-  /** Name of the person: user_id, or else anonymous_id; well formed. */
+  /** user_id, or else anonymous_id; well formed. */
   distinctId: string;
-  /** As sent, well formed; empty when `generated`: the caller makes one. */
+  /** As sent, well formed; empty when `generated`: the caller generates one. */
   message_id: string;
   generated: boolean;
-  /** Milliseconds since the epoch, after clamp and clock correction. */
+  /** Milliseconds since the epoch, after clamping and clock correction. */
   timestamp: number;
-  /** All of them, in the order of the rules. Shared between events: do not change it. */
+  /** All warnings, in the order of the rules. Shared between events: do not mutate. */
   warnings: readonly Warning[];
 }
 
@@ -38,8 +38,7 @@ export interface RejectedEvent extends Rejection {
 }
 
 /**
- * Thrown by decideEvent when a field has a JSON type that it cannot have: the whole request is
- * malformed JSON (ingest 2.1 rule 3).
+ * A field has a JSON type that it cannot have: the whole request is malformed (ingest 2.1 rule 3).
  */
 export class MalformedEnvelope extends Error {
   override readonly name = 'MalformedEnvelope';
@@ -48,9 +47,7 @@ export class MalformedEnvelope extends Error {
 const NO_WARNINGS: readonly Warning[] = [];
 const ONLY_GENERATED: readonly Warning[] = [fixedWarning('generated_message_id')];
 
-/**
- * A text field; empty when absent. Throws MalformedEnvelope when it is neither a string nor null.
- */
+/** A text field; empty when absent. Throws MalformedEnvelope unless it is a string or null. */
 function textField(envelope: JsonObject, field: string): string {
   const value = envelope[field];
   if (typeof value === 'string') return value;
@@ -59,8 +56,7 @@ function textField(envelope: JsonObject, field: string): string {
 }
 
 /**
- * An object field; undefined when absent. Throws MalformedEnvelope when it is neither an object nor
- * null.
+ * An object field; undefined when absent. Throws MalformedEnvelope unless it is an object or null.
  */
 export function objectField(envelope: JsonObject, field: string): JsonObject | undefined {
   const value = envelope[field];
@@ -71,7 +67,7 @@ export function objectField(envelope: JsonObject, field: string): JsonObject | u
 
 /**
  * A time field in milliseconds since the epoch; undefined when absent. Throws MalformedEnvelope
- * when it is no RFC 3339 string; an empty string is none.
+ * unless it is an RFC 3339 string; an empty string is not.
  */
 export function timeField(envelope: JsonObject, field: string): number | undefined {
   const value = envelope[field];
@@ -84,16 +80,16 @@ export function timeField(envelope: JsonObject, field: string): number | undefin
 export interface EventInput {
   envelope: JsonObject;
   index: number;
-  /** The type that the path decides; undefined takes it from the envelope. */
+  /** The type given by the path; undefined: the envelope's own. */
   type: EventType | undefined;
-  /** sent_at of the batch around it, for an event without its own. */
+  /** sent_at of the batch, for an event without its own. */
   batchSentAt: number | undefined;
 }
 
 /**
- * Decides one event: taken with warnings, or rejected by the first rule that it breaks, in the
- * order of ingest 7.3 (2.1, 2.4, 4.3, 8). All fields are checked for their JSON type before any
- * rule is asked. Throws MalformedEnvelope.
+ * Decides one event: accepted with warnings, or rejected by the first rule that it violates, in the
+ * order of ingest 7.3 (2.1, 2.4, 4.3, 8). Checks the JSON types of all fields first. Throws
+ * MalformedEnvelope.
  */
 export function decideEvent(
   { envelope, index, type: pathType, batchSentAt }: EventInput,
@@ -147,12 +143,12 @@ function brokenIdentity(userId: string, anonymousId: string): Rejection | undefi
   return userId === '' && anonymousId === '' ? rejection('missing_identity', 'user_id') : undefined;
 }
 
-/** Room enough to see that a name is too long, even when the cut ends behind a space. */
+/** Long enough to detect a name that is too long, even if truncation ends after a space. */
 const NAME_PROBE_BYTES = MAX_EVENT_BYTES + 8;
 
 /**
- * The name is measured as it would be stored, but searched for control characters as it was sent
- * (outer whitespace aside): a line break inside a name is a fault and not a space.
+ * Measures the name as it would be stored, but searches the sent text for control characters (apart
+ * from outer whitespace): a line break inside a name is an error, not a space.
  */
 function brokenName(type: EventType, sent: string): Rejection | undefined {
   if (hasFixedName(type)) return undefined;

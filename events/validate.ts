@@ -14,25 +14,25 @@ import {
 import { OutcomeCounter } from './outcome-counter.ts';
 import { MAX_LISTED_WARNINGS, type Warning } from './warnings.ts';
 
-/** What was decided about the events of one request. */
+/** The decisions about the events of one request. */
 export interface DecidedEvents {
   outcome: 'decided';
-  /** How many events the request carried. */
+  /** Number of events in the request. */
   received: number;
   accepted: AcceptedEvent[];
   rejected: RejectedEvent[];
-  /** At most 50 of them (ingest 2.6); `counts` counts all. */
+  /** At most 50 (ingest 2.6); `counts` counts all. */
   warnings: Warning[];
   /**
-   * Every reject and every warning, for the quality report; `field` of unserialisable_property is
-   * the key (at most 256 different counts).
+   * Every rejection and every warning, for the quality report. `field` of unserialisable_property
+   * is the key (at most 256 different counts).
    */
   counts: OutcomeCount[];
 }
 
 /**
- * The request is no JSON of the right form: 400 `malformed JSON`, nothing is taken. `detail` is for
- * the log.
+ * The request is not JSON of the required shape: 400 `malformed JSON`, nothing is accepted.
+ * `detail` is for the log.
  */
 export interface MalformedRequest {
   outcome: 'malformed';
@@ -40,17 +40,17 @@ export interface MalformedRequest {
 }
 
 /**
- * The batch is refused as a whole (batch_empty, batch_too_large): 400 with `reason`, nothing is
- * taken.
+ * The whole batch is rejected (batch_empty, batch_too_large): 400 with `reason`, nothing is
+ * accepted.
  */
 export interface RefusedBatch extends Rejection {
   outcome: 'refused';
 }
 
 /**
- * Decides the event of POST /v1/track, identify, page, screen or alias (ingest 4.3). `body` is what
- * JSON.parse gave; the path decides the type. A broken rule leaves one entry in `rejected`: answer
- * 400 with its reason.
+ * Decides the event of POST /v1/track, identify, page, screen or alias (ingest 4.3). `body` is the
+ * result of JSON.parse; the path gives the type. A rejected event is in `rejected`: answer 400 with
+ * its reason.
  */
 export function decideSingle(
   input: { body: unknown; type: EventType } & Receipt,
@@ -67,9 +67,9 @@ export function decideSingle(
 }
 
 /**
- * Decides the items of POST /v1/batch (ingest 4.4). A batch with more than 500 items is refused
- * before its items are looked at. An item that is no object, or has a field of a JSON type that it
- * cannot have, makes the whole request malformed (ingest 2.1 rule 3).
+ * Decides the items of POST /v1/batch (ingest 4.4). More than 500 items are refused before any is
+ * checked. An item that is not an object, or has a field of a wrong JSON type, makes the whole
+ * request malformed (ingest 2.1 rule 3).
  */
 export function decideBatch(
   input: { body: unknown } & Receipt,
@@ -87,7 +87,7 @@ export function decideBatch(
   });
 }
 
-/** Items with what the request says about all of them. */
+/** Items and what the request says about all of them. */
 export interface Items {
   items: readonly unknown[];
   /** Milliseconds since the epoch. */
@@ -96,8 +96,8 @@ export interface Items {
 }
 
 /**
- * Decides the events of POST /v1/events (management 4.2): items of a batch without common context.
- * The caller holds the bounds of that route.
+ * Decides the events of POST /v1/events (management 4.2): batch items without a common context. The
+ * caller enforces the bounds of that route.
  */
 export function decideImport(
   input: { items: readonly unknown[] } & Receipt,

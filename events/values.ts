@@ -1,16 +1,15 @@
 import { truncateBytes } from './bytes.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
-/** Longest text value in bytes (ingest 8, "String value"). */
+/** Maximum length of a text value in bytes (ingest 8, "String value"). */
 export const MAX_VALUE_BYTES = 8192;
-/** Keys of properties and of traits that are kept (ingest 8). */
+/** Maximum number of stored keys of properties and of traits (ingest 8). */
 export const MAX_KEYS = 256;
 
 /**
- * A finite number as the text map stores it (ingest 2.3): the shortest decimal digits that read
- * back as the same number, without exponent, integral values without trailing zero (1.0 is "1",
- * 1e21 is "1000000000000000000000", -0 is "0"). Numbers are float64: digits past the 17th are lost
- * on the way, as in the number map.
+ * A finite number as the text map stores it (ingest 2.3): the shortest decimal digits that parse to
+ * the same number, without exponent and without a trailing ".0" (1.0 is "1", 1e21 is
+ * "1000000000000000000000", -0 is "0"). Numbers are float64: digits past the 17th are lost.
  */
 export function numberText(value: number): string {
   const text = String(value);
@@ -29,8 +28,8 @@ function withoutExponent(text: string, exponentAt: number): string {
 }
 
 /**
- * True when the value is, or holds at any depth, a number that JSON cannot carry (1e999 reads as
- * Infinity). Needs no stack: JSON may nest without bound.
+ * True when the value is, or contains at any depth, a number that JSON cannot encode (1e999 parses
+ * as Infinity). Iterative: JSON may nest without bound.
  */
 export function holdsUnencodable(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
@@ -46,9 +45,7 @@ export function holdsUnencodable(value: unknown): boolean {
   return false;
 }
 
-/**
- * True for a number that JSON cannot carry; an array or object is kept in `open` to be looked into.
- */
+/** True for a number that JSON cannot encode. Arrays and objects are pushed to `open` for later. */
 function isUnencodable(value: unknown, open: object[]): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
   if (typeof value === 'object' && value !== null) open.push(value);
@@ -56,8 +53,8 @@ function isUnencodable(value: unknown, open: object[]): boolean {
 }
 
 /**
- * JSON text of an array or object, cut to 8192 bytes; the value must not hold an unencodable
- * number. However deep it nests, it does not throw.
+ * JSON text of an array or object, truncated to 8192 bytes. The value must not contain an
+ * unencodable number. Does not throw at any nesting depth.
  */
 export function jsonText(value: object): string {
   try {
@@ -68,12 +65,12 @@ export function jsonText(value: object): string {
   }
 }
 
-/** What is still to be written: text as it is, or a value. */
+/** Output that is still to be written: text, or a value. */
 type Pending = { text: string } | { value: unknown };
 
 /**
- * The beginning of JSON.stringify(value), at least 8192 units of it, without recursion: for values
- * that nest deeper than the stack.
+ * At least the first 8192 units of JSON.stringify(value), without recursion: for values that nest
+ * deeper than the stack allows.
  */
 function beginningOfJson(value: object): string {
   const pending: Pending[] = [{ value }];

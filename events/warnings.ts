@@ -1,4 +1,4 @@
-/** An event was accepted with a correction (ingest 2.6). The set is closed. */
+/** An event was accepted with a correction (ingest 2.6). A closed set. */
 export type WarningCode =
   | 'generated_message_id'
   | 'timestamp_in_future'
@@ -9,14 +9,14 @@ export type WarningCode =
   | 'invalid_phone'
   | 'invalid_national_id';
 
-/** As the answer carries it: field and note are left out when there is nothing to say. */
+/** As the answer contains it; field and note are omitted when empty. */
 export interface Warning {
   code: WarningCode;
   field?: string;
   note?: string;
 }
 
-/** An answer lists no more warnings than this; the rest are counted (ingest 2.6, 8). */
+/** Maximum number of warnings in an answer; the rest are only counted (ingest 2.6, 8). */
 export const MAX_LISTED_WARNINGS = 50;
 
 const WITHOUT_NOTE: Partial<Record<WarningCode, Warning>> = {
@@ -35,15 +35,15 @@ const WITHOUT_NOTE: Partial<Record<WarningCode, Warning>> = {
   invalid_national_id: { code: 'invalid_national_id', field: 'national_id', note: 'not stored' },
 };
 
-/** The warning of a code that says the same each time; one shared object. */
+/** The warning of a code with a fixed text; a shared object. */
 export function fixedWarning(code: WarningCode): Warning {
   return WITHOUT_NOTE[code] ?? { code };
 }
 
-/** What properties and traits are told about by the functions that read them. */
+/** Collects the warnings of properties and traits. */
 export type WarningSink = Warning[];
 
-/** Warning for a map with more keys than are kept (ingest 2.3). */
+/** Warning for a map with more keys than are stored (ingest 2.3). */
 export function tooMany(
   code: 'too_many_properties' | 'too_many_traits',
   counts: { sent: number; kept: number },
@@ -56,7 +56,8 @@ export function tooMany(
 }
 
 /**
- * Warning for a value that JSON cannot carry, an overflowing number in or under `key` (ingest 2.3).
+ * Warning for a value that JSON cannot encode, an overflowing number in or under `key` (ingest
+ * 2.3).
  */
 export function unserialisable(key: string): Warning {
   return {

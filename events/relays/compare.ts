@@ -10,7 +10,7 @@ export interface StoredProperties {
 
 export type Predicate = (properties: StoredProperties) => boolean;
 
-/** A value of either side: always a text, and a number where it is or reads as one. */
+/** A value of either side: always its text, and a number when it is or reads as one. */
 interface Operand {
   text: string;
   number: number | undefined;
@@ -19,8 +19,8 @@ interface Operand {
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * The number that an ASCII decimal says; undefined for any other text (Persian digits, hexadecimal,
- * empty) and for what float64 cannot hold.
+ * The value of an ASCII decimal; undefined for other texts (Persian digits, hexadecimal, empty) and
+ * for numbers outside float64.
  */
 export function readNumber(text: string): number | undefined {
   const trimmed = text.trim();
@@ -30,15 +30,15 @@ export function readNumber(text: string): number | undefined {
 }
 
 /**
- * Makes one predicate of all filters: every one must match (ingest 4.9). Texts of filters are
- * Persian-normalised, as stored values are.
+ * Compiles filters into one predicate: every filter must match (ingest 4.9). Texts of filters are
+ * Persian-normalised, like stored values.
  *
- * - A property that the event lacks: only `missing` is true; `ne` is false too.
- * - Both sides numbers, or texts that say one ("12" and 12.0): compared as numbers, "007" eq "7"
- *   included. true and false are 1 and 0 as well as 'true' and 'false'.
- * - gt, gte, lt, lte of two texts that are no numbers: by UTF-16 units, which orders ISO dates; of
- *   a number and another text: false.
- * - contains and prefix look at the stored text, case-sensitively; a number's text is its plain
+ * - A missing property matches only `missing`; `ne` is false too.
+ * - If both sides are numbers or read as numbers ("12" and 12.0), they compare as numbers: "007" eq
+ *   "7". true and false equal both 1 and 0 and 'true' and 'false'.
+ * - gt, gte, lt, lte compare two non-numeric texts by UTF-16 units, which orders ISO dates; a
+ *   number and another text never match.
+ * - contains and prefix search the stored text, case-sensitively; the text of a number is its plain
  *   decimal ("1250000").
  */
 export function compileFilters(filters: readonly Filter[]): Predicate {

@@ -4,27 +4,27 @@ import { MAX_EVENT_BYTES, normaliseEventName } from '../event-name.ts';
 import { parseFilters, type Filter } from './filter.ts';
 import { InvalidRelay } from './invalid-relay.ts';
 
-/** What a caller may say about a relay (ingest 2.8, 4.9: PUT relays). */
+/** What a caller may set of a relay (ingest 2.8, 4.9: PUT relays). */
 export interface RelayDefinition {
-  /** The relay to change; absent: the one of this name, or a new one. */
+  /** The relay to change; absent: the one with this label, or a new one. */
   id?: number;
   name: string;
   /**
-   * As it was given: a URL that cannot be read or is refused makes its deliveries dead (ingest
-   * 6.2), it is no mistake of the form.
+   * As given. An unreadable or refused URL is no validation error: its deliveries become dead
+   * (ingest 6.2).
    */
   url: string;
-  /** Normalised names without repeats; empty means every event. */
+  /** Normalised event names without duplicates; empty: every event. */
   events: string[];
   filters: Filter[];
   enabled: boolean;
-  /** Empty keeps the stored one. */
+  /** Empty: keep the stored secret. */
   secret: string;
 }
 
 /**
- * What the secret of a relay is sealed for (platform/sealing.ts): it opens for this relay of this
- * account only.
+ * The sealing purpose of a relay's secret (platform/sealing.ts): it opens only for this relay of
+ * this account.
  */
 export function relayPurpose({ accountId, id }: { accountId: number; id: number }): string {
   return `relay:${accountId}:${id}`;
@@ -32,14 +32,14 @@ export function relayPurpose({ accountId, id }: { accountId: number; id: number 
 
 export type ParsedRelay = { ok: true; relay: RelayDefinition } | { ok: false; message: string };
 
-/** Bounds where the specification has none: a row that a person can still read. */
+/** Bounds where the specification has none, so that a row stays readable. */
 const MAX_BYTES = { name: 256, url: 2048, secret: 1024 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Reads the body of PUT relays. Absent events and filters are empty, an absent `enabled` is true,
- * an absent secret is kept. The message is one sentence for the person who filled the form in
- * (answered with 400); it never repeats the secret.
+ * Parses the body of PUT relays. Absent events and filters are empty, absent `enabled` is true, an
+ * absent secret is kept. The error message is one sentence for the person who filled in the form
+ * (answered with 400); it never contains the secret.
  */
 export function parseRelay(body: unknown): ParsedRelay {
   try {

@@ -4,7 +4,7 @@ import { normaliseKey } from '../keys.ts';
 import { MAX_VALUE_BYTES } from '../values.ts';
 import { InvalidRelay } from './invalid-relay.ts';
 
-/** The ten operators of ingest 4.9. */
+/** The ten operators (ingest 4.9). */
 export const OPERATORS = [
   'eq',
   'ne',
@@ -20,18 +20,18 @@ export const OPERATORS = [
 export type Operator = (typeof OPERATORS)[number];
 export type FilterValue = string | number | boolean;
 
-/** One condition on a property. exists and missing have no value; the others always have one. */
+/** One condition on a property. exists and missing have no value; the others require one. */
 export interface Filter {
-  /** As stored keys are written: `order id` is looked up as `order_id` (ingest 2.3, "Keys"). */
+  /** Normalised like stored keys: `order id` reads `order_id` (ingest 2.3, "Keys"). */
   prop: string;
   op: Operator;
   value?: FilterValue;
 }
 
-/** Ingest 8, "Relay filters". */
+/** Maximum number of filters of a relay (ingest 8, "Relay filters"). */
 export const MAX_FILTERS = 8;
 
-/** Reads the filters of a relay. Throws InvalidRelay. */
+/** Parses the filters of a relay. Throws InvalidRelay. */
 export function parseFilters(value: unknown): Filter[] {
   if (!Array.isArray(value)) throw new InvalidRelay('filters must be a list of {prop, op, value}');
   if (value.length > MAX_FILTERS)
@@ -59,7 +59,7 @@ function parseFilter(filter: unknown, where: string): Filter {
     throw new InvalidRelay(`${where}.value must be text, a number, true or false`);
   if (typeof value === 'string' && utf8Length(value) > MAX_VALUE_BYTES)
     throw new InvalidRelay(`${where}.value must have at most ${MAX_VALUE_BYTES} bytes`);
-  // PostgreSQL holds no NUL, and no stored value has a use for it in a filter.
+  // PostgreSQL cannot store NUL.
   if (typeof value === 'string' && value.includes('\u0000'))
     throw new InvalidRelay(`${where}.value must not hold control characters`);
   return { prop, op, value: typeof value === 'string' ? value.toWellFormed() : value };

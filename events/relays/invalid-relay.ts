@@ -1,4 +1,4 @@
-/** A relay that cannot be saved; the message is for the person who filled the form in. */
+/** A relay cannot be saved. The message is for the person who filled in the form. */
 export class InvalidRelay extends Error {
   constructor(message: string) {
     super(message);

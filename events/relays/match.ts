@@ -1,7 +1,7 @@
 import { compileFilters, type StoredProperties } from './compare.ts';
 import type { Filter } from './filter.ts';
 
-/** What a relay looks at of a stored event. */
+/** The fields of a stored event that select it for a relay. */
 export interface MatchedEvent {
   event: string;
   /** ms since the epoch */
@@ -14,15 +14,15 @@ export interface Selection {
   events: readonly string[];
   filters: readonly Filter[];
   /**
-   * Events that were accepted before are not delivered, ms since the epoch: when the relay was
-   * made, or enabled again.
+   * Events accepted earlier are not delivered; ms since the epoch. Set when the relay is created or
+   * enabled again.
    */
   activeSince: number;
 }
 
 /**
- * Compiles which events a relay wants (ingest 2.8, 4.9): its names (none: every event), all its
- * filters, and only what was accepted since it is active.
+ * Compiles which events a relay receives (ingest 2.8, 4.9): its event names (none: every event),
+ * all filters, and only events accepted since it is active.
  */
 export function compileSelection({
   events,

@@ -1,4 +1,4 @@
-/** What of a stored event is told to a customer's endpoint. */
+/** The fields of a stored event that a customer's endpoint receives. */
 export interface RelayedEvent {
   event: string;
   user_id: string;
@@ -11,10 +11,9 @@ export interface RelayedEvent {
 }
 
 /**
- * The body of a relay request as JSON text (ingest 6.2): event, user_id and anonymous_id (each
- * omitted when empty), timestamp (RFC 3339, UTC, milliseconds), properties (omitted when empty),
- * message_id; in this order. The same event always gives the same bytes: properties stand as the
- * log has them.
+ * The body of a relay request as JSON (ingest 6.2): event, user_id and anonymous_id (omitted when
+ * empty), timestamp (RFC 3339, UTC, milliseconds), properties (omitted when empty), message_id, in
+ * this order. The same event always gives the same bytes: properties keep the order of the log.
  */
 export function relayPayload(event: RelayedEvent): string {
   const parts = [`"event":${JSON.stringify(event.event)}`];
@@ -34,8 +33,8 @@ function numberUnder({ property_numbers }: RelayedEvent, key: string): number | 
 }
 
 /**
- * One value of the merged map: a number wins over its text, and true and false, which the maps hold
- * as 1 and 0 too, are themselves again.
+ * One value of the merged map: a number replaces its text; true and false, which the number map
+ * stores as 1 and 0, become booleans again.
  */
 function merged(text: string, number: number | undefined): string {
   if (number === undefined) return JSON.stringify(text);

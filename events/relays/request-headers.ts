@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Ingest 5.2. */
+/** User-Agent of relay requests (ingest 5.2). */
 export const RELAY_USER_AGENT = 'Service-Relay/1';
 
 /** Hexadecimal HMAC-SHA256 of the timestamp (Unix seconds), a full stop and the payload. */
@@ -15,8 +15,7 @@ export function relaySignature(signed: {
 }
 
 /**
- * Headers of one attempt (ingest 5.2); without a secret nothing is signed. `now` is in ms since the
- * epoch.
+ * Headers of one attempt (ingest 5.2); unsigned without a secret. `now` is in ms since the epoch.
  */
 export function relayHeaders(request: {
   payload: string;

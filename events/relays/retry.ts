@@ -1,33 +1,33 @@
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type AttemptResult =
   /** The endpoint answered; `excerpt` is the beginning of a failure's body. */
   | { kind: 'answered'; status: number; excerpt: string }
-  /** Nothing was answered: connection, TLS, name or time. */
+  /** No answer: connection, TLS, DNS or timeout. */
   | { kind: 'failed'; message: string }
-  /** Nothing was sent: the URL cannot be read, or the address guard refused it or a redirect. */
+  /** Nothing was sent: the URL is unreadable, or the address guard refused it or a redirect. */
   | { kind: 'refused'; message: string };
 
-/** Ingest 6.2, "Relay delivery". */
+/** Maximum attempts of a delivery (ingest 6.2, "Relay delivery"). */
 export const MAX_ATTEMPTS = 10;
-/** Most bytes of `error` (ingest 3: the first 500 bytes of a failure). */
+/** Maximum bytes of `error` (ingest 3: the first 500 bytes of a failure). */
 export const MAX_ERROR_BYTES = 500;
 
 const FIRST_DELAY_MS = 10_000;
 const LONGEST_DELAY_MS = 3_600_000;
 /**
- * With this growth ten attempts end a little under two hours after the first one, and the last
- * delay reaches the cap: the three numbers of ingest 6.2 together.
+ * With this growth the tenth attempt ends just under two hours after the first, and the last delay
+ * reaches the cap: the three numbers of ingest 6.2.
  */
 const GROWTH = 2.1;
 /**
- * Up to a tenth is taken off each delay, so that deliveries that failed together do not come back
+ * Each delay is reduced by up to a tenth, so that deliveries that failed together do not retry
  * together.
  */
 const JITTER = 0.1;
 
 /**
- * What becomes of a delivery after an attempt. `status` is the endpoint's, null when it did not
- * answer; `isExhausted`: another attempt would be worth it, but ten were made.
+ * State of a delivery after an attempt. `status` is the endpoint's, null without an answer.
+ * `isExhausted`: a retryable failure, but the tenth.
  */
 export type AttemptVerdict =
   | { kind: 'succeeded'; status: number }
@@ -35,9 +35,9 @@ export type AttemptVerdict =
   | { kind: 'dead'; status: number | null; error: string; isExhausted: boolean };
 
 /**
- * Judges an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are tried again
- * while fewer than ten attempts were made; anything else is permanent. `attempts` counts this one;
- * `random` is in [0, 1). The delay is in ms.
+ * Judges an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are retried up to
+ * ten attempts; anything else fails permanently. `attempts` includes this one; `random` is in [0,
+ * 1). The delay is in ms.
  */
 export function judgeAttempt(
   result: AttemptResult,
@@ -72,8 +72,8 @@ export function isWorthRetrying(status: number): boolean {
 }
 
 /**
- * Time until the next attempt after `attempts` failed ones, ms: 10 s, each 2.1 times the one
- * before, at most an hour, less up to a tenth.
+ * Delay until the next attempt after `attempts` failures, ms: 10 s, then 2.1 times the previous
+ * one, at most an hour, minus up to a tenth.
  */
 export function retryDelay({ attempts, random }: { attempts: number; random: number }): number {
   const whole = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * GROWTH ** (attempts - 1));

@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 
-/**
- * Any string of UTF-16 units, lone surrogates, controls, Arabic letters and marks among them. For
- * tests.
- */
+/** Any string of UTF-16 units, among them lone surrogates, controls, Arabic letters and marks. */
 export const anyText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
@@ -31,10 +28,7 @@ export const anyText: fc.Arbitrary<string> = fc
   )
   .map((units) => String.fromCharCode(...units));
 
-/**
- * Any value that JSON.parse can give, Infinity (from 1e999) and `__proto__` keys included. For
- * tests.
- */
+/** Any value that JSON.parse can return, among them Infinity (from 1e999) and `__proto__` keys. */
 export const anyJson: fc.Arbitrary<unknown> = fc.letrec<{
   value: unknown;
   object: Record<string, unknown>;
@@ -76,7 +70,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.letrec<{
     .map((entries) => Object.fromEntries(entries)),
 })).value;
 
-/** An envelope whose fields have right types most of the time. For tests. */
+/** An envelope whose fields mostly have the right types. */
 export const anyEnvelope: fc.Arbitrary<Record<string, unknown>> = fc.record(
   {
     type: fc.oneof(

@@ -8,8 +8,7 @@ import { deliveryTime } from './times.ts';
 const SOURCE = 'event_pipeline';
 
 /**
- * What a call of the pipeline becomes; a type that is not here is dropped (alias and group among
- * them).
+ * The event of a pipeline call. Types that are not listed are dropped (alias and group among them).
  */
 type Call = (
   item: JsonObject,
@@ -32,8 +31,8 @@ const CALLS: Readonly<Record<string, Call>> = {
 };
 
 /**
- * Calls of the event pipeline, one or {batch: […]}: an item that is no event, or has neither userId
- * nor anonymousId, is dropped, and the others are taken.
+ * Calls of the event pipeline, one or {batch: […]}. An item that is not an event, or has neither
+ * userId nor anonymousId, is dropped; the others are accepted.
  */
 export const mapEventPipeline: SourceMapping = (body) => {
   const { batch } = body;
@@ -66,8 +65,8 @@ function mapItem(item: JsonObject, body: JsonObject): MappedEvent | undefined {
 const DERIVED_DIGITS = 32;
 
 /**
- * Of an item without messageId: from what it holds, so that a repeated delivery is known again.
- * Undefined for one that nests too deeply to be written down.
+ * The message id of an item without messageId, derived from its content so that a repeated delivery
+ * is a duplicate. Undefined for an item that nests too deeply to be serialised.
  */
 function derivedId(type: string, item: JsonObject): string | undefined {
   try {
@@ -92,7 +91,7 @@ function traitsOfItem(item: JsonObject): { traits?: JsonObject } {
   return traits ? { traits } : {};
 }
 
-/** Reports read a page in context.page; servers and apps send it among the properties only. */
+/** Reports read the page from context.page; servers and apps send it only among the properties. */
 function pageContext(item: JsonObject): { context?: JsonObject } {
   const context = jsonObject(item['context']);
   const properties = jsonObject(item['properties']);

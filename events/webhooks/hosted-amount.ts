@@ -1,12 +1,12 @@
 import type { JsonObject } from '../json.ts';
 import { amountField, firstText, objectsField, textField } from './fields.ts';
 
-/** Transactions that did not move money. */
+/** Transactions that moved no money. */
 const WITHOUT_MONEY: readonly string[] = ['failure', 'error', 'pending'];
 
 /**
- * The amount of an order, a checkout or a refund; 0 when none is told. A refund has no total: what
- * its refund transactions paid back counts, and without any the sum of its lines with their tax.
+ * The amount of an order, a checkout or a refund; 0 when there is none. A refund has no total: it
+ * is the sum of its refund transactions, or else of its lines with tax.
  */
 export function orderAmount(body: JsonObject): { amount: number; currency: string } {
   const paidBack = objectsField(body, 'transactions').filter(
@@ -30,7 +30,7 @@ export function orderAmount(body: JsonObject): { amount: number; currency: strin
   };
 }
 
-/** Prices have a few decimals; what adding them as float64 leaves behind the sixth is cut. */
+/** Prices have a few decimals; rounding to six removes the error of float64 addition. */
 function sum(amounts: readonly (number | undefined)[]): number {
   const total = amounts.reduce<number>((so, amount) => so + (amount ?? 0), 0);
   const rounded = Math.round(total * 1e6) / 1e6;

@@ -2,9 +2,7 @@ import type { JsonObject } from '../json.ts';
 import { firstText, flagField, objectField, textField } from './fields.ts';
 import { traitsOf, type Contact } from './people.ts';
 
-/**
- * Whose order it is: what stands at the order itself, then at its customer, then at its addresses.
- */
+/** The contact of an order: from the order itself, else its customer, else its addresses. */
 export function orderContact(order: JsonObject): Contact {
   const customer = objectField(order, 'customer');
   const addresses = [objectField(order, 'billing_address'), objectField(order, 'shipping_address')];
@@ -33,8 +31,8 @@ export function customerContact(customer: JsonObject): Contact {
 }
 
 /**
- * Profile traits of a customer, with the address and contact of the order around it (which is the
- * customer itself where there is none); undefined when there are none.
+ * Profile traits of a customer, with the address and contact of the surrounding order (without an
+ * order: the customer itself); undefined when there are none.
  */
 export function customerTraits(
   customer: JsonObject | undefined,
@@ -59,7 +57,7 @@ export function customerTraits(
   });
 }
 
-/** Whether the customer agreed to be written to; undefined when the platform does not say. */
+/** Whether the customer consented to messages; undefined when unknown. */
 function consent(customer: JsonObject | undefined, kind: string): boolean | undefined {
   const state = textField(objectField(customer, kind), 'state');
   return state === '' ? undefined : state === 'subscribed';

@@ -20,7 +20,7 @@ const SOURCE = 'hosted_storefront';
 
 interface OrderTopic {
   event: string;
-  /** Fields that tell when it happened; the first one that can be read counts. */
+  /** Fields with the time of the event; the first readable one counts. */
   times: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export const mapHostedStorefront: SourceMapping = (body, headers) => {
 function mapOrder(body: JsonObject, { event, times }: OrderTopic): Mapping {
   const userId = storefrontIdentity(orderContact(body));
   if (userId === '') return NO_IDENTITY;
-  // A refund has an id of its own beside that of its order.
+  // A refund has its own id and that of its order.
   const orderId =
     (event === 'order_refunded' ? idField(body, 'order_id') : undefined) ?? textField(body, 'id');
   const traits = customerTraits(objectField(body, 'customer'), body);

@@ -21,8 +21,8 @@ const MAPPINGS: Record<WebhookSource, SourceMapping> = {
 };
 
 /**
- * What a delivery of a source becomes (ingest 4.6). Never throws, whatever the bytes are: what
- * cannot be used is skipped with a reason.
+ * Maps a delivery to events (ingest 4.6). Never throws for any bytes: what cannot be used is
+ * skipped with a reason.
  */
 export function mapDelivery(delivery: {
   source: WebhookSource;
@@ -30,8 +30,7 @@ export function mapDelivery(delivery: {
   raw: Uint8Array;
 }): Mapping {
   const { source, headers, raw } = delivery;
-  // Numbers among the properties of the pipeline mean what they mean everywhere else; the ids of
-  // the others are ids.
+  // Long integers are ids, except among the properties of the event pipeline.
   const body = readDelivery(raw, { keepIds: source !== 'event_pipeline' });
   return body ? MAPPINGS[source](body, headers) : skip('the body is not a JSON object');
 }

@@ -3,9 +3,8 @@ import type { JsonObject } from '../json.ts';
 import type { DeliveryHeaders } from './headers.ts';
 
 /**
- * An event that a delivery becomes, in the shape of a batch item (ingest 2.1). An empty
- * `message_id` says that nothing about it can be de-duplicated; without `timestamp` it happened
- * when it was received.
+ * An event from a delivery, in the shape of a batch item (ingest 2.1). An empty `message_id`
+ * disables deduplication; without `timestamp` the receive time counts.
  */
 export interface MappedEvent {
   type: Exclude<EventType, 'alias'>;
@@ -20,17 +19,17 @@ export interface MappedEvent {
   context?: JsonObject;
 }
 
-/** What a delivery becomes: at least one event, or the reason why there is none. */
+/** The result of a delivery: at least one event, or the reason why there is none. */
 export type Mapping =
   { readonly outcome: 'events'; readonly events: readonly MappedEvent[] } | Skipped;
 
 export interface Skipped {
   readonly outcome: 'skip';
-  /** For the connection's last_error. */
+  /** For last_error of the connection. */
   readonly reason: string;
 }
 
-/** One source's rules. Total: whatever a JSON object holds, it answers. */
+/** The rules of one source. Total: returns a result for every JSON object. */
 export type SourceMapping = (body: JsonObject, headers: DeliveryHeaders) => Mapping;
 
 export function skip(reason: string): Skipped {
@@ -48,9 +47,7 @@ export function unhandledTopic(topic: string): Skipped {
 
 export const NO_IDENTITY: Skipped = skip('no identity');
 
-/**
- * Without the entries whose value is undefined or an empty text: a property is there or it is not.
- */
+/** Drops entries that are undefined or an empty text. */
 export function present(entries: Readonly<Record<string, unknown>>): JsonObject {
   return Object.fromEntries(
     Object.entries(entries).filter(([, value]) => value !== undefined && value !== ''),

@@ -1,6 +1,5 @@
 /**
- * `source:event:…`; empty when a part is absent, empty or 0: nothing can be de-duplicated then
- * (ingest 4.6).
+ * `source:event:…`; empty when a part is absent, empty or 0: no deduplication then (ingest 4.6).
  */
 export function messageId(
   source: string,
@@ -12,8 +11,8 @@ export function messageId(
 }
 
 /**
- * The key of the four sources without a header: the first of order, payment and click id that is
- * given, else the user.
+ * The key of the four sources without a signature header: order, payment or click id, else the
+ * user.
  */
 export function marketKey(ids: {
   orderId?: string;

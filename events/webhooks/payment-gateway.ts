@@ -13,7 +13,7 @@ import { deliveryTime } from './times.ts';
 import { topicOf } from './topic.ts';
 
 const SOURCE = 'payment_gateway';
-/** Not an order: a shop whose orders come from its storefront would count each of them twice. */
+/** Not an order: shops whose orders also come from their storefront would count each one twice. */
 const EVENT = 'payment_completed';
 const TOPICS: readonly string[] = ['', 'payment', 'verify'];
 const SETTLED: readonly string[] = ['', 'OK', '100', 'SUCCESS'];
@@ -21,7 +21,7 @@ const RIALS_PER_TOMAN = 10;
 
 /**
  * Payments: {authority, ref_id, amount (toman), status, email, mobile, order_id, created_at}. Only
- * a settled one is an event.
+ * a successful one is an event.
  */
 export const mapPaymentGateway: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);

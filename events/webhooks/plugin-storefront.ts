@@ -27,7 +27,7 @@ const EVENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Orders of a shop that runs the storefront plugin: amounts are texts, people are known by their
+ * Orders of a shop with the storefront plugin: amounts are texts, people are identified by their
  * billing address.
  */
 export const mapPluginStorefront: SourceMapping = (body, headers) => {

@@ -10,7 +10,7 @@ const EVENT = 'product_viewed';
 const TOPICS: readonly string[] = ['', 'click', 'referral'];
 
 /**
- * Clicks from the price comparison: {click_id, product_id, title, price, user_id, mobile,
+ * Clicks of the price comparison: {click_id, product_id, title, price, user_id, mobile,
  * created_at}. Never an order.
  */
 export const mapPriceComparison: SourceMapping = (body, headers) => {

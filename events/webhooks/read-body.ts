@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../json.ts';
 
 /**
- * The JSON object of a delivery; undefined when there is none. Platforms number orders with 64
- * bits: with `keepIds` an integer that a float64 would change comes as its digits, a text. A
- * byte-order mark in front is ignored.
+ * The JSON object of a delivery; undefined when there is none. Platforms use 64-bit order numbers:
+ * with `keepIds`, an integer that float64 would change becomes a text of its digits. Ignores a
+ * byte-order mark.
  */
 export function readDelivery(
   raw: Uint8Array,
@@ -24,8 +24,8 @@ export function readDelivery(
 const LONG_INTEGERS = /-?[1-9]\d{15,}/g;
 
 /**
- * The text with its integers that a float64 would change between quotation marks. Where the text is
- * JSON it stays JSON; digits inside strings are left alone.
+ * Quotes the integers that float64 would change. JSON stays JSON; digits inside strings are left
+ * alone.
  */
 export function quoteLongIntegers(text: string): string {
   let out = '';
@@ -55,11 +55,11 @@ export function quoteLongIntegers(text: string): string {
   return out + text.slice(copied);
 }
 
-/** Not a digit, a point or an exponent: there the run is a part of a number. */
+/** A digit, point or exponent before the digits makes them part of a longer number. */
 const BEFORE_NUMBER = /^[:,[\s]?$/;
 const BEHIND_INTEGER = /^[,\]}\s]?$/;
 
-/** Whether an odd number of backslashes stands before the quotation mark. */
+/** Whether an odd number of backslashes precedes the quotation mark. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote;
   while (text.charCodeAt(at - 1) === 0x5c) at--;

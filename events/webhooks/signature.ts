@@ -3,8 +3,8 @@ import { headerOf, type DeliveryHeaders } from './headers.ts';
 import type { WebhookSource } from './sources.ts';
 
 /**
- * What a delivery carries to prove where it comes from (ingest 4.6). `none`: no header of this
- * source is read, so every delivery is refused (known defect).
+ * How a delivery proves its origin (ingest 4.6). `none`: no header of this source is defined, so
+ * every delivery is refused (known defect).
  */
 type Scheme = { kind: 'hmac'; header: string } | { kind: 'credential' } | { kind: 'none' };
 
@@ -21,7 +21,7 @@ const SCHEMES: Record<WebhookSource, Scheme> = {
 export interface SignedDelivery {
   source: WebhookSource;
   headers: DeliveryHeaders;
-  /** The body, before anything is parsed. */
+  /** The body, unparsed. */
   raw: Uint8Array;
   /** The connection's secret; undefined when none is stored. */
   secret: string | undefined;
@@ -30,8 +30,8 @@ export interface SignedDelivery {
 export type SignatureVerdict = 'genuine' | 'signature mismatch' | 'unauthorized';
 
 /**
- * Whether a delivery is the platform's. Without a stored secret nothing is, except for
- * event_pipeline, which is then open to whoever knows the token.
+ * Whether a delivery comes from the platform. Without a stored secret the answer is no, except for
+ * event_pipeline, which then accepts whoever knows the token.
  */
 export function verifySignature({
   source,
@@ -66,7 +66,7 @@ function withoutBearer(sent: string): string {
   return sent.startsWith('Bearer ') ? sent.slice('Bearer '.length).trim() : sent;
 }
 
-/** Constant time: texts of any two lengths take as long as their hashes. */
+/** Constant time: compares hashes, so that the time depends on neither text. */
 function sameText(expected: string, sent: string): boolean {
   return timingSafeEqual(hash('sha256', expected, 'buffer'), hash('sha256', sent, 'buffer'));
 }

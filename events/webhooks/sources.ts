@@ -1,4 +1,4 @@
-/** The seven platforms that deliver webhooks (ingest 4.6), with the names that people read. */
+/** The seven platforms that deliver webhooks (ingest 4.6), with their display names. */
 export const WEBHOOK_SOURCE_LABELS = {
   retail_marketplace: 'Retail marketplace',
   handmade_marketplace: 'Handmade marketplace',
@@ -13,12 +13,12 @@ export type WebhookSource = keyof typeof WEBHOOK_SOURCE_LABELS;
 
 export const WEBHOOK_SOURCES = Object.keys(WEBHOOK_SOURCE_LABELS) as readonly WebhookSource[];
 
-/** True for one of the seven, exactly as written. */
+/** True for one of the seven; case-sensitive. */
 export function isWebhookSource(text: string): text is WebhookSource {
   return Object.hasOwn(WEBHOOK_SOURCE_LABELS, text);
 }
 
-/** What the secret of a connection is sealed for (platform/sealing.ts). */
+/** The sealing purpose of a connection's secret (platform/sealing.ts). */
 export function connectionPurpose(connection: {
   accountId: number;
   source: WebhookSource;

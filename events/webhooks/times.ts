@@ -2,14 +2,14 @@ import { parseRfc3339 } from '../rfc3339.ts';
 import { tehranOffset } from '../tehran-time.ts';
 
 const ZONELESS = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2}))?$/;
-/** parseRfc3339 reads back what this range gives. */
+/** parseRfc3339 reads every year of this range. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * A time of a delivery as RFC 3339 in UTC; undefined when it cannot be read, which stands for now
- * (ingest 4.6). RFC 3339 as it is; YYYY-MM-DDTHH:MM:SS, YYYY-MM-DD HH:MM:SS and YYYY-MM-DD in
- * Tehran's local time.
+ * The first readable time of a delivery as RFC 3339 in UTC; undefined when there is none, which
+ * means now (ingest 4.6). Accepts RFC 3339, and YYYY-MM-DDTHH:MM:SS, YYYY-MM-DD HH:MM:SS and
+ * YYYY-MM-DD in Tehran's local time.
  */
 export function deliveryTime(...texts: readonly string[]): string | undefined {
   for (const text of texts) {
@@ -27,9 +27,8 @@ function readTime(text: string): number {
 }
 
 /**
- * The instant whose local time in Tehran is `local` (as if it were UTC). In the hour that was
- * repeated when daylight time ended, the later instant; one that was skipped is read as standard
- * time.
+ * The instant of a local time in Tehran (`local` as if it were UTC). In the hour that repeats when
+ * daylight time ends, the later instant; a skipped local time counts as standard time.
  */
 function tehranInstant(local: number): number {
   const standard = local - STANDARD;

@@ -2,8 +2,8 @@ import { headerOf, type DeliveryHeaders } from './headers.ts';
 import type { WebhookSource } from './sources.ts';
 
 /**
- * For the sources whose platform names no header: what `./ravand admin webhook try --header` gives.
- * Their deliveries are refused before a topic is asked for.
+ * For sources without a topic header: what `./ravand admin webhook try --header` sends. Their real
+ * deliveries are refused before the topic matters.
  */
 const ANY_TOPIC = /(?:^|-)topic$/;
 
@@ -19,8 +19,7 @@ function pluginTopic(headers: DeliveryHeaders): string {
 }
 
 /**
- * What the delivery is about (ingest 4.6, column "Topic header"), lower-case; empty when nothing
- * says.
+ * The topic of a delivery (ingest 4.6, column "Topic header") in lower case; empty when unknown.
  */
 export function topicOf(source: WebhookSource, headers: DeliveryHeaders): string {
   switch (source) {
