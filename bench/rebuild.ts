@@ -84,7 +84,7 @@ async function fill(accountId: number): Promise<void> {
   const pending: Promise<number>[] = [];
   for (let n = 0; n < events; n++) {
     const event = shopEvent(run, n);
-    const partition = partitionOf({ accountId, name: event.user_id, partitions });
+    const partition = partitionOf({ accountId, distinctId: event.user_id, partitions });
     const batch = waiting[partition] ?? [];
     batch.push(event);
     if (batch.length < items && n < events - partitions * items) continue;

@@ -34,7 +34,7 @@ export type ContextColumns = Pick<
 
 const MAX_IP_BYTES = 64;
 
-const NOTHING: JsonObject = {};
+const EMPTY: JsonObject = {};
 
 /**
  * A text field, truncated to `bound` bytes. Numbers become text (app version 2.1); other types
@@ -73,13 +73,13 @@ export function contextColumns(
   sent: unknown,
   connection: { ip: string; agent: UserAgentFacts },
 ): ContextColumns {
-  const context = jsonObject(sent) ?? NOTHING;
-  const device = jsonObject(context['device']) ?? NOTHING;
-  const os = jsonObject(context['os']) ?? NOTHING;
-  const page = jsonObject(context['page']) ?? NOTHING;
-  const campaign = jsonObject(context['campaign']) ?? NOTHING;
-  const location = jsonObject(context['location']) ?? NOTHING;
-  const library = jsonObject(context['library']) ?? NOTHING;
+  const context = jsonObject(sent) ?? EMPTY;
+  const device = jsonObject(context['device']) ?? EMPTY;
+  const os = jsonObject(context['os']) ?? EMPTY;
+  const page = jsonObject(context['page']) ?? EMPTY;
+  const campaign = jsonObject(context['campaign']) ?? EMPTY;
+  const location = jsonObject(context['location']) ?? EMPTY;
+  const library = jsonObject(context['library']) ?? EMPTY;
   const { agent } = connection;
   const osName = typeof os['name'] === 'string' ? truncateBytes(os['name'].toLowerCase(), 32) : '';
   const osVersion = field(os, 'version', 32);
@@ -94,14 +94,14 @@ export function contextColumns(
     browser_version: agent.browserVersion,
     library_name: field(library, 'name', 64),
     library_version: field(library, 'version', 32),
-    app_version: field(jsonObject(context['app']) ?? NOTHING, 'version', 64),
+    app_version: field(jsonObject(context['app']) ?? EMPTY, 'version', 64),
     device_type: field(device, 'type', 32) || agent.deviceType,
     device_model: field(device, 'model', 128) || (isSameVendor ? agent.deviceModel : ''),
     device_vendor: vendor || agent.deviceVendor,
     push_provider: field(device, 'push_provider', 16),
     os_name: osName || agent.osName,
     os_version: osVersion || (isSameOs ? agent.osVersion : ''),
-    carrier: field(jsonObject(context['network']) ?? NOTHING, 'carrier', 64),
+    carrier: field(jsonObject(context['network']) ?? EMPTY, 'carrier', 64),
     page_url: field(page, 'url', 2048),
     page_path: field(page, 'path', 2048),
     page_referrer: field(page, 'referrer', 2048),
@@ -130,7 +130,7 @@ export function contextColumns(
  * empty when unknown.
  */
 export function sdkOf(sent: unknown): string {
-  const library = jsonObject(jsonObject(sent)?.['library']) ?? NOTHING;
+  const library = jsonObject(jsonObject(sent)?.['library']) ?? EMPTY;
   const name = field(library, 'name', 64);
   const version = field(library, 'version', 32);
   return version === '' ? name : `${name}/${version}`;

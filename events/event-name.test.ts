@@ -4,7 +4,7 @@ import {
   isEventType,
   isPlatformEvent,
   normaliseEventName,
-  personName,
+  distinctIdOf,
 } from './event-name.ts';
 
 test.each([
@@ -33,8 +33,8 @@ test('types are exact', () => {
 });
 
 test('the person is the user_id, or else the anonymous_id', () => {
-  expect(personName({ user_id: 'u', anonymous_id: 'a' })).toBe('u');
-  expect(personName({ user_id: '', anonymous_id: 'a' })).toBe('a');
+  expect(distinctIdOf({ user_id: 'u', anonymous_id: 'a' })).toBe('u');
+  expect(distinctIdOf({ user_id: '', anonymous_id: 'a' })).toBe('a');
 });
 
 test('platform events are those of the workers, not the click that the SDK raises', () => {

@@ -62,7 +62,7 @@ export function idText(sent: unknown): string {
 }
 
 /** The distinct id of an event's person: user_id, or else anonymous_id (reports: People). */
-export function personName(event: { user_id: string; anonymous_id: string }): string {
+export function distinctIdOf(event: { user_id: string; anonymous_id: string }): string {
   return event.user_id || event.anonymous_id;
 }
 

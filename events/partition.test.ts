@@ -20,7 +20,7 @@ test.each([
   [42, 'کاربر'],
   ['7', '😀 x'],
 ])('account %j, name %j', (accountId, name) => {
-  expect(partitionOf({ accountId, name, partitions: 64 })).toBe(
+  expect(partitionOf({ accountId, distinctId: name, partitions: 64 })).toBe(
     reference(`${accountId}\u0000${name}`) % 64,
   );
 });
@@ -32,11 +32,11 @@ test('hashes the UTF-8 bytes of any name', () => {
       anyText,
       fc.integer({ min: 1, max: 1000 }),
       (accountId, name, partitions) => {
-        expect(partitionOf({ accountId, name, partitions })).toBe(
+        expect(partitionOf({ accountId, distinctId: name, partitions })).toBe(
           reference(`${accountId}\u0000${name}`) % partitions,
         );
         expect(distinctIdHash(accountSeed(accountId), name) % partitions).toBe(
-          partitionOf({ accountId, name, partitions }),
+          partitionOf({ accountId, distinctId: name, partitions }),
         );
       },
     ),
@@ -47,7 +47,7 @@ test('hashes the UTF-8 bytes of any name', () => {
 test('numbered names spread evenly', () => {
   const counts = Array.from({ length: 4 }, () => 0);
   for (let n = 0; n < 40_000; n++) {
-    const partition = partitionOf({ accountId: 1, name: `user-${n}`, partitions: 4 });
+    const partition = partitionOf({ accountId: 1, distinctId: `user-${n}`, partitions: 4 });
     counts[partition] = (counts[partition] ?? 0) + 1;
   }
   for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(1000);

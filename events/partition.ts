@@ -7,14 +7,14 @@ const PRIME = 0x01000193;
  */
 export function partitionOf({
   accountId,
-  name,
+  distinctId,
   partitions,
 }: {
   accountId: number | string;
-  name: string;
+  distinctId: string;
   partitions: number;
 }): number {
-  return distinctIdHash(accountSeed(accountId), name) % partitions;
+  return distinctIdHash(accountSeed(accountId), distinctId) % partitions;
 }
 
 /**
@@ -29,8 +29,8 @@ export function accountSeed(accountId: number | string): number {
  * The hash of a distinct id under its account, an unsigned 32-bit integer. `% partitions` is the
  * partition.
  */
-export function distinctIdHash(seed: number, name: string): number {
-  return fnv1a(seed, name) >>> 0;
+export function distinctIdHash(seed: number, distinctId: string): number {
+  return fnv1a(seed, distinctId) >>> 0;
 }
 
 function fnv1a(seed: number, text: string): number {

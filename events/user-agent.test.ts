@@ -2,7 +2,7 @@ import { list } from 'isbot';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from './testing/arbitrary-json.ts';
-import { isBotUserAgent, UNUSED_PATTERNS } from './user-agent-bots.ts';
+import { isBotUserAgent, UNUSED_PATTERNS } from './bot-user-agent.ts';
 import { NO_USER_AGENT, parseUserAgent, UserAgentCache } from './user-agent.ts';
 
 describe('people, their apps, and the HTTP libraries of backends are no bots', () => {

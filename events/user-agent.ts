@@ -1,6 +1,6 @@
 import Bowser from 'bowser';
 import { truncateBytes } from './bytes.ts';
-import { isBotUserAgent, isHttpLibrary } from './user-agent-bots.ts';
+import { isBotUserAgent, isHttpLibrary } from './bot-user-agent.ts';
 
 /** Facts from a User-Agent header (ingest 2.2); empty where unknown. */
 export interface UserAgentFacts {

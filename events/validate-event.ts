@@ -109,10 +109,10 @@ export function decideEvent(
 
   if (!isEventType(sentType)) return { ...unknownType(sentType), index };
   const broken =
-    brokenIdentity(userId, anonymousId) ??
-    brokenName(sentType, event) ??
-    brokenId(userId, anonymousId, messageId) ??
-    brokenAlias(sentType, previousId);
+    identityRejection(userId, anonymousId) ??
+    nameRejection(sentType, event) ??
+    idLengthRejection(userId, anonymousId, messageId) ??
+    aliasRejection(sentType, previousId);
   if (broken !== undefined) return { ...broken, index };
 
   const { timestamp, warning } = decideTime({
@@ -139,7 +139,7 @@ export function decideEvent(
   };
 }
 
-function brokenIdentity(userId: string, anonymousId: string): Rejection | undefined {
+function identityRejection(userId: string, anonymousId: string): Rejection | undefined {
   return userId === '' && anonymousId === '' ? rejection('missing_identity', 'user_id') : undefined;
 }
 
@@ -150,7 +150,7 @@ const NAME_PROBE_BYTES = MAX_EVENT_BYTES + 8;
  * Measures the name as it would be stored, but searches the sent text for control characters (apart
  * from outer whitespace): a line break inside a name is an error, not a space.
  */
-function brokenName(type: EventType, sent: string): Rejection | undefined {
+function nameRejection(type: EventType, sent: string): Rejection | undefined {
   if (hasFixedName(type)) return undefined;
   const name = sent === '' ? '' : normalisePersian(sent, NAME_PROBE_BYTES);
   if (name === '') return type === 'track' ? rejection('missing_event_name', 'event') : undefined;
@@ -166,13 +166,17 @@ function holdsControl(text: string): boolean {
   return false;
 }
 
-function brokenId(userId: string, anonymousId: string, messageId: string): Rejection | undefined {
+function idLengthRejection(
+  userId: string,
+  anonymousId: string,
+  messageId: string,
+): Rejection | undefined {
   if (!fitsBytes(userId, MAX_ID_BYTES)) return rejection('id_too_long', 'user_id');
   if (!fitsBytes(anonymousId, MAX_ID_BYTES)) return rejection('id_too_long', 'anonymous_id');
   return fitsBytes(messageId, MAX_ID_BYTES) ? undefined : rejection('id_too_long', 'message_id');
 }
 
-function brokenAlias(type: EventType, previousId: string): Rejection | undefined {
+function aliasRejection(type: EventType, previousId: string): Rejection | undefined {
   return type === 'alias' && previousId === ''
     ? rejection('missing_previous_id', 'previous_id')
     : undefined;

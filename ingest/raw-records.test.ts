@@ -57,7 +57,7 @@ describe('raw records of a request', () => {
             expect(positions ?? distinctIds.map((_, at) => at)).toEqual(own);
             for (const index of own)
               expect(
-                partitionOf({ accountId: 7, name: distinctIds[index] ?? '', partitions: 3 }),
+                partitionOf({ accountId: 7, distinctId: distinctIds[index] ?? '', partitions: 3 }),
               ).toBe(partition);
             expect(events).toBe(own.length);
             sequences.push(...raw.items.map((_, at) => raw.sequence + at));

@@ -47,7 +47,11 @@ export class Shop {
     const batches: ConsumedMessage[][] = this.#offsets.map(() => []);
     for (let n = 0; n < count; n++) {
       const name = `user-${person()}`;
-      const partition = partitionOf({ accountId: 1, name, partitions: this.#partitions });
+      const partition = partitionOf({
+        accountId: 1,
+        distinctId: name,
+        partitions: this.#partitions,
+      });
       const rows = runs[partition] ?? [];
       rows.push(eventRowCodec.type.toBuffer(this.#row(name, { partition, index: rows.length })));
       if (rows.length === RUN) this.#close(partition, { runs, batches });

@@ -2,7 +2,7 @@ import { utf8Length } from '../bytes.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { MAX_EVENT_BYTES, normaliseEventName } from '../event-name.ts';
 import { parseFilters, type Filter } from './filter.ts';
-import { InvalidRelay } from './invalid-relay.ts';
+import { InvalidRelay } from './filter.ts';
 
 /** What a caller may set of a relay (ingest 2.8, 4.9: PUT relays). */
 export interface RelayDefinition {

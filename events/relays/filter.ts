@@ -2,7 +2,14 @@ import { utf8Length } from '../bytes.ts';
 import { isJsonObject } from '../json.ts';
 import { normaliseKey } from '../keys.ts';
 import { MAX_VALUE_BYTES } from '../values.ts';
-import { InvalidRelay } from './invalid-relay.ts';
+
+/** A relay cannot be saved. The message is for the person who filled in the form. */
+export class InvalidRelay extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InvalidRelay';
+  }
+}
 
 /** The ten operators (ingest 4.9). */
 export const OPERATORS = [
@@ -51,8 +58,8 @@ function parseFilter(filter: unknown, where: string): Filter {
   if (prop === '') throw new InvalidRelay(`${where}.prop must not be empty`);
   const op = OPERATORS.find((one) => one === sentOp);
   if (op === undefined) {
-    const told = typeof sentOp === 'string' ? JSON.stringify(sentOp.slice(0, 40)) : 'no text';
-    throw new InvalidRelay(`${where}.op is ${told}; the operators are ${OPERATORS.join(', ')}`);
+    const shown = typeof sentOp === 'string' ? JSON.stringify(sentOp.slice(0, 40)) : 'no text';
+    throw new InvalidRelay(`${where}.op is ${shown}; the operators are ${OPERATORS.join(', ')}`);
   }
   if (op === 'exists' || op === 'missing') return { prop, op };
   if (!isFilterValue(value))

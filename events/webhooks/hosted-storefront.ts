@@ -1,7 +1,7 @@
 import { idField, objectField, objectsField, textField, firstText } from './fields.ts';
 import type { JsonObject } from '../json.ts';
 import { orderAmount } from './hosted-amount.ts';
-import { customerContact, customerTraits, orderContact } from './hosted-customer.ts';
+import { customerContact, customerTraits, orderContact } from './hosted-contact.ts';
 import {
   NO_IDENTITY,
   present,
@@ -12,7 +12,7 @@ import {
   type SourceMapping,
 } from './mapping.ts';
 import { messageId } from './message-id.ts';
-import { storefrontIdentity } from './people.ts';
+import { storefrontIdentity } from './contact.ts';
 import { deliveryTime } from './times.ts';
 import { topicOf } from './topic.ts';
 

@@ -1,13 +1,12 @@
 import { mapEventPipeline } from './event-pipeline.ts';
-import { mapHandmadeMarketplace } from './handmade-marketplace.ts';
-import type { DeliveryHeaders } from './headers.ts';
+import type { DeliveryHeaders } from './topic.ts';
 import { mapHostedStorefront } from './hosted-storefront.ts';
 import { skip, type Mapping, type SourceMapping } from './mapping.ts';
 import { mapPaymentGateway } from './payment-gateway.ts';
 import { mapPluginStorefront } from './plugin-storefront.ts';
 import { mapPriceComparison } from './price-comparison.ts';
 import { readDelivery } from './read-body.ts';
-import { mapRetailMarketplace } from './retail-marketplace.ts';
+import { mapHandmadeMarketplace, mapRetailMarketplace } from './marketplaces.ts';
 import type { WebhookSource } from './sources.ts';
 
 const MAPPINGS: Record<WebhookSource, SourceMapping> = {

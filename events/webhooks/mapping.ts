@@ -1,6 +1,6 @@
 import type { EventType } from '../../schemas/records.ts';
 import type { JsonObject } from '../json.ts';
-import type { DeliveryHeaders } from './headers.ts';
+import type { DeliveryHeaders } from './topic.ts';
 
 /**
  * An event from a delivery, in the shape of a batch item (ingest 2.1). An empty `message_id`

@@ -8,7 +8,7 @@ import {
   type SourceMapping,
 } from './mapping.ts';
 import { messageId } from './message-id.ts';
-import { storefrontIdentity, traitsOf } from './people.ts';
+import { storefrontIdentity, traitsOf } from './contact.ts';
 import { deliveryTime } from './times.ts';
 import { topicOf } from './topic.ts';
 

@@ -1,8 +1,6 @@
 import { amountField, textField } from './fields.ts';
-import { NO_IDENTITY, present, single, unhandledTopic, type SourceMapping } from './mapping.ts';
-import { marketKey, messageId } from './message-id.ts';
-import { e164, marketIdentity, traitsOf } from './people.ts';
-import { deliveryTime } from './times.ts';
+import { marketEvent } from './market-event.ts';
+import { unhandledTopic, type SourceMapping } from './mapping.ts';
 import { topicOf } from './topic.ts';
 
 const SOURCE = 'price_comparison';
@@ -16,29 +14,23 @@ const TOPICS: readonly string[] = ['', 'click', 'referral'];
 export const mapPriceComparison: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);
-  const phone = textField(body, 'mobile');
-  const userId = marketIdentity({
-    phone,
-    email: textField(body, 'email'),
-    platformId: textField(body, 'user_id'),
-  });
-  if (userId === '') return NO_IDENTITY;
   const clickId = textField(body, 'click_id');
-  const timestamp = deliveryTime(textField(body, 'created_at'));
-  const traits = traitsOf({ first_name: textField(body, 'name'), phone: e164(phone) });
-  return single({
-    type: 'track',
+  return marketEvent({
+    source: SOURCE,
     event: EVENT,
-    user_id: userId,
-    message_id: messageId(SOURCE, EVENT, marketKey({ clickId, userId })),
-    ...(timestamp === undefined ? {} : { timestamp }),
-    properties: present({
-      source: SOURCE,
+    contact: {
+      phone: textField(body, 'mobile'),
+      email: textField(body, 'email'),
+      platformId: textField(body, 'user_id'),
+    },
+    ids: [clickId],
+    createdAt: textField(body, 'created_at'),
+    traits: { first_name: textField(body, 'name') },
+    properties: {
       click_id: clickId,
       product_id: textField(body, 'product_id'),
       product_name: textField(body, 'title'),
       price: amountField(body, 'price'),
-    }),
-    ...(traits ? { traits } : {}),
+    },
   });
 };

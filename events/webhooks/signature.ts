@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { headerOf, type DeliveryHeaders } from './headers.ts';
+import { headerOf, type DeliveryHeaders } from './topic.ts';
 import type { WebhookSource } from './sources.ts';
 
 /**

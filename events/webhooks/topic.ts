@@ -1,5 +1,13 @@
-import { headerOf, type DeliveryHeaders } from './headers.ts';
 import type { WebhookSource } from './sources.ts';
+
+/** Header values by lower-case name, as node:http provides them. */
+export type DeliveryHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A header's value, trimmed; empty when absent. The first one of repeated headers. */
+export function headerOf(headers: DeliveryHeaders, name: string): string {
+  const value = headers[name];
+  return (typeof value === 'string' ? value : (value?.[0] ?? '')).trim();
+}
 
 /**
  * For sources without a topic header: what `./ravand admin webhook try --header` sends. Their real

@@ -1,4 +1,4 @@
-import { personName } from '../../events/event-name.ts';
+import { distinctIdOf } from '../../events/event-name.ts';
 import type { EventOffset } from '../../schemas/log-position.ts';
 import { addedRow } from '../../projections/catalogue/added.ts';
 import { publishPeople } from '../../projections/identities/flat-table.ts';
@@ -73,18 +73,18 @@ export class FollowUps {
     const isRevived = new Set(revived);
     const names = new Map<string, ConcernedName>();
     const add = ({ accountId, partition }: SourceEvent, row: EventRow) => {
-      const name = personName(row);
+      const name = distinctIdOf(row);
       names.set(profileKey(accountId, name), { accountId, name, partition });
     };
     for (let from = 0; from < events.length; from += MOST_NAMES) {
       const some = events.slice(from, from + MOST_NAMES);
       const wanted = some
         .filter((event) => !isRevived.has(event))
-        .flatMap(({ accountId, row }) => (row ? [{ accountId, name: personName(row) }] : []));
+        .flatMap(({ accountId, row }) => (row ? [{ accountId, name: distinctIdOf(row) }] : []));
       const states = wanted.length === 0 ? new Map() : await store.load(wanted, this.#signal);
       for (const event of some) {
         if (!event.row) continue;
-        const state = states.get(profileKey(event.accountId, personName(event.row))) as Parameters<
+        const state = states.get(profileKey(event.accountId, distinctIdOf(event.row))) as Parameters<
           typeof isFoldedIn
         >[0];
         if (isRevived.has(event) || !isFoldedIn(state, event.row)) add(event, event.row);

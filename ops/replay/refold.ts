@@ -1,4 +1,4 @@
-import { personName } from '../../events/event-name.ts';
+import { distinctIdOf } from '../../events/event-name.ts';
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
@@ -131,6 +131,6 @@ function ownEvents(
 ): SourceEvent[] {
   return events.filter(
     ({ accountId, row }) =>
-      row && accounts.has(accountId) && wanted.has(profileKey(accountId, personName(row))),
+      row && accounts.has(accountId) && wanted.has(profileKey(accountId, distinctIdOf(row))),
   );
 }

@@ -1,5 +1,5 @@
 import { accrue, NO_ACCRUAL } from '../../events/accrual.ts';
-import { personName } from '../../events/event-name.ts';
+import { distinctIdOf } from '../../events/event-name.ts';
 import type { Profile, ProfileEvent } from './profile.ts';
 import { compareWriteOrder } from '../../events/write-order.ts';
 import { NO_WRITES, packWrites, unpackWrites, type PackedWrites } from './writes.ts';
@@ -45,7 +45,7 @@ export function evolve(before: Profile | undefined, event: ProfileEvent): Profil
   const { event: name, revenue, timestamp, account_id: accountId } = event;
   return {
     accountId,
-    name: before?.name ?? personName(event),
+    name: before?.name ?? distinctIdOf(event),
     userId: event.user_id || (before?.userId ?? ''),
     anonymousId: event.anonymous_id || (before?.anonymousId ?? ''),
     last: {

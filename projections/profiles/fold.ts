@@ -1,4 +1,4 @@
-import { personName } from '../../events/event-name.ts';
+import { distinctIdOf } from '../../events/event-name.ts';
 import { evolve, isFoldedIn, MisplacedEvent } from './evolve.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 
@@ -25,7 +25,7 @@ export function gather(events: readonly ProfileEvent[]): Gathered {
     const accountId = event.account_id;
     let known = byAccount.get(accountId);
     if (!known) byAccount.set(accountId, (known = new Map<string, number>()));
-    const name = personName(event);
+    const name = distinctIdOf(event);
     let at = known.get(name);
     if (at === undefined) {
       at = names.push({ accountId, name, key: profileKey(accountId, name) }) - 1;

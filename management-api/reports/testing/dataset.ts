@@ -1,4 +1,4 @@
-import { personName } from '../../../events/event-name.ts';
+import { distinctIdOf } from '../../../events/event-name.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { matchesFilter, valueOf, type PersonTraits } from '../../conditions/predicate.ts';
 import type { EventSelector, Filter, Target } from '../../conditions/condition.ts';
@@ -48,7 +48,7 @@ export function eventsByPerson(
 }
 
 function personOf(dataset: Dataset, event: EventRow): string {
-  const name = personName(event);
+  const name = distinctIdOf(event);
   return dataset.canonical.get(name) ?? name;
 }
 

@@ -110,7 +110,7 @@ describe('raw records', () => {
         expect(
           partitionOf({
             accountId: account.accountId,
-            name: batch[at]?.user_id ?? '',
+            distinctId: batch[at]?.user_id ?? '',
             partitions: 4,
           }),
         ).toBe(partition);

@@ -43,7 +43,7 @@ afterAll(async () => {
 /** Puts an event into the log past the gateway, which would not let a repeat through. */
 async function log(messageId: string, name: string): Promise<void> {
   const partitions = await producer.partitions('events.raw', 5000);
-  const partition = partitionOf({ accountId: account.accountId, name, partitions });
+  const partition = partitionOf({ accountId: account.accountId, distinctId: name, partitions });
   const now = Date.now();
   const record = sampleRecord([sampleEvent(messageId, { user_id: name })], {
     ...{

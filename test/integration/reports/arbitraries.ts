@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { personName } from '../../../events/event-name.ts';
+import { distinctIdOf } from '../../../events/event-name.ts';
 import type { PersonTraits } from '../../../management-api/conditions/predicate.ts';
 import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
@@ -198,7 +198,7 @@ export function datasetOf(
 
 /** People of a dataset by name, for messages about what went wrong. */
 export function namesOf(dataset: Dataset): string[] {
-  return [...new Set(dataset.events.map((event) => personName(event)))];
+  return [...new Set(dataset.events.map((event) => distinctIdOf(event)))];
 }
 
 const filter = fc.oneof(

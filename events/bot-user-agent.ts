@@ -83,7 +83,7 @@ const CRAWLER = new RegExp(
  * Declares itself a bot. Checked before the libraries: "python-requests (mybot)" is a bot. CUBOT is
  * a phone brand.
  */
-const SAYS_SO = /(?<!\bcu)bots?(?![a-z])|crawl|spider|scrap(?:er|ing|y)/i;
+const DECLARED_BOT = /(?<!\bcu)bots?(?![a-z])|crawl|spider|scrap(?:er|ing|y)/i;
 
 /**
  * HTTP libraries and platforms of backends; they do not mean that the person of the event is a
@@ -116,5 +116,5 @@ export function isHttpLibrary(userAgent: string): boolean {
  */
 export function isBotUserAgent(userAgent: string): boolean {
   if (userAgent === '') return false;
-  return SAYS_SO.test(userAgent) || (!HTTP_LIBRARY.test(userAgent) && CRAWLER.test(userAgent));
+  return DECLARED_BOT.test(userAgent) || (!HTTP_LIBRARY.test(userAgent) && CRAWLER.test(userAgent));
 }

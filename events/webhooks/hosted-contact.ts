@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import { firstText, flagField, objectField, textField } from './fields.ts';
-import { traitsOf, type Contact } from './people.ts';
+import { traitsOf, type Contact } from './contact.ts';
 
 /** The contact of an order: from the order itself, else its customer, else its addresses. */
 export function orderContact(order: JsonObject): Contact {
@@ -36,13 +36,13 @@ export function customerContact(customer: JsonObject): Contact {
  */
 export function customerTraits(
   customer: JsonObject | undefined,
-  around: JsonObject,
+  source: JsonObject,
 ): JsonObject | undefined {
-  const isOrder = around !== customer;
-  const billing = objectField(around, 'billing_address');
+  const isOrder = source !== customer;
+  const billing = objectField(source, 'billing_address');
   const address =
-    objectField(customer, 'default_address') ?? billing ?? objectField(around, 'shipping_address');
-  const contact = isOrder ? orderContact(around) : customerContact(around);
+    objectField(customer, 'default_address') ?? billing ?? objectField(source, 'shipping_address');
+  const contact = isOrder ? orderContact(source) : customerContact(source);
   return traitsOf({
     email: contact.email?.toLowerCase(),
     phone: contact.phone,
