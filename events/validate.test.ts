@@ -183,7 +183,7 @@ describe('what is accepted', () => {
         {
           index: 0,
           type: 'track',
-          name: 'u',
+          distinctId: 'u',
           message_id: 'm',
           generated: false,
           timestamp: NOW - 3_600_000,
@@ -200,7 +200,7 @@ describe('what is accepted', () => {
     expect(
       single('track', { event: 'e', anonymous_id: 'a\ud800', message_id: '\udc00' }),
     ).toMatchObject({
-      accepted: [{ name: 'a\ufffd', message_id: '\ufffd' }],
+      accepted: [{ distinctId: 'a\ufffd', message_id: '\ufffd' }],
     });
   });
 
@@ -281,7 +281,7 @@ describe('a batch (ingest 4.4)', () => {
     expect(decided).toMatchObject({
       outcome: 'decided',
       received: 5,
-      accepted: [{ index: 0 }, { index: 4, type: 'page', name: 'a' }],
+      accepted: [{ index: 0 }, { index: 4, type: 'page', distinctId: 'a' }],
       rejected: [
         { index: 1, code: 'unknown_type', reason: 'unknown_type: "group"' },
         { index: 2, reason: 'unknown_type: ""' },
