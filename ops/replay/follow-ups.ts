@@ -84,9 +84,9 @@ export class FollowUps {
       const states = wanted.length === 0 ? new Map() : await store.load(wanted, this.#signal);
       for (const event of some) {
         if (!event.row) continue;
-        const state = states.get(profileKey(event.accountId, distinctIdOf(event.row))) as Parameters<
-          typeof isFoldedIn
-        >[0];
+        const state = states.get(
+          profileKey(event.accountId, distinctIdOf(event.row)),
+        ) as Parameters<typeof isFoldedIn>[0];
         if (isRevived.has(event) || !isFoldedIn(state, event.row)) add(event, event.row);
       }
     }
