@@ -20,7 +20,7 @@ import { EventServer } from './http/serve-events.ts';
 import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
 import { GatewayMetrics } from './metrics/gateway-metrics.ts';
-import { readings } from './metrics/readings.ts';
+import { gatewayReadings } from './metrics/gauges.ts';
 import { KnownPartitions } from './publish/known-partitions.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { AdminPages } from '../platform/admin-server.ts';
@@ -40,7 +40,7 @@ import { connectLog } from './publish/connect-log.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 
 /** What the gateway needs: `start` makes it from settings, tests from fakes. */
-export interface GatewayParts {
+export interface GatewayOptions {
   config: Pick<
     Config,
     | 'MAX_BODY_BYTES'
@@ -79,7 +79,7 @@ export interface Gateway {
 }
 
 /** Assembles the gateway; it listens once `host.listen` is called. */
-export function createGateway(parts: GatewayParts): Gateway {
+export function createGateway(parts: GatewayOptions): Gateway {
   const { config, log, spool, claims } = parts;
   const metrics = new GatewayMetrics();
   const publisher = new Publisher({
@@ -152,7 +152,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const links = linkRoutes({ ...serving, store: parts.links });
   const more = [...webhooks.routes, ...links.routes];
   const host = createHost({ routes, events, fastPath, onAnswered: metrics.answered, more });
-  for (const reading of readings({ spool, publisher, claims, keys, events, budget }))
+  for (const reading of gatewayReadings({ spool, publisher, claims, keys, events, budget }))
     metrics.read(reading);
   return {
     host,

@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
  * The log takes records of 16 MiB; a body goes into one together with what was decided about its
  * events.
  */
-const MOST_BODY_BYTES = 14 * MIB;
+const MAX_BODY_BYTES = 14 * MIB;
 
 const bodyBytes = setting.bytes({
   default: 5 * MIB,
@@ -45,7 +45,7 @@ export const settings = defineSettings({
     ...bodyBytes,
     parse: (text: string) => {
       const bytes = bodyBytes.parse(text);
-      if (bytes > MOST_BODY_BYTES)
+      if (bytes > MAX_BODY_BYTES)
         throw new Error('at most 14 MiB, which fits into a record of the log');
       return bytes;
     },

@@ -3,8 +3,8 @@ export class LookupOverloaded extends Error {
   override readonly name = 'LookupOverloaded';
 }
 
-const MOST_AT_ONCE = 500;
-const MOST_WAITING = 10_000;
+const MAX_KEYS_PER_QUERY = 500;
+const MAX_WAITING = 10_000;
 
 /**
  * Gathers look-ups: one query is under way at a time and asks for everything that came in
@@ -36,8 +36,8 @@ export class BatchedLookup<Key, Value> {
   find(key: Key): Promise<Value | undefined> {
     const known = this.#asking.get(key) ?? this.#waiting.get(key)?.promise;
     if (known) return known;
-    if (this.#waiting.size >= MOST_WAITING)
-      return Promise.reject(new LookupOverloaded(`${MOST_WAITING} look-ups wait already`));
+    if (this.#waiting.size >= MAX_WAITING)
+      return Promise.reject(new LookupOverloaded(`${MAX_WAITING} look-ups wait already`));
     const waiting = Promise.withResolvers<Value | undefined>();
     this.#waiting.set(key, waiting);
     if (!this.#isRunning) void this.#run();
@@ -47,7 +47,7 @@ export class BatchedLookup<Key, Value> {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
-      const group = [...this.#waiting].slice(0, MOST_AT_ONCE);
+      const group = [...this.#waiting].slice(0, MAX_KEYS_PER_QUERY);
       for (const [key, { promise }] of group) {
         this.#waiting.delete(key);
         this.#asking.set(key, promise);

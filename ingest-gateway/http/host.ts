@@ -15,11 +15,11 @@ export interface HostOptions {
   fastPath?: { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
   /** Routes with path parameters; they read and answer themselves. */
-  more?: readonly FreeRoute[];
+  more?: readonly SelfServedRoute[];
 }
 
 /** A route that fastify matches and that answers itself. */
-export interface FreeRoute {
+export interface SelfServedRoute {
   method: 'GET' | 'POST';
   /** As fastify writes it: `/s/:code`. */
   path: string;

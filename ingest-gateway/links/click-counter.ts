@@ -1,7 +1,7 @@
 import { DeferredUpdates } from '../webhooks/deferred-updates.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
-const MOST_CODES = 100_000;
+const MAX_CODES = 100_000;
 const LINGER_MS = 250;
 
 /**
@@ -19,7 +19,7 @@ export function clickCounter(options: {
       count: before.count + after.count,
       lastAt: Math.max(before.lastAt, after.lastAt),
     }),
-    capacity: MOST_CODES,
+    capacity: MAX_CODES,
     linger: LINGER_MS,
     random: Math.random,
     onFailed,

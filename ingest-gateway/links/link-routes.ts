@@ -1,5 +1,5 @@
 import type { Log } from '../../platform/log.ts';
-import type { FreeRoute } from '../http/host.ts';
+import type { SelfServedRoute } from '../http/host.ts';
 import { clickCounter } from './click-counter.ts';
 import { LinkServer, LINKS_PATH } from './link-server.ts';
 import type { LinkStore } from './link-store.ts';
@@ -14,7 +14,7 @@ interface LinkRoutesOptions {
 
 /** The route of short links, and what is to be done before the process ends. */
 export function linkRoutes(options: LinkRoutesOptions): {
-  routes: FreeRoute[];
+  routes: SelfServedRoute[];
   close: (ms: number) => Promise<void>;
 } {
   const { store, log } = options;

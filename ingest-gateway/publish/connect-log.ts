@@ -15,16 +15,10 @@ interface ConnectOptions {
 
 /** Delivery reports are collected this often, ms. */
 const POLL_INTERVAL = 1;
-/**
- * The publisher gives up on a record after PUBLISH_TIMEOUT; the client only must not do so earlier
- * while the spool is drained, where nobody waits.
- */
+/** At least this long in the client: draining the spool may take longer than PUBLISH_TIMEOUT. */
 const DELIVERY_TIMEOUT = 60_000;
 
-/**
- * A producer for the gateway and the partitions of its topics. Rejects when Kafka cannot be reached
- * or a topic is missing.
- */
+/** A producer, and the partitions of its topics. Rejects without Kafka or one of the topics. */
 export async function connectLog(
   options: ConnectOptions,
 ): Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }> {
@@ -36,10 +30,10 @@ export async function connectLog(
     timeout: Math.max(DELIVERY_TIMEOUT, timeout),
     connectTimeout: timeout,
     linger,
-    // The raw log is kept longest, and JSON packs well.
+    // events.raw has the longest retention, and JSON compresses well.
     compression: 'lz4',
     pollInterval: POLL_INTERVAL,
-    // The publisher keeps the bound; the client only must not be the first to refuse.
+    // The publisher bounds what is in flight; the client must not refuse before it does.
     maxQueued: { records: 1_000_000, bytes: 4 * maxInFlightBytes + 64 * 1024 * 1024 },
   });
   try {

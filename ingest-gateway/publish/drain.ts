@@ -11,53 +11,50 @@ export interface DrainOptions {
   partitionsOf: (topic: string) => number | undefined;
   /** A group that is not acknowledged within this many ms has failed. */
   timeout: number;
-  /**
-   * One frame at a time: the last attempt met a record that the log refuses, and it has to be
-   * found.
-   */
-  isCautious: boolean;
-  /** False once another producer has taken over. */
+  /** Sends one frame at a time, to find the record that Kafka refused in the last attempt. */
+  isOneByOne: boolean;
+  /** False once another producer has replaced this one. */
   isCurrent: () => boolean;
   report: (fact: Extract<Fact, 'progressed' | 'caught_up' | 'drained'>) => void;
-  onSetAside: (frame: SpooledFrame, why: string) => void;
+  onQuarantined: (frame: SpooledFrame, reason: string) => void;
 }
 
 const GROUP_BYTES = 4 * 1024 * 1024;
 /**
- * Below this what is new waits in memory for the moment until the spool is empty; otherwise a busy
- * gateway would never leave it.
+ * Below this many unread bytes new records are held in memory; otherwise a busy gateway would never
+ * empty its spool.
  */
 const CAUGHT_UP_BYTES = 1024 * 1024;
 /** Kafka's MESSAGE_TOO_LARGE: no later attempt can succeed. */
 const TOO_LARGE = 10;
 
-/** The log refuses a record for good, in this group or as this very frame. */
+/** Kafka refuses a record of the group, and always will. */
 export class RecordRefused extends Error {
   override readonly name = 'RecordRefused';
 }
 
 /**
- * Publishes the spool in order until it is empty or this producer is no longer the current one.
- * Frames are acknowledged group by group, and a group is sent when the last one is acknowledged:
- * whatever attempt a record arrives in, everything before it has arrived. Rejects with what went
- * wrong; the caller drops the producer and begins again with `spool.rewind()`.
+ * Publishes the spool in order until it is empty or this producer is no longer the current one. A
+ * group is sent once the one before is acknowledged: when a record arrives, in whichever attempt,
+ * everything before it has arrived. Rejects with the failure; the caller drops the producer and
+ * drains again with another.
  */
 export async function drainSpool(options: DrainOptions): Promise<void> {
   const { spool } = options;
-  let isCautious = options.isCautious;
+  let isOneByOne = options.isOneByOne;
   spool.rewind();
   while (options.isCurrent()) {
-    const frames = await spool.read(isCautious ? 1 : GROUP_BYTES);
+    const frames = await spool.read(isOneByOne ? 1 : GROUP_BYTES);
     if (!options.isCurrent()) return;
     if (frames.length > 0) {
-      await publishGroup(frames, { ...options, isCautious });
+      await publishGroup(frames, { ...options, isOneByOne: isOneByOne });
       await spool.acknowledge(frames);
-      isCautious = false;
+      isOneByOne = false;
       options.report('progressed');
     }
     if (spool.unreadBytes >= CAUGHT_UP_BYTES) continue;
     if (spool.isEmpty) {
-      // Nothing may come between the look and the change of state: no await here.
+      // No await between the check and the change of state: a record could arrive in between.
       options.report('drained');
       await spool.clear();
       return;
@@ -68,14 +65,14 @@ export async function drainSpool(options: DrainOptions): Promise<void> {
 }
 
 /**
- * Rejects with the first failure. Nothing is sent behind a record that the client did not take: it
- * would overtake it.
+ * Rejects with the first failure. Nothing is sent after a record that the client refused: it would
+ * overtake it.
  */
 async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptions): Promise<void> {
   const acknowledged = new Promise<readonly SpooledFrame[]>((resolve, reject) => {
     const unusable: SpooledFrame[] = [];
     let left = frames.length;
-    const settled = (error?: Error) => {
+    const complete = (error?: Error) => {
       if (error) reject(error);
       else if (--left === 0) resolve(unusable);
     };
@@ -83,12 +80,12 @@ async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptio
       const record = decodePayload(frame.payload);
       if (!record) {
         unusable.push(frame);
-        settled();
+        complete();
         continue;
       }
       const partitions = options.partitionsOf(record.topic);
       const partition = partitions === undefined ? record.partition : record.partition % partitions;
-      options.producer.send({ ...record, partition }, settled);
+      options.producer.send({ ...record, partition }, complete);
     }
   });
   try {
@@ -97,21 +94,25 @@ async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptio
       acknowledged,
     );
     for (const frame of unusable)
-      await setAside(frame, 'it was written by another version', options);
+      await quarantine(frame, 'it was written by another version', options);
   } catch (error) {
     if (!(error instanceof PublishFailed && error.kafkaCode === TOO_LARGE)) throw error;
     const [frame] = frames;
-    if (!options.isCautious || !frame) throw new RecordRefused(error.message, { cause: error });
-    await setAside(frame, error.message, options);
+    if (!options.isOneByOne || !frame) throw new RecordRefused(error.message, { cause: error });
+    await quarantine(frame, error.message, options);
   }
 }
 
-async function setAside(frame: SpooledFrame, why: string, options: DrainOptions): Promise<void> {
-  await options.spool.setAside(frame);
-  options.onSetAside(frame, why);
+async function quarantine(
+  frame: SpooledFrame,
+  reason: string,
+  options: DrainOptions,
+): Promise<void> {
+  await options.spool.quarantineFrame(frame);
+  options.onQuarantined(frame, reason);
 }
 
-/** Resolves when more can be read, or after a while. */
+/** Resolves when more can be read, or after 100 ms. */
 async function readable(spool: Spool): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, 100);

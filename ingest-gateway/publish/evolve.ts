@@ -1,8 +1,7 @@
 /**
- * What the publisher is doing. `failures` counts what went wrong since a record last reached the
- * log: it sets the pause before the next attempt. connecting, waiting and draining put everything
- * new behind the spool; handing_over keeps it in memory for the moment that the last spooled
- * records need.
+ * What the publisher is doing. `failures` counts failures since a record last reached Kafka: it sets
+ * the pause before the next attempt. connecting, waiting and draining append new records to the
+ * spool; handing_over holds them in memory until the last spooled records are acknowledged.
  */
 export type PublisherState =
   | { phase: 'connecting'; failures: number }
@@ -15,11 +14,11 @@ export type PublisherState =
 export type Phase = PublisherState['phase'];
 
 /**
- * connected, connect_failed: how the attempt to reach the log ended. failed: a publish failed or is
+ * connected, connect_failed: the result of an attempt to reach Kafka. failed: a publish failed or is
  * ambiguous (error report, refused by the client, nothing acknowledged in time, too much in
- * flight). progressed: spooled records reached the log. caught_up: hardly anything unread is left
- * in the spool. drained: the spool is empty. overflowed: more waits in memory than may. closing:
- * the process ends.
+ * flight). progressed: spooled records reached Kafka. caught_up: hardly anything in the spool is
+ * unread. drained: the spool is empty. overflowed: too many bytes are held in memory. closing: the
+ * process ends.
  */
 export type Fact =
   | 'connected'
@@ -33,13 +32,13 @@ export type Fact =
   | 'closing';
 
 /**
- * spool_held: what is in flight or held goes into the spool, in order. send_held: it goes to the
- * log, in order.
+ * spool_held: append records in flight or held to the spool, in order. send_held: send them to
+ * Kafka, in order.
  */
 export type Action =
   'connect' | 'retry_later' | 'drain' | 'drop_producer' | 'spool_held' | 'send_held';
 
-/** Where an accepted record goes. */
+/** Where an accepted record goes; `hold` keeps it in memory. */
 export type Route = 'log' | 'hold' | 'spool' | 'refuse';
 
 export interface Step {
@@ -47,7 +46,7 @@ export interface Step {
   actions: readonly Action[];
 }
 
-/** A gateway begins behind its spool: what an earlier process left goes first. */
+/** A gateway first drains what an earlier process left in the spool. */
 export const initialState: PublisherState = { phase: 'connecting', failures: 0 };
 
 const ROUTES: Record<Phase, Route> = {
@@ -63,10 +62,7 @@ export function routeOf(state: PublisherState): Route {
   return ROUTES[state.phase];
 }
 
-/**
- * The next state and what is to be done for it. A fact that means nothing in a state (a late
- * report) changes nothing.
- */
+/** The next state and the actions for it. A fact without meaning in a state changes nothing. */
 export function evolve(state: PublisherState, fact: Fact): Step {
   if (fact === 'closing')
     return state.phase === 'closed'

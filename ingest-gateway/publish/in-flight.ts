@@ -1,27 +1,27 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
 
-/** One request's records: the promise resolves when each of them is durable or refused. */
+/** The publish of one request; resolves when each of its records is durable or refused. */
 export interface Waiter {
   left: number;
-  /** Those that are not durable. */
+  /** Records that are not durable. */
   refused: LogRecord[];
   resolve: (refused: readonly LogRecord[]) => void;
 }
 
-/** A record that was accepted and has no answer yet. */
+/** An accepted record on its way to Kafka or the spool. */
 export interface Entry {
   record: LogRecord;
   waiter: Waiter;
-  /** Milliseconds of a clock that only goes forward. */
+  /** When it was accepted, ms of a monotonic clock. */
   since: number;
-  settled: boolean;
-  /** It stands among those in flight, and not in the spool. */
+  isComplete: boolean;
+  /** True while it is in InFlight. */
   isHeld: boolean;
 }
 
 const COMPACT_AT = 1024;
 
-/** Accepted records in the order of their acceptance, until each is settled. */
+/** Accepted records that are not durable yet, in the order of their acceptance. */
 export class InFlight {
   #entries: Entry[] = [];
   #head = 0;
@@ -35,12 +35,12 @@ export class InFlight {
     this.records++;
   }
 
-  /** The entry has its answer: it leaves, in whatever order answers come. */
+  /** Removes a complete entry; entries complete in any order. */
   remove(entry: Entry): void {
     entry.isHeld = false;
     this.bytes -= entry.record.value.length;
     this.records--;
-    while (this.#head < this.#entries.length && this.#entries[this.#head]?.settled === true)
+    while (this.#head < this.#entries.length && this.#entries[this.#head]?.isComplete === true)
       this.#head++;
     if (this.#head === this.#entries.length) {
       this.#entries = [];
@@ -51,19 +51,19 @@ export class InFlight {
     }
   }
 
-  /** The one that has waited longest. */
+  /** The entry that has waited longest. */
   get oldest(): Entry | undefined {
     return this.#entries[this.#head];
   }
 
-  /** Everything without an answer, in order. */
-  unsettled(): Entry[] {
-    return this.#entries.slice(this.#head).filter((entry) => !entry.settled);
+  /** The entries that are not complete, in order. */
+  incomplete(): Entry[] {
+    return this.#entries.slice(this.#head).filter((entry) => !entry.isComplete);
   }
 
-  /** The same, and nothing remains here. */
-  takeAll(): Entry[] {
-    const all = this.unsettled();
+  /** Removes and returns the entries that are not complete, in order. */
+  removeAll(): Entry[] {
+    const all = this.incomplete();
     for (const entry of all) entry.isHeld = false;
     this.#entries = [];
     this.#head = 0;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * How many partitions the topics have. They are learnt from Kafka and remembered in the spool's
- * folder: a gateway that starts while Kafka is away puts events where their people's earlier ones
- * are. Before Kafka was ever reached, EVENTS_PARTITIONS is taken.
+ * Partition counts of the topics, learnt from Kafka and stored in the spool's folder: a gateway that
+ * starts while Kafka is unreachable chooses the same partitions as before. Until Kafka has been
+ * reached once, EVENTS_PARTITIONS applies.
  */
 export class KnownPartitions {
   readonly #path: string;
@@ -32,7 +32,7 @@ export class KnownPartitions {
     } catch {
       this.#log.warn(
         { path: this.#path },
-        'the remembered partition counts cannot be read; taking EVENTS_PARTITIONS until Kafka is reached',
+        'the stored partition counts cannot be read; EVENTS_PARTITIONS applies until Kafka is reached',
       );
     }
   }
@@ -40,17 +40,14 @@ export class KnownPartitions {
   of = (topic: string): number => this.#known.get(topic) ?? this.#fallback;
 
   learn = (partitions: ReadonlyMap<string, number>): void => {
-    const isNews = [...partitions].some(([topic, count]) => this.#known.get(topic) !== count);
+    const isChanged = [...partitions].some(([topic, count]) => this.#known.get(topic) !== count);
     this.#known = partitions;
-    if (!isNews) return;
+    if (!isChanged) return;
     const draft = `${this.#path}.new`;
     writeFile(draft, JSON.stringify(Object.fromEntries(partitions)), { flush: true })
       .then(() => rename(draft, this.#path))
       .catch((error: unknown) =>
-        this.#log.warn(
-          { err: error },
-          'the partition counts of the topics could not be remembered',
-        ),
+        this.#log.warn({ err: error }, 'the partition counts of the topics could not be stored'),
       );
   };
 }

@@ -12,54 +12,57 @@ import {
   type Fact,
   type Phase,
   type PublisherState,
+  type Route,
 } from './evolve.ts';
 import { InFlight, type Entry, type Waiter } from './in-flight.ts';
 
 export interface PublisherOptions {
   spool: Spool;
   /**
-   * Makes a new producer; rejects when the log cannot be reached. `partitions` are those of the
-   * topics that it publishes to.
+   * Makes a new producer and reads the partitions of its topics; rejects when Kafka cannot be
+   * reached.
    */
   connect: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
   log: Log;
-  /** A record without an acknowledgement for this long is taken as failed, ms. */
+  /** A record without an acknowledgement for this long has failed, ms. */
   timeout: number;
-  /** Bytes that may wait for the log; more than this and the spool takes over. */
+  /** Bytes that may wait for acknowledgements; above it records go to the spool. */
   maxInFlightBytes: number;
-  /** Pause before another attempt to reach the log, ms. */
+  /** Pause before another attempt to reach Kafka, ms. */
   retry?: { base: number; cap: number };
   onPartitions?: (partitions: ReadonlyMap<string, number>) => void;
   onAcknowledged?: (milliseconds: number) => void;
 }
 
 /**
- * Nobody waits for a drained group: a slow log gets this many times the patience that a request
- * has, or it would be sent the same group for ever.
+ * A drained group has this many times the timeout of a request's records: no client waits for it,
+ * and a shorter one would send a slow Kafka the same group for ever.
  */
-const DRAIN_PATIENCE = 10;
+const DRAIN_TIMEOUT_FACTOR = 10;
 const RETRY = { base: 100, cap: 5000 };
-const NOTHING_REFUSED: readonly LogRecord[] = [];
+const NONE_REFUSED: readonly LogRecord[] = [];
 const now = () => performance.now();
 
 /**
- * Makes records durable, in the order in which they come: acknowledged by the log with acks=all, or
- * fsynced in the spool (DESIGN.md, promises 1 and 3). Whatever producer carries a record,
- * everything accepted before it was acknowledged earlier or is sent before it by the same producer:
- * the first occurrences in a partition are in order, and repeats behind them name the same
- * acceptance.
+ * Makes records durable in the order they arrive: acknowledged by Kafka with acks=all, or fsynced in
+ * the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record was acknowledged
+ * earlier or is sent before it by the same producer, so the first occurrences in a partition are in
+ * order. A repeat carries the same gateway and sequence number as its first occurrence.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #inFlight = new InFlight();
-  readonly #watch: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
   #state: PublisherState = initialState;
+  /** That of #state; kept because every record reads it. */
+  #route: Route = routeOf(initialState);
   #producer: LogProducer | undefined;
   #partitions: ReadonlyMap<string, number> = new Map();
-  /** Rises with every producer: reports of earlier ones change nothing. */
+  /** Rises with every producer; reports of earlier producers are ignored. */
   #generation = 0;
   #retryTimer: NodeJS.Timeout | undefined;
-  #isCautious = false;
+  /** The last drain met a record that Kafka refuses; the next one finds it. */
+  #isOneByOne = false;
   readonly counters = {
     acknowledged: 0,
     spooled: 0,
@@ -71,8 +74,8 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#watch = setInterval(() => this.#watchOldest(), Math.max(20, options.timeout / 10));
-    this.#watch.unref();
+    this.#timer = setInterval(() => this.#checkOldest(), Math.max(20, options.timeout / 10));
+    this.#timer.unref();
     this.#connect();
   }
 
@@ -85,34 +88,34 @@ export class Publisher {
   }
 
   /**
-   * Resolves when every record is durable or refused, with the refused ones: they may be in the log
-   * or not, and can only be answered 503. Never rejects.
+   * Resolves with the refused records when each one is durable or refused. A refused record may be
+   * in the log or not: its request is answered 503. Never rejects.
    */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     return new Promise((resolve) => {
       const waiter: Waiter = { left: records.length, refused: [], resolve };
-      if (records.length === 0) resolve(NOTHING_REFUSED);
+      if (records.length === 0) resolve(NONE_REFUSED);
       const since = now();
       for (const record of records)
-        this.#accept({ record, waiter, since, settled: false, isHeld: false });
+        this.#accept({ record, waiter, since, isComplete: false, isHeld: false });
     });
   }
 
   /**
-   * Waits for what is in flight, at most `ms`; what has no acknowledgement then goes into the
-   * spool. The spool stays open.
+   * Waits at most `ms` for acknowledgements; the records that are still without one go into the
+   * spool, which stays open.
    */
   async close(ms: number): Promise<void> {
     const until = now() + ms;
     while (this.#inFlight.records > 0 && now() < until && this.#state.phase === 'direct')
       await new Promise((resolve) => setTimeout(resolve, 10));
-    clearInterval(this.#watch);
+    clearInterval(this.#timer);
     clearTimeout(this.#retryTimer);
-    this.#tell('closing');
+    this.#emit('closing');
   }
 
   #accept(entry: Entry): void {
-    switch (routeOf(this.#state)) {
+    switch (this.#route) {
       case 'log':
         this.#inFlight.push(entry);
         if (this.#inFlight.bytes > this.#options.maxInFlightBytes)
@@ -121,12 +124,12 @@ export class Publisher {
         return;
       case 'hold':
         this.#inFlight.push(entry);
-        if (this.#inFlight.bytes > this.#options.maxInFlightBytes) this.#tell('overflowed');
+        if (this.#inFlight.bytes > this.#options.maxInFlightBytes) this.#emit('overflowed');
         return;
       case 'spool':
         return this.#toSpool(entry);
       case 'refuse':
-        return this.#settle(entry, false);
+        return this.#complete(entry, false);
     }
   }
 
@@ -137,7 +140,7 @@ export class Publisher {
         if (!error) {
           this.counters.acknowledged++;
           this.#options.onAcknowledged?.(now() - entry.since);
-          this.#settle(entry, true);
+          this.#complete(entry, true);
         } else if (generation === this.#generation) this.#fail(error.message);
       });
     } catch (error) {
@@ -149,17 +152,14 @@ export class Publisher {
     this.#options.spool.append(entry.record, (error) => {
       if (error) this.counters.refused++;
       else this.counters.spooled++;
-      this.#settle(entry, error === undefined);
+      this.#complete(entry, error === undefined);
     });
   }
 
-  /**
-   * Takes the first answer for an entry: a late acknowledgement of an earlier producer is as good
-   * as the spool's.
-   */
-  #settle(entry: Entry, isDurable: boolean): void {
-    if (entry.settled) return;
-    entry.settled = true;
+  /** Only the first result of an entry counts; it may come from an earlier producer. */
+  #complete(entry: Entry, isDurable: boolean): void {
+    if (entry.isComplete) return;
+    entry.isComplete = true;
     if (entry.isHeld) this.#inFlight.remove(entry);
     const { waiter } = entry;
     if (!isDurable) waiter.refused.push(entry.record);
@@ -168,22 +168,23 @@ export class Publisher {
 
   #fail(reason: string): void {
     const before = this.#state.phase;
-    this.#tell('failed');
+    this.#emit('failed');
     if (this.phase === before) return;
     this.counters.failures++;
     this.#options.log.warn(
       { code: 'publish_failed', phase: before, in_spool: this.#options.spool.records },
-      `publishing goes through the spool: ${reason}`,
+      `records go to the spool: ${reason}`,
     );
   }
 
-  #tell(fact: Fact): void {
+  #emit(fact: Fact): void {
     const before = this.#state.phase;
     const { state, actions } = evolve(this.#state, fact);
     this.#state = state;
+    this.#route = routeOf(state);
     for (const action of actions) this.#do[action]();
     if (before !== 'direct' && this.phase === 'direct')
-      this.#options.log.info('publishing goes straight to the log');
+      this.#options.log.info('records go straight to Kafka');
   }
 
   readonly #do: Record<Action, () => void> = {
@@ -196,14 +197,14 @@ export class Publisher {
       old
         ?.close(200)
         .catch((error: unknown) =>
-          this.#options.log.warn({ err: error }, 'a failed producer did not close'),
+          this.#options.log.warn({ err: error }, 'a failed producer could not be closed'),
         );
     },
     spool_held: () => {
-      for (const entry of this.#inFlight.takeAll()) this.#toSpool(entry);
+      for (const entry of this.#inFlight.removeAll()) this.#toSpool(entry);
     },
     send_held: () => {
-      for (const entry of this.#inFlight.unsettled())
+      for (const entry of this.#inFlight.incomplete())
         if (this.#state.phase === 'direct') this.#send(entry);
     },
     retry_later: () => {
@@ -213,7 +214,7 @@ export class Publisher {
         attempt: failures - 1,
         random: 0.5 + Math.random() / 2,
       });
-      this.#retryTimer = setTimeout(() => this.#tell('retry_due'), ms);
+      this.#retryTimer = setTimeout(() => this.#emit('retry_due'), ms);
     },
   };
 
@@ -225,7 +226,7 @@ export class Publisher {
         this.#producer = producer;
         this.#partitions = partitions;
         this.#options.onPartitions?.(partitions);
-        this.#tell('connected');
+        this.#emit('connected');
       },
       (error: unknown) => {
         if (generation !== this.#generation) return;
@@ -233,9 +234,9 @@ export class Publisher {
         if (failures === 0)
           this.#options.log.warn(
             { err: error, code: 'kafka_unreachable' },
-            'Kafka is not reachable: events go into the spool, trying again with backoff',
+            'Kafka is unreachable: events go into the spool; connecting again with backoff',
           );
-        this.#tell('connect_failed');
+        this.#emit('connect_failed');
       },
     );
   }
@@ -249,32 +250,32 @@ export class Publisher {
       spool: this.#options.spool,
       producer,
       partitionsOf: (topic) => this.#partitions.get(topic),
-      timeout: DRAIN_PATIENCE * this.#options.timeout,
-      isCautious: this.#isCautious,
+      timeout: DRAIN_TIMEOUT_FACTOR * this.#options.timeout,
+      isOneByOne: this.#isOneByOne,
       isCurrent,
       report: (fact) => {
-        if (isCurrent()) this.#tell(fact);
+        if (isCurrent()) this.#emit(fact);
       },
-      onSetAside: (frame, why) => {
+      onQuarantined: (frame, reason) => {
         this.counters.setAside++;
         this.#options.log.error(
           { code: 'spooled_record_refused', segment: frame.segment.number, position: frame.start },
-          `a spooled record is kept aside in the quarantine folder: ${why}`,
+          `a spooled record was moved to the quarantine folder: ${reason}`,
         );
       },
     }).then(
       () => {
-        if (isCurrent()) this.#isCautious = false;
+        if (isCurrent()) this.#isOneByOne = false;
       },
       (error: unknown) => {
         if (!isCurrent()) return;
-        this.#isCautious = error instanceof RecordRefused;
+        this.#isOneByOne = error instanceof RecordRefused;
         this.#fail(messageOf(error));
       },
     );
   }
 
-  #watchOldest(): void {
+  #checkOldest(): void {
     const oldest = this.#inFlight.oldest;
     if (oldest && now() - oldest.since > this.#options.timeout)
       this.#fail(`nothing was acknowledged for ${this.#options.timeout} ms`);

@@ -2,10 +2,7 @@ import type { SegmentWriter } from './segment-writer.ts';
 import { frameHeadBytes } from './spooled-record.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 
-/**
- * The spool does not take a record: it has no room, or the disk fails. The record may only be
- * answered 503.
- */
+/** The spool is full, closed, or its disk fails: the request is answered 503. */
 export class SpoolRefused extends Error {
   readonly code: 'spool_full' | 'spool_disk' | 'spool_closed';
   constructor(code: SpoolRefused['code'], message: string, options?: ErrorOptions) {
@@ -22,14 +19,14 @@ interface Waiting {
   done: Appended;
 }
 
-/** One write and its fdatasync serve at most these bytes, so that none waits long. */
+/** One write and its fdatasync cover at most this, so that no record waits long. */
 const GROUP_BYTES = 8 * 1024 * 1024;
-/** A disk that takes longer than this for one group counts as failed for those who wait. */
+/** Records of a group that takes longer than this are refused, ms. */
 const DISK_DEADLINE = 10_000;
 
 interface QueueOptions {
   writer: SegmentWriter;
-  /** Bytes that may still be queued, for a frame of this size. */
+  /** True when a frame of so many bytes may be queued. */
   hasRoom: (bytes: number) => boolean;
   /** Records that are on disk now. */
   onDurable: (records: readonly LogRecord[]) => void;
@@ -37,10 +34,7 @@ interface QueueOptions {
   diskDeadline?: number;
 }
 
-/**
- * Group commit: while one group is being synced the next one gathers, and one fdatasync answers all
- * of it.
- */
+/** Group commit: one fdatasync covers all records that were queued during the previous one. */
 export class AppendQueue {
   readonly #options: QueueOptions;
   #waiting: Waiting[] = [];
@@ -49,7 +43,7 @@ export class AppendQueue {
   /** Bytes of frames that are queued or being written. */
   bytes = 0;
   records = 0;
-  /** What the disk said last; undefined after a group that was written. */
+  /** The last disk error; undefined after a successful write. */
   problem: string | undefined;
 
   constructor(options: QueueOptions) {
@@ -72,21 +66,21 @@ export class AppendQueue {
     this.#running ??= this.#run();
   }
 
-  /** Waits for everything queued; nothing is taken any more. */
+  /** Refuses new records and waits for those that are queued. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    // What else is appended in this turn of the event loop joins the first group.
+    // Records appended in this turn of the event loop join the first group.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#writeGroup(this.#takeGroup());
+    while (this.#waiting.length > 0) await this.#writeGroup(this.#nextGroup());
     this.#running = undefined;
     this.#options.onWritten();
   }
 
-  #takeGroup(): Waiting[] {
+  #nextGroup(): Waiting[] {
     let bytes = 0;
     const end = this.#waiting.findIndex(
       ({ record }, index) => (bytes += record.value.length) > GROUP_BYTES && index > 0,
@@ -95,29 +89,29 @@ export class AppendQueue {
   }
 
   async #writeGroup(group: Waiting[]): Promise<void> {
-    let open = true;
-    const settle = (error: SpoolRefused | undefined) => {
-      if (!open) return;
-      open = false;
+    let isOpen = true;
+    const complete = (error: SpoolRefused | undefined) => {
+      if (!isOpen) return;
+      isOpen = false;
       for (const { done } of group) done(error);
     };
     const deadline = this.#options.diskDeadline ?? DISK_DEADLINE;
     const timer = setTimeout(() => {
       this.problem = `the disk took longer than ${deadline} ms`;
-      settle(new SpoolRefused('spool_disk', this.problem));
+      complete(new SpoolRefused('spool_disk', this.problem));
     }, deadline);
     try {
       const records = group.map(({ record }) => record);
       await this.#options.writer.write(records);
       this.problem = undefined;
       this.#options.onDurable(records);
-      this.#leave(group);
+      this.#remove(group);
       this.#options.onWritten();
-      settle(undefined);
+      complete(undefined);
     } catch (cause) {
       this.problem = cause instanceof Error ? cause.message : String(cause);
-      this.#leave(group);
-      settle(
+      this.#remove(group);
+      complete(
         new SpoolRefused('spool_disk', `the spool cannot be written: ${this.problem}`, { cause }),
       );
     } finally {
@@ -125,7 +119,7 @@ export class AppendQueue {
     }
   }
 
-  #leave(group: Waiting[]): void {
+  #remove(group: Waiting[]): void {
     this.records -= group.length;
     for (const { record } of group) this.bytes -= frameHeadBytes(record) + record.value.length;
   }

@@ -2,16 +2,16 @@ import { crc32c } from '../../platform/crc32c.ts';
 
 /**
  * A frame is: marker (8 bytes), length of the payload (u32), CRC-32C over length and payload (u32),
- * payload; numbers are little endian. The marker is random for each segment and stands in its file
- * name. It lets a reader find the next frame behind damaged bytes, and a client cannot know it: no
- * body that it sends can pass for a frame.
+ * payload; numbers are little endian. The marker is random for each segment and part of its file
+ * name. A reader finds the next frame after damaged bytes by it. Clients cannot know it, so no body
+ * can imitate a frame.
  */
 export const MARKER_BYTES = 8;
 export const FRAME_HEADER_BYTES = 16;
-/** A raw record holds at most one request body; the log takes no larger ones either. */
+/** A raw record holds at most one request body, and Kafka accepts no larger record. */
 export const MAX_PAYLOAD_BYTES = 17 * 1024 * 1024;
 
-/** Bytes from `start` up to and without `end`. */
+/** Bytes from `start` up to, not including, `end`. */
 export interface Range {
   start: number;
   end: number;
@@ -23,15 +23,15 @@ export interface Frame extends Range {
 
 export interface DecodedFrames {
   frames: Frame[];
-  /** What is no frame, in order; ranges never touch a good frame. */
+  /** Ranges outside valid frames, in order. */
   damage: Range[];
-  /** How far the bytes were used; the caller puts what follows in front of the next bytes. */
+  /** Bytes that were decoded; the caller prepends the rest to the next bytes. */
   consumed: number;
 }
 
 /**
- * Writes the header of a frame into `target`, whose bytes from FRAME_HEADER_BYTES on are the
- * beginning of the payload; `rest` is the remainder of it.
+ * Writes the header of a frame into `target`, whose bytes from FRAME_HEADER_BYTES on are the start
+ * of the payload; `rest` is the remainder.
  */
 export function sealFrame(
   target: Buffer,
@@ -49,10 +49,7 @@ function checkOf(bytes: Buffer, { start, end }: Range, rest: Uint8Array = NOTHIN
   return crc32c(rest, crc32c(bytes.subarray(start + FRAME_HEADER_BYTES, end), length));
 }
 
-/**
- * Decodes whole frames. With `isEnd` nothing follows these bytes: what remains is damage. Never
- * throws, whatever the bytes are.
- */
+/** Decodes whole frames. With `isEnd` nothing follows: the rest is damage. Never throws. */
 export function decodeFrames({
   bytes,
   marker,
@@ -91,17 +88,15 @@ export function decodeFrames({
   }
 }
 
-/**
- * Where the frame that begins at `start` says it ends; undefined when its header is not all there.
- */
+/** The end of the frame at `start` by its header; undefined when the header is incomplete. */
 function frameEnd(bytes: Buffer, start: number): number | undefined {
   if (start + FRAME_HEADER_BYTES > bytes.length) return undefined;
   return start + FRAME_HEADER_BYTES + bytes.readUInt32LE(start + MARKER_BYTES);
 }
 
 /**
- * True when the damaged end of a segment is what a cut-off write leaves: the beginning of a frame,
- * or space that was never written. Anything else was written whole once and is damaged now.
+ * True when the damaged tail of a segment is a torn write: the start of a frame, or zeros. Anything
+ * else was once written completely and is damaged now.
  */
 export function isTornTail(tail: Buffer, marker: Buffer): boolean {
   if (tail.every((byte) => byte === 0)) return true;

@@ -1,15 +1,10 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * Damaged bytes are kept for an operator up to this size in all; beyond it they are only counted.
- */
+/** Total size of the kept pieces; beyond it they are only counted. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/**
- * The folder of bytes that could not be taken on: damaged frames, and records that the log refuses
- * for good.
- */
+/** A folder for operators: damaged frames, and records that Kafka will always refuse. */
 export class Quarantine {
   readonly #folder: string;
   readonly #names = new Set<string>();
@@ -19,7 +14,7 @@ export class Quarantine {
     this.#folder = folder;
   }
 
-  /** Creates the folder and measures what lies there. */
+  /** Creates the folder and measures its files. */
   async open(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     for (const name of await readdir(this.#folder))
@@ -35,7 +30,7 @@ export class Quarantine {
     return this.#bytes;
   }
 
-  /** Keeps a piece under a name that is the same when the same piece is found again. */
+  /** Keeps a piece. The same piece has the same name when it is found again. */
   async keep({ name, bytes }: { name: string; bytes: Buffer }): Promise<void> {
     if (this.#names.has(name)) return;
     this.#names.add(name);

@@ -2,69 +2,74 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { Frame } from './frame.ts';
 import { readExactly, readFrames, type Segment } from './segment.ts';
 
-/** A frame with the segment that it stands in. */
+/** A frame and its segment. */
 export interface SpooledFrame extends Frame {
   segment: Segment;
 }
 
-/** Bytes that are no frame, with their place. */
+/** Bytes outside frames, with their position. */
 export interface Damage {
   segment: Segment;
   start: number;
   bytes: Buffer;
 }
 
-/** A segment as a reader goes through it. */
-export interface Reading {
+/** How far a segment has been read and acknowledged. */
+export interface SegmentProgress {
   segment: Segment;
-  /** Where reading goes on. */
+  /** Where the next read starts. */
   offset: number;
-  /** Up to here everything is in the log. */
+  /** Everything before this is in Kafka. */
   acknowledged: number;
-  /** Frames acknowledged so far. */
-  taken: number;
-  /** Frames that were read and not acknowledged yet. */
+  acknowledgedFrames: number;
+  /** Frames that were read and are not acknowledged. */
   outstanding: number;
 }
 
-/** Reads the frames of segments in order, and knows up to where they were acknowledged. */
+/** Reads the frames of segments in order and tracks which are acknowledged. */
 export class ReadCursor {
-  readonly readings: Reading[] = [];
+  readonly segments: SegmentProgress[] = [];
   #file: { segment: Segment; handle: FileHandle } | undefined;
 
   add(segment: Segment): void {
-    this.readings.push({ segment, offset: 0, acknowledged: 0, taken: 0, outstanding: 0 });
+    this.segments.push({
+      segment,
+      offset: 0,
+      acknowledged: 0,
+      acknowledgedFrames: 0,
+      outstanding: 0,
+    });
   }
 
   /** True when everything durable was read. */
   get isAtEnd(): boolean {
-    return this.readings.every(({ segment, offset }) => offset === segment.size);
+    return this.segments.every(({ segment, offset }) => offset === segment.size);
   }
 
   get unreadBytes(): number {
-    return this.readings.reduce((sum, { segment, offset }) => sum + segment.size - offset, 0);
+    return this.segments.reduce((sum, { segment, offset }) => sum + segment.size - offset, 0);
   }
 
   /**
-   * The next frames of one segment, about `maxBytes` of them; damage on the way is handed over.
-   * Empty at the end. Rejects on a disk error.
+   * The next frames of one segment, about `maxBytes`, and the damage between them. Empty at the end.
+   * Rejects on a disk error.
    */
   async read(maxBytes: number): Promise<{ frames: SpooledFrame[]; damage: Damage[] }> {
-    const reading = this.readings.find(({ segment, offset }) => offset < segment.size);
-    if (!reading) return { frames: [], damage: [] };
-    const { segment } = reading;
+    const progress = this.segments.find(({ segment, offset }) => offset < segment.size);
+    if (!progress) return { frames: [], damage: [] };
+    const { segment } = progress;
     const file = await this.#open(segment);
-    const decoded = await readFrames(file, { segment, offset: reading.offset });
+    const decoded = await readFrames(file, { segment, offset: progress.offset });
     let bytes = 0;
     const over = decoded.frames.findIndex(
       (frame, index) => (bytes += frame.end - frame.start) > maxBytes && index > 0,
     );
     const frames = over === -1 ? decoded.frames : decoded.frames.slice(0, over);
-    reading.offset = over === -1 ? decoded.consumed : (frames.at(-1)?.end ?? reading.offset);
-    reading.outstanding += frames.length;
+    progress.offset = over === -1 ? decoded.consumed : (frames.at(-1)?.end ?? progress.offset);
+    progress.outstanding += frames.length;
     const damage: Damage[] = [];
     for (const { start, end } of decoded.damage)
-      if (end <= reading.offset)
+      if (end <= progress.offset)
         damage.push({
           segment,
           start,
@@ -73,34 +78,34 @@ export class ReadCursor {
     return { frames: frames.map((frame) => ({ ...frame, segment })), damage };
   }
 
-  /** These frames, all of one `read`, and what stood before them are in the log. */
+  /** These frames, all of one `read`, and everything before them are in Kafka. */
   acknowledge(frames: readonly SpooledFrame[]): void {
     const last = frames.at(-1);
-    const reading = this.readings.find(({ segment }) => segment === last?.segment);
-    if (!last || !reading) return;
-    reading.acknowledged = last.end;
-    reading.taken += frames.length;
-    reading.outstanding -= frames.length;
+    const progress = this.segments.find(({ segment }) => segment === last?.segment);
+    if (!last || !progress) return;
+    progress.acknowledged = last.end;
+    progress.acknowledgedFrames += frames.length;
+    progress.outstanding -= frames.length;
   }
 
-  /** Reading begins again behind what was acknowledged. */
+  /** The next read starts after the last acknowledged frame. */
   rewind(): void {
-    for (const reading of this.readings) {
-      reading.offset = reading.acknowledged;
-      reading.outstanding = 0;
+    for (const progress of this.segments) {
+      progress.offset = progress.acknowledged;
+      progress.outstanding = 0;
     }
   }
 
-  /** Forgets the first segments that were read and acknowledged to their end, and answers them. */
-  takeFinished(active: Segment | undefined): Segment[] {
+  /** Removes and returns the first segments that were read and acknowledged to their end. */
+  removeFinished(active: Segment | undefined): Segment[] {
     const finished: Segment[] = [];
     for (
-      let first = this.readings[0];
+      let first = this.segments[0];
       first && first.segment !== active && isFinished(first);
-      first = this.readings[0]
+      first = this.segments[0]
     ) {
       finished.push(first.segment);
-      this.readings.shift();
+      this.segments.shift();
     }
     return finished;
   }
@@ -119,6 +124,6 @@ export class ReadCursor {
   }
 }
 
-function isFinished({ segment, offset, outstanding }: Reading): boolean {
+function isFinished({ segment, offset, outstanding }: SegmentProgress): boolean {
   return offset === segment.size && outstanding === 0;
 }

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import { isTornTail, type Range } from './frame.ts';
-import type { EventTally } from './event-tally.ts';
+import type { SpooledEvents } from './spooled-events.ts';
 import type { Quarantine } from './quarantine.ts';
 import { listSegments, readExactly, readFrames, removeFile, type Segment } from './segment.ts';
 import { basename } from 'node:path';
@@ -8,20 +8,20 @@ import { basename } from 'node:path';
 export interface Recovered {
   /** Segments that hold at least one whole frame, in order. */
   segments: Segment[];
-  /** The number that the next segment gets. */
+  /** Number of the next segment. */
   nextNumber: number;
-  /** Ends of segments that a cut-off write left: removed. They were never answered. */
+  /** Torn segment tails that were cut off; their requests were never answered 200. */
   torn: number;
 }
 
 /**
- * Reads every segment that an earlier process left: counts its frames, cuts a torn end off, puts
- * damaged bytes into quarantine, removes empty files.
+ * Reads every segment that an earlier process left: counts its frames, cuts off a torn tail,
+ * quarantines damaged bytes and removes empty files.
  */
 export async function recoverSegments(options: {
   folder: string;
   quarantine: Quarantine;
-  tally: EventTally;
+  events: SpooledEvents;
 }): Promise<Recovered> {
   const recovered: Recovered = { segments: [], nextNumber: 1, torn: 0 };
   for (const segment of await listSegments(options.folder)) {
@@ -34,10 +34,10 @@ export async function recoverSegments(options: {
   return recovered;
 }
 
-/** True when the segment had a torn end. */
+/** True when the segment had a torn tail. */
 async function recoverSegment(
   segment: Segment,
-  { quarantine, tally }: { quarantine: Quarantine; tally: EventTally },
+  { quarantine, events }: { quarantine: Quarantine; events: SpooledEvents },
 ): Promise<boolean> {
   const file = await open(segment.path, 'r+');
   try {
@@ -46,7 +46,7 @@ async function recoverSegment(
     for (let offset = 0; offset < segment.size;) {
       const decoded = await readFrames(file, { segment, offset });
       segment.records += decoded.frames.length;
-      tally.addFrames(decoded.frames);
+      events.addFrames(decoded.frames);
       for (const range of decoded.damage) {
         if (damage?.end === range.start) damage.end = range.end;
         else damage = await keep(damage, range);

@@ -5,14 +5,14 @@ import { segmentPath, syncFolder, type Segment } from './segment.ts';
 import { encodeFrameHead } from './spooled-record.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 
-/** A segment takes the frames of one write more than this. */
+/** A segment is sealed by the write that reaches this size. */
 const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 
 interface WriterOptions {
   folder: string;
   nextNumber: number;
   segmentBytes?: number;
-  /** A new segment is there, durable in its folder. */
+  /** Called when a new segment is durable in its folder. */
   onSegment: (segment: Segment) => void;
 }
 
@@ -29,15 +29,12 @@ export class SegmentWriter {
     this.#number = options.nextNumber;
   }
 
-  /** The segment that grows; undefined when the next write begins another. */
+  /** The segment that is written to; undefined when the next write begins another. */
   get active(): Segment | undefined {
     return this.#open?.segment;
   }
 
-  /**
-   * Writes all frames and one fdatasync. Rejects when the disk does; then none of them count as
-   * written.
-   */
+  /** Writes all frames with one fdatasync. Rejects on a disk error: then none is written. */
   async write(records: readonly LogRecord[]): Promise<void> {
     const { segment, file } = (this.#open ??= await this.#begin());
     const buffers: Buffer[] = [];
@@ -83,8 +80,8 @@ export class SegmentWriter {
   }
 
   /**
-   * What a failed write left behind the durable bytes is cut off; the next write begins a new
-   * segment, because a file whose sync failed cannot be trusted.
+   * Truncates after the durable bytes; the next write begins a new segment, because a file whose
+   * sync failed cannot be trusted.
    */
   async #cutBack(): Promise<void> {
     const broken = this.#open;
@@ -101,14 +98,14 @@ async function writeAll(
   let at = offset;
   while (rest.length > 0) {
     const { bytesWritten } = await file.writev(rest, at);
-    if (bytesWritten === 0) throw new Error('the disk took no bytes');
+    if (bytesWritten === 0) throw new Error('the disk wrote no bytes');
     at += bytesWritten;
-    rest = behind(rest, bytesWritten);
+    rest = remaining(rest, bytesWritten);
   }
 }
 
 /** The buffers without their first `written` bytes. */
-function behind(buffers: Buffer[], written: number): Buffer[] {
+function remaining(buffers: Buffer[], written: number): Buffer[] {
   let left = written;
   for (let index = 0; index < buffers.length; index++) {
     const buffer = buffers[index];

@@ -7,16 +7,13 @@ export interface Segment {
   number: number;
   marker: Buffer;
   path: string;
-  /** Bytes that are known to be on disk; nothing behind them is ever read. */
+  /** Bytes that are known to be on disk; later ones are never read. */
   size: number;
   /** Whole frames within `size`. */
   records: number;
 }
 
-/**
- * `<number>-<marker>.spool`: names sort by number, and the marker survives damage to the file's
- * bytes.
- */
+/** `<number>-<marker>.spool`: names sort by number, and damage to the file spares the marker. */
 export function segmentPath(
   folder: string,
   { number, marker }: Pick<Segment, 'number' | 'marker'>,
@@ -24,10 +21,7 @@ export function segmentPath(
   return join(folder, `${String(number).padStart(12, '0')}-${marker.toString('hex')}.spool`);
 }
 
-/**
- * The segments of a folder in their order; sizes are those of the files, records are not counted
- * yet.
- */
+/** The segments of a folder in order; `size` and `records` are still 0. */
 export async function listSegments(folder: string): Promise<Segment[]> {
   const segments: Segment[] = [];
   for (const name of (await readdir(folder)).sort()) {
@@ -50,8 +44,8 @@ export async function listSegments(folder: string): Promise<Segment[]> {
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Decodes frames from `offset` on, at least one unless there is none; positions are those of the
- * file. Rejects on a disk error.
+ * Decodes the frames from `offset` on, at least one if there is any; positions are file offsets.
+ * Rejects on a disk error.
  */
 export async function readFrames(
   file: FileHandle,
@@ -87,14 +81,14 @@ export async function readExactly(
     const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
     if (bytesRead === 0)
       throw new Error(
-        `the segment is ${length - filled} bytes shorter than it was: something else truncated it`,
+        `the segment is ${length - filled} bytes shorter than before: another process truncated it`,
       );
     filled += bytesRead;
   }
   return bytes;
 }
 
-/** Makes created and removed names of a folder durable. */
+/** Makes created and removed files of a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -104,7 +98,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Removes a file; one that is gone already is as good. */
+/** Removes a file, which need not exist. */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

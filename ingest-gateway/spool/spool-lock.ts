@@ -13,19 +13,16 @@ export class SpoolLocked extends Error {
 interface Owner {
   pid: number;
   host: string;
-  /**
-   * When the process began, in ticks since the machine did: tells a process from a later one with
-   * the same id.
-   */
+  /** Start of the process in ticks since boot: distinguishes a later process with the same id. */
   started: string;
-  /** Changes with every start of the machine. */
+  /** Changes with every boot. */
   boot: string;
 }
 
 /**
- * Takes the folder for this process; a lock that a dead process left is taken over. Answers the
- * function that gives it back. Throws SpoolLocked when a living process, or one on a machine that
- * cannot be asked, holds it.
+ * Locks the folder for this process, replacing the lock of a dead process. Resolves with the
+ * function that unlocks it. Rejects with SpoolLocked when a living process holds the lock, or a
+ * process of another host, which cannot be checked.
  */
 export async function lockSpool(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, 'lock');
@@ -41,21 +38,18 @@ export async function lockSpool(folder: string): Promise<() => Promise<void>> {
         throw new SpoolLocked(
           `SPOOL_DIR ${folder} is in use by process ${owner.pid} on ${owner.host}: stop it, or give this gateway a SPOOL_DIR of its own`,
         );
-      await setStaleAside({ path, draft, text });
+      await removeStaleLock({ path, draft, text });
     }
     throw new SpoolLocked(
-      `SPOOL_DIR ${folder}: several processes are taking the lock at once; start one gateway per folder`,
+      `SPOOL_DIR ${folder}: several processes lock it at once; start one gateway per folder`,
     );
   } finally {
     await unlink(draft);
   }
 }
 
-/**
- * Moves a stale lock away; when another process was faster and the moved one is its fresh lock, it
- * is put back.
- */
-async function setStaleAside({
+/** Removes a stale lock; if it was replaced by a fresh one meanwhile, restores that. */
+async function removeStaleLock({
   path,
   draft,
   text,
@@ -114,7 +108,7 @@ function isAlive(owner: Owner): boolean {
   }
 }
 
-/** Start time from /proc; undefined where there is none, or no such process. */
+/** Start time from /proc; undefined without /proc or without such a process. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

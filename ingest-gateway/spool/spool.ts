@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppendQueue, type Appended } from './append-queue.ts';
-import { EventTally } from './event-tally.ts';
+import { SpooledEvents } from './spooled-events.ts';
 import { Quarantine } from './quarantine.ts';
 import { ReadCursor, type SpooledFrame } from './read-cursor.ts';
 import { recoverSegments } from './recover.ts';
@@ -18,13 +18,13 @@ export interface SpoolOptions {
   diskDeadline?: number;
 }
 
-/** What waits on disk is at most this, whatever maxBytes says: it stands in memory. */
+/** Bytes in memory that wait to be written, even if maxBytes is larger. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
 /**
- * The gateway's disk buffer (DESIGN.md, "Spool"): an append-only queue of records for the log, in
- * segment files. A record is durable when `append` calls back without error. One process per
- * folder. What an earlier process left is there when `openSpool` resolves.
+ * The gateway's disk buffer: an append-only queue of records for Kafka in segment files. A record is
+ * durable when `append` calls back without error. One process per folder; `openSpool` recovers what
+ * an earlier process left.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -33,10 +33,10 @@ export class Spool {
   readonly #writer: SegmentWriter;
   readonly #queue: AppendQueue;
   readonly #unlock: () => Promise<void>;
-  /** Ends of segments that a cut-off write left, found at the start. */
+  /** Torn segment tails found at the start. */
   readonly torn: number;
-  /** Accepted events that stand here. */
-  readonly events: EventTally;
+  /** Accepted events in the spool. */
+  readonly events: SpooledEvents;
   /** Called whenever more frames can be read. */
   onReadable: () => void = () => undefined;
 
@@ -44,7 +44,7 @@ export class Spool {
     options: SpoolOptions,
     parts: {
       quarantine: Quarantine;
-      tally: EventTally;
+      events: SpooledEvents;
       segments: Segment[];
       nextNumber: number;
       torn: number;
@@ -55,7 +55,7 @@ export class Spool {
     this.#quarantine = parts.quarantine;
     this.#unlock = parts.unlock;
     this.torn = parts.torn;
-    this.events = parts.tally;
+    this.events = parts.events;
     for (const segment of parts.segments) this.#cursor.add(segment);
     const { folder, maxBytes } = options;
     const segmentBytes =
@@ -77,10 +77,10 @@ export class Spool {
     });
   }
 
-  /** Bytes of segments on disk and of what waits to be written. */
+  /** Bytes of segments and of records that wait to be written. */
   get bytes(): number {
     return (
-      this.#cursor.readings.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes
+      this.#cursor.segments.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes
     );
   }
 
@@ -88,23 +88,25 @@ export class Spool {
     return this.#options.maxBytes;
   }
 
-  /** Records that are not in the log yet. */
+  /** Records that are not in Kafka yet. */
   get records(): number {
     return (
-      this.#cursor.readings.reduce((sum, { segment, taken }) => sum + segment.records - taken, 0) +
-      this.#queue.records
+      this.#cursor.segments.reduce(
+        (sum, { segment, acknowledgedFrames }) => sum + segment.records - acknowledgedFrames,
+        0,
+      ) + this.#queue.records
     );
   }
 
   get segments(): number {
-    return this.#cursor.readings.length;
+    return this.#cursor.segments.length;
   }
 
   get quarantine(): { found: number; bytes: number } {
     return this.#quarantine;
   }
 
-  /** Why records cannot be kept at the moment; undefined when they can. */
+  /** Why records cannot be appended at the moment; undefined when they can. */
   get problem(): string | undefined {
     if (this.#queue.problem !== undefined)
       return `the spool cannot be written: ${this.#queue.problem}`;
@@ -113,31 +115,28 @@ export class Spool {
       : undefined;
   }
 
-  /** True when every record is in the log and none is on its way here. */
+  /** True when every record is in Kafka and none waits to be written. */
   get isEmpty(): boolean {
     return (
       this.#queue.records === 0 &&
       this.#cursor.isAtEnd &&
-      this.#cursor.readings.every(({ outstanding }) => outstanding === 0)
+      this.#cursor.segments.every(({ outstanding }) => outstanding === 0)
     );
   }
 
-  /** Durable bytes that were not read yet. */
+  /** Durable bytes that are unread. */
   get unreadBytes(): number {
     return this.#cursor.unreadBytes;
   }
 
-  /**
-   * Queues a record behind all others; `done` is called once: when it is on disk, or with the
-   * reason why it is not.
-   */
+  /** Queues a record. `done` is called once: when it is on disk, or with the reason it is not. */
   append(record: LogRecord, done: Appended): void {
     this.#queue.push(record, done);
   }
 
   /**
-   * The next frames that were not read yet, about `maxBytes`; empty when everything durable was
-   * read. Damaged bytes on the way go into quarantine. Rejects on a disk error.
+   * The next unread frames, about `maxBytes`; empty when everything durable was read. Damaged bytes
+   * between them go into quarantine. Rejects on a disk error.
    */
   async read(maxBytes: number): Promise<SpooledFrame[]> {
     const { frames, damage } = await this.#cursor.read(maxBytes);
@@ -146,39 +145,34 @@ export class Spool {
     return frames;
   }
 
-  /**
-   * These frames, all of one `read`, are in the log: their segment goes once nothing else in it is
-   * needed.
-   */
+  /** These frames, all of one `read`, are in Kafka. Removes segments that are finished. */
   async acknowledge(frames: readonly SpooledFrame[]): Promise<void> {
     this.#cursor.acknowledge(frames);
     this.events.removeFrames(frames);
     await this.#removeFinished();
   }
 
-  /** What was read and not acknowledged is read again. */
+  /** Frames that were read and not acknowledged are read again. */
   rewind(): void {
     this.#cursor.rewind();
   }
 
-  /** Keeps a frame aside that can never go to the log; it counts as gone from the queue. */
-  async setAside(frame: SpooledFrame): Promise<void> {
+  /** Quarantines a frame that Kafka will always refuse. The caller acknowledges it. */
+  async quarantineFrame(frame: SpooledFrame): Promise<void> {
     await this.#quarantine.keep({
       name: `${basename(frame.segment.path)}-${frame.start}.refused`,
       bytes: frame.payload,
     });
   }
 
-  /** Everything is in the log: the files go. Resolves at once when something came in between. */
+  /** Removes the files if everything is in Kafka. */
   async clear(): Promise<void> {
     if (!this.isEmpty) return;
     await this.#writer.seal();
     await this.#removeFinished();
   }
 
-  /**
-   * Writes what is queued, then gives the folder back. What lies in it is found at the next start.
-   */
+  /** Writes what is queued and unlocks the folder. The next start recovers its records. */
   async close(): Promise<void> {
     await this.#queue.close();
     await this.#writer.seal();
@@ -188,14 +182,14 @@ export class Spool {
   }
 
   async #removeFinished(): Promise<void> {
-    for (const segment of this.#cursor.takeFinished(this.#writer.active))
+    for (const segment of this.#cursor.removeFinished(this.#writer.active))
       await removeFile(segment.path);
   }
 }
 
 /**
- * Opens the spool of a folder, which is created when missing: takes its lock and recovers what lies
- * there. Rejects with SpoolLocked, or when the disk fails.
+ * Opens the spool of a folder, which it creates if needed: locks it and recovers its segments.
+ * Rejects with SpoolLocked, or when the disk fails.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   await mkdir(options.folder, { recursive: true });
@@ -203,9 +197,9 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   try {
     const quarantine = new Quarantine(join(options.folder, 'quarantine'));
     await quarantine.open();
-    const tally = new EventTally();
-    const recovered = await recoverSegments({ folder: options.folder, quarantine, tally });
-    return new Spool(options, { quarantine, tally, unlock, ...recovered });
+    const events = new SpooledEvents();
+    const recovered = await recoverSegments({ folder: options.folder, quarantine, events });
+    return new Spool(options, { quarantine, events, unlock, ...recovered });
   } catch (error) {
     await unlock();
     throw error;

@@ -16,10 +16,7 @@ export function frameHeadBytes(record: LogRecord): number {
   );
 }
 
-/**
- * Everything of the record's frame that stands before its value, sealed over both: written as
- * `[head, value]`, so that the value is not copied.
- */
+/** The record's frame before its value, sealed over both; the value is written without a copy. */
 export function encodeFrameHead(record: LogRecord, marker: Buffer): Buffer {
   const head = Buffer.allocUnsafe(frameHeadBytes(record));
   let at = head.writeUInt8(VERSION, FRAME_HEADER_BYTES);
@@ -34,10 +31,7 @@ export function encodeFrameHead(record: LogRecord, marker: Buffer): Buffer {
   return head;
 }
 
-/**
- * Reads the payload of a frame. Answers undefined when it has another version or other fields than
- * this process knows.
- */
+/** Reads the payload of a frame; undefined when its version or fields are unknown. */
 export function decodePayload(payload: Buffer): LogRecord | undefined {
   if (payload.length < FIXED_BYTES || payload[0] !== VERSION) return undefined;
   const accountId = payload.readDoubleLE(1);

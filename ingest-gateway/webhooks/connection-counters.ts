@@ -10,7 +10,7 @@ export type DeliveryOutcome =
 
 /** Longest last_error in bytes (ingest 2.8). */
 const MAX_ERROR_BYTES = 500;
-const MOST_CONNECTIONS = 20_000;
+const MAX_CONNECTIONS = 20_000;
 const LINGER_MS = 50;
 
 /**
@@ -48,7 +48,7 @@ export function connectionCounters(options: {
   return new DeferredUpdates({
     write: (tallies) => store.add(tallies),
     merge,
-    capacity: MOST_CONNECTIONS,
+    capacity: MAX_CONNECTIONS,
     linger: LINGER_MS,
     random: Math.random,
     onFailed,

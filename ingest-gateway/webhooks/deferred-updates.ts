@@ -14,7 +14,7 @@ export interface DeferredOptions<Key, Update> {
 }
 
 /** Keys in one write. */
-const MOST_AT_ONCE = 1000;
+const MAX_KEYS_PER_WRITE = 1000;
 const RETRY = { base: 500, cap: 15_000 };
 
 /**
@@ -81,7 +81,7 @@ export class DeferredUpdates<Key, Update> {
 
   async #writeOnce(): Promise<void> {
     const { write, merge, onFailed, onDropped } = this.#options;
-    const batch = new Map([...this.#waiting].slice(0, MOST_AT_ONCE));
+    const batch = new Map([...this.#waiting].slice(0, MAX_KEYS_PER_WRITE));
     for (const key of batch.keys()) this.#waiting.delete(key);
     if (this.#dropped > 0) onDropped?.(this.#dropped);
     this.#dropped = 0;

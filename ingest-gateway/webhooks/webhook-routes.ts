@@ -1,6 +1,6 @@
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
-import type { FreeRoute } from '../http/host.ts';
+import type { SelfServedRoute } from '../http/host.ts';
 import type { BodyBudget } from '../http/body.ts';
 import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
 import { connectionCounters } from './connection-counters.ts';
@@ -31,7 +31,7 @@ interface WebhookRoutesOptions {
 
 /** The routes of inbound webhooks; `close` writes what is pending before the process ends. */
 export function webhookRoutes(options: WebhookRoutesOptions): {
-  routes: FreeRoute[];
+  routes: SelfServedRoute[];
   close: (ms: number) => Promise<void>;
 } {
   const { webhooks, ports, log, now } = options;
@@ -58,7 +58,7 @@ export function webhookRoutes(options: WebhookRoutesOptions): {
     ...{ ...options, connections, sealer, counters },
     accept: (delivery) => acceptDelivery(ports, delivery),
   });
-  const route: FreeRoute = {
+  const route: SelfServedRoute = {
     method: 'POST',
     path: WEBHOOKS_PATH,
     serve: ({ source = '', token = '' }, exchange) => server.serve({ source, token }, exchange),

@@ -7,7 +7,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Reading } from './gateway-metrics.ts';
 
-interface Parts {
+interface Measured {
   spool: Spool;
   publisher: Publisher;
   claims: ClaimBatcher;
@@ -26,7 +26,14 @@ const PHASES: readonly Phase[] = [
 ];
 
 /** Every number of the gateway's parts that operators can see. */
-export function readings({ spool, publisher, claims, keys, events, budget }: Parts): Reading[] {
+export function gatewayReadings({
+  spool,
+  publisher,
+  claims,
+  keys,
+  events,
+  budget,
+}: Measured): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
     help,

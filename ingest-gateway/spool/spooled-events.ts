@@ -2,8 +2,8 @@ import type { Frame } from './frame.ts';
 import { decodePayload } from './spooled-record.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 
-/** Accepted events that stand in the spool, by account. */
-export class EventTally {
+/** Counts the accepted events in the spool, by account. */
+export class SpooledEvents {
   readonly #byAccount = new Map<number, number>();
   total = 0;
 
