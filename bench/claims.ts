@@ -10,8 +10,8 @@ import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
 
 /**
  * node bench/claims.ts [--events 1000000]
- * Bytes an event with both claims done, and CPU of both sides, on a redis-server of its own with
- * the stack's settings (append-only file included).
+ * Memory per event with both claims, and CPU of client and server, on a dedicated redis-server with
+ * the settings of the stack (append-only file included).
  */
 const { values } = parseArgs({
   options: {
@@ -34,8 +34,8 @@ interface Cost {
 }
 
 const server = await OwnRedis.start();
-// No time limits here: on a busy machine the append-only file makes Redis wait for the disk now and
-// then, and that is not what is measured.
+// No timeouts: on a busy machine Redis sometimes waits for the disk of its append-only file, which
+// is not what this measures.
 const redis = new Redis(server.url);
 const batcher = new ClaimBatcher({
   redis,
@@ -71,27 +71,27 @@ async function run(): Promise<void> {
         batches.push(keys.slice(at, at + BATCH).map((key) => claimId(scope, key)));
     });
     const claimed = await measured(`claim, batches of ${BATCH}`, keys.length, () =>
-      inTurns(batches, 8, (ids) => batcher.claim(ids, Date.now())),
+      concurrently(batches, 8, (ids) => batcher.claim(ids, Date.now())),
     );
     if (claimed.some(({ verdicts }) => verdicts.some((verdict) => verdict !== 'claimed')))
-      throw new Error('a fresh id was not claimed');
-    await measured('raise', keys.length, async () => {
+      throw new Error('a new id was not claimed');
+    await measured('confirm', keys.length, async () => {
       for (const each of claimed) batcher.confirm(each);
-      while (batcher.counters.raises < published + keys.length)
+      while (batcher.counters.confirms < published + keys.length)
         await new Promise((r) => setTimeout(r, 1));
     });
-    await measured('settle, 1,000 a call', keys.length, async () => {
+    await measured('resolve, 1,000 a call', keys.length, async () => {
       const entries = batches.flat().map((id, number): ClaimToResolve => {
         const at = published + number;
         const place = { epoch: 0, partition: at % 4, offset: Math.floor(at / 50), index: at % 50 };
         return { id, position: place, acceptance: (at + 1) >>> 0, receivedAt: Date.now() };
       });
-      const settled = await store.resolve(entries, never);
+      const resolved = await store.resolve(entries, never);
       if (
-        settled.status !== 'settled' ||
-        settled.settlements.some(({ verdict }) => verdict !== 'first')
+        resolved.status !== 'resolved' ||
+        resolved.resolutions.some(({ verdict }) => verdict !== 'first')
       )
-        throw new Error('a fresh id was not settled');
+        throw new Error('a new id was not resolved as first');
     });
     published += keys.length;
     if (done % 1_000_000 === 0) console.log(await bytesLine(memoryBefore, published));
@@ -101,15 +101,15 @@ async function run(): Promise<void> {
     claimId(scope, randomUUID()),
   );
   await measured('claim, singles, 64 at a time', again.length, () =>
-    inTurns(again, 64, (id) => batcher.claim([id], Date.now())),
+    concurrently(again, 64, (id) => batcher.claim([id], Date.now())),
   );
   await plainKeys(Math.min(events, 200_000));
   console.table(Object.fromEntries([...costs].map(([name, cost]) => [name, perThousand(cost)])));
 }
 
 /**
- * What the same two claims cost as plain keys with a time to live, in the same minute: SET NX PX
- * before the publish, SET PX after it, one more for the place.
+ * Baseline: the same claims as plain keys with a TTL. SET NX PX before the publish, SET PX after
+ * it, and one more SET for the position.
  */
 async function plainKeys(count: number): Promise<void> {
   const before = await infoNumber(redis, 'memory', 'used_memory');
@@ -122,19 +122,19 @@ async function plainKeys(count: number): Promise<void> {
     set: (line: ReturnType<Redis['pipeline']>, key: string) => unknown,
   ) =>
     measured(`plain keys: ${name}`, count, () =>
-      inTurns(batches, 8, (batch) => {
+      concurrently(batches, 8, (batch) => {
         const line = redis.pipeline();
         for (const key of batch) set(line, key);
         return line.exec();
       }),
     );
   await pipelined('claim', (line, key) => line.set(key, 'p:0123456789abcdef', 'PX', 30_000, 'NX'));
-  await pipelined('raise', (line, key) => line.set(key, 'd', 'PX', DEDUPE_TTL));
-  await pipelined('settle', (line, key) =>
+  await pipelined('confirm', (line, key) => line.set(key, 'd', 'PX', DEDUPE_TTL));
+  await pipelined('resolve', (line, key) =>
     line.set(key, '0:3:90000000:99:1234', 'PX', DEDUPE_TTL, 'GET'),
   );
   const used = (await infoNumber(redis, 'memory', 'used_memory')) - before;
-  console.log(`plain keys: ${(used / count).toFixed(1)} B an event`);
+  console.log(`plain keys: ${(used / count).toFixed(1)} B per event`);
 }
 
 async function measured<T>(name: string, count: number, work: () => T | Promise<T>): Promise<T> {
@@ -163,8 +163,8 @@ function perThousand(cost: Cost): Record<string, string> {
   };
 }
 
-/** Keeps `width` calls under way. */
-async function inTurns<A, B>(
+/** Runs `width` calls concurrently. */
+async function concurrently<A, B>(
   items: readonly A[],
   width: number,
   work: (item: A) => Promise<B>,
@@ -180,7 +180,7 @@ async function inTurns<A, B>(
 
 async function bytesLine(before: number, count: number): Promise<string> {
   const used = (await infoNumber(redis, 'memory', 'used_memory')) - before;
-  return `${count.toLocaleString('en')} events, both claims: ${(used / count).toFixed(1)} B an event in ${await redis.dbsize()} keys`;
+  return `${count.toLocaleString('en')} events, both claims: ${(used / count).toFixed(1)} B per event in ${await redis.dbsize()} keys`;
 }
 
 /** CPU of the thread that runs commands and scripts, ms. */

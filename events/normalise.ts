@@ -26,7 +26,7 @@ export interface NormaliseInput {
   envelope: JsonObject;
   /** `context` of the batch; an event without its own inherits it (ingest 2.1 rule 4). */
   batchContext: unknown;
-  place: LogPosition;
+  position: LogPosition;
   /** The acceptance id: `_acceptance` in event-row.v1. */
   acceptance: number;
 }
@@ -69,17 +69,17 @@ export class ContextReader {
  * profile.
  */
 export function normaliseEvent(input: NormaliseInput, reader: ContextReader): EventRow {
-  const { record, item, envelope, place } = input;
+  const { record, item, envelope, position } = input;
   const properties = normaliseProperties(
     item.type === 'identify' ? undefined : jsonObject(envelope['properties']),
   );
   const traits = normaliseTraits(jsonObject(envelope['traits']));
   const context = reader.columns(envelope['context'] ?? input.batchContext, record);
   return {
-    _epoch: place.epoch,
-    _partition: place.partition,
-    _offset: place.offset,
-    _index: place.index,
+    _epoch: position.epoch,
+    _partition: position.partition,
+    _offset: position.offset,
+    _index: position.index,
     _acceptance: input.acceptance,
     _dedupe_id: item.dedupe_id ?? '',
     account_id: record.account_id,

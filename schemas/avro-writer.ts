@@ -1,21 +1,21 @@
 const SMALL = 2 ** 30;
 const LOW = 2 ** 27;
-/** Shorter ASCII texts are written unit by unit: cheaper than a call into the engine's encoder. */
+/** Up to this length ASCII is written byte by byte: cheaper than a call into the native encoder. */
 const SHORT = 24;
 
-/** Node's encoder without the argument handling of Buffer.write. */
+/** Node's native UTF-8 encoder, without the argument checks of Buffer.write. */
 type Utf8Buffer = Buffer & { utf8Write(text: string, offset: number): number };
 
-/** Bytes that stand in a writer, until it is truncated. */
-export interface Written {
+/** A range of encoded bytes; invalid after the writer is truncated. */
+export interface EncodedRange {
   from: number;
   to: number;
   generation: number;
 }
 
 /**
- * Writes Avro datums one behind the other into a buffer that grows as needed (Avro 1.12
- * specification, "Binary Encoding").
+ * Appends Avro datums to a buffer that grows as needed (Avro 1.12 specification, "Binary
+ * Encoding").
  */
 export class AvroWriter {
   #buffer: Utf8Buffer;
@@ -28,7 +28,7 @@ export class AvroWriter {
     this.#buffer = allocate(size);
   }
 
-  /** Where the next byte goes. */
+  /** Offset of the next byte. */
   get end(): number {
     return this.#end;
   }
@@ -38,31 +38,31 @@ export class AvroWriter {
     return this.#buffer.subarray(from, to);
   }
 
-  /** Drops what stands from `end` on. */
+  /** Discards the bytes from `end` on. */
   truncate(end: number): void {
     this.#end = end;
     this.#generation++;
   }
 
-  /** Drops what stands before `from`: the rest moves to the beginning. */
+  /** Discards the bytes before `from`; the rest moves to the start. */
   shift(from: number): void {
     this.#buffer.copyWithin(0, from, this.#end);
     this.truncate(this.#end - from);
   }
 
-  /** Drops everything, and the buffer too when a large datum made it grow above `size`. */
+  /** Discards everything, and replaces the buffer when a large datum made it grow above `size`. */
   reset(size: number): void {
     this.truncate(0);
     if (this.#buffer.length > size) this.#buffer = allocate(size);
   }
 
-  /** What was written from there on, for `repeat`. */
-  written(from: number): Written {
+  /** The bytes written since `from`, for `copyRange`. */
+  rangeFrom(from: number): EncodedRange {
     return { from, to: this.#end, generation: this.#generation };
   }
 
-  /** Writes the same bytes once more; false when they are gone. */
-  repeat({ from, to, generation }: Written): boolean {
+  /** Appends a copy of the range; false when the range is invalid. */
+  copyRange({ from, to, generation }: EncodedRange): boolean {
     if (generation !== this.#generation) return false;
     this.#reserve(to - from);
     this.#buffer.copyWithin(this.#end, from, to);
@@ -70,7 +70,7 @@ export class AvroWriter {
     return true;
   }
 
-  /** Throws RangeError for what is no whole number of at most 2^53 - 1. */
+  /** Throws RangeError unless `value` is a safe integer. */
   long(value: number): void {
     if (!Number.isSafeInteger(value))
       throw new RangeError(`${value} is no whole number that can be kept exactly`);
@@ -79,7 +79,7 @@ export class AvroWriter {
     let rest: number;
     if (value >= -SMALL && value < SMALL) rest = (value << 1) ^ (value >> 31);
     else {
-      // Zigzag by halves of 28 bits and the rest, since shifts work on 32 bits.
+      // Zigzag in two steps, the lowest 28 bits first: shifts are limited to 32 bits.
       const magnitude = value >= 0 ? value : -value - 1;
       rest = Math.floor(magnitude / LOW);
       const low = (magnitude - rest * LOW) * 2 + (value < 0 ? 1 : 0);
@@ -112,8 +112,8 @@ export class AvroWriter {
     const { length } = text;
     this.#reserve(3 * length + 5);
     if (length <= SHORT && this.#ascii(text)) return;
-    // The length goes first and counts bytes: where its own size is certain, the text is written
-    // behind it before it is counted.
+    // The byte length precedes the text. When the size of the length itself is certain, the text is
+    // written first and its length afterwards, which saves a pass over the text.
     const lead = length * 3 < 64 ? 1 : length >= 64 && length * 3 < 8192 ? 2 : 0;
     if (lead === 0) {
       this.long(Buffer.byteLength(text, 'utf8'));
@@ -149,7 +149,7 @@ export class AvroWriter {
     this.long(0);
   }
 
-  /** False when the text is not ASCII; nothing is written then. */
+  /** Returns false, and writes nothing, when the text is not ASCII. */
   #ascii(text: string): boolean {
     const buffer = this.#buffer;
     let at = this.#end;

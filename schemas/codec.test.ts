@@ -13,10 +13,10 @@ import {
 import { fingerprint } from './fingerprint.ts';
 import type { EventRow, RawRecord } from './records.ts';
 import { joinRowBatch, sliceRowBatch } from './row-batch.ts';
-import { readVarint, writeVarint } from './varint.ts';
+import { readZigzag, writeZigzag } from './varint.ts';
 
 describe('fingerprint', () => {
-  it('is CRC-64-AVRO: the vectors of the Avro project', () => {
+  it('is CRC-64-AVRO: it matches the test vectors of the Avro project', () => {
     expect(fingerprint('"null"')).toBe('63dd24e7cc258f8a');
     expect(fingerprint('"int"')).toBe('7275d51a3f395c8f');
     expect(fingerprint('"string"')).toBe('8f014872634503c7');
@@ -24,7 +24,7 @@ describe('fingerprint', () => {
 });
 
 describe('schemas', () => {
-  it('every version reads all its predecessors', () => {
+  it('can read the records of every older version of the same subject', () => {
     for (const schema of allSchemas()) {
       for (const older of allSchemas().filter(
         (other) => other.subject === schema.subject && other.version < schema.version,
@@ -34,12 +34,12 @@ describe('schemas', () => {
     }
   });
 
-  it('have fingerprints that differ', () => {
+  it('have distinct fingerprints', () => {
     const all = allSchemas().map((schema) => fingerprintOf(schema.type));
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('have names of Avro: a strict reader takes them', () => {
+  it('have valid Avro names, which a strict reader accepts', () => {
     for (const schema of allSchemas())
       expect(avsc.Type.forSchema(schema.type.schema())).toBeDefined();
   });
@@ -78,7 +78,7 @@ describe('single-object encoding', () => {
     delivery: null,
   };
 
-  it('gives back what was written, also above the size of the scratch buffer', () => {
+  it('decodes to the record that was encoded, also when it exceeds the scratch buffer', () => {
     for (const body of [raw.body, Buffer.alloc(3_000_000, 'x')]) {
       const back = rawRecordCodec.decode(rawRecordCodec.encode({ ...raw, body }));
       expect(Buffer.compare(back.body, body)).toBe(0);
@@ -89,7 +89,7 @@ describe('single-object encoding', () => {
     }
   });
 
-  it('reads what version 1 wrote, and keeps the bytes of a delivery', () => {
+  it('reads a raw record of version 1, and preserves the bytes of a webhook delivery', () => {
     const v1 = allSchemas().find(({ id }) => id === 'raw-record.v1');
     if (!v1) throw new Error('no raw-record.v1');
     const older = { ...raw, delivery: undefined };
@@ -111,7 +111,7 @@ describe('single-object encoding', () => {
     ['not_single_object', Buffer.from('{"event":"x"}')],
     ['unknown_schema', Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(20)])],
     ['broken_datum', rawRecordCodec.encode(raw).subarray(0, 20)],
-  ])('refuses with %s', (code, bytes) => {
+  ])('rejects invalid bytes with the code %s', (code, bytes) => {
     let caught: unknown;
     try {
       rawRecordCodec.decode(bytes);
@@ -123,7 +123,7 @@ describe('single-object encoding', () => {
   });
 });
 
-describe('a run', () => {
+describe('a row batch', () => {
   const head = {
     epoch: 0,
     partition: 3,
@@ -134,7 +134,7 @@ describe('a run', () => {
     appended_at: 1_790_000_000_000,
   };
 
-  it('is sliced without decoding, and joined to the very bytes that the schema writes', () => {
+  it('is sliced without decoding its rows, and joined to the same bytes that the codec writes', () => {
     const rows = [1, 2, 3].map((index) => ({
       ...emptyRow,
       _index: index,
@@ -142,26 +142,26 @@ describe('a run', () => {
       properties: { a: 'b' },
     }));
     const whole = rowBatchCodec.encode({ ...head, rows });
-    const run = sliceRowBatch(whole);
-    expect(run?.head).toEqual(head);
-    expect(run?.count).toBe(3);
-    expect(run && Buffer.compare(joinRowBatch(run), whole)).toBe(0);
+    const batch = sliceRowBatch(whole);
+    expect(batch?.head).toEqual(head);
+    expect(batch?.count).toBe(3);
+    expect(batch && Buffer.compare(joinRowBatch(batch), whole)).toBe(0);
     expect(
-      run &&
+      batch &&
         Buffer.compare(
-          run.rows,
+          batch.rows,
           Buffer.concat(rows.map((row) => eventRowCodec.type.toBuffer(row))),
         ),
     ).toBe(0);
   });
 });
 
-describe('varint', () => {
-  it('reads what it writes', () => {
+describe('a zigzag varint', () => {
+  it('decodes to the value that was encoded', () => {
     fc.assert(
       fc.property(fc.integer({ min: -(2 ** 51), max: 2 ** 51 }), (value) => {
-        const bytes = writeVarint(value);
-        expect(readVarint(bytes, 0)).toEqual({ value, end: bytes.length });
+        const bytes = writeZigzag(value);
+        expect(readZigzag(bytes, 0)).toEqual({ value, end: bytes.length });
       }),
     );
   });

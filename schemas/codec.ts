@@ -52,7 +52,7 @@ export function fingerprintOf(type: avsc.Type): string {
   return fingerprint(JSON.stringify(type.schema()));
 }
 
-/** The ten bytes that stand before a datum of this type. */
+/** The ten bytes before a datum of this type. */
 export function singleObjectHeader(type: avsc.Type): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header[0] = 0xc3;
@@ -62,8 +62,8 @@ export function singleObjectHeader(type: avsc.Type): Buffer {
 }
 
 /**
- * Fingerprint that a record carries, as 16 hexadecimal digits. Throws UnreadableRecord when it is
- * not a single-object record.
+ * Fingerprint in the header of a record, as 16 hexadecimal digits. Throws UnreadableRecord when the
+ * record has no single-object header.
  */
 export function carriedFingerprint(bytes: Buffer): string {
   if (bytes.length < HEADER_BYTES || bytes[0] !== 0xc3 || bytes[1] !== 0x01) {
@@ -75,10 +75,7 @@ export function carriedFingerprint(bytes: Buffer): string {
   return bytes.readBigUInt64LE(2).toString(16).padStart(16, '0');
 }
 
-/**
- * Nearly every record carries the newest fingerprint: it is known by its bytes, without making text
- * of them.
- */
+/** Nearly every record has the newest fingerprint: comparing bytes is cheaper than making text. */
 function beginsWith(bytes: Buffer, header: Buffer): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   for (let at = 0; at < HEADER_BYTES; at++) if (bytes[at] !== header[at]) return false;
@@ -147,7 +144,7 @@ function codecOf<T>(subject: string): Codec<T> {
   };
 }
 
-/** A larger scratch buffer is given back after use. */
+/** A larger scratch buffer is dropped after use. */
 const MAX_SCRATCH = 16 * 1024 * 1024;
 
 export const rawRecordCodec = codecOf<RawRecord>('raw-record');

@@ -2,7 +2,7 @@ import avsc from 'avsc';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Schemas whose records others embed; they are read before the rest. */
+/** Schemas that other schemas embed; they are loaded first. */
 const EMBEDDED = ['event-row'];
 
 export interface LoadedSchema {
@@ -12,13 +12,13 @@ export interface LoadedSchema {
   subject: string;
   version: number;
   type: avsc.Type;
-  /** The schema with everything it embeds spelled out. */
+  /** The schema with its embedded schemas inlined. */
   document: avsc.Schema;
 }
 
 /**
  * Reads every `<subject>.v<version>.avsc` of a folder, lower versions first. Throws when a file
- * name or a schema cannot be read.
+ * name or a schema is invalid.
  */
 export function loadSchemas(folder: string): LoadedSchema[] {
   const files = readdirSync(folder)

@@ -13,14 +13,14 @@ export interface RawItem {
   timestamp: number;
 }
 
-/** A webhook delivery as it came. */
+/** A webhook delivery as received. */
 export interface Delivery {
   source: string;
   topic: string;
   body: Buffer;
 }
 
-/** raw-record.v2: the fields are described in the schema. */
+/** raw-record.v2; the schema documents the fields. */
 export interface RawRecord {
   account_id: number;
   app_id: number;
@@ -42,8 +42,8 @@ export interface RawRecord {
 }
 
 /**
- * event-row.v1: one stored event. Field names are column names of ClickHouse; traits, trait_numbers
- * and profile go to profiles only.
+ * event-row.v1: one stored event. Field names are ClickHouse column names; only profiles read
+ * traits, trait_numbers and profile.
  */
 export interface EventRow {
   _epoch: number;
@@ -174,7 +174,7 @@ export interface Verdict {
   verdict: VerdictKind;
 }
 
-/** verdict-record.v1: what the normaliser decided besides publishing a row. */
+/** verdict-record.v1: the normaliser's decisions about events that do not become a stored row. */
 export interface VerdictRecord {
   partition: number;
   verdicts: Verdict[];

@@ -7,11 +7,10 @@ import {
   UnreadableRecord,
 } from './codec.ts';
 import type { RowBatchHead } from './records.ts';
-import { readVarint, writeVarint } from './varint.ts';
+import { readZigzag, writeZigzag } from './varint.ts';
 
 /**
- * A run whose rows have not been decoded: `rows` are concatenated datums of event-row, `count` of
- * them.
+ * A row batch whose rows are not decoded: `rows` holds `count` concatenated datums of event-row.
  */
 export interface EncodedRowBatch {
   head: RowBatchHead;
@@ -30,9 +29,9 @@ const HEAD_FIELDS = [
 ] as const;
 
 /**
- * Reads the head of a normalised-run.v1 and slices its rows without decoding them.
- * Answers undefined when the record has another version, or spreads its rows over several blocks:
- * decode it then. Throws UnreadableRecord when the bytes are broken.
+ * Reads the head of a normalised-run.v1 and slices off its rows without decoding them. Returns
+ * undefined when the record has another version or several blocks of rows: decode it instead.
+ * Throws UnreadableRecord when the bytes are broken.
  */
 export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
   if (carriedFingerprint(bytes) !== rowBatchCodec.fingerprint) return undefined;
@@ -40,7 +39,7 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
     const values: number[] = [];
     let at = HEADER_BYTES;
     for (let field = 0; field <= HEAD_FIELDS.length; field++) {
-      const { value, end } = readVarint(bytes, at);
+      const { value, end } = readZigzag(bytes, at);
       values.push(value);
       at = end;
     }
@@ -66,23 +65,22 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
     };
     return { head, count, rows: bytes.subarray(at, bytes.length - 1) };
   } catch (cause) {
-    throw new UnreadableRecord('broken_datum', 'the head of the run cannot be read', { cause });
+    throw new UnreadableRecord('broken_datum', 'the head of the row batch cannot be read', {
+      cause,
+    });
   }
 }
 
 const header = singleObjectHeader(rowBatchCodec.type);
 
 /**
- * Puts datums of event-row behind a head: the single-object encoding of a normalised-run with one
+ * Joins a head and datums of event-row into the single-object encoding of a normalised-run with one
  * block of rows.
  */
-export function joinRowBatch(run: { head: RowBatchHead; count: number; rows: Buffer }): Buffer {
-  const head = HEAD_FIELDS.map((field) => writeVarint(run.head[field]));
-  return Buffer.concat([header, ...head, writeVarint(run.count), run.rows, Buffer.of(0)]);
+export function joinRowBatch(batch: EncodedRowBatch): Buffer {
+  const head = HEAD_FIELDS.map((field) => writeZigzag(batch.head[field]));
+  return Buffer.concat([header, ...head, writeZigzag(batch.count), batch.rows, Buffer.of(0)]);
 }
 
-/**
- * Fingerprint of the rows in a run that `sliceRun` could slice: a batch for ClickHouse ends where
- * it changes.
- */
+/** Schema fingerprint of the rows that `sliceRowBatch` returns. */
 export const ROW_FINGERPRINT = eventRowCodec.fingerprint;

@@ -22,7 +22,7 @@ const text = fc.oneof(
     'x'.repeat(9000),
   ),
 );
-/** Beyond it the general encoder loses the last bit. */
+/** Above this the codec of avsc loses the lowest bit. */
 const EXACT = 2 ** 51;
 const long = fc.oneof(
   fc.constantFrom(0, 1, -1, 63, 64, -64, -65, 2 ** 30, -(2 ** 30), 2 ** 31, -(2 ** 31), 2 ** 40),
@@ -36,7 +36,7 @@ const arbitraries: Record<string, fc.Arbitrary<unknown>> = {
   boolean: fc.boolean(),
 };
 
-/** A row whose every column is drawn by the type it has in the schema. */
+/** A row with an arbitrary value of the schema's type in every column. */
 const anyRow = fc.record(
   Object.fromEntries(
     (
@@ -56,7 +56,7 @@ const anyRow = fc.record(
 ) as unknown as fc.Arbitrary<EventRow>;
 
 describe('RowEncoder', () => {
-  it('writes the very bytes that the schema says, whatever stands before', () => {
+  it('writes the same bytes as the codec of the schema, whatever was written before', () => {
     fc.assert(
       fc.property(
         fc.array(anyRow, { minLength: 1, maxLength: 4 }),
@@ -76,7 +76,7 @@ describe('RowEncoder', () => {
     );
   });
 
-  it('copies the shared columns only while they are the same, and only while they stand in the buffer', () => {
+  it('copies the context columns only while they are unchanged and still in the buffer', () => {
     const writer = new AvroWriter(64);
     const encoder = new RowEncoder();
     const first = { ...empty, session_id: 'one', city: 'تهران' };
@@ -92,7 +92,7 @@ describe('RowEncoder', () => {
     );
   });
 
-  it('refuses numbers that it cannot keep', () => {
+  it('throws for numbers that an Avro long cannot represent exactly', () => {
     for (const timestamp of [Number.NaN, 0.5, 2 ** 53, Number.POSITIVE_INFINITY]) {
       expect(() => new RowEncoder().encode({ ...empty, timestamp }, new AvroWriter(64))).toThrow(
         RangeError,

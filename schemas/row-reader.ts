@@ -7,7 +7,7 @@ export type RowReader<Field extends keyof EventRow> = (message: {
   readonly value: Buffer | null;
 }) => Pick<EventRow, Field>[];
 
-/** avsc answers `value` undefined when the bytes end early. */
+/** avsc returns an undefined `value` when the bytes end early. */
 type Decode<Row> = (
   bytes: Buffer,
   at: number,
@@ -15,13 +15,13 @@ type Decode<Row> = (
 ) => { value: Row | undefined; offset: number };
 
 /**
- * Reads some fields of the rows of a record of events.normalised, in the order of their places, and
- * passes over the others. Throws UnreadableRecord. `mayHold` looks at the bytes of all rows: false
- * means that none of them is wanted, and nothing is decoded.
+ * Reads some fields of the rows of an events.normalised record, ordered by position, and skips the
+ * others. Throws UnreadableRecord. `mayContain` inspects the encoded rows: when it returns false no
+ * row is of interest, and none is decoded.
  */
 export function rowReader<Field extends keyof EventRow>(
   fields: readonly Field[],
-  mayHold: (rows: Buffer) => boolean = () => true,
+  mayContain: (rows: Buffer) => boolean = () => true,
 ): RowReader<Field> {
   type Row = Pick<EventRow, Field>;
   const whole = eventRowCodec.type.schema() as unknown as {
@@ -46,19 +46,19 @@ export function rowReader<Field extends keyof EventRow>(
       at = end;
     }
     if (rows.length !== count || at !== bytes.length)
-      throw new RangeError('the rows end too early or too late');
+      throw new RangeError('the rows are truncated or followed by further bytes');
     return rows;
   };
 
   return ({ value }) => {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const run = sliceRowBatch(value);
-    if (!run) return rowBatchCodec.decode(value).rows;
-    if (!mayHold(run.rows)) return [];
+    const batch = sliceRowBatch(value);
+    if (!batch) return rowBatchCodec.decode(value).rows;
+    if (!mayContain(batch.rows)) return [];
     try {
-      return decodeAll(run.rows, run.count);
+      return decodeAll(batch.rows, batch.count);
     } catch (cause) {
-      throw new UnreadableRecord('broken_datum', 'the rows of the run cannot be read', { cause });
+      throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
     }
   };
 }

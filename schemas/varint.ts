@@ -1,36 +1,66 @@
-/**
- * A decoded Avro int or long, and where the next one begins. Values above 2^53 lose precision;
- * Ravand writes none.
- */
+/** A decoded integer, and where the next value begins. */
 export interface Varint {
-  value: number;
-  end: number;
+  readonly value: number;
+  readonly end: number;
+}
+
+/** A varint of a 64-bit integer has at most this many bytes. */
+const MAX_BYTES = 10;
+
+/** Bytes of `writeUnsigned`. */
+export function unsignedLength(value: number): number {
+  let length = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length += 1;
+  return length;
 }
 
 /**
- * Reads a zigzag varint (Avro 1.12 specification, "int and long"). Throws RangeError when the bytes
- * end early.
+ * Writes an unsigned LEB128 and returns the offset after its last byte. Throws RangeError unless
+ * `value` is an integer from 0 to 2^53 - 1.
  */
-export function readVarint(bytes: Buffer, start: number): Varint {
+export function writeUnsigned(value: number, target: Buffer, at: number): number {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RangeError(`${value} is not an integer from 0 to 2^53 - 1`);
+  return write(value, target, at);
+}
+
+/** Reads an unsigned LEB128. Throws RangeError when the bytes end within it. */
+export function readUnsigned(bytes: Buffer, start: number): Varint {
   let value = 0;
   let scale = 1;
-  for (let at = start; at < bytes.length && at < start + 10; at++) {
+  for (let at = start; at < bytes.length && at < start + MAX_BYTES; at += 1) {
     const byte = bytes[at] ?? 0;
     value += (byte & 0x7f) * scale;
-    if (byte < 0x80) return { value: value % 2 === 0 ? value / 2 : -(value + 1) / 2, end: at + 1 };
-    scale *= 128;
+    if (byte < 0x80) return { value, end: at + 1 };
+    scale *= 0x80;
   }
   throw new RangeError('the bytes end within a varint');
 }
 
-/** Writes a zigzag varint. */
-export function writeVarint(value: number): Buffer {
-  let rest = value >= 0 ? value * 2 : -value * 2 - 1;
-  const bytes: number[] = [];
-  while (rest >= 128) {
-    bytes.push((rest % 128) | 0x80);
-    rest = Math.floor(rest / 128);
+/** The bytes of an Avro int or long (Avro 1.12 specification, "int and long"): a zigzag varint. */
+export function writeZigzag(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(MAX_BYTES);
+  return bytes.subarray(0, write(value >= 0 ? value * 2 : -value * 2 - 1, bytes, 0));
+}
+
+/**
+ * Reads an Avro int or long. Values above 2^53 lose precision; Ravand writes none. Throws
+ * RangeError when the bytes end within it.
+ */
+export function readZigzag(bytes: Buffer, start: number): Varint {
+  const { value, end } = readUnsigned(bytes, start);
+  return { value: value % 2 === 0 ? value / 2 : -(value + 1) / 2, end };
+}
+
+/** Division instead of shifts: shifts stop at 32 bits, Kafka offsets do not. */
+function write(value: number, target: Buffer, at: number): number {
+  let rest = value;
+  let next = at;
+  while (rest >= 0x80) {
+    target[next] = (rest % 0x80) + 0x80;
+    rest = Math.floor(rest / 0x80);
+    next += 1;
   }
-  bytes.push(rest);
-  return Buffer.from(bytes);
+  target[next] = rest;
+  return next + 1;
 }

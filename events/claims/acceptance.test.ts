@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { acceptanceHash, gatewaySeed, UNKNOWN_ACCEPTANCE } from './acceptance.ts';
 
 describe('acceptance hashes', () => {
-  it('are 32 bits and never the unknown one', () => {
+  it('have 32 bits and are never UNKNOWN_ACCEPTANCE', () => {
     fc.assert(
       fc.property(fc.string(), fc.maxSafeNat(), (gateway, sequence) => {
         const hash = acceptanceHash(gatewaySeed(gateway), sequence);
@@ -13,7 +13,7 @@ describe('acceptance hashes', () => {
     );
   });
 
-  it('of one process: 100,000 in a row clash no more than chance lets them', () => {
+  it('of 100,000 consecutive sequences of a process collide no more often than random numbers', () => {
     const seed = gatewaySeed('8f3a11c2d4e5f607');
     const seen = new Set<number>();
     for (let sequence = 0; sequence < 100_000; sequence += 1)
@@ -21,7 +21,7 @@ describe('acceptance hashes', () => {
     expect(seen.size).toBeGreaterThan(99_990);
   });
 
-  it('differ between processes and beyond 32 bits of sequence', () => {
+  it('differ between processes, and between sequences that differ only above 32 bits', () => {
     const [a, b] = [gatewaySeed('a'), gatewaySeed('b')];
     expect(acceptanceHash(a, 5)).not.toBe(acceptanceHash(b, 5));
     expect(acceptanceHash(a, 5)).not.toBe(acceptanceHash(a, 5 + 2 ** 32));

@@ -1,10 +1,10 @@
-/** Refilled from rows that do not tell how they were accepted: equal to no acceptance. */
+/** For claims backfilled from rows without an acceptance; equal to no acceptance. */
 export const UNKNOWN_ACCEPTANCE = 0;
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** The gateway process's part of an acceptance; compute it once per raw record. */
+/** Seed from the gateway process; compute it once per raw record. */
 export function gatewaySeed(gateway: string): number {
   let seed = FNV_OFFSET;
   for (let at = 0; at < gateway.length; at += 1)
@@ -13,9 +13,9 @@ export function gatewaySeed(gateway: string): number {
 }
 
 /**
- * 32 bits that name one acceptance of one event: the same acceptance published twice (a spool sent
- * again after an ambiguous answer) is told from a client's duplicate by them. A clash only
- * miscounts: one duplicate in four thousand million would be booked as a repeat.
+ * 32 bits that identify one acceptance of one event. They distinguish an acceptance that was
+ * published twice (the spool retries after an ambiguous error) from a duplicate sent by a client. A
+ * collision only miscounts: one duplicate in 2^32 is counted as a repeat.
  */
 export function acceptanceHash(seed: number, sequence: number): number {
   const high = Math.floor(sequence / 0x1_0000_0000);
@@ -24,7 +24,7 @@ export function acceptanceHash(seed: number, sequence: number): number {
   return mixed === UNKNOWN_ACCEPTANCE ? 1 : mixed;
 }
 
-/** Every input bit reaches every output bit (the constants are murmur3's finaliser). */
+/** murmur3's finaliser: every input bit affects every output bit. */
 function mix(value: number): number {
   let mixed = value | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -11,7 +11,7 @@ const count = fc.oneof(
 );
 
 describe('buckets', () => {
-  it('an id is in one of those there are', () => {
+  it('contain every id in a bucket below the count', () => {
     fc.assert(
       fc.property(id, count, (each, n) => {
         expect(bucketOf(each, n)).toBeLessThan(n);
@@ -19,7 +19,7 @@ describe('buckets', () => {
     );
   });
 
-  it('one more bucket takes ids from the bucket that is split, and from no other', () => {
+  it('receive ids only from the bucket that splits when one is added', () => {
     fc.assert(
       fc.property(id, count, (each, n) => {
         const before = bucketOf(each, n);
@@ -29,12 +29,12 @@ describe('buckets', () => {
     );
   });
 
-  it('a round splits every bucket once, in order', () => {
+  it('split once per doubling of the count, in order', () => {
     for (let n = 1; n < 200; n += 1) expect(nextToSplit(n)).toBe(n - roundSize(n));
     expect([1, 2, 3, 4, 7, 8].map(roundSize)).toEqual([1, 2, 2, 4, 4, 8]);
   });
 
-  it('ids spread: no bucket of a full round holds much more than its share', () => {
+  it('contain evenly distributed ids', () => {
     const loads = new Array<number>(64).fill(0);
     for (let number = 0; number < 64_000; number += 1) {
       const bucket = bucketOf(claimId('1\0m\0', String(number)), 64);
@@ -44,7 +44,7 @@ describe('buckets', () => {
     expect(Math.min(...loads)).toBeGreaterThan(800);
   });
 
-  it('a key is the prefix and the number', () => {
+  it('have a key made of the prefix and the 4-byte number', () => {
     expect(bucketKey('{clm}:', 258).toString('latin1')).toBe('{clm}:\0\0\u0001\u0002');
   });
 });

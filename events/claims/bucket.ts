@@ -1,27 +1,27 @@
 import type { ClaimId } from './claim-id.ts';
 
 /**
- * Linear hashing. There are `count` buckets; the next to be split is number count - 2^k, with 2^k
- * <= count < 2^(k+1), and its other half becomes bucket number `count`. So the table grows by one
- * bucket at a time, an id is always in exactly one bucket, and nothing but that bucket is touched.
- * The scripts (platform/claims/lua.ts) do the same in Lua; a test on the real Redis holds the two
- * together.
+ * Linear hashing. Of `count` buckets the next one to split is number count - 2^k, where 2^k <=
+ * count < 2^(k+1); half of its ids move to the new bucket number `count`. The table grows by one
+ * bucket at a time, an id is always in exactly one bucket, and a split touches only two buckets.
+ * The scripts (platform/claims/lua.ts) implement the same in Lua; an integration test compares the
+ * two.
  */
 
 /**
- * Empty buckets cost nothing, so there are many from the start: below some twelve million claims
- * none is ever split. Nearly empty ones cost 30 MB in all.
+ * Empty buckets cost nothing, so the table starts with many: below about twelve million claims no
+ * bucket splits. All of them with one claim each take 30 MB.
  */
 export const FIRST_BUCKET_COUNT = 262_144;
 
-/** The largest power of two that is not above `count`. */
+/** The largest power of two up to `count`. */
 export function roundSize(count: number): number {
   return 2 ** (31 - Math.clz32(count));
 }
 
 /**
- * Bucket number of an id when there are `count` buckets (1 to 2^31). Ids are hashes: their first 32
- * bits are as good as any.
+ * Bucket number of an id among `count` buckets (1 to 2^31). Ids are hashes, so their first 32 bits
+ * are evenly distributed.
  */
 export function bucketOf(id: ClaimId, count: number): number {
   const size = roundSize(count);
@@ -30,14 +30,14 @@ export function bucketOf(id: ClaimId, count: number): number {
 }
 
 /**
- * The bucket that is split when `count` grows by one; what leaves it goes to bucket number `count`.
+ * The bucket that splits when `count` grows by one; the ids that leave it move to bucket `count`.
  */
 export function nextToSplit(count: number): number {
   return count - roundSize(count);
 }
 
 /**
- * A bucket's key ends in its number, 4 bytes, big end first: shorter than digits, and cheaper to
+ * The key of a bucket ends in its number, 4 bytes big-endian: shorter than digits, and cheaper to
  * build in a script.
  */
 export function bucketKey(prefix: string, bucket: number): Buffer {

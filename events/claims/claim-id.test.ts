@@ -19,12 +19,12 @@ describe('claim ids', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('of a lone surrogate is that of the character it is stored as', () => {
+  it('are equal for a lone surrogate and the replacement character that is stored for it', () => {
     const scope = claimScope(1, 'message');
     expect(claimId(scope, 'a\ud800')).toBe(claimId(scope, 'a\ufffd'));
   });
 
-  it('keep every byte when packed', () => {
+  it('keep every byte when they are packed', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 40 }), (keys) => {
         const ids = keys.map((key) => claimId(claimScope('a', 'message'), key));

@@ -27,26 +27,26 @@ function unpack(packed: Buffer): { ids: ClaimId[]; expires: number }[] {
   return groups;
 }
 
-describe('the raise buffer', () => {
-  it('gives back in order what was added', () => {
+describe('the confirm buffer', () => {
+  it('returns the groups in the order in which they were added', () => {
     fc.assert(
-      fc.property(fc.array(group), fc.integer({ min: 1, max: 12 }), (groups, most) => {
+      fc.property(fc.array(group), fc.integer({ min: 1, max: 12 }), (groups, maxIds) => {
         const buffer = new ConfirmBuffer(1_000);
         for (const each of groups) buffer.add(each);
-        const taken = [];
+        const packedGroups = [];
         while (buffer.size > 0) {
-          const { packed, count } = buffer.take(most);
+          const { packed, count } = buffer.next(maxIds);
           const part = unpack(packed);
           expect(part.reduce((sum, each) => sum + each.ids.length, 0)).toBe(count);
-          expect(count <= most || part.length === 1).toBe(true);
-          taken.push(...part);
+          expect(count <= maxIds || part.length === 1).toBe(true);
+          packedGroups.push(...part);
         }
-        expect(taken).toEqual(groups.filter((each) => each.ids.length > 0));
+        expect(packedGroups).toEqual(groups.filter((each) => each.ids.length > 0));
       }),
     );
   });
 
-  it('never holds more than its limit, drops the oldest, and says how many', () => {
+  it('drops the oldest ids above its limit, and returns how many', () => {
     fc.assert(
       fc.property(fc.array(group), fc.integer({ min: 5, max: 12 }), (groups, limit) => {
         const buffer = new ConfirmBuffer(limit);
@@ -57,7 +57,7 @@ describe('the raise buffer', () => {
         }
         const all = groups.flatMap((each) => each.ids);
         expect(dropped + buffer.size).toBe(all.length);
-        expect(unpack(buffer.take(1_000).packed).flatMap((each) => each.ids)).toEqual(
+        expect(unpack(buffer.next(1_000).packed).flatMap((each) => each.ids)).toEqual(
           all.slice(dropped),
         );
       }),

@@ -4,16 +4,16 @@ import { CLAIM_TIME_BYTES, toClaimTime } from './claim-time.ts';
 
 interface Group {
   readonly ids: readonly ClaimId[];
-  /** Unix ms at which the claims end. */
+  /** Unix ms at which the claims expire. */
   readonly expires: number;
 }
 
-/** At most this many ids in one group of the packed form: its count has two bytes. */
-const LARGEST_GROUP = 0xffff;
+/** The packed form counts the ids of a group in two bytes. */
+const MAX_GROUP_IDS = 0xffff;
 
 /**
- * Claims waiting to be raised, oldest first, up to `limit` ids. What does not fit pushes out the
- * oldest: an unraised claim only leaves the decision to the normaliser.
+ * Claims waiting to be confirmed, oldest first, up to `limit` ids. When it is full the oldest are
+ * dropped: without a confirmed claim the normaliser decides about a duplicate.
  */
 export class ConfirmBuffer {
   readonly #limit: number;
@@ -28,11 +28,11 @@ export class ConfirmBuffer {
     return this.#size;
   }
 
-  /** Returns how many ids were dropped for it. */
+  /** Returns the number of ids dropped to make room. */
   add(group: Group): number {
     if (group.ids.length === 0) return 0;
-    if (group.ids.length > LARGEST_GROUP)
-      throw new RangeError(`${group.ids.length} claims in one raise, at most ${LARGEST_GROUP}`);
+    if (group.ids.length > MAX_GROUP_IDS)
+      throw new RangeError(`${group.ids.length} claims in one group, at most ${MAX_GROUP_IDS}`);
     this.#groups.push(group);
     this.#size += group.ids.length;
     let dropped = 0;
@@ -41,20 +41,20 @@ export class ConfirmBuffer {
   }
 
   /**
-   * Whole groups from the front, at least one and then up to `most` ids, packed as the claim script
-   * reads them.
+   * Removes whole groups from the front, at least one and then up to `maxIds` ids, and packs them
+   * as the claim script reads them.
    */
-  take(most: number): { readonly packed: Buffer; readonly count: number } {
-    const taken: Group[] = [];
+  next(maxIds: number): { readonly packed: Buffer; readonly count: number } {
+    const groups: Group[] = [];
     let count = 0;
     for (;;) {
       const next = this.#groups[0];
-      if (!next || (count > 0 && count + next.ids.length > most)) break;
-      taken.push(next);
+      if (!next || (count > 0 && count + next.ids.length > maxIds)) break;
+      groups.push(next);
       count += next.ids.length;
       this.#shift();
     }
-    return { packed: packGroups(taken, count), count };
+    return { packed: packGroups(groups, count), count };
   }
 
   #shift(): Group | undefined {

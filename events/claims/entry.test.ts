@@ -23,7 +23,7 @@ const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
   fc.record({ state: fc.constant('durable' as const), expires }),
   fc.record({ state: fc.constant('pending' as const), expires, token }),
   fc.record({
-    state: fc.constant('placed' as const),
+    state: fc.constant('resolved' as const),
     expires,
     position,
     acceptance: fc.nat(0xffffffff),
@@ -36,8 +36,8 @@ function bytesOf(of: LogPosition): Buffer {
   return bytes;
 }
 
-describe('entries', () => {
-  it('read back as they were written', () => {
+describe('claim entries', () => {
+  it('decode to the entry that was encoded', () => {
     fc.assert(
       fc.property(entry, (each) => {
         expect(decodeEntry(encodeEntry(each))).toEqual(each);
@@ -45,17 +45,17 @@ describe('entries', () => {
     );
   });
 
-  it('of an event on the first topics take 16 bytes or so', () => {
-    const placed = {
-      state: 'placed',
+  it('take 16 bytes for a resolved claim of a typical event', () => {
+    const resolved = {
+      state: 'resolved',
       expires: Date.UTC(2026, 10, 21),
       position: { epoch: 0, partition: 3, offset: 90_000_000, index: 99 },
       acceptance: 1,
     } as const;
-    expect(encodeEntry(placed)).toHaveLength(16);
+    expect(encodeEntry(resolved)).toHaveLength(16);
   });
 
-  it('end in the same millisecond, and never throw for a clock that is off', () => {
+  it('keep the millisecond of expiry, and clamp the time of a wrong clock', () => {
     fc.assert(
       fc.property(expires, (time) => {
         expect(fromClaimTime(toClaimTime(time))).toBe(time);
@@ -65,7 +65,7 @@ describe('entries', () => {
     expect(toClaimTime(Number.MAX_SAFE_INTEGER)).toBe(LAST_CLAIM_TIME);
   });
 
-  it('that end too early are refused', () => {
+  it('throw when a position is truncated', () => {
     fc.assert(
       fc.property(position, (of) => {
         const bytes = bytesOf(of);
@@ -75,7 +75,7 @@ describe('entries', () => {
   });
 });
 
-describe('places', () => {
+describe('encoded positions', () => {
   it('never begin with the byte of a pending claim', () => {
     fc.assert(
       fc.property(position, (of) => {
@@ -84,7 +84,7 @@ describe('places', () => {
     );
   });
 
-  it('are the same exactly when the bytes of one begin with the bytes of the other', () => {
+  it('are equal exactly when the bytes of one are a prefix of the other', () => {
     const near = fc.record({
       epoch: fc.nat(1),
       partition: fc.nat(1),
@@ -99,7 +99,7 @@ describe('places', () => {
     );
   });
 
-  it('with a number that is no position are refused', () => {
+  it('throw for a number that is not a safe non-negative integer', () => {
     for (const offset of [-1, 0.5, NaN, 2 ** 53]) {
       expect(() =>
         writePosition({ epoch: 0, partition: 0, offset, index: 0 }, Buffer.alloc(32), 0),

@@ -3,20 +3,20 @@ import { CLAIM_TIME_BYTES, fromClaimTime, toClaimTime } from './claim-time.ts';
 import { positionByteLength, readPosition, writePosition } from './position-bytes.ts';
 
 /**
- * What stands in Redis under a claim id. `expires` is Unix ms: from then on the entry is no claim,
+ * The value stored in Redis for a claim id. `expires` is Unix ms: from then on the entry is void,
  * whether it is still stored or not.
  *
  *     durable  expires(5)
  *     pending  expires(5) 0x00 token(8)
- *     placed   expires(5) position acceptance(4)      a place never begins with 0x00
+ *     resolved expires(5) position acceptance(4)      a position never begins with 0x00
  *
- * The sixth byte tells the states apart: missing, zero, or something else.
+ * The sixth byte distinguishes the states: missing, zero, or anything else.
  */
 export type ClaimEntry =
   | { readonly state: 'durable'; readonly expires: number }
   | { readonly state: 'pending'; readonly expires: number; readonly token: Buffer }
   | {
-      readonly state: 'placed';
+      readonly state: 'resolved';
       readonly expires: number;
       readonly position: LogPosition;
       readonly acceptance: number;
@@ -36,7 +36,7 @@ export function encodeEntry(entry: ClaimEntry): Buffer {
       entry.token.copy(bytes, STATE_AT + 1);
       return bytes;
     }
-    case 'placed': {
+    case 'resolved': {
       const bytes = Buffer.allocUnsafe(resolvedLength(entry.position));
       writeResolved(entry, bytes, 0);
       return bytes;
@@ -44,7 +44,7 @@ export function encodeEntry(entry: ClaimEntry): Buffer {
   }
 }
 
-/** Throws RangeError for bytes that no encodeEntry wrote. */
+/** Throws RangeError for bytes that encodeEntry cannot have written. */
 export function decodeEntry(bytes: Buffer): ClaimEntry {
   const expires = fromClaimTime(bytes.readUIntBE(0, CLAIM_TIME_BYTES));
   const state = bytes[STATE_AT];
@@ -52,21 +52,21 @@ export function decodeEntry(bytes: Buffer): ClaimEntry {
   if (state === 0)
     return { state: 'pending', expires, token: Buffer.from(bytes.subarray(STATE_AT + 1)) };
   const { position, end } = readPosition(bytes, STATE_AT);
-  return { state: 'placed', expires, position, acceptance: bytes.readUInt32BE(end) };
+  return { state: 'resolved', expires, position, acceptance: bytes.readUInt32BE(end) };
 }
 
 export function resolvedLength(position: LogPosition): number {
   return CLAIM_TIME_BYTES + positionByteLength(position) + ACCEPTANCE_BYTES;
 }
 
-/** Returns the position behind the entry. */
+/** Returns the offset after the last byte written. */
 export function writeResolved(
   entry: { readonly expires: number; readonly position: LogPosition; readonly acceptance: number },
   target: Buffer,
   at: number,
 ): number {
-  const placeAt = target.writeUIntBE(toClaimTime(entry.expires), at, CLAIM_TIME_BYTES);
-  return target.writeUInt32BE(entry.acceptance, writePosition(entry.position, target, placeAt));
+  const positionAt = target.writeUIntBE(toClaimTime(entry.expires), at, CLAIM_TIME_BYTES);
+  return target.writeUInt32BE(entry.acceptance, writePosition(entry.position, target, positionAt));
 }
 
 function timed(expires: number, more: number): Buffer {

@@ -1,5 +1,5 @@
 import type { LogPosition } from '../../schemas/log-position.ts';
-import { readVarint, varintLength, writeVarint } from './varint.ts';
+import { readUnsigned, unsignedLength, writeUnsigned } from '../../schemas/varint.ts';
 
 export function samePosition(a: LogPosition, b: LogPosition): boolean {
   return (
@@ -11,25 +11,26 @@ export function samePosition(a: LogPosition, b: LogPosition): boolean {
 }
 
 /**
- * A place is four varints; the first is epoch + 1, so a place never begins with a zero byte (which
- * marks a pending claim). Varints end by themselves: one place's bytes are a prefix of another's
- * only when the two are the same position. The scripts compare places that way.
+ * A position is encoded as four varints. The first one is epoch + 1, so the encoding never begins
+ * with a zero byte, which marks a pending claim. Varints are self-delimiting: the bytes of one
+ * position are a prefix of another's only when both positions are equal. The scripts compare
+ * positions that way.
  */
 export function positionByteLength(position: LogPosition): number {
   return (
-    varintLength(position.epoch + 1) +
-    varintLength(position.partition) +
-    varintLength(position.offset) +
-    varintLength(position.index)
+    unsignedLength(position.epoch + 1) +
+    unsignedLength(position.partition) +
+    unsignedLength(position.offset) +
+    unsignedLength(position.index)
   );
 }
 
-/** Returns the position behind the position. */
+/** Returns the offset after the last byte written. */
 export function writePosition(position: LogPosition, target: Buffer, at: number): number {
-  let next = writeVarint(position.epoch + 1, target, at);
-  next = writeVarint(position.partition, target, next);
-  next = writeVarint(position.offset, target, next);
-  return writeVarint(position.index, target, next);
+  let next = writeUnsigned(position.epoch + 1, target, at);
+  next = writeUnsigned(position.partition, target, next);
+  next = writeUnsigned(position.offset, target, next);
+  return writeUnsigned(position.index, target, next);
 }
 
 /** Throws RangeError when the bytes end too early. */
@@ -37,10 +38,10 @@ export function readPosition(
   source: Buffer,
   at: number,
 ): { readonly position: LogPosition; readonly end: number } {
-  const epoch = readVarint(source, at);
-  const partition = readVarint(source, epoch.end);
-  const offset = readVarint(source, partition.end);
-  const index = readVarint(source, offset.end);
+  const epoch = readUnsigned(source, at);
+  const partition = readUnsigned(source, epoch.end);
+  const offset = readUnsigned(source, partition.end);
+  const index = readUnsigned(source, offset.end);
   return {
     position: {
       epoch: epoch.value - 1,

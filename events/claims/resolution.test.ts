@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { claimId } from './claim-id.ts';
 import { decodeEntry } from './entry.ts';
 import { positionByteLength, writePosition } from './position-bytes.ts';
-import { packEntries, readResolutions } from './resolution.ts';
+import { packClaims, readResolutions } from './resolution.ts';
 
 const AT = Date.UTC(2026, 10, 21);
 const position = { epoch: 1, partition: 2, offset: 300, index: 4 };
 
-describe('settle calls', () => {
-  it('pack id, position, the end of the window and the old position', () => {
+describe('calls of the resolve script', () => {
+  it('pack id, position, expiry and the original position of a redriven event', () => {
     const id = claimId('1\0m\0', 'x');
-    const packed = packEntries(
+    const packed = packClaims(
       [
         {
           id,
@@ -25,7 +25,7 @@ describe('settle calls', () => {
     const length = packed[12] ?? 0;
     expect(packed.toString('latin1', 0, 12)).toBe(id);
     expect(decodeEntry(packed.subarray(13, 13 + length))).toEqual({
-      state: 'placed',
+      state: 'resolved',
       expires: AT + 5_000,
       position,
       acceptance: 7,
@@ -33,7 +33,7 @@ describe('settle calls', () => {
     expect(packed[13 + length]).toBe(packed.length - 14 - length);
   });
 
-  it('read the verdicts with the places that are held', () => {
+  it('return the verdicts, with the position that holds the claim', () => {
     const held = Buffer.alloc(positionByteLength(position));
     writePosition(position, held, 0);
     const reply = Buffer.concat([
@@ -51,7 +51,7 @@ describe('settle calls', () => {
     ]);
   });
 
-  it('know a Redis that was not filled from an empty answer', () => {
+  it('distinguish a Redis without loaded claims from an empty reply', () => {
     expect(readResolutions(Buffer.from('!'), 0)).toBeNull();
     expect(readResolutions(Buffer.alloc(0), 0)).toEqual([]);
     expect(() => readResolutions(Buffer.from('F'), 2)).toThrow(RangeError);

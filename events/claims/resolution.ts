@@ -4,22 +4,22 @@ import type { ClaimId } from './claim-id.ts';
 import { resolvedLength, writeResolved } from './entry.ts';
 import { positionByteLength, readPosition, writePosition } from './position-bytes.ts';
 
-/** An event that asks for its claim for good. */
+/** An event whose claim is to be resolved. */
 export interface ClaimToResolve {
   readonly id: ClaimId;
   readonly position: LogPosition;
   /** acceptanceHash of the item. */
   readonly acceptance: number;
   /**
-   * received_at of its raw record, Unix ms on the gateway's clock: the window is kept as clients
-   * saw it, whatever the lag behind it.
+   * received_at of its raw record, Unix ms on the gateway's clock: consumer lag does not move the
+   * dedupe window.
    */
   readonly receivedAt: number;
-  /** The old place of a redriven dead letter: a claim that stands there moves to `place`. */
+  /** Original position of a redriven dead letter: a claim held there moves to `position`. */
   readonly redrivenFrom?: LogPosition;
 }
 
-/** A stored event whose claim is filled in again. */
+/** A stored event whose claim is backfilled. */
 export interface ClaimToLoad {
   readonly id: ClaimId;
   readonly position: LogPosition;
@@ -30,9 +30,9 @@ export interface ClaimToLoad {
 }
 
 /**
- * first: the claim is this event's. replay: it was already, at this very place; publish it again,
- * for an earlier attempt may have died before it published. repeat: the same acceptance stands at
- * another place already. duplicate: another acceptance does.
+ * first: this event holds the claim. replay: this position holds it already; publish it again,
+ * since an earlier attempt may have crashed before it published. repeat: the same acceptance holds
+ * it at another position. duplicate: another acceptance holds it.
  */
 export type ClaimResolution =
   | { readonly verdict: 'first' }
@@ -52,10 +52,10 @@ export const resolutionCode = {
 } as const;
 
 /**
- * Entries for the settle and load scripts, one after another: id(12), length(1), placed entry,
- * length(1), old place or nothing.
+ * Claims as the resolve and load scripts read them, concatenated: id(12), length(1), resolved
+ * entry, length(1), original position of a redriven event or nothing.
  */
-export function packEntries(
+export function packClaims(
   entries: readonly (ClaimToResolve | ClaimToLoad)[],
   dedupeTtl: number,
 ): Buffer {
@@ -69,8 +69,8 @@ export function packEntries(
 }
 
 /**
- * Reads the settle script's answer for `count` entries; null: this Redis is not the one that was
- * filled.
+ * Reads the reply of the resolve script for `count` claims; null when this Redis does not hold the
+ * loaded claims.
  */
 export function readResolutions(reply: Buffer, count: number): ClaimResolution[] | null {
   if (reply[0] === resolutionCode.lost) return null;
@@ -97,7 +97,7 @@ export function readResolutions(reply: Buffer, count: number): ClaimResolution[]
         break;
       }
       default:
-        throw new RangeError(`the settle script answered code ${code ?? 'nothing'} for an entry`);
+        throw new RangeError(`the resolve script answered code ${code ?? 'nothing'} for an entry`);
     }
   }
   return resolutions;

@@ -1,25 +1,25 @@
-const LEAST_SLACK_MS = 600_000;
-const WINDOW_SHARE = 16;
+const MIN_SLACK_MS = 600_000;
+const ROUNDS_PER_WINDOW = 16;
 
 /**
- * How much longer than its window a place is kept after all partitions have been settled beyond it,
- * ms: records of a partition lie a little out of the order of their receive times (clocks differ),
- * and those of a spool a lot.
+ * How long a resolved claim outlives its window after all partitions have been processed beyond it,
+ * ms. Records of a partition are slightly out of order by receive time (clocks differ), and records
+ * from a spool a lot.
  */
 export function sweepSlack(dedupeTtl: number): number {
-  return Math.max(LEAST_SLACK_MS, dedupeTtl / WINDOW_SHARE);
+  return Math.max(MIN_SLACK_MS, dedupeTtl / ROUNDS_PER_WINDOW);
 }
 
 /**
- * Buckets to visit in a turn of `every` ms so that a round over `buckets` takes a sixteenth of the
- * window; from 1 to `most`.
+ * Buckets to visit every `every` ms so that a round over all `buckets` takes a sixteenth of the
+ * window; from 1 to `max`.
  */
-export function visitsPerTurn(options: {
+export function visitsPerSweep(options: {
   readonly buckets: number;
   readonly dedupeTtl: number;
   readonly every: number;
-  readonly most: number;
+  readonly max: number;
 }): number {
-  const turns = Math.max(1, options.dedupeTtl / WINDOW_SHARE / options.every);
-  return Math.min(Math.max(1, Math.ceil(options.buckets / turns)), options.most);
+  const sweeps = Math.max(1, options.dedupeTtl / ROUNDS_PER_WINDOW / options.every);
+  return Math.min(Math.max(1, Math.ceil(options.buckets / sweeps)), options.max);
 }

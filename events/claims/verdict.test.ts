@@ -6,34 +6,44 @@ import { claimCode, claimVerdicts, isDuplicate, unguardedVerdicts } from './verd
 const ids = (names: string): ClaimId[] => names.split('') as ClaimId[];
 const codesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-describe('verdicts of a request', () => {
+describe('the verdicts of a request', () => {
   it.each([
-    ['fresh ids', 'ab', 'CC', ['claimed', 'claimed']],
-    ['an id twice: published once', 'aba', 'CCO', ['claimed', 'claimed', 'repeated']],
-    ['claimed by another request of the same call', 'a', 'O', ['pending-elsewhere']],
-    ['pending elsewhere, twice in this request', 'aa', 'PP', ['pending-elsewhere', 'repeated']],
-    ['held already, twice', 'aa', 'DD', ['durable', 'durable']],
-    ['a place that left the window, twice', 'aa', 'EE', ['unguarded', 'repeated']],
+    ['new ids are claimed', 'ab', 'CC', ['claimed', 'claimed']],
+    ['an id that occurs twice is published once', 'aba', 'CCO', ['claimed', 'claimed', 'repeated']],
+    [
+      'an id claimed by another request of the same call is pending elsewhere',
+      'a',
+      'O',
+      ['pending-elsewhere'],
+    ],
+    ['an id pending elsewhere is published once', 'aa', 'PP', ['pending-elsewhere', 'repeated']],
+    ['a durable id is a duplicate each time', 'aa', 'DD', ['durable', 'durable']],
+    [
+      'a resolved claim that left the window is published once',
+      'aa',
+      'EE',
+      ['unguarded', 'repeated'],
+    ],
   ])('%s', (_, names, codes, verdicts) => {
     expect(claimVerdicts({ ids: ids(names), codes: codesOf(codes), at: 0, pending: true })).toEqual(
       verdicts,
     );
   });
 
-  it('are read from where the request stands in the call', () => {
+  it('are read from the offset of the request in the call', () => {
     expect(claimVerdicts({ ids: ids('cd'), codes: codesOf('DDCP'), at: 2, pending: true })).toEqual(
       ['claimed', 'pending-elsewhere'],
     );
   });
 
-  it('find repeats without pending claims too', () => {
+  it('mark repeated ids also without pending claims', () => {
     expect(claimVerdicts({ ids: ids('aa'), codes: codesOf('CC'), at: 0, pending: false })).toEqual([
       'claimed',
       'repeated',
     ]);
   });
 
-  it('refuse a code that no script answers', () => {
+  it('throw for an unknown code', () => {
     expect(() =>
       claimVerdicts({ ids: ids('a'), codes: codesOf('x'), at: 0, pending: true }),
     ).toThrow(RangeError);
@@ -42,7 +52,7 @@ describe('verdicts of a request', () => {
     ).toThrow(RangeError);
   });
 
-  it('without a store publish every id exactly once', () => {
+  it('publish every id exactly once when Redis is unavailable', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...ids('abc')), { maxLength: 12 }), (names) => {
         const verdicts = unguardedVerdicts(names);
@@ -54,7 +64,7 @@ describe('verdicts of a request', () => {
     );
   });
 
-  it('know the letters of the scripts', () => {
+  it('use the codes of the scripts', () => {
     expect(Buffer.from(Object.values(claimCode)).toString()).toBe('CDEOP');
   });
 });

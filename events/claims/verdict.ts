@@ -1,11 +1,11 @@
 import type { ClaimId } from './claim-id.ts';
 
 /**
- * What a gateway learns of an id it wants to claim (ingest 2.5).
- * To be published: claimed (ours until the pending time is over), pending-elsewhere (somebody
- * else's pending claim: the normaliser decides), unguarded (no claim was made: the store is away,
- * or a place has just left the window and is the normaliser's to replace). Duplicates: durable
- * (held already), repeated (named earlier in the same request, which is published once).
+ * The gateway's answer for an id it claims (ingest 2.5). Published: claimed (ours until the pending
+ * TTL), pending-elsewhere (another request's pending claim: the normaliser decides), unguarded (no
+ * claim: Redis is unavailable, or a resolved claim has just left the window and only the normaliser
+ * may replace it). Duplicates: durable (held by an earlier event), repeated (the id occurs earlier
+ * in the same request).
  */
 export type ClaimVerdict = 'claimed' | 'pending-elsewhere' | 'unguarded' | 'durable' | 'repeated';
 
@@ -14,21 +14,21 @@ export function isDuplicate(verdict: ClaimVerdict): boolean {
 }
 
 /**
- * What the claim script answers for one id. `own`: pending under the very token of this call, so
- * another place in this call has claimed it.
+ * Replies of the claim script for one id. `own`: pending under the token of this call, so the id
+ * occurs earlier in this call. `expiredResolved`: resolved, and its window has passed.
  */
 export const claimCode = {
   claimed: 0x43,
   durable: 0x44,
-  expiredPlace: 0x45,
+  expiredResolved: 0x45,
   own: 0x4f,
   pending: 0x50,
 } as const;
 
 /**
  * Verdicts of one request: its ids, and the script's codes for them from `at` on. `pending`: the
- * script wrote pending claims, and so told an id's second claim from its first; then repeats are
- * looked for only when an id was neither free nor held, and a request of fresh ids costs one pass.
+ * script writes pending claims and so distinguishes the second occurrence of an id from the first;
+ * repeats are then searched only when a code is ambiguous, and a request of new ids takes one pass.
  */
 export function claimVerdicts(options: {
   readonly ids: readonly ClaimId[];
@@ -37,16 +37,16 @@ export function claimVerdicts(options: {
   readonly pending: boolean;
 }): ClaimVerdict[] {
   const verdicts = new Array<ClaimVerdict>(options.ids.length);
-  let unclear = !options.pending && verdicts.length > 1;
+  let ambiguous = !options.pending && verdicts.length > 1;
   for (let position = 0; position < verdicts.length; position += 1) {
     const verdict = verdictOf(options.codes[options.at + position]);
-    if (verdict !== 'claimed' && verdict !== 'durable') unclear = true;
+    if (verdict !== 'claimed' && verdict !== 'durable') ambiguous = true;
     verdicts[position] = verdict;
   }
-  return unclear ? markRepeats(options.ids, verdicts) : verdicts;
+  return ambiguous ? markRepeats(options.ids, verdicts) : verdicts;
 }
 
-/** Verdicts when the store did not answer: everything is published, each id once. */
+/** Verdicts when Redis is unavailable: everything is published, each id once. */
 export function unguardedVerdicts(ids: readonly ClaimId[]): ClaimVerdict[] {
   const verdicts = new Array<ClaimVerdict>(ids.length).fill('unguarded');
   return ids.length > 1 ? markRepeats(ids, verdicts) : verdicts;
@@ -61,7 +61,7 @@ function verdictOf(code: number | undefined): ClaimVerdict {
     case claimCode.own:
     case claimCode.pending:
       return 'pending-elsewhere';
-    case claimCode.expiredPlace:
+    case claimCode.expiredResolved:
       return 'unguarded';
     default:
       throw new RangeError(`the claim script answered code ${code ?? 'nothing'} for an id`);

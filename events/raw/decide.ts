@@ -1,23 +1,24 @@
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { EventRow, VerdictKind } from '../../schemas/records.ts';
 import type { ClaimResolution } from '../claims/resolution.ts';
 import { isJsonObject } from '../json.ts';
 import { normaliseEvent, type ContextReader } from '../normalise.ts';
-import type { LogPosition } from '../../schemas/log-position.ts';
-import type { EventRow } from '../../schemas/records.ts';
-import type { DeadReason } from './failure.ts';
+import { MAX_RETENTION_DAYS } from '../retention.ts';
 import type { DecodedRecord } from './decode-record.ts';
+import type { DeadReason } from './failure.ts';
 
-/** What becomes of one accepted event. `drop`: it is in the log already, at another place. */
+/** What happens to one accepted event. `drop`: it is in the log already, at another position. */
 export type ItemDecision =
-  | { readonly step: 'ok'; readonly row: EventRow }
-  | { readonly step: 'drop'; readonly why: 'repeat' | 'duplicate' }
-  | { readonly step: 'dead'; readonly reason: DeadReason; readonly detail: string };
+  | { readonly kind: 'publish'; readonly row: EventRow }
+  | { readonly kind: 'drop'; readonly why: 'repeat' | 'duplicate' }
+  | { readonly kind: 'dead'; readonly reason: DeadReason; readonly detail: string };
 
-const REPEAT: ItemDecision = { step: 'drop', why: 'repeat' };
-const DUPLICATE: ItemDecision = { step: 'drop', why: 'duplicate' };
+const REPEAT: ItemDecision = { kind: 'drop', why: 'repeat' };
+const DUPLICATE: ItemDecision = { kind: 'drop', why: 'duplicate' };
 
 export interface ItemInput {
   decoded: DecodedRecord;
-  /** Position in the items of the record. */
+  /** Index in the items of the record. */
   index: number;
   position: LogPosition;
   acceptance: number;
@@ -25,46 +26,82 @@ export interface ItemInput {
 }
 
 /**
- * Decides one event. A replay is published again: the attempt that claimed may have died before it
- * published, and consumers skip places that they have. Whatever the normalisation throws is a
- * property of the event, since it is pure: the event is dead, and the partition moves on.
+ * Decides one event. A replay is published again: the attempt that claimed it may have crashed
+ * before it published, and consumers skip positions they have processed. Normalisation is pure, so
+ * an error it throws is a property of the event: the event is dead, and the partition moves on.
  */
 export function decideItem(
-  { decoded: reading, index, position: place, acceptance, resolution: settlement }: ItemInput,
+  { decoded, index, position, acceptance, resolution }: ItemInput,
   contexts: ContextReader,
 ): ItemDecision {
-  switch (settlement.verdict) {
+  switch (resolution.verdict) {
     case 'repeat':
       return REPEAT;
     case 'duplicate':
       return DUPLICATE;
     case 'first':
     case 'replay': {
-      const { record, envelopes, batchContext } = reading;
+      const { record, envelopes, batchContext } = decoded;
       const item = record.items[index];
       if (item === undefined) throw new Error(`the record has no item ${index}`);
       const envelope = envelopes[item.at];
       if (!isJsonObject(envelope))
         return {
-          step: 'dead',
+          kind: 'dead',
           reason: 'item_missing',
           detail: `the body holds no event at position ${item.at}`,
         };
       try {
         return {
-          step: 'ok',
+          kind: 'publish',
           row: normaliseEvent(
-            { record, item, envelope, batchContext, place, acceptance },
+            { record, item, envelope, batchContext, position, acceptance },
             contexts,
           ),
         };
       } catch (error) {
         return {
-          step: 'dead',
+          kind: 'dead',
           reason: 'not_normalisable',
           detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
         };
       }
     }
   }
+}
+
+/** `replayed`: published again; an earlier attempt may have published it already. */
+export type Outcome = 'published' | 'replayed' | 'duplicate' | 'repeat' | 'dead';
+
+export function outcomeOf(decision: ItemDecision, resolution: ClaimResolution): Outcome {
+  switch (decision.kind) {
+    case 'publish':
+      return resolution.verdict === 'replay' ? 'replayed' : 'published';
+    case 'drop':
+      return decision.why;
+    case 'dead':
+      return 'dead';
+  }
+}
+
+/**
+ * The verdict recorded for an event that will not be a row in ClickHouse; undefined for one that
+ * will. `now` in ms.
+ */
+export function verdictOf(decision: ItemDecision, now: number): VerdictKind | undefined {
+  switch (decision.kind) {
+    case 'publish':
+      return isExpired(decision.row, now) ? 'expired' : undefined;
+    case 'drop':
+      return decision.why;
+    case 'dead':
+      return 'dead';
+  }
+}
+
+const MAX_AGE_MS = MAX_RETENTION_DAYS * 86_400_000;
+
+/** ClickHouse drops such a row on insert (ingest 2.4). */
+function isExpired(row: EventRow, now: number): boolean {
+  return row.timestamp + MAX_AGE_MS <= now;
 }

@@ -3,95 +3,95 @@ import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { SourceRecord, Failure } from './failure.ts';
 
-/** A record of events.raw with what its body holds. */
+/** A record of events.raw with its parsed body. */
 export interface DecodedRecord {
-  readonly state: 'read';
+  readonly state: 'decoded';
   readonly source: SourceRecord;
   readonly record: RawRecord;
-  /** The client's events; `RawItem.at` points into them. */
+  /** The client's events; `RawItem.at` is an index into them. */
   readonly envelopes: readonly unknown[];
   /** `context` of the batch, for events without their own. */
   readonly batchContext: unknown;
 }
 
 export interface UndecodableRecord {
-  readonly state: 'dead';
+  readonly state: 'undecodable';
   readonly source: SourceRecord;
   readonly failure: Failure;
-  /** When the gateway took the request, ms; the append time when the record does not tell. */
+  /** Receive time, ms; the append time when the record cannot be decoded. */
   readonly receivedAt: number;
 }
 
 export type DecodeResult = DecodedRecord | UndecodableRecord;
 
 /**
- * Decodes a record of events.raw and parses its body once. What cannot be read is dead as a whole;
- * nothing else throws.
+ * Decodes a record of events.raw and parses its body. A record that cannot be decoded or parsed is
+ * undecodable as a whole; other errors are thrown.
  */
 export function decodeRecord(source: SourceRecord): DecodeResult {
   if (source.value === null)
-    return unread(source, { reason: 'empty_record', detail: 'the record has no value' });
+    return undecodable(source, { reason: 'empty_record', detail: 'the record has no value' });
   let record: RawRecord;
   try {
     record = rawRecordCodec.decode(source.value);
   } catch (error) {
     if (error instanceof UnreadableRecord)
-      return unread(source, { reason: error.code, detail: error.message });
+      return undecodable(source, { reason: error.code, detail: error.message });
     throw error;
   }
   let body: unknown;
   try {
     body = JSON.parse(record.body.toString('utf8'));
   } catch (error) {
-    return deadBody(source, {
+    return invalidBody(source, {
       record,
       reason: 'body_not_json',
-      detail: withoutQuotation((error as Error).message),
+      detail: withoutQuotes((error as Error).message),
     });
   }
   if (!isJsonObject(body))
-    return deadBody(source, {
+    return invalidBody(source, {
       record,
       reason: 'body_not_event',
       detail: 'the body is not a JSON object',
     });
   if (record.shape !== 'batch')
-    return { state: 'read', source, record, envelopes: [body], batchContext: undefined };
+    return { state: 'decoded', source, record, envelopes: [body], batchContext: undefined };
   const envelopes = body['batch'];
   if (!Array.isArray(envelopes))
-    return deadBody(source, {
+    return invalidBody(source, {
       record,
       reason: 'body_not_event',
       detail: 'the body of a batch has no array batch',
     });
-  return { state: 'read', source, record, envelopes, batchContext: body['context'] };
+  return { state: 'decoded', source, record, envelopes, batchContext: body['context'] };
 }
 
-function unread(source: SourceRecord, why: Pick<Failure, 'reason' | 'detail'>): UndecodableRecord {
+function undecodable(source: SourceRecord, why: Pick<Failure, 'reason' | 'detail'>): UndecodableRecord {
   return {
-    state: 'dead',
+    state: 'undecodable',
     source,
     receivedAt: source.timestamp,
     failure: { ...why, index: null, events: 0, accountId: null, messageId: '' },
   };
 }
 
-function deadBody(
+function invalidBody(
   source: SourceRecord,
   { record, ...why }: Pick<Failure, 'reason' | 'detail'> & { record: RawRecord },
 ): UndecodableRecord {
   const { items, account_id: accountId, received_at: receivedAt } = record;
   const messageId = items.length === 1 ? (items[0]?.message_id ?? '') : '';
   return {
-    state: 'dead',
+    state: 'undecodable',
     source,
     receivedAt,
     failure: { ...why, index: null, events: items.length, accountId, messageId },
   };
 }
 
-/** JSON.parse quotes what it could not read. */
-function withoutQuotation(message: string): string {
+/** JSON.parse quotes the invalid text; a dead letter must not contain it. */
+function withoutQuotes(message: string): string {
   return message
     .replace(/, (?:\.\.\.)?"[^]*"(?:\.\.\.)? is not valid JSON$/, ' is not valid JSON')
     .replace(/"[^]*" is not valid JSON$/, 'the body is not valid JSON');

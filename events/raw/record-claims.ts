@@ -1,27 +1,25 @@
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { RawRecord } from '../../schemas/records.ts';
 import { acceptanceHash, gatewaySeed } from '../claims/acceptance.ts';
 import { claimId, claimScope } from '../claims/claim-id.ts';
 import type { ClaimToResolve } from '../claims/resolution.ts';
 import type { DecodeResult } from './decode-record.ts';
 
 /**
- * What a batch asks the claims for, in the order of places: one entry for every item of every
- * record that could be read. The dedupe key is the message id, or the id made on acceptance; the
- * two kinds never meet (DESIGN.md, "Claims in two states").
+ * The claims of a batch of records: one per item of every decodable record, ordered by position. The
+ * dedupe key is the client's message id, or the id generated on acceptance; the two kinds never
+ * collide (ARCHITECTURE.md, G2).
  */
-export function claimsToResolve(
-  readings: readonly DecodeResult[],
-  epoch: number,
-): ClaimToResolve[] {
-  const entries: ClaimToResolve[] = [];
-  for (const reading of readings) {
-    if (reading.state !== 'read') continue;
-    const { record, source } = reading;
+export function claimsToResolve(results: readonly DecodeResult[], epoch: number): ClaimToResolve[] {
+  const claims: ClaimToResolve[] = [];
+  for (const result of results) {
+    if (result.state !== 'decoded') continue;
+    const { record, source } = result;
     const messages = claimScope(record.account_id, 'message');
     const acceptances = claimScope(record.account_id, 'acceptance');
     const seed = gatewaySeed(record.gateway);
-    const from = record.redriven_from;
     for (const [index, item] of record.items.entries()) {
-      const entry = {
+      const claim = {
         id:
           item.dedupe_id === null
             ? claimId(messages, item.message_id)
@@ -30,11 +28,15 @@ export function claimsToResolve(
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,
       };
-      // A redriven letter of a whole record holds the items of the old record in their old order.
-      entries.push(
-        from === null ? entry : { ...entry, redrivenFrom: { ...from, index: from.index + index } },
-      );
+      const redrivenFrom = originalPosition(record, index);
+      claims.push(redrivenFrom === undefined ? claim : { ...claim, redrivenFrom });
     }
   }
-  return entries;
+  return claims;
+}
+
+/** A redriven record has the items of the original record in their original order. */
+function originalPosition(record: RawRecord, index: number): LogPosition | undefined {
+  const first = record.redriven_from;
+  return first === null ? undefined : { ...first, index: first.index + index };
 }

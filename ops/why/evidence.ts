@@ -103,6 +103,6 @@ export function placeOf(
 ): LogPosition | undefined {
   const { rows, claim, raw } = evidence;
   if (rows.known && rows.value[0]) return rows.value[0];
-  if (claim.known && claim.value?.state === 'placed') return claim.value.position;
+  if (claim.known && claim.value?.state === 'resolved') return claim.value.position;
   return raw.known ? raw.value.found.at(-1) : undefined;
 }

@@ -145,7 +145,7 @@ function dedupe({ evidence: { claim, raw: search, verdicts, rows }, place }: Fac
     return `${one.partition}/${one.offset}/${one.index}: ${verdict ?? (verdicts.known ? 'no verdict yet' : `unknown (${verdicts.why})`)}`;
   });
   const more = said.length === 0 ? '' : `; its other places: ${said.join(', ')}`;
-  if (claim.known && claim.value?.state === 'placed') {
+  if (claim.known && claim.value?.state === 'resolved') {
     const { position: at, expires } = claim.value;
     return {
       station,

@@ -20,7 +20,7 @@ import { sweepProgress, type KnownEnds } from './sweep-progress.ts';
 import { Reasons } from './reasons.ts';
 import { backfillClaims } from './backfill-claims.ts';
 import { RowBatchBuilder } from './row-batch-builder.ts';
-import { readStoredClaims } from './stored-window.ts';
+import { readStoredClaims } from './stored-claims.ts';
 import { Semaphore } from './semaphore.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
@@ -32,7 +32,7 @@ import {
   watchEnds,
 } from './connect.ts';
 
-/** Connections and facts that the normaliser is given. */
+/** Connections and topology of the normaliser. */
 export interface NormaliserOptions {
   config: Config;
   names: Names;
@@ -42,46 +42,46 @@ export interface NormaliserOptions {
   producer: LogProducer;
   metrics: NormaliserMetrics;
   reasons: Reasons;
-  /** Partitions of events.raw and events.normalised, and of events.dead. */
+  /** Partitions of events.raw (events.normalised has as many), and of events.dead. */
   partitions: { events: number; dead: number };
-  /** Ends of events.raw as last asked for. */
+  /** Ends of events.raw when they were last read. */
   knownEnds: () => KnownEnds | undefined;
-  /** Aborted when the process ends. */
+  /** Aborts when the process stops. */
   stopping: AbortSignal;
-  /** Ends the process; the supervisor starts it again, from what was committed. */
+  /** Ends the process; the supervisor restarts it from the committed offsets. */
   crash: (error: unknown) => void;
 }
 
 export interface Normaliser {
-  /** Kafka answers, and the group has this process as a member. */
+  /** Whether Kafka answers and this process is a member of the group. */
   connected(): boolean;
   close(): Promise<void>;
 }
 
-/** Partitions that work at the same time; more wait their turn. */
-const AT_ONCE = 4;
-const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
-const REMEMBERED_USER_AGENTS = 10_000;
-/** Events after which the breaker's memory of earlier ones is halved. */
+/** Partitions that are processed concurrently. */
+const MAX_CONCURRENT_PARTITIONS = 4;
+const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
+const USER_AGENT_CACHE_SIZE = 10_000;
+/** Above this many events the breaker halves its counts. */
 const BREAKER_WINDOW_EVENTS = 10_000;
 
-/** Assembles the normaliser and starts it: consumer, claims, refill, sweeper. */
-export async function startNormaliser(parts: NormaliserOptions): Promise<Normaliser> {
-  const { config, names, log, metrics, reasons, stopping, crash } = parts;
+/** Starts the normaliser: consumer, claims, backfill, sweeper. */
+export async function startNormaliser(options: NormaliserOptions): Promise<Normaliser> {
+  const { config, names, log, metrics, reasons, stopping, crash } = options;
   const tasks = new Map<number, NormaliserTask>();
   const claims = new ClaimStore({
-    redis: parts.redis,
+    redis: options.redis,
     prefix: names.claims,
     dedupeTtl: config.DEDUPE_TTL,
     onWaiting: (error) => reasons.set('claims', `waiting for the claims: ${error.message}`),
   });
   const gate = new ClaimsGate({
-    fill: () => fillClaims({ ...parts, claims, owned: () => [...tasks.keys()] }),
+    load: () => loadClaims({ ...options, claims, owned: () => [...tasks.keys()] }),
     failed: (error) => {
       if (!stopping.aborted) crash(error);
     },
   });
-  const shop = workshop({ parts, claims, gate });
+  const deps = normaliserDeps(options, { claims, gate });
   const consumer: PartitionConsumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -104,7 +104,7 @@ export async function startNormaliser(parts: NormaliserOptions): Promise<Normali
       const task = new NormaliserTask({
         partition,
         committed,
-        deps: shop,
+        deps,
         fenced,
         stopping,
         released,
@@ -116,16 +116,16 @@ export async function startNormaliser(parts: NormaliserOptions): Promise<Normali
   const sweeper = new Sweeper({
     store: claims,
     dedupeTtl: config.DEDUPE_TTL,
-    partitions: parts.partitions.events,
+    partitions: options.partitions.events,
     progress: () =>
       sweepProgress(
         CURRENT_EPOCH,
         [...tasks].map(([partition, task]) => ({ partition, ...task.position })),
-        parts.knownEnds(),
+        options.knownEnds(),
       ),
     onLost: () => gate.claimsLost(),
     onError: (error) =>
-      log.debug({ err: error }, 'the sweep of claims failed; it goes on in a second'),
+      log.debug({ err: error }, 'the sweep of claims failed; retrying in a second'),
   });
   gate.start();
   sweeper.start();
@@ -138,53 +138,48 @@ export async function startNormaliser(parts: NormaliserOptions): Promise<Normali
   };
 }
 
-function workshop({
-  parts,
-  claims,
-  gate,
-}: {
-  parts: NormaliserOptions;
-  claims: ClaimStore;
-  gate: ClaimsGate;
-}): NormaliserDeps {
-  const { config, log, metrics, reasons } = parts;
+function normaliserDeps(
+  options: NormaliserOptions,
+  { claims, gate }: { claims: ClaimStore; gate: ClaimsGate },
+): NormaliserDeps {
+  const { config, log, metrics, reasons } = options;
   const limits = {
     minDead: config.DEAD_LETTER_BREAKER_LEAST,
     maxDeadShare: config.DEAD_LETTER_BREAKER / 100,
     windowEvents: BREAKER_WINDOW_EVENTS,
   };
-  let lately = EMPTY_WINDOW;
+  let recent = EMPTY_WINDOW;
   return {
     epoch: CURRENT_EPOCH,
     claims: {
-      async settle(entries, signal) {
-        const settled = await claims.resolve(entries, signal);
+      async resolve(claimsOfBatch, signal) {
+        const resolved = await claims.resolve(claimsOfBatch, signal);
         reasons.clear('claims');
-        return settled;
+        return resolved;
       },
     },
     gate,
-    semaphore: new Semaphore(AT_ONCE),
-    publisher: new Publisher(parts.producer, IN_FLIGHT_BYTES),
-    rowBatches: new RowBatchBuilder(RUN),
-    contexts: new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS)),
-    names: parts.names,
-    deadLetterPartitions: parts.partitions.dead,
+    semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
+    publisher: new Publisher(options.producer, IN_FLIGHT_BYTES),
+    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS),
+    contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
+    names: options.names,
+    deadLetterPartitions: options.partitions.dead,
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
     now: Date.now,
-    judgeChunk: (part) => {
-      const verdict = judge(lately, part, limits);
-      if (verdict.verdict === 'pass') lately = verdict.state;
+    judgeChunk: (chunk) => {
+      const verdict = judge(recent, chunk, limits);
+      if (verdict.verdict === 'pass') recent = verdict.state;
       return verdict;
     },
-    published: (partition, part) => {
-      metrics.count(part);
-      const [first] = part.deadLetters;
+    published: (partition, chunk) => {
+      metrics.count(chunk);
+      const [first] = chunk.deadLetters;
       if (!first) return;
       const { reason, offset, index, account_id: account } = first;
       const facts = {
         code: 'dead_letter',
-        letters: part.deadLetters.length,
+        letters: chunk.deadLetters.length,
         partition,
         reason,
         offset,
@@ -193,7 +188,7 @@ function workshop({
       };
       log.warn(
         facts,
-        'events that could not be normalised went to events.dead; the reason and position are those of the first one',
+        'events that could not be normalised were sent to events.dead; reason and position are those of the first one',
       );
     },
     heldBack: (partition, share) => {
@@ -203,8 +198,8 @@ function workshop({
         return;
       }
       const sentence =
-        `${Math.round(share * 100)}% of the events of partition ${partition} would end as dead letters: nothing more of it is processed. ` +
-        'Look for a faulty release of a gateway or of this part; DEAD_LETTER_BREAKER=100 sends them all to events.dead';
+        `${Math.round(share * 100)}% of the events of partition ${partition} would end as dead letters: processing of the partition is paused. ` +
+        'Check recent releases of the gateway and of the normaliser; DEAD_LETTER_BREAKER=100 sends all of them to events.dead';
       reasons.set(`breaker ${partition}`, sentence);
       metrics.breaker.inc();
       log.error(
@@ -216,23 +211,23 @@ function workshop({
 }
 
 /**
- * Returns when Redis holds the claims of the window, filled by this process or by another one.
- * Rejects only when the process ends.
+ * Returns when Redis holds the claims of the window, loaded by this process or another one. Rejects
+ * only when the process stops.
  */
-async function fillClaims(
+async function loadClaims(
   options: NormaliserOptions & { claims: ClaimStore; owned: () => number[] },
 ): Promise<void> {
   const { config, log, metrics, reasons, clickhouse } = options;
   const attempt = randomUUID();
-  metrics.filled.set(0);
-  log.info({ attempt }, 'looking whether Redis holds the claims of the window');
+  metrics.claimsLoaded.set(0);
+  log.info({ attempt }, 'checking whether Redis holds the claims of the window');
   await options.claims.ensureLoaded({
     signal: options.stopping,
     partitions: () => ({ epoch: CURRENT_EPOCH, owned: options.owned() }),
     backfill: async (target) => {
       log.warn(
         { code: 'claims_lost', attempt },
-        'Redis does not hold the claims of the window: filling them from the stored events',
+        'Redis does not hold the claims of the window: loading them from the stored events',
       );
       const loaded = await backfillClaims(target, {
         epoch: CURRENT_EPOCH,
@@ -241,19 +236,19 @@ async function fillClaims(
         ends: logEnds(config, options.names),
         read: (span, signal, onChunk) => readStoredClaims({ clickhouse, span, signal, onChunk }),
         now: Date.now,
-        waiting: (sentence) => reasons.set('refill', sentence),
+        waiting: (sentence) => reasons.set('backfill', sentence),
       });
-      metrics.refilled.inc(loaded);
-      log.info({ attempt, loaded }, 'the claims are filled');
+      metrics.backfilledClaims.inc(loaded);
+      log.info({ attempt, loaded }, 'the claims are loaded');
     },
   });
-  reasons.clear('refill');
+  reasons.clear('backfill');
   reasons.clear('claims');
-  metrics.filled.set(1);
+  metrics.claimsLoaded.set(1);
   log.info({ attempt }, 'the claims of the window are in Redis');
 }
 
-/** The service: the admin port, its clients and the normaliser. Kafka is waited for. */
+/** Starts the service: admin port, clients, normaliser. Waits for Kafka. */
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, signal, crash, onShutdown } = context;
   const metrics = new NormaliserMetrics();

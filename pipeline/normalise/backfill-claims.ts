@@ -1,12 +1,12 @@
-import { backoffDelay, delay } from '../../platform/backoff.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
+import { backoffDelay, delay } from '../../platform/backoff.ts';
 import type { BackfillTarget } from '../../platform/claims/backfill.ts';
 import type { LogEnds } from './log-ends.ts';
-import { spansOf, type Span } from './stored-window.ts';
+import { spansOf, type Span } from './stored-claims.ts';
 
 export interface BackfillOptions {
   epoch: number;
-  /** How many partitions there are in all. */
+  /** Number of partitions of events.raw. */
   partitions: number;
   /** DEDUPE_TTL, ms. */
   dedupeTtl: number;
@@ -15,22 +15,22 @@ export interface BackfillOptions {
   read: (
     span: Span,
     signal: AbortSignal,
-    onChunk: (entries: ClaimToLoad[]) => Promise<void>,
+    onChunk: (claims: ClaimToLoad[]) => Promise<void>,
   ) => Promise<number>;
   now: () => number;
-  /** Told what is being waited for, in one sentence, as often as it changes. */
+  /** Receives what the backfill waits for, in one sentence, whenever that changes. */
   waiting: (sentence: string) => void;
 }
 
-/** Gateways' clocks differ, and the log takes a record a little after the gateway did. */
+/** Covers clock differences between gateways, and the delay from a gateway to the log. */
 const SLACK = 600_000;
 const POLL = 500;
 const RETRY = { base: 200, cap: 5000 };
 
 /**
- * Fills an empty Redis with the claims of the window (REFILL.md has the argument). Kafka or
- * ClickHouse being away is waited for; rejects only when the target's signal aborts. Answers how
- * many claims were loaded.
+ * Loads the claims of the window into an empty Redis (BACKFILL.md explains why none is missed).
+ * Retries while Kafka or ClickHouse is unavailable; rejects only when the target's signal aborts.
+ * Returns the number of claims loaded.
  */
 export async function backfillClaims(
   target: BackfillTarget,
@@ -38,15 +38,17 @@ export async function backfillClaims(
 ): Promise<number> {
   const { ends, now, waiting, partitions, epoch } = options;
   const { signal } = target;
-  const persist = <T>(what: string, work: () => Promise<T>) =>
-    persistently({ what, signal, waiting }, work);
+  const retryUntilRead = <T>(what: string, work: () => Promise<T>) =>
+    readWithRetry({ what, signal, waiting }, work);
 
-  waiting(`the claims are lost: waiting until all ${partitions} partitions lie still`);
+  waiting(`the claims are lost: waiting until all ${partitions} partitions are drained`);
   await target.waitUntilDrained({ epoch, partitions });
 
-  const published = await persist('the ends of events.normalised', () => ends.normalised());
+  const published = await retryUntilRead('the ends of events.normalised', () => ends.normalised());
   for (;;) {
-    const unstored = await persist('the position of the sink', () => ends.unstored(published));
+    const unstored = await retryUntilRead('the position of the sink', () =>
+      ends.unstored(published),
+    );
     if (unstored === 0) break;
     waiting(
       `the claims are lost: waiting until the sink has stored ${unstored} more records of events.normalised (is events-sink up?)`,
@@ -54,19 +56,21 @@ export async function backfillClaims(
     await delay(POLL, signal);
   }
 
-  const backlog = await persist('the position of the normalisers', () => ends.backlogAge(now()));
+  const backlog = await retryUntilRead('the position of the normalisers', () =>
+    ends.backlogAge(now()),
+  );
   const from = Math.max(0, now() - backlog - SLACK - options.dedupeTtl);
   let loaded = 0;
   for (const [at, span] of spansOf({ from, now: now() }).entries()) {
-    waiting(`the claims are lost: filling them from the stored events, span ${at + 1}`);
-    loaded += await persist('the stored events in ClickHouse', () =>
-      options.read(span, signal, (entries) => target.load(entries)),
+    waiting(`the claims are lost: loading them from the stored events, span ${at + 1}`);
+    loaded += await retryUntilRead('the stored events in ClickHouse', () =>
+      options.read(span, signal, (claims) => target.load(claims)),
     );
   }
   return loaded;
 }
 
-async function persistently<T>(
+async function readWithRetry<T>(
   {
     what,
     signal,
@@ -81,7 +85,7 @@ async function persistently<T>(
     } catch (error) {
       signal.throwIfAborted();
       waiting(
-        `the claims are lost: cannot read ${what}, trying again: ${error instanceof Error ? error.message : String(error)}`,
+        `the claims are lost: cannot read ${what}, retrying: ${error instanceof Error ? error.message : String(error)}`,
       );
       await delay(RETRY.base + backoffDelay({ ...RETRY, attempt, random: Math.random() }), signal);
     }

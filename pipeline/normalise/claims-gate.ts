@@ -1,21 +1,20 @@
 /**
- * Stands before everything that touches claims. It is open while Redis is known to hold the claims
- * of the window. When somebody inside finds that it does not, the gate shuts, waits until everybody
- * has left (so nothing of this process is in flight to Kafka), has the claims filled, and opens
- * again.
+ * Guards every use of claims. It is open while Redis is known to hold the claims of the window. When
+ * a holder reports that they are lost, the gate closes, waits until every holder has left (so that
+ * nothing of this process is in flight to Kafka), lets the claims be loaded, and opens again.
  */
 export class ClaimsGate {
-  readonly #fill: () => Promise<void>;
+  readonly #load: () => Promise<void>;
   readonly #failed: (error: unknown) => void;
   #round = 0;
   #inside = 0;
   #isOpen = false;
-  #isFilling = false;
+  #isLoading = false;
   #waiting: (() => void)[] = [];
 
-  /** Shut at first. `failed` is called when `fill` rejects; the gate stays shut then. */
-  constructor(options: { fill: () => Promise<void>; failed: (error: unknown) => void }) {
-    this.#fill = options.fill;
+  /** Starts closed. `failed` is called when `load` rejects; the gate then stays closed. */
+  constructor(options: { load: () => Promise<void>; failed: (error: unknown) => void }) {
+    this.#load = options.load;
     this.#failed = options.failed;
   }
 
@@ -23,14 +22,14 @@ export class ClaimsGate {
     return this.#isOpen;
   }
 
-  /** Begins the first filling. */
+  /** Starts the first load. */
   start(): void {
-    if (!this.#isOpen) this.#begin();
+    if (!this.#isOpen) this.#loadWhenEmpty();
   }
 
   /**
-   * Waits for the gate and goes in; answers the round, for `lost`. Every enter needs its leave.
-   * Rejects when the signal aborts.
+   * Waits until the gate is open and enters. Returns the round, for `claimsLost`. Every `enter`
+   * needs a `leave`. Rejects when the signal aborts.
    */
   async enter(signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
@@ -41,24 +40,21 @@ export class ClaimsGate {
 
   leave(): void {
     this.#inside--;
-    this.#begin();
+    this.#loadWhenEmpty();
   }
 
-  /**
-   * The claims of `round` are gone. Call it inside or outside; an older round than the present one
-   * says nothing new.
-   */
+  /** The claims of `round` are lost. A report about an earlier round is ignored. */
   claimsLost(round: number = this.#round): void {
     if (!this.#isOpen || round !== this.#round) return;
     this.#isOpen = false;
-    this.#begin();
+    this.#loadWhenEmpty();
   }
 
-  #begin(): void {
-    if (this.#isOpen || this.#isFilling || this.#inside > 0) return;
-    this.#isFilling = true;
-    this.#fill().then(() => {
-      this.#isFilling = false;
+  #loadWhenEmpty(): void {
+    if (this.#isOpen || this.#isLoading || this.#inside > 0) return;
+    this.#isLoading = true;
+    this.#load().then(() => {
+      this.#isLoading = false;
       this.#isOpen = true;
       this.#round++;
       for (const wake of this.#waiting.splice(0)) wake();

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Config, Names } from './config.ts';
 import type { KnownEnds } from './sweep-progress.ts';
 
-interface Circumstances {
+interface ConnectOptions {
   config: Config;
   names: Names;
   log: Log;
@@ -17,14 +17,14 @@ export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const RETRY = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY };
 
 /**
- * The producer of runs and letters. An unreachable Kafka is waited for; rejects when the signal
- * aborts.
+ * The producer of row batches, verdicts and dead letters. Retries until Kafka is reachable; rejects
+ * when the signal aborts.
  */
 export function connectNormaliserProducer({
   config,
   log,
   signal,
-}: Circumstances): Promise<LogProducer> {
+}: ConnectOptions): Promise<LogProducer> {
   const onFailure = waitingFor(log, 'Kafka');
   return retry({ ...RETRY, signal, onFailure }, () =>
     connectProducer({
@@ -40,15 +40,15 @@ export function connectNormaliserProducer({
 }
 
 /**
- * Counts the partitions of the topics, and waits for topics that are not there yet. Throws when
- * those that belong together differ.
+ * Counts the partitions of the topics, and waits for missing topics. Throws when the event topics
+ * have different numbers of partitions.
  */
 export async function countPartitions({
   config,
   names,
   log,
   signal,
-}: Circumstances): Promise<{ events: number; dead: number }> {
+}: ConnectOptions): Promise<{ events: number; dead: number }> {
   const onFailure = waitingFor(
     log,
     `the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`,
@@ -71,17 +71,17 @@ export async function countPartitions({
 }
 
 /**
- * Asks for the ends of events.raw every so often, from now on until the signal aborts. The answer
- * is as old as Kafka's last one.
+ * Reads the ends of events.raw every ten seconds until the signal aborts. Returns the last known
+ * ends.
  */
 export function watchEnds({
   config,
   names,
   log,
   signal,
-}: Circumstances): () => KnownEnds | undefined {
+}: ConnectOptions): () => KnownEnds | undefined {
   let known: KnownEnds | undefined;
-  const ask = async () => {
+  const refresh = async () => {
     const at = Date.now();
     try {
       const ends = await withKafkaAdmin(config, (admin) => topicEnds(admin, names.raw));
@@ -90,19 +90,19 @@ export function watchEnds({
         ends: new Map(ends.map(({ partition, low, high }) => [partition, { low, high }])),
       };
     } catch (error) {
-      log.debug({ err: error }, 'the ends of events.raw cannot be read at the moment');
+      log.debug({ err: error }, 'cannot read the ends of events.raw');
     }
-    if (!signal.aborted) setTimeout(() => void ask(), ENDS_EVERY).unref();
+    if (!signal.aborted) setTimeout(() => void refresh(), ENDS_INTERVAL_MS).unref();
   };
-  void ask();
+  void refresh();
   return () => known;
 }
 
-const ENDS_EVERY = 10_000;
+const ENDS_INTERVAL_MS = 10_000;
 
 function waitingFor(log: Log, what: string): (error: unknown, attempt: number) => void {
   return (error, attempt) => {
     if (attempt === 0)
-      log.warn({ err: error, code: 'waiting' }, `waiting for ${what}; trying again with backoff`);
+      log.warn({ err: error, code: 'waiting' }, `waiting for ${what}; retrying with backoff`);
   };
 }

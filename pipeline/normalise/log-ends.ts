@@ -3,28 +3,28 @@ import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafk
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import type { Names } from './config.ts';
 
-const SHORTEST_BACKLOG = 60_000;
-/** A backlog older than four years is read from the beginning. */
-const LONGEST_BACKLOG = SHORTEST_BACKLOG * 2 ** 21;
+const MIN_BACKLOG = 60_000;
+/** About four years; an older backlog counts as unbounded. */
+const MAX_BACKLOG = MIN_BACKLOG * 2 ** 21;
 
-/** What the refill asks Kafka. Every call may reject: try again. */
+/** The offsets that the backfill of claims needs. Every call may reject: retry it. */
 export interface LogEnds {
-  /** Ends of events.normalised now, by partition: everything published before lies below them. */
+  /** Current ends of events.normalised, by partition; everything published is below them. */
   normalised(): Promise<ReadonlyMap<number, number>>;
-  /** Records below `ends` that the sink has not stored yet, over all partitions. */
+  /** Records below `ends` that the sink has not stored yet, in all partitions. */
   unstored(ends: ReadonlyMap<number, number>): Promise<number>;
   /**
-   * A bound for the age of the oldest record of events.raw that is not normalised yet, ms: at most
-   * twice as much, a minute at least.
+   * Upper bound for the age of the oldest record of events.raw that is not normalised yet, ms: at most
+   * twice its age, and at least a minute.
    */
   backlogAge(now: number): Promise<number>;
 }
 
 export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
-  const ask = <T>(work: (admin: Admin) => Promise<T>) => withKafkaAdmin(settings, work);
+  const withAdmin = <T>(work: (admin: Admin) => Promise<T>) => withKafkaAdmin(settings, work);
   return {
     normalised: () =>
-      ask(
+      withAdmin(
         async (admin) =>
           new Map(
             (await topicEnds(admin, names.normalised)).map(({ partition, high }) => [
@@ -34,7 +34,7 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
           ),
       ),
     unstored: (ends) =>
-      ask(async (admin) => {
+      withAdmin(async (admin) => {
         const [committed, present] = [
           await committedOffsets(admin, names.sinkGroup, names.normalised),
           await topicEnds(admin, names.normalised),
@@ -49,7 +49,7 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
         return missing;
       }),
     backlogAge: (now) =>
-      ask(async (admin) => {
+      withAdmin(async (admin) => {
         const committed = await committedOffsets(admin, names.group, names.raw);
         const ends = await topicEnds(admin, names.raw);
         const next = new Map(
@@ -59,7 +59,7 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
           ]),
         );
         if (ends.every(({ partition, high }) => high <= (next.get(partition) ?? 0))) return 0;
-        for (let age = SHORTEST_BACKLOG; age < LONGEST_BACKLOG; age *= 2) {
+        for (let age = MIN_BACKLOG; age < MAX_BACKLOG; age *= 2) {
           const offsets = await admin.fetchTopicOffsetsByTimestamp(names.raw, now - age);
           if (
             offsets.every(({ partition, offset }) => Number(offset) <= (next.get(partition) ?? 0))

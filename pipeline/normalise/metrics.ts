@@ -1,17 +1,19 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Outcome } from '../../events/raw/decide.ts';
 import type { NormalisedChunk } from './normalise-chunk.ts';
-import { OUTCOMES } from './tally.ts';
 
-/** What the normaliser tells Prometheus. */
+const OUTCOMES: readonly Outcome[] = ['published', 'replayed', 'duplicate', 'repeat', 'dead'];
+
+/** Metrics of the normaliser. */
 export class NormaliserMetrics {
   readonly registry = new Registry();
   readonly #events = new Counter({
     name: 'ravand_normaliser_events_total',
-    help: 'Events of events.raw by what became of them: published, replayed (published once more after a crash), duplicate, repeat (the same acceptance again), dead.',
+    help: 'Events of events.raw by outcome: published, replayed (published again after a crash), duplicate, repeat (the same acceptance again), dead.',
     labelNames: ['outcome'],
     registers: [this.registry],
   });
-  readonly #letters = new Counter({
+  readonly #deadLetters = new Counter({
     name: 'ravand_normaliser_dead_letters_total',
     help: 'Dead letters written to events.dead, by reason.',
     labelNames: ['reason'],
@@ -30,17 +32,17 @@ export class NormaliserMetrics {
   });
   readonly breaker = new Gauge({
     name: 'ravand_normaliser_breaker_open',
-    help: 'Partitions held back because most of their events would end as dead letters.',
+    help: 'Partitions held back because most of their events would become dead letters.',
     registers: [this.registry],
   });
-  readonly filled = new Gauge({
+  readonly claimsLoaded = new Gauge({
     name: 'ravand_normaliser_claims_filled',
-    help: '1 while Redis is known to hold the claims of the window, 0 while the normaliser waits for them.',
+    help: '1 while Redis is known to hold the claims of the dedupe window, 0 while the normaliser waits for them.',
     registers: [this.registry],
   });
-  readonly refilled = new Counter({
+  readonly backfilledClaims = new Counter({
     name: 'ravand_normaliser_refilled_claims_total',
-    help: 'Claims filled in again from stored events by this process.',
+    help: 'Claims that this process backfilled from stored events.',
     registers: [this.registry],
   });
 
@@ -49,11 +51,11 @@ export class NormaliserMetrics {
     for (const outcome of OUTCOMES) this.#events.inc({ outcome }, 0);
   }
 
-  /** Counts a part that is in the log for good. */
-  count({ counts: tally, deadLetters: letters, rowBatches: runs }: NormalisedChunk): void {
-    for (const outcome of OUTCOMES) this.#events.inc({ outcome }, tally[outcome]);
-    for (const { reason } of letters) this.#letters.inc({ reason });
-    for (const { rows, value } of runs) {
+  /** Counts a chunk that Kafka has acknowledged. */
+  count({ counts, deadLetters, rowBatches }: NormalisedChunk): void {
+    for (const outcome of OUTCOMES) this.#events.inc({ outcome }, counts[outcome]);
+    for (const { reason } of deadLetters) this.#deadLetters.inc({ reason });
+    for (const { rows, value } of rowBatches) {
       this.#rows.observe(rows);
       this.#bytes.inc(value.length);
     }

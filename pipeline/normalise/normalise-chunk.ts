@@ -1,114 +1,112 @@
-import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
+import type { ClaimResolution, ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
-import type { DeadLetter, Verdict } from '../../schemas/records.ts';
-import { deadLetterOf } from '../dead-letters/dead-letter.ts';
-import { type DeadReason, type SourceRecord, type Failure } from '../../events/raw/failure.ts';
-import { decideItem, type ItemDecision } from '../../events/raw/decide.ts';
+import {
+  decideItem,
+  outcomeOf,
+  verdictOf,
+  type ItemDecision,
+  type Outcome,
+} from '../../events/raw/decide.ts';
 import type {
-  UndecodableRecord,
   DecodedRecord,
   DecodeResult,
+  UndecodableRecord,
 } from '../../events/raw/decode-record.ts';
+import type { DeadReason, Failure, SourceRecord } from '../../events/raw/failure.ts';
+import type { DeadLetter, Verdict } from '../../schemas/records.ts';
+import { deadLetterOf } from '../dead-letters/dead-letter.ts';
 import type { BuiltRowBatch, RowBatchBuilder } from './row-batch-builder.ts';
-import { noOutcomes, outcomeOf, verdictOf, type OutcomeCounts } from './tally.ts';
 
-export const STAGE = 'normalise';
+const STAGE = 'normalise';
 
-/** Consecutive records of a partition: all or nothing of them is published. */
+/** Consecutive records of a partition, published all together or not at all. */
 export interface Chunk {
   records: readonly DecodeResult[];
-  /** For every item of every record that could be read, in order. */
+  /** One per item of every decodable record, in order. */
   claims: readonly ClaimToResolve[];
   resolutions: readonly ClaimResolution[];
 }
 
-/** What a part puts into the log. */
+export type OutcomeCounts = Record<Outcome, number>;
+
+/** What a chunk publishes. */
 export interface NormalisedChunk {
   rowBatches: readonly BuiltRowBatch[];
   deadLetters: readonly DeadLetter[];
-  /**
-   * What the books need to know: every event that was accepted and will be no row in ClickHouse, in
-   * the order of places.
-   */
+  /** Accepted events that will not be a row in ClickHouse, ordered by position. */
   verdicts: readonly Verdict[];
   counts: OutcomeCounts;
-  /**
-   * Events in it, and how many of them are dead; a record that could not be read counts as one at
-   * least.
-   */
+  /** Events, and how many of them are dead; a record without a known count counts as one. */
   processed: number;
   dead: number;
 }
 
 interface Tools {
-  runs: RowBatchBuilder;
+  rowBatches: RowBatchBuilder;
   contexts: ContextReader;
   /** ms since the epoch. */
   now: number;
 }
 
-/** Cuts a batch into parts of about `events` events, between records. */
-export function splitIntoChunks(batch: Chunk, events: number): Chunk[] {
-  const parts: Chunk[] = [];
-  let firstReading = 0;
-  let firstEntry = 0;
-  let entry = 0;
-  const cut = (reading: number) => {
-    if (reading === firstReading) return;
-    parts.push({
-      records: batch.records.slice(firstReading, reading),
-      claims: batch.claims.slice(firstEntry, entry),
-      resolutions: batch.resolutions.slice(firstEntry, entry),
+/** Splits a batch between records, into chunks of about `maxEvents` events. */
+export function splitIntoChunks(batch: Chunk, maxEvents: number): Chunk[] {
+  const chunks: Chunk[] = [];
+  let firstRecord = 0;
+  let firstClaim = 0;
+  let claim = 0;
+  const endBefore = (record: number) => {
+    if (record === firstRecord) return;
+    chunks.push({
+      records: batch.records.slice(firstRecord, record),
+      claims: batch.claims.slice(firstClaim, claim),
+      resolutions: batch.resolutions.slice(firstClaim, claim),
     });
-    firstReading = reading;
-    firstEntry = entry;
+    firstRecord = record;
+    firstClaim = claim;
   };
-  for (const [at, reading] of batch.records.entries()) {
-    const items = reading.state === 'read' ? reading.record.items.length : 0;
-    if (entry - firstEntry + items > events) cut(at);
-    entry += items;
+  for (const [at, result] of batch.records.entries()) {
+    const items = result.state === 'decoded' ? result.record.items.length : 0;
+    if (claim - firstClaim + items > maxEvents) endBefore(at);
+    claim += items;
   }
-  cut(batch.records.length);
-  return parts;
+  endBefore(batch.records.length);
+  return chunks;
 }
 
-/** Decides every event of a part and encodes what is to be published. */
-export function normaliseChunk(part: Chunk, tools: Tools): NormalisedChunk {
-  const letters: DeadLetter[] = [];
+/** Decides every event of a chunk and encodes what is to be published. */
+export function normaliseChunk(chunk: Chunk, tools: Tools): NormalisedChunk {
+  const deadLetters: DeadLetter[] = [];
   const verdicts: Verdict[] = [];
-  const tally = noOutcomes();
-  let taken = 0;
-  let unread = 0;
-  let entry = 0;
-  const bury = (record: SourceRecord, failure: Failure) =>
-    letters.push(deadLetterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
-  for (const reading of part.records) {
-    if (reading.state === 'dead') {
-      bury(reading.source, reading.failure);
-      const { events } = reading.failure;
-      taken += Math.max(1, events);
-      tally.dead += events;
-      if (events === 0) unread++;
-      verdicts.push(...deadVerdicts(reading));
+  const counts: OutcomeCounts = { published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0 };
+  let processed = 0;
+  let uncountable = 0;
+  let claim = 0;
+  const sendToDeadLetter = (record: SourceRecord, failure: Failure) =>
+    deadLetters.push(deadLetterOf({ stage: STAGE, failure, record, failedAt: tools.now }));
+  for (const decoded of chunk.records) {
+    if (decoded.state === 'undecodable') {
+      sendToDeadLetter(decoded.source, decoded.failure);
+      const { events } = decoded.failure;
+      processed += Math.max(1, events);
+      counts.dead += events;
+      if (events === 0) uncountable++;
+      verdicts.push(...deadVerdicts(decoded));
       continue;
     }
-    const { record, source } = reading;
-    taken += record.items.length;
+    const { record, source } = decoded;
+    processed += record.items.length;
     const failures: Failure[] = [];
-    for (let index = 0; index < record.items.length; index++, entry++) {
-      const { position: place, acceptance } = expect(part.claims[entry]);
-      const settlement = expect(part.resolutions[entry]);
-      const step = encoded(
-        decideItem(
-          { decoded: reading, index, position: place, acceptance, resolution: settlement },
-          tools.contexts,
-        ),
+    for (let index = 0; index < record.items.length; index++, claim++) {
+      const { position, acceptance } = required(chunk.claims[claim]);
+      const resolution = required(chunk.resolutions[claim]);
+      const decision = addToRowBatch(
+        decideItem({ decoded, index, position, acceptance, resolution }, tools.contexts),
         source,
         tools,
       );
-      if (step.step === 'dead') failures.push(failureOf(reading, index, step));
-      tally[outcomeOf(step, settlement)]++;
-      const verdict = verdictOf(step, tools.now);
+      if (decision.kind === 'dead') failures.push(failureOf(decoded, index, decision));
+      counts[outcomeOf(decision, resolution)]++;
+      const verdict = verdictOf(decision, tools.now);
       if (verdict)
         verdicts.push({
           offset: source.offset,
@@ -118,15 +116,15 @@ export function normaliseChunk(part: Chunk, tools: Tools): NormalisedChunk {
           verdict,
         });
     }
-    for (const failure of together(reading, failures)) bury(source, failure);
+    for (const failure of mergeFailures(decoded, failures)) sendToDeadLetter(source, failure);
   }
   return {
-    rowBatches: tools.runs.finish(),
-    deadLetters: letters,
+    rowBatches: tools.rowBatches.finish(),
+    deadLetters,
     verdicts,
-    counts: tally,
-    processed: taken,
-    dead: tally.dead + unread,
+    counts,
+    processed,
+    dead: counts.dead + uncountable,
   };
 }
 
@@ -143,19 +141,23 @@ function deadVerdicts({ source, failure, receivedAt }: UndecodableRecord): Verdi
   }));
 }
 
-/** Encodes the row of an event that is ok; one that cannot be encoded is dead. */
-function encoded(step: ItemDecision, source: SourceRecord, { runs }: Tools): ItemDecision {
-  if (step.step !== 'ok') return step;
+/** Encodes the row of a published event; an event whose row cannot be encoded is dead. */
+function addToRowBatch(
+  decision: ItemDecision,
+  source: SourceRecord,
+  { rowBatches }: Tools,
+): ItemDecision {
+  if (decision.kind !== 'publish') return decision;
   try {
-    if (runs.add(step.row, source.timestamp) === 'added') return step;
+    if (rowBatches.add(decision.row, source.timestamp) === 'added') return decision;
     return {
-      step: 'dead',
+      kind: 'dead',
       reason: 'row_too_large',
       detail: 'the row is larger than a record of the log may be',
     };
   } catch (error) {
     return {
-      step: 'dead',
+      kind: 'dead',
       reason: 'not_normalisable',
       detail: `the row does not fit its schema: ${error instanceof Error ? error.message : String(error)}`,
     };
@@ -165,9 +167,8 @@ function encoded(step: ItemDecision, source: SourceRecord, { runs }: Tools): Ite
 function failureOf(
   { record }: DecodedRecord,
   index: number,
-  why: { reason: DeadReason; detail: string },
+  { reason, detail }: { reason: DeadReason; detail: string },
 ): Failure {
-  const { reason, detail } = why;
   return {
     reason,
     detail,
@@ -179,10 +180,13 @@ function failureOf(
 }
 
 /**
- * Each letter holds the whole record: when all of its events died of one reason, one letter stands
- * for them all.
+ * A dead letter contains the whole record: when all events of a record fail for the same reason, one
+ * dead letter stands for all of them.
  */
-function together({ record }: DecodedRecord, failures: readonly Failure[]): readonly Failure[] {
+function mergeFailures(
+  { record }: DecodedRecord,
+  failures: readonly Failure[],
+): readonly Failure[] {
   const [first] = failures;
   const isWhole =
     first !== undefined && failures.length > 1 && failures.length === record.items.length;
@@ -190,7 +194,7 @@ function together({ record }: DecodedRecord, failures: readonly Failure[]): read
   return [{ ...first, index: null, events: failures.length, messageId: '' }];
 }
 
-function expect<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('the claims settled fewer events than the batch holds');
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('fewer claims were resolved than the batch has events');
   return value;
 }

@@ -1,120 +1,112 @@
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
+import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
+import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
+import { claimsToResolve } from '../../events/raw/record-claims.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
 import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
-import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import { deadLetterRecord } from '../dead-letters/dead-letter.ts';
-import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
-import { claimsToResolve } from '../../events/raw/record-claims.ts';
+import type { ClaimsGate } from './claims-gate.ts';
+import type { Names } from './config.ts';
 import {
   normaliseChunk,
   splitIntoChunks,
-  type NormalisedChunk,
   type Chunk,
+  type NormalisedChunk,
 } from './normalise-chunk.ts';
-import type { Names } from './config.ts';
-import type { ClaimsGate } from './claims-gate.ts';
 import type { Publisher } from './publisher.ts';
-import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
 
-/** What all partitions of a process share. */
+/** Shared by all partitions of a process. */
 export interface NormaliserDeps {
   epoch: number;
   claims: {
-    settle(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
+    resolve(claims: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
   };
   gate: ClaimsGate;
   semaphore: Semaphore;
   publisher: Publisher;
   rowBatches: RowBatchBuilder;
   contexts: ContextReader;
-  /** Where everything goes. */
+  /** Topics to publish to. */
   names: Pick<Names, 'normalised' | 'verdicts' | 'dead'>;
   deadLetterPartitions: number;
-  /** Whether a part may be published; see platform/dead-letter-breaker.ts. */
-  judgeChunk: (part: NormalisedChunk) => BreakerVerdict;
-  /** ms until a stopped part is tried again. */
+  /** Whether a chunk may be published; see platform/dead-letter-breaker.ts. */
+  judgeChunk: (chunk: NormalisedChunk) => BreakerVerdict;
+  /** ms until a chunk that the breaker held back is tried again. */
   retryAfter: number;
   now: () => number;
-  /** Called when a part is in the log for good, with its verdicts. */
-  published: (partition: number, part: NormalisedChunk) => void;
-  /** Called when the breaker holds a part back, and with undefined when it goes on. */
+  /** Called when a chunk, with its verdicts, is acknowledged by Kafka. */
+  published: (partition: number, chunk: NormalisedChunk) => void;
+  /** Called with the share of dead events when the breaker opens, and with undefined on retry. */
   heldBack: (partition: number, share: number | undefined) => void;
 }
 
-/**
- * About so many events are decided between two looks at the event loop, and published or held back
- * together.
- */
-const PART_EVENTS = 2000;
+/** Events that are decided between two yields to the event loop, and published together. */
+const CHUNK_EVENTS = 2000;
 
-/**
- * `stopped`: the breaker holds back everything from this reading on; what came before is published.
- */
+/** `held-back`: the breaker holds back the records from index `at` on; those before are published. */
 type Progress =
   | { readonly state: 'published' }
-  | { readonly state: 'stopped'; readonly at: number; readonly share: number };
+  | { readonly state: 'held-back'; readonly at: number; readonly share: number };
 
 export interface TaskOptions {
   partition: number;
+  /** Next offset to read; undefined when nothing is committed. */
   committed: number | undefined;
   deps: NormaliserDeps;
+  /** Aborts when the partition is revoked: nothing more is published. */
   fenced: AbortSignal;
+  /** Aborts when the process stops: records in flight are awaited, nothing else is. */
   stopping: AbortSignal;
-  /** Called when the partition leaves this process: nothing of it is in flight any more. */
+  /** Called when the partition is released: nothing of it is in flight. */
   released: () => void;
 }
 
-/** The normalisation of one partition of events.raw (DESIGN.md, "The way of an event"). */
+/**
+ * Normalises one partition of events.raw: decode → resolve claims → decide and normalise → build row
+ * batches → publish → commit, which the consumer does with the returned offset.
+ */
 export class NormaliserTask implements PartitionTask {
   readonly from = undefined;
   readonly #partition: number;
-  readonly #shop: NormaliserDeps;
+  readonly #deps: NormaliserDeps;
   readonly #fenced: AbortSignal;
   readonly #stopping: AbortSignal;
-  /** Ends every wait that may take long. */
-  readonly #patience: AbortSignal;
+  /** Ends every wait except the one for acknowledgements. */
+  readonly #interrupted: AbortSignal;
   readonly #released: () => void;
-  #settledAt: number | undefined;
+  #processedUntil: number | undefined;
   #next: number | undefined;
 
-  /**
-   * `committed`: the next offset to read, undefined when nothing was committed yet. `fenced` aborts
-   * when the partition is taken away: nothing more is published. `stopping` aborts when the process
-   * ends: what is being published is finished, nothing else is waited for, and nothing more is
-   * taken.
-   */
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
-    this.#shop = options.deps;
+    this.#deps = options.deps;
     this.#fenced = options.fenced;
     this.#stopping = options.stopping;
-    this.#patience = AbortSignal.any([options.fenced, options.stopping]);
+    this.#interrupted = AbortSignal.any([options.fenced, options.stopping]);
     this.#released = options.released;
     this.#next = options.committed;
   }
 
-  /**
-   * How far the partition has come: the next offset, and received_at of the last settled record,
-   * ms. Undefined where nothing is known yet.
-   */
-  get position(): { next: number | undefined; settledAt: number | undefined } {
-    return { next: this.#next, settledAt: this.#settledAt };
+  /** Next offset, and received_at of the last processed record, ms; undefined while unknown. */
+  get position(): { next: number | undefined; processedUntil: number | undefined } {
+    return { next: this.#next, processedUntil: this.#processedUntil };
   }
 
   /**
-   * Answers the offset behind the messages when all that they give is in the log, undefined when it
-   * was interrupted. Rejects when a publish failed.
+   * Returns the offset after the messages once all their results are in the log, undefined when
+   * interrupted. Rejects when a publish failed.
    */
   async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     try {
-      await this.#takeAll(messages);
+      await this.#processAll(messages);
     } catch (error) {
       if ([this.#fenced, this.#stopping].some(({ aborted, reason }) => aborted && error === reason))
         return undefined;
@@ -130,37 +122,38 @@ export class NormaliserTask implements PartitionTask {
     return Promise.resolve();
   }
 
-  async #takeAll(messages: readonly ConsumedMessage[]): Promise<void> {
-    const { semaphore: turnstile, retryAfter, heldBack: stopped } = this.#shop;
+  async #processAll(messages: readonly ConsumedMessage[]): Promise<void> {
+    const { semaphore, retryAfter, heldBack } = this.#deps;
     for (let rest = messages; rest.length > 0;) {
-      const taken = rest;
-      const progress = await turnstile.pass(() => this.#work(taken));
+      await semaphore.acquire();
+      let progress: Progress;
+      try {
+        progress = await this.#resolveAndPublish(rest);
+      } finally {
+        semaphore.release();
+      }
       if (progress.state === 'published') return;
       rest = rest.slice(progress.at);
-      stopped(this.#partition, progress.share);
+      heldBack(this.#partition, progress.share);
       try {
-        await delay(retryAfter, this.#patience);
+        await delay(retryAfter, this.#interrupted);
       } finally {
-        stopped(this.#partition, undefined);
+        heldBack(this.#partition, undefined);
       }
     }
   }
 
-  async #work(messages: readonly ConsumedMessage[]): Promise<Progress> {
-    const { gate, claims: claims, epoch } = this.#shop;
-    const readings = messages.map((message) => decodeRecord(message));
-    const entries = claimsToResolve(readings, epoch);
+  async #resolveAndPublish(messages: readonly ConsumedMessage[]): Promise<Progress> {
+    const { gate, epoch } = this.#deps;
+    const records = messages.map((message) => decodeRecord(message));
+    const claims = claimsToResolve(records, epoch);
     for (;;) {
-      const round = await gate.enter(this.#patience);
+      const round = await gate.enter(this.#interrupted);
       try {
-        const settled = await claims.settle(entries, this.#patience);
-        switch (settled.status) {
-          case 'settled':
-            return await this.#publish({
-              records: readings,
-              claims: entries,
-              resolutions: settled.settlements,
-            });
+        const resolved = await this.#deps.claims.resolve(claims, this.#interrupted);
+        switch (resolved.status) {
+          case 'resolved':
+            return await this.#publish({ records, claims, resolutions: resolved.resolutions });
           case 'lost':
             gate.claimsLost(round);
         }
@@ -171,57 +164,53 @@ export class NormaliserTask implements PartitionTask {
   }
 
   /**
-   * Publishes part by part, in the order of places, and waits for Kafka's acknowledgement of
-   * everything it sent, whatever happens.
+   * Publishes chunk by chunk, ordered by position, and always waits for the acknowledgement of
+   * everything it sent.
    */
   async #publish(batch: Chunk): Promise<Progress> {
-    const {
-      publisher: outbox,
-      judgeChunk: judge,
-      now,
-      published,
-      rowBatches: runs,
-      contexts,
-      names,
-      deadLetterPartitions,
-    } = this.#shop;
-    const shipment = outbox.begin();
-    const shipped: NormalisedChunk[] = [];
+    const { publisher, judgeChunk, now, published, rowBatches, contexts } = this.#deps;
+    const publishing = publisher.begin();
+    const sent: NormalisedChunk[] = [];
     let at = 0;
     let progress: Progress = { state: 'published' };
     try {
-      for (const part of splitIntoChunks(batch, PART_EVENTS)) {
+      for (const chunk of splitIntoChunks(batch, CHUNK_EVENTS)) {
         await yieldToEvents();
-        await outbox.waitForCapacity();
+        await publisher.waitForCapacity();
         this.#fenced.throwIfAborted();
-        const composed = normaliseChunk(part, { runs, contexts, now: now() });
-        const verdict = judge(composed);
+        const normalised = normaliseChunk(chunk, { rowBatches, contexts, now: now() });
+        const verdict = judgeChunk(normalised);
         if (verdict.verdict === 'stop') {
-          progress = { state: 'stopped', at, share: verdict.share };
+          progress = { state: 'held-back', at, share: verdict.share };
           break;
         }
-        for (const { value } of composed.rowBatches)
-          shipment.send({ topic: names.normalised, partition: this.#partition, key: null, value });
-        for (const letter of composed.deadLetters)
-          shipment.send(
-            deadLetterRecord(letter, { topic: names.dead, partitions: deadLetterPartitions }),
-          );
-        if (composed.verdicts.length > 0) shipment.send(this.#verdictRecord(composed.verdicts));
-        shipped.push(composed);
-        at += part.records.length;
+        for (const record of this.#outgoing(normalised)) publishing.send(record);
+        sent.push(normalised);
+        at += chunk.records.length;
       }
     } finally {
-      await shipment.acknowledged();
+      await publishing.acknowledged();
     }
-    for (const part of shipped) published(this.#partition, part);
-    this.#settledAt = receivedAt(batch.records[at - 1]) ?? this.#settledAt;
+    for (const chunk of sent) published(this.#partition, chunk);
+    this.#processedUntil = receivedAt(batch.records[at - 1]) ?? this.#processedUntil;
     return progress;
+  }
+
+  /** Results of partition p go to partition p of the topics, dead letters to partition p mod n. */
+  *#outgoing({ rowBatches, deadLetters, verdicts }: NormalisedChunk): Iterable<OutgoingRecord> {
+    const { names, deadLetterPartitions } = this.#deps;
+    const partition = this.#partition;
+    for (const { value } of rowBatches)
+      yield { topic: names.normalised, partition, key: null, value };
+    for (const deadLetter of deadLetters)
+      yield deadLetterRecord(deadLetter, { topic: names.dead, partitions: deadLetterPartitions });
+    if (verdicts.length > 0) yield this.#verdictRecord(verdicts);
   }
 
   #verdictRecord(verdicts: readonly Verdict[]): OutgoingRecord {
     const partition = this.#partition;
     return {
-      topic: this.#shop.names.verdicts,
+      topic: this.#deps.names.verdicts,
       partition,
       key: null,
       value: verdictRecordCodec.encode({ partition, verdicts: [...verdicts] }),
@@ -229,7 +218,7 @@ export class NormaliserTask implements PartitionTask {
   }
 }
 
-function receivedAt(reading: DecodeResult | undefined): number | undefined {
-  if (reading === undefined) return undefined;
-  return reading.state === 'read' ? reading.record.received_at : reading.receivedAt;
+function receivedAt(result: DecodeResult | undefined): number | undefined {
+  if (result === undefined) return undefined;
+  return result.state === 'decoded' ? result.record.received_at : result.receivedAt;
 }

@@ -1,31 +1,30 @@
 import type { LogProducer, OutgoingRecord } from '../../platform/kafka/producer.ts';
 
-/** Hands records to the producer and holds back while too many bytes are on their way. */
+type Send = (record: OutgoingRecord, done: (error: Error | undefined) => void) => void;
+
+/** Sends records to the producer, with backpressure by the bytes in flight. */
 export class Publisher {
   readonly #producer: Pick<LogProducer, 'send'>;
-  readonly #limit: number;
-  #bytes = 0;
+  readonly #maxInFlightBytes: number;
+  #inFlightBytes = 0;
   #waiting: (() => void)[] = [];
 
-  /** limit: bytes without an acknowledgement above which `room` waits. One record may exceed it. */
-  constructor(producer: Pick<LogProducer, 'send'>, limit: number) {
+  /** At `maxInFlightBytes` without an acknowledgement `waitForCapacity` waits. */
+  constructor(producer: Pick<LogProducer, 'send'>, maxInFlightBytes: number) {
     this.#producer = producer;
-    this.#limit = limit;
+    this.#maxInFlightBytes = maxInFlightBytes;
   }
 
-  /**
-   * Resolves when more may be sent: records are acknowledged or given up after the producer's
-   * timeout, so it does.
-   */
+  /** Resolves at the latest when the producer's timeout fails the records in flight. */
   async waitForCapacity(): Promise<void> {
-    while (this.#bytes >= this.#limit)
+    while (this.#inFlightBytes >= this.#maxInFlightBytes)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   begin(): PublishBatch {
     return new PublishBatch((record, done) => {
       const bytes = record.value.length;
-      this.#bytes += bytes;
+      this.#inFlightBytes += bytes;
       try {
         this.#producer.send(record, (error) => {
           this.#release(bytes);
@@ -39,48 +38,49 @@ export class Publisher {
   }
 
   #release(bytes: number): void {
-    this.#bytes -= bytes;
-    if (this.#bytes < this.#limit) for (const wake of this.#waiting.splice(0)) wake();
+    this.#inFlightBytes -= bytes;
+    if (this.#inFlightBytes < this.#maxInFlightBytes)
+      for (const wake of this.#waiting.splice(0)) wake();
   }
 }
 
-/** Records that belong together: all of them are acknowledged, or the shipment has failed. */
+/** Records that are published together: it fails unless all of them are acknowledged. */
 export class PublishBatch {
-  readonly #send: (record: OutgoingRecord, done: (error: Error | undefined) => void) => void;
-  #open = 0;
+  readonly #send: Send;
+  #inFlight = 0;
   #failure: Error | undefined;
-  #settled: (() => void) | undefined;
+  #onDone: (() => void) | undefined;
 
-  constructor(send: (record: OutgoingRecord, done: (error: Error | undefined) => void) => void) {
+  constructor(send: Send) {
     this.#send = send;
   }
 
-  /** Throws PublishFailed when the producer takes no more. */
+  /** Throws PublishFailed when the producer's queue is full. */
   send(record: OutgoingRecord): void {
     if (this.#failure) throw this.#failure;
-    this.#open++;
+    this.#inFlight++;
     try {
       this.#send(record, (error) => {
         this.#failure ??= error;
-        this.#close();
+        this.#finishOne();
       });
     } catch (error) {
       this.#failure ??= error as Error;
-      this.#close();
+      this.#finishOne();
       throw error;
     }
   }
 
   /**
-   * Waits until nothing of it is under way. Rejects with PublishFailed when something was not
-   * acknowledged: it may be in the log or not.
+   * Waits until no record is in flight. Rejects with PublishFailed when a record was not
+   * acknowledged; it may be in the log or not.
    */
   async acknowledged(): Promise<void> {
-    if (this.#open > 0) await new Promise<void>((resolve) => (this.#settled = resolve));
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onDone = resolve));
     if (this.#failure) throw this.#failure;
   }
 
-  #close(): void {
-    if (--this.#open === 0) this.#settled?.();
+  #finishOne(): void {
+    if (--this.#inFlight === 0) this.#onDone?.();
   }
 }

@@ -1,4 +1,4 @@
-/** Why the part cannot work at the moment, one sentence a cause: what /readyz answers. */
+/** Why the service is not ready, one sentence per cause: the answer of /readyz. */
 export class Reasons {
   readonly #causes = new Map<string, string>();
 

@@ -1,26 +1,26 @@
+import { AvroWriter } from '../../schemas/avro-writer.ts';
 import type { EventRow, RowBatchHead } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
-import { AvroWriter } from '../../schemas/avro-writer.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
 
-/** A normalised-run, encoded, and how many rows it holds. */
+/** An encoded normalised-run, and the number of its rows. */
 export interface BuiltRowBatch {
   value: Buffer;
   rows: number;
 }
 
 export interface RowBatchLimits {
-  /** A run ends with the row that reaches one of these. */
+  /** A batch ends with the row that reaches one of these. */
   rows: number;
   bytes: number;
-  /** A larger row fits into no record of the log. */
+  /** A larger row exceeds the size of a Kafka record. */
   rowBytes: number;
 }
 
 /**
- * Encodes rows one behind the other into a buffer that is used again for every run. Rows must come
- * in the order of their places, all of one partition. `add` throws when a row does not fit its
- * schema; the rows before it are untouched.
+ * Encodes rows into one buffer that is reused for every batch. Rows must be of one partition and
+ * ordered by position. `add` throws when a row does not match its schema, and leaves the rows before
+ * it untouched.
  */
 export class RowBatchBuilder {
   readonly #limits: RowBatchLimits;
@@ -28,14 +28,14 @@ export class RowBatchBuilder {
   readonly #encoder = new RowEncoder();
   #rows = 0;
   #head: RowBatchHead | undefined;
-  #done: BuiltRowBatch[] = [];
+  #built: BuiltRowBatch[] = [];
 
   constructor(limits: RowBatchLimits) {
     this.#limits = limits;
     this.#writer = new AvroWriter(bufferSize(limits));
   }
 
-  /** `appendedAt`: when the log took the raw record of the row, ms. */
+  /** `appendedAt`: append time of the row's raw record, ms. */
   add(row: EventRow, appendedAt: number): 'added' | 'too_large' {
     const from = this.#writer.end;
     try {
@@ -48,7 +48,7 @@ export class RowBatchBuilder {
       this.#writer.truncate(from);
       return 'too_large';
     }
-    // A large row goes alone, or a run with it could exceed what a record of the log may be.
+    // A large row gets a batch of its own: appended, it could exceed the size of a Kafka record.
     if (this.#writer.end > bufferSize(this.#limits)) this.#endBatch(from);
     this.#rows++;
     this.#head ??= headOf(row, appendedAt);
@@ -59,15 +59,15 @@ export class RowBatchBuilder {
     return 'added';
   }
 
-  /** The runs of all rows since the last call. */
+  /** Ends the current batch and returns all batches since the last call. */
   finish(): BuiltRowBatch[] {
     this.#endBatch(this.#writer.end);
-    const done = this.#done;
-    this.#done = [];
-    return done;
+    const built = this.#built;
+    this.#built = [];
+    return built;
   }
 
-  /** Ends the run with the bytes before `end`; what stands behind them begins the next one. */
+  /** Ends the batch with the bytes before `end`; the bytes after it begin the next batch. */
   #endBatch(end: number): void {
     if (this.#head !== undefined) {
       const value = joinRowBatch({
@@ -75,7 +75,7 @@ export class RowBatchBuilder {
         count: this.#rows,
         rows: this.#writer.bytes(0, end),
       });
-      this.#done.push({ value, rows: this.#rows });
+      this.#built.push({ value, rows: this.#rows });
     }
     this.#head = undefined;
     this.#rows = 0;
@@ -84,7 +84,7 @@ export class RowBatchBuilder {
   }
 }
 
-/** Twice the bound of a run, and what the buffer holds between runs. */
+/** The buffer has twice the size limit of a batch, and shrinks back to it between batches. */
 function bufferSize(limits: RowBatchLimits): number {
   return 2 * limits.bytes;
 }

@@ -1,38 +1,37 @@
 import type { SweepProgress } from '../../platform/claims/claim-store.ts';
 
-/** What is known about one partition that this process owns. */
+/** Progress of one partition that this process owns. */
 export interface PartitionProgress {
   partition: number;
-  /** Next offset to normalise; undefined: not known yet. */
+  /** Next offset to normalise; undefined while unknown. */
   next: number | undefined;
-  /** received_at of the last settled record, ms; undefined: none yet. */
-  settledAt: number | undefined;
+  /** received_at of the last processed record, ms; undefined before the first one. */
+  processedUntil: number | undefined;
 }
 
-/** Ends of events.raw as they were at `at`, ms. */
+/** Ends of events.raw at time `at`, ms. */
 export interface KnownEnds {
   at: number;
   ends: ReadonlyMap<number, { low: number; high: number }>;
 }
 
 /**
- * Up to where the window of claims may be swept, as far as this process can tell: a partition that
- * had come to its end when the ends were asked for is settled up to that moment, another one up to
- * its last settled record. A partition of which nothing is known is left out: nothing is swept on
- * its account.
+ * Up to which time the partitions of this process are processed, for the sweep of claims. A
+ * partition that had reached its end when the ends were read is processed until that moment, another
+ * one until its last processed record. A partition without known progress is left out.
  */
 export function sweepProgress(
   epoch: number,
-  positions: readonly PartitionProgress[],
+  partitions: readonly PartitionProgress[],
   known: KnownEnds | undefined,
 ): SweepProgress {
-  const settled: { partition: number; at: number }[] = [];
-  for (const { partition, next, settledAt } of positions) {
+  const processed: { partition: number; until: number }[] = [];
+  for (const { partition, next, processedUntil } of partitions) {
     const end = known?.ends.get(partition);
     const isAtEnd =
       known !== undefined && end !== undefined && Math.max(next ?? 0, end.low) >= end.high;
-    const at = Math.max(isAtEnd ? known.at : -1, settledAt ?? -1);
-    if (at >= 0) settled.push({ partition, at });
+    const until = Math.max(isAtEnd ? known.at : -1, processedUntil ?? -1);
+    if (until >= 0) processed.push({ partition, until });
   }
-  return { epoch, settled };
+  return { epoch, processed };
 }

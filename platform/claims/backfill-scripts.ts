@@ -2,8 +2,8 @@ import { begin, locate, runId, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
- * ARGV: the filler's lock, its time to live in ms, packed entries. Fills in places, but keeps one
- * that lasts as long. Answers -1 when the lock is lost.
+ * ARGV: the lock, its TTL in ms, packed claims. Stores resolved claims, but keeps one that expires
+ * as late or later. Returns the number stored, -1 when the lock is lost.
  */
 export const loadScript: Script = {
   name: 'load',
@@ -30,14 +30,14 @@ return loaded
 };
 
 /**
- * ARGV: a nonce, the lock's time to live in ms. Answers {'filled', marker}, {'busy', the lock} or
- * {'granted', the lock}.
+ * ARGV: a nonce, the lock's TTL in ms. Returns {'loaded', marker}, {'busy', lock} or {'granted',
+ * lock}.
  */
 export const beginBackfillScript: Script = {
-  name: 'begin-fill',
+  name: 'begin-backfill',
   source: `${begin}${runId}
 local marker = call('GET', P .. 'marker')
-if marker and sub(marker, -#run) == run then return { 'filled', marker } end
+if marker and sub(marker, -#run) == run then return { 'loaded', marker } end
 local lock = call('GET', P .. 'filler')
 if lock and sub(lock, -#run) == run then return { 'busy', lock } end
 lock = ARGV[1] .. ':' .. run
@@ -47,9 +47,9 @@ return { 'granted', lock }
 `,
 };
 
-/** ARGV: the lock, its time to live in ms. Answers 1 while the lock is held in this run, else 0. */
+/** ARGV: the lock, its TTL in ms. Returns 1 while the lock is held in this run, else 0. */
 export const renewLockScript: Script = {
-  name: 'renew-fill',
+  name: 'renew-lock',
   source: `${begin}${runId}
 if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return 0 end
 return call('PEXPIRE', P .. 'filler', ARGV[2])
@@ -57,11 +57,11 @@ return call('PEXPIRE', P .. 'filler', ARGV[2])
 };
 
 /**
- * ARGV: the lock, a nonce ('' gives the lock up without having filled). Answers the new marker, ''
- * when given up, false when the lock was lost.
+ * ARGV: the lock, a nonce ('' releases the lock without setting a marker). Returns the new marker,
+ * '' when released, false when the lock was lost.
  */
 export const endBackfillScript: Script = {
-  name: 'end-fill',
+  name: 'end-backfill',
   source: `${begin}${runId}
 if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return false end
 call('DEL', P .. 'filler', P .. 'drained')
@@ -73,8 +73,8 @@ return marker
 };
 
 /**
- * ARGV: the lock, then the names of partitions (epoch:partition) that have nothing in flight.
- * Answers how many names this fill has; -1: another fill.
+ * ARGV: the lock, then the keys of partitions (epoch:partition) with nothing in flight. Returns all
+ * drained partitions of this backfill, -1 when another backfill holds the lock.
  */
 export const drainedScript: Script = {
   name: 'drained',

@@ -1,82 +1,85 @@
 import { randomBytes } from 'node:crypto';
-import { packEntries } from '../../events/claims/resolution.ts';
+import { packClaims } from '../../events/claims/resolution.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 import { backoffDelay, delay } from '../backoff.ts';
-import { BACKFILL_LOCK_MS, BackfillLock, partitionName } from './backfill-lock.ts';
-import { asError, retryUntilAnswered, WAIT } from './retry-until-answered.ts';
+import { BACKFILL_LOCK_MS, BackfillLock, partitionKey } from './backfill-lock.ts';
+import { asError, retryUntilAnswered, BACKOFF } from './retry-until-answered.ts';
 import { loadScript } from './backfill-scripts.ts';
 import type { ScriptRunner } from './script-runner.ts';
 
 /**
- * Partitions of which nothing is in flight to Kafka: everything published of them is acknowledged,
- * and nothing more is published until the fill is over.
+ * Partitions of this process, with nothing in flight to Kafka: everything published is
+ * acknowledged, and nothing more is published until the backfill has ended.
  */
 export interface Assignment {
   readonly epoch: number;
   readonly owned: readonly number[];
 }
 
-/** Where the one process that fills puts what it reads. */
+/** Where the process that backfills writes the claims it reads. */
 export interface BackfillTarget {
   /**
-   * Aborted when the caller's signal is, and when the lock or the Redis is lost: the fill begins
-   * anew then.
+   * Aborts with the caller's signal, and when the lock or the Redis is lost: the backfill then
+   * starts over.
    */
   readonly signal: AbortSignal;
   /**
-   * Waits until each of `partitions` partitions lies still, whoever owns it. What has been
-   * published before is all there is to be read.
+   * Waits until all `partitions` partitions are drained, whichever process owns them. Everything
+   * that was published is then below the ends of the topics.
    */
   waitUntilDrained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
-  /** Any number of entries. A place that lasts as long or longer is kept. */
-  load(entries: readonly ClaimToLoad[]): Promise<void>;
+  /** Stores any number of claims. Keeps a stored claim that expires as late or later. */
+  load(claims: readonly ClaimToLoad[]): Promise<void>;
 }
 
 export interface EnsureLoadedOptions {
-  /** Asked again and again while waiting, since partitions change hands. */
+  /** Called repeatedly while waiting, since partitions are reassigned. */
   readonly partitions: () => Assignment;
-  /** Reads the stored events of the window. Called in one process at a time. */
+  /** Loads the claims of the stored events. Runs in one process at a time. */
   readonly backfill: (target: BackfillTarget) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 interface BackfillContext extends EnsureLoadedOptions {
-  readonly run: ScriptRunner;
+  readonly scripts: ScriptRunner;
   readonly dedupeTtl: number;
   readonly onWaiting: (error: Error) => void;
 }
 
-const MAX_ENTRIES = 1_000;
+const MAX_CLAIMS = 1_000;
 const POLL_MS = 500;
-const POLLS_PER_NOTICE = 20;
+const POLLS_PER_REPORT = 20;
 
-/** Thrown through `fill` when the lock or the Redis it was taken in is gone. */
+/** Thrown through `backfill` when the lock or its Redis is lost. */
 class BackfillLost extends Error {
   override readonly name = 'FillLost';
   override readonly message =
-    'the Redis that was being filled, or the lock on it, is gone: filling begins anew';
+    'Redis, or the lock of the backfill, was lost: the backfill starts over';
 }
 
-/** Resolves with the marker once Redis is filled; rejects only when the signal is aborted. */
+/** Resolves with the marker once Redis holds the claims; rejects only when the signal aborts. */
 export async function awaitLoaded(context: BackfillContext): Promise<string> {
-  const lock = new BackfillLock(context.run);
+  const lock = new BackfillLock(context.scripts);
   for (let failures = 0; ;) {
-    const turn = await retryUntilAnswered(() => lock.begin(nonce()), context);
-    switch (turn.turn) {
-      case 'filled':
-        return turn.marker;
+    const attempt = await retryUntilAnswered(() => lock.begin(nonce()), context);
+    switch (attempt.status) {
+      case 'loaded':
+        return attempt.marker;
       case 'busy':
-        await retryUntilAnswered(() => lock.drained(turn.lock, ownNames(context)), context);
+        await retryUntilAnswered(
+          () => lock.reportDrained(attempt.lock, ownPartitions(context)),
+          context,
+        );
         await delay(POLL_MS, context.signal);
         break;
       case 'granted':
         try {
-          return await new Backfill({ ...context, lock, held: turn.lock }).complete();
+          return await new Backfill({ ...context, lock, held: attempt.lock }).run();
         } catch (error) {
           context.signal.throwIfAborted();
           context.onWaiting(asError(error));
           await delay(
-            backoffDelay({ ...WAIT, attempt: failures, random: Math.random() }),
+            backoffDelay({ ...BACKOFF, attempt: failures, random: Math.random() }),
             context.signal,
           );
           failures += 1;
@@ -86,7 +89,7 @@ export async function awaitLoaded(context: BackfillContext): Promise<string> {
   }
 }
 
-/** One attempt to fill, under a lock that is kept alive from here. */
+/** One attempt to backfill; renews its lock. */
 class Backfill implements BackfillTarget {
   readonly signal: AbortSignal;
   readonly #context: BackfillContext;
@@ -101,17 +104,17 @@ class Backfill implements BackfillTarget {
     this.signal = AbortSignal.any([options.signal, this.#lost.signal]);
   }
 
-  async complete(): Promise<string> {
+  async run(): Promise<string> {
     const renewal = setInterval(() => void this.#renew(), BACKFILL_LOCK_MS / 3);
     try {
       await this.#context.backfill(this);
       const marker = await retryUntilAnswered(
         () => this.#lock.finish(this.#held, nonce()),
-        this.#patience(),
+        this.#retrying(),
       );
-      return marker ?? this.#lose();
+      return marker ?? this.#failLost();
     } catch (error) {
-      // Another process need not wait for the lock to run out. When Redis is away it will.
+      // Lets another process start at once. If Redis is unavailable, the lock expires.
       await this.#lock.abandon(this.#held).catch(() => undefined);
       throw error;
     } finally {
@@ -124,34 +127,34 @@ class Backfill implements BackfillTarget {
     readonly partitions: number;
   }): Promise<void> {
     const all = Array.from({ length: options.partitions }, (_, partition) =>
-      partitionName(options.epoch, partition),
+      partitionKey(options.epoch, partition),
     );
     for (let polls = 1; ; polls += 1) {
-      const still = await retryUntilAnswered(
-        () => this.#lock.drained(this.#held, ownNames(this.#context)),
-        this.#patience(),
+      const drained = await retryUntilAnswered(
+        () => this.#lock.reportDrained(this.#held, ownPartitions(this.#context)),
+        this.#retrying(),
       );
-      if (still === null) return this.#lose();
-      const moving = all.filter((name) => !still.has(name));
-      if (moving.length === 0) return;
-      if (polls % POLLS_PER_NOTICE === 0)
-        this.#context.onWaiting(new Error(`partitions ${moving.join(', ')} are not drained yet`));
+      if (drained === null) return this.#failLost();
+      const missing = all.filter((key) => !drained.has(key));
+      if (missing.length === 0) return;
+      if (polls % POLLS_PER_REPORT === 0)
+        this.#context.onWaiting(new Error(`partitions ${missing.join(', ')} are not drained yet`));
       await delay(POLL_MS, this.signal);
     }
   }
 
-  async load(entries: readonly ClaimToLoad[]): Promise<void> {
-    for (let from = 0; from < entries.length; from += MAX_ENTRIES) {
-      const packed = packEntries(entries.slice(from, from + MAX_ENTRIES), this.#context.dedupeTtl);
+  async load(claims: readonly ClaimToLoad[]): Promise<void> {
+    for (let from = 0; from < claims.length; from += MAX_CLAIMS) {
+      const packed = packClaims(claims.slice(from, from + MAX_CLAIMS), this.#context.dedupeTtl);
       const loaded = await retryUntilAnswered(
-        () => this.#context.run.run(loadScript, this.#held, BACKFILL_LOCK_MS, packed),
-        this.#patience(),
+        () => this.#context.scripts.run(loadScript, this.#held, BACKFILL_LOCK_MS, packed),
+        this.#retrying(),
       );
-      if (loaded === -1) this.#lose();
+      if (loaded === -1) this.#failLost();
     }
   }
 
-  #patience(): { readonly signal: AbortSignal; readonly onWaiting: (error: Error) => void } {
+  #retrying(): { readonly signal: AbortSignal; readonly onWaiting: (error: Error) => void } {
     return { signal: this.signal, onWaiting: this.#context.onWaiting };
   }
 
@@ -160,16 +163,16 @@ class Backfill implements BackfillTarget {
     if (!held) this.#lost.abort(new BackfillLost());
   }
 
-  #lose(): never {
+  #failLost(): never {
     const lost = new BackfillLost();
     this.#lost.abort(lost);
     throw lost;
   }
 }
 
-function ownNames(context: BackfillContext): string[] {
+function ownPartitions(context: BackfillContext): string[] {
   const { epoch, owned } = context.partitions();
-  return owned.map((partition) => partitionName(epoch, partition));
+  return owned.map((partition) => partitionKey(epoch, partition));
 }
 
 function nonce(): string {

@@ -1,9 +1,9 @@
-/** Tries again about once a second, not at the same moment in every process. */
+/** Probes about once a second, with jitter across processes. */
 const PROBE_EVERY_MS = 1_000;
 
 /**
- * After one failure nobody waits for Redis any more: callers see `closed === false` at once, and a
- * probe goes out about every second until one is answered. The probe must bound its own time.
+ * Circuit breaker that opens on the first failure: callers see `closed === false` and do not call
+ * Redis, and a probe about every second closes it again. The probe must have its own timeout.
  */
 export class Breaker {
   readonly #probe: () => Promise<unknown>;

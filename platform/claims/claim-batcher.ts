@@ -10,14 +10,14 @@ import { DEFAULT_PREFIX } from './connect.ts';
 import { asError } from './retry-until-answered.ts';
 import { GatewayClaims } from './gateway-claims.ts';
 
-/** Claims of one request. Hand it back to raise or release as it is. */
+/** Claims of one request, as `confirm` and `release` take them. */
 export interface ClaimedIds {
   readonly ids: readonly ClaimId[];
-  /** Receive time, Unix ms: the window counts from here. */
+  /** Unix ms; the dedupe window begins here. */
   readonly receivedAt: number;
-  /** Under what our claims are pending; null when the store did not answer. */
+  /** Token of our pending claims; null when Redis did not answer. */
   readonly token: Buffer | null;
-  /** One for each id, in order. */
+  /** One per id, in order. */
   readonly verdicts: readonly ClaimVerdict[];
 }
 
@@ -33,13 +33,13 @@ export interface ClaimBatcherOptions {
   readonly dedupeTtl: number;
   readonly prefix?: string;
   /**
-   * ms after which a claim that was neither raised nor released is free again; 0 writes no pending
+   * ms after which a claim that is neither confirmed nor released expires; 0 writes no pending
    * claims (docs/deduplication.md).
    */
   readonly pendingTtl?: number;
-  /** ms that raises are gathered when no claim takes them along. */
+  /** ms to collect confirms before they are sent without a claim call. */
   readonly confirmDelay?: number;
-  /** Ids that may wait to be raised. */
+  /** Limit of ids waiting to be confirmed. */
   readonly maxUnconfirmed?: number;
   readonly onUnavailable?: (error: Error) => void;
   readonly onAvailable?: () => void;
@@ -47,28 +47,28 @@ export interface ClaimBatcherOptions {
 }
 
 const PENDING_TTL_MS = 30_000;
-/** Ids in one script call: keeps Redis busy for a few milliseconds at most. */
+/** Ids in one script call, which blocks Redis for a few milliseconds at most. */
 const MAX_IDS = 2_000;
-/** Calls under way; while they are, requests gather for the next. */
-const MAX_FLUSHES = 4;
+/** Concurrent calls; while they run, requests wait for the next batch. */
+const MAX_CALLS = 4;
 /**
- * A request that arrives when so many ids wait goes on without claims instead of queueing behind a
- * Redis that cannot keep up.
+ * Above this many waiting ids a request continues without claims instead of queueing for a Redis
+ * that cannot keep up.
  */
 const MAX_WAITING = 100_000;
 
 /**
- * The gateway's side of claims (ingest 2.5): gathers what concurrent requests ask for within a turn
- * of the event loop into one round trip. A claim costs at most the connection's command timeout,
- * and nothing once the breaker is open: the events are published unguarded.
+ * The gateway's side of claims (ingest 2.5): batches the claims of concurrent requests, of one turn
+ * of the event loop, into one round trip. A claim takes at most the connection's command timeout,
+ * and no time once the breaker is open: events are then published unguarded.
  */
 export class ClaimBatcher {
   readonly counters = {
     claims: 0,
     flushes: 0,
     unguarded: 0,
-    raises: 0,
-    droppedRaises: 0,
+    confirms: 0,
+    droppedConfirms: 0,
     releases: 0,
     failures: 0,
   };
@@ -107,7 +107,7 @@ export class ClaimBatcher {
     });
   }
 
-  /** False while Redis is being left alone after a failure. */
+  /** False while the breaker is open. */
   get available(): boolean {
     return this.#breaker.closed;
   }
@@ -126,8 +126,8 @@ export class ClaimBatcher {
   }
 
   /**
-   * The events are durable: their claims last for DEDUPE_TTL from the receive time. Nobody waits
-   * for it; claims sent later by this batcher see it.
+   * The events are durable: extends their claims to DEDUPE_TTL after the receive time. Nothing
+   * waits for the reply; later claims of this batcher see the confirmed claims.
    */
   confirm(claimed: ClaimedIds, positions?: readonly number[]): void {
     const ids = positions ? pick(claimed.ids, positions) : claimed.ids;
@@ -138,8 +138,8 @@ export class ClaimBatcher {
   }
 
   /**
-   * After a publish that certainly failed: gives our own pending claims back. Never rejects; what
-   * cannot be released ends with its pending time.
+   * After a publish that certainly failed: removes our own pending claims. Never rejects; a claim
+   * that cannot be released expires after the pending TTL.
    */
   async release(claimed: ClaimedIds, positions?: readonly number[]): Promise<void> {
     const asked = positions ?? claimed.ids.map((_, position) => position);
@@ -156,20 +156,20 @@ export class ClaimBatcher {
   }
 
   /**
-   * Sends what is still to be raised, as far as Redis takes it, and stops the timers. The
-   * connection stays the caller's.
+   * Sends the remaining confirms while Redis is available, and stops the timers. The caller closes
+   * the connection.
    */
   async close(): Promise<void> {
     this.#closing = true;
     if (this.#confirmTimer) clearTimeout(this.#confirmTimer);
     while (this.#unconfirmed.size > 0 && this.#breaker.closed) await this.#sendConfirms();
-    // Answered after everything sent before it.
+    // Redis replies in order: this reply comes after those of the confirms.
     if (this.#breaker.closed) await this.#options.redis.ping().catch(() => undefined);
     this.#breaker.stop();
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#flushing >= MAX_FLUSHES) return;
+    if (this.#scheduled || this.#flushing >= MAX_CALLS) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -178,34 +178,33 @@ export class ClaimBatcher {
   }
 
   async #flush(): Promise<void> {
-    // What is durable goes before what is asked: a resend right after the answer must meet a
-    // durable claim.
+    // Confirms precede claims: a resend right after the response must find a durable claim.
     while (this.#breaker.closed && this.#unconfirmed.size > MAX_IDS) void this.#sendConfirms();
     const batch = this.#nextBatch();
     if (batch.length === 0) return;
     this.#flushing += 1;
-    const answers = this.#breaker.closed ? await this.#exchange(batch) : null;
+    const claimed = this.#breaker.closed ? await this.#exchange(batch) : null;
     for (const [number, { ids, receivedAt, resolve }] of batch.entries())
-      resolve(answers?.[number] ?? this.#unguarded(ids, receivedAt));
+      resolve(claimed?.[number] ?? this.#unguarded(ids, receivedAt));
     this.#flushing -= 1;
     if (this.#waiting.length > 0) this.#schedule();
   }
 
-  /** One round trip for all of the batch; null when Redis did not answer it. */
+  /** One round trip for the whole batch; null when Redis did not answer. */
   async #exchange(batch: readonly Waiting[]): Promise<ClaimedIds[] | null> {
     this.counters.flushes += 1;
     const token = this.#nextToken();
-    const raises = this.#unconfirmed.take(MAX_IDS);
+    const confirms = this.#unconfirmed.next(MAX_IDS);
     try {
       const codes = await this.#claims.claim({
-        raises: raises.packed,
+        confirms: confirms.packed,
         ids: batch.flatMap((waiting) => waiting.ids),
         token,
-        // The latest of the batch: who came a little earlier may be told too soon that a claim has
-        // ended, and is published; the normaliser knows each one's own time.
+        // The latest of the batch. An earlier request may see an expired claim a little too soon and
+        // publish; the normaliser uses the receive time of each event.
         now: batch.reduce((latest, waiting) => Math.max(latest, waiting.receivedAt), 0),
       });
-      this.counters.raises += raises.count;
+      this.counters.confirms += confirms.count;
       let from = 0;
       return batch.map(({ ids, receivedAt }) => {
         const verdicts = claimVerdicts({ ids, codes, at: from, pending: this.#pendingTtl > 0 });
@@ -213,25 +212,25 @@ export class ClaimBatcher {
         return { ids, receivedAt, token, verdicts };
       });
     } catch (error) {
-      this.#drop(raises.count);
+      this.#drop(confirms.count);
       this.#fail(error);
       return null;
     }
   }
 
   async #sendConfirms(): Promise<void> {
-    const { packed, count } = this.#unconfirmed.take(MAX_IDS);
+    const { packed, count } = this.#unconfirmed.next(MAX_IDS);
     if (count === 0) return;
     try {
       await this.#claims.confirm(packed);
-      this.counters.raises += count;
+      this.counters.confirms += count;
     } catch (error) {
       this.#drop(count);
       this.#fail(error);
     }
   }
 
-  /** Raises go with the next claims; this timer is for when none come. */
+  /** Confirms travel with the next claim call; this timer sends them when there is none. */
   #scheduleConfirms(): void {
     if (this.#confirmTimer || this.#closing || this.#unconfirmed.size === 0) return;
     this.#confirmTimer = setTimeout(() => {
@@ -240,7 +239,7 @@ export class ClaimBatcher {
     }, this.#options.confirmDelay ?? 2);
   }
 
-  /** From the front, whole requests, up to the size of a call. */
+  /** Whole requests from the front, up to the size of one call. */
   #nextBatch(): Waiting[] {
     let count = 0;
     let requests = 0;
@@ -259,8 +258,8 @@ export class ClaimBatcher {
   }
 
   /**
-   * Unlike any other of any process: a process's own random bits, the call's number added to their
-   * lower half.
+   * Unique across processes: random bits of this process, with the call number added to their lower
+   * half.
    */
   #nextToken(): Buffer {
     this.#calls = (this.#calls + 1) >>> 0;
@@ -271,7 +270,7 @@ export class ClaimBatcher {
 
   #drop(count: number): void {
     if (count === 0) return;
-    this.counters.droppedRaises += count;
+    this.counters.droppedConfirms += count;
     this.#options.onDroppedConfirms?.(count);
   }
 

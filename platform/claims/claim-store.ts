@@ -4,7 +4,7 @@ import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { toClaimTime } from '../../events/claims/claim-time.ts';
 import { decodeEntry } from '../../events/claims/entry.ts';
 import type { ClaimEntry } from '../../events/claims/entry.ts';
-import { packEntries, readResolutions } from '../../events/claims/resolution.ts';
+import { packClaims, readResolutions } from '../../events/claims/resolution.ts';
 import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
 import { sweepSlack } from '../../events/claims/sweep.ts';
 import { DEFAULT_PREFIX } from './connect.ts';
@@ -15,21 +15,21 @@ import { peekScript, resolveScript, sweepScript } from './scripts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
 /**
- * `lost`: this Redis is not the one that was filled. Nothing of these entries is settled for sure;
- * settle them again after ensureFilled.
+ * `lost`: this Redis does not hold the loaded claims. None of the claims is certainly resolved;
+ * resolve them again after `ensureLoaded`.
  */
 export type ResolvedClaims =
-  | { readonly status: 'settled'; readonly settlements: readonly ClaimResolution[] }
+  | { readonly status: 'resolved'; readonly resolutions: readonly ClaimResolution[] }
   | { readonly status: 'lost' };
 
-/** Up to where each of the caller's partitions has been settled. */
+/** Up to which receive time each of the caller's partitions has been processed. */
 export interface SweepProgress {
   readonly epoch: number;
   /**
-   * `at`: Unix ms; now when the partition is settled to its end, else received_at of its last
-   * settled record.
+   * `until`: Unix ms; now for a partition processed to its end, else received_at of its last
+   * processed record.
    */
-  readonly settled: readonly { readonly partition: number; readonly at: number }[];
+  readonly processed: readonly { readonly partition: number; readonly until: number }[];
 }
 
 export interface SweepReport {
@@ -40,23 +40,22 @@ export interface SweepReport {
   readonly removed: number;
 }
 
-/** Entries in one script call: gateways wait behind it for a few milliseconds at most. */
-const MAX_ENTRIES = 1_000;
+/** Claims in one script call, which blocks Redis for a few milliseconds at most. */
+const MAX_CLAIMS = 1_000;
 
 /**
- * The normaliser's side of claims (DESIGN "Claims in two states"): claims for good, by dedupe key
- * -> place, in a Redis that is known to be filled. While Redis is away every call waits, with
- * backoff, until it answers or the signal is aborted.
+ * The normaliser's side of claims (ARCHITECTURE.md, G2): final claims, dedupe key -> log position,
+ * in a Redis that is known to hold the claims of the whole window. While Redis is unavailable,
+ * calls retry with backoff until it answers or the signal aborts.
  */
 export class ClaimStore {
-  readonly #run: ScriptRunner;
+  readonly #scripts: ScriptRunner;
   readonly #dedupeTtl: number;
   readonly #onWaiting: (error: Error) => void;
   #marker = '';
 
   /**
-   * dedupeTtl: DEDUPE_TTL in ms. onWaiting is told of each failed attempt that is followed by
-   * another.
+   * dedupeTtl: DEDUPE_TTL in ms. onWaiting is called after each failed attempt that is retried.
    */
   constructor(options: {
     readonly redis: Redis;
@@ -64,7 +63,7 @@ export class ClaimStore {
     readonly prefix?: string;
     readonly onWaiting?: (error: Error) => void;
   }) {
-    this.#run = new ScriptRunner({
+    this.#scripts = new ScriptRunner({
       redis: options.redis,
       prefix: options.prefix ?? DEFAULT_PREFIX,
     });
@@ -73,45 +72,44 @@ export class ClaimStore {
   }
 
   /**
-   * Returns once this very run of Redis holds the claims of the window: filled before, by another
-   * process, or by `fill` in this one.
+   * Returns once this run of Redis holds the claims of the window: loaded earlier, by another
+   * process, or by `backfill` in this process.
    */
   async ensureLoaded(options: EnsureLoadedOptions): Promise<void> {
     this.#marker = await awaitLoaded({
       ...options,
-      run: this.#run,
+      scripts: this.#scripts,
       dedupeTtl: this.#dedupeTtl,
       onWaiting: this.#onWaiting,
     });
   }
 
   /**
-   * Decides the entries in order. Doing it again is safe: what was settled answers `replay`.
-   * Rejects only when the signal is aborted. An empty list asks whether this is still the filled
-   * Redis.
+   * Resolves the claims in order. It is idempotent: a claim resolved before gives `replay`. Rejects
+   * only when the signal aborts. An empty list checks whether Redis still holds the loaded claims.
    */
-  async resolve(entries: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims> {
-    const settlements: ClaimResolution[] = [];
-    for (let from = 0; from === 0 || from < entries.length; from += MAX_ENTRIES) {
-      const chunk = entries.slice(from, from + MAX_ENTRIES);
-      const packed = packEntries(chunk, this.#dedupeTtl);
+  async resolve(claims: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims> {
+    const resolutions: ClaimResolution[] = [];
+    for (let from = 0; from === 0 || from < claims.length; from += MAX_CLAIMS) {
+      const chunk = claims.slice(from, from + MAX_CLAIMS);
+      const packed = packClaims(chunk, this.#dedupeTtl);
       const reply = await retryUntilAnswered(
-        () => this.#run.run(resolveScript, this.#marker, this.#dedupeTtl, packed),
+        () => this.#scripts.run(resolveScript, this.#marker, this.#dedupeTtl, packed),
         { signal, onWaiting: this.#onWaiting },
       );
       if (!Buffer.isBuffer(reply))
-        throw new TypeError('the settle script did not answer with bytes');
-      const settled = readResolutions(reply, chunk.length);
-      if (settled === null) return { status: 'lost' };
-      settlements.push(...settled);
+        throw new TypeError('the resolve script did not answer with bytes');
+      const resolved = readResolutions(reply, chunk.length);
+      if (resolved === null) return { status: 'lost' };
+      resolutions.push(...resolved);
     }
-    return { status: 'settled', settlements };
+    return { status: 'resolved', resolutions };
   }
 
   /**
-   * Visits the next `visits` buckets and removes what has left the window: claims without a place
-   * when their time is over, placed ones when in addition ALL `partitions` have been settled beyond
-   * it by sweepSlack. One attempt; rejects when Redis does not answer.
+   * Visits the next `visits` buckets and removes claims that have left the window: durable and
+   * pending claims when they expire, resolved claims when all `partitions` have been processed past
+   * their expiry by sweepSlack. One attempt; rejects when Redis does not answer.
    */
   async sweep(options: {
     readonly now: number;
@@ -119,8 +117,8 @@ export class ClaimStore {
     readonly partitions: number;
     readonly progress: SweepProgress;
   }): Promise<SweepReport> {
-    const { epoch, settled } = options.progress;
-    const reply = await this.#run.run(
+    const { epoch, processed } = options.progress;
+    const reply = await this.#scripts.run(
       sweepScript,
       this.#marker,
       toClaimTime(options.now),
@@ -128,7 +126,7 @@ export class ClaimStore {
       options.visits,
       epoch,
       options.partitions,
-      ...settled.flatMap(({ partition, at }) => [partition, toClaimTime(at)]),
+      ...processed.flatMap(({ partition, until }) => [partition, toClaimTime(until)]),
     );
     if (!Array.isArray(reply))
       return { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
@@ -137,11 +135,10 @@ export class ClaimStore {
   }
 
   /**
-   * What stands under the ids, whether it still holds or not. One attempt; rejects when Redis does
-   * not answer.
+   * The stored entries of the ids, expired or not. One attempt; rejects when Redis does not answer.
    */
   async peek(ids: readonly ClaimId[]): Promise<readonly (ClaimEntry | null)[]> {
-    const values = await this.#run.run(peekScript, packClaimIds(ids));
+    const values = await this.#scripts.run(peekScript, packClaimIds(ids));
     if (!Array.isArray(values)) throw new TypeError('the peek script did not answer with a list');
     return values.map((value) => (Buffer.isBuffer(value) ? decodeEntry(value) : null));
   }

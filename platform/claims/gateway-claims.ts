@@ -6,21 +6,21 @@ import { encodeEntry, TOKEN_BYTES } from '../../events/claims/entry.ts';
 import { claimScript, releaseScript } from './scripts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
-const NOTHING = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 const NO_TOKEN = Buffer.alloc(TOKEN_BYTES);
 
 /**
- * The gateway's two calls, each one round trip. Both reject when Redis does not answer;
- * ClaimBatcher decides what that means.
+ * The gateway's script calls, each one round trip. They reject when Redis does not answer;
+ * ClaimBatcher handles that.
  */
 export class GatewayClaims {
-  readonly #run: ScriptRunner;
+  readonly #scripts: ScriptRunner;
   readonly #dedupeTtl: number;
   readonly #pendingTtl: number;
 
   /**
-   * Times to live in ms. With a pendingTtl of 0 no pending claims are written: an id that nobody
-   * made durable is told to be free.
+   * TTLs in ms. A pendingTtl of 0 writes no pending claims: an id without a durable claim is
+   * reported as free.
    */
   constructor(options: {
     readonly redis: Redis;
@@ -28,24 +28,24 @@ export class GatewayClaims {
     readonly dedupeTtl: number;
     readonly pendingTtl: number;
   }) {
-    this.#run = new ScriptRunner(options);
+    this.#scripts = new ScriptRunner(options);
     this.#dedupeTtl = options.dedupeTtl;
     this.#pendingTtl = options.pendingTtl;
   }
 
   /**
-   * First raises (from RaiseBuffer.take), then claims `ids` under `token` as of `now`, Unix ms.
-   * Resolves with one claimCode an id.
+   * First confirms (as ConfirmBuffer.next packs them), then claims `ids` with `token` as of `now`,
+   * Unix ms. Resolves with one claimCode per id.
    */
   async claim(options: {
-    readonly raises?: Buffer;
+    readonly confirms?: Buffer;
     readonly ids: readonly ClaimId[];
     readonly token: Buffer;
     readonly now: number;
   }): Promise<Buffer> {
-    const codes = await this.#run.run(
+    const codes = await this.#scripts.run(
       claimScript,
-      options.raises ?? NOTHING,
+      options.confirms ?? NO_BYTES,
       packClaimIds(options.ids),
       this.#pendingValue(options),
       toClaimTime(options.now),
@@ -56,12 +56,12 @@ export class GatewayClaims {
     return codes;
   }
 
-  /** Makes claims durable that nobody waits for. */
-  async confirm(raises: Buffer): Promise<void> {
-    await this.#run.run(
+  /** Makes claims durable without claiming others. */
+  async confirm(confirms: Buffer): Promise<void> {
+    await this.#scripts.run(
       claimScript,
-      raises,
-      NOTHING,
+      confirms,
+      NO_BYTES,
       this.#pendingValue({ token: NO_TOKEN, now: 0 }),
       0,
       this.#dedupeTtl,
@@ -69,11 +69,10 @@ export class GatewayClaims {
   }
 
   /**
-   * Removes the claims that are pending under `token`, and nobody else's. Resolves with their
-   * number.
+   * Removes the claims pending with `token`. Resolves with their number.
    */
   async release(ids: readonly ClaimId[], token: Buffer): Promise<number> {
-    const released = await this.#run.run(
+    const released = await this.#scripts.run(
       releaseScript,
       packClaimIds(ids),
       Buffer.concat([Buffer.of(0), token]),
@@ -82,7 +81,7 @@ export class GatewayClaims {
   }
 
   #pendingValue(options: { readonly token: Buffer; readonly now: number }): Buffer {
-    if (this.#pendingTtl === 0) return NOTHING;
+    if (this.#pendingTtl === 0) return NO_BYTES;
     return encodeEntry({
       state: 'pending',
       expires: options.now + this.#pendingTtl,

@@ -1,10 +1,10 @@
 import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
 
 /**
- * Everything that changes claims runs in Redis, one script call for many ids, so that looking and
- * writing are one step. KEYS[1] is the prefix of all keys; a hash tag in it ('{clm}:') keeps them
- * in one slot. Ids, values and answers are packed as in events/claims. Byte numbers in the scripts
- * count from 1: byte 6 of a value tells its state (none: durable, 0: pending, else placed).
+ * Every change of claims is a script, one call for many ids, so that read and write are atomic.
+ * KEYS[1] is the prefix of all keys; its hash tag ('{clm}:') keeps them in one slot. Ids, values
+ * and replies are packed as in events/claims. Byte offsets in Lua count from 1: byte 6 of a value
+ * is its state (missing: durable, 0: pending, else resolved).
  */
 export interface Script {
   readonly name: string;
@@ -12,8 +12,8 @@ export interface Script {
 }
 
 /**
- * Buckets are split when one holds more entries than this: bytes a claim against the time to search
- * a bucket, measured in docs/deduplication.md.
+ * A bucket with more entries than this makes the table split: a trade of memory per claim against
+ * the time to search a bucket, measured in docs/deduplication.md.
  */
 export const BUCKET_LIMIT = 64;
 
@@ -24,8 +24,8 @@ local pack, read = struct.pack, struct.unpack
 `;
 
 /**
- * n buckets, m the round's size: see events/claims/bucket.ts. Every eighth insert, by the id's own
- * bits, looks whether its bucket is over the limit.
+ * n: number of buckets, m: roundSize (events/claims/bucket.ts). One insert in eight, chosen by bits
+ * of the id, checks whether its bucket is over the limit.
  */
 export const table = `
 local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKET_COUNT}
@@ -54,7 +54,7 @@ local function grow(full)
 end
 `;
 
-/** The id behind position o of ids, and the key of its bucket. */
+/** The id after offset o of ids, and the key of its bucket. */
 export const locate = `
     local a, b, c, d, e = byte(ids, o + 1, o + 5)
     local i = (((a * 256 + b) * 256 + c) * 256 + d) % m2
@@ -64,14 +64,15 @@ export const locate = `
 `;
 
 /**
- * Redis names each run of its process: a restart or failover has another run_id, whatever data it
- * came up with.
+ * run_id changes with every restart and failover of Redis, whatever data the new process loaded.
  */
 export const runId = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 `;
 
-/** Ends the script unless this very run of Redis was filled under the marker ARGV[1]. */
+/**
+ * Ends the script unless the claims were loaded into this run of Redis, with the marker ARGV[1].
+ */
 export const loadedOnly = `${runId}
 if call('GET', P .. 'marker') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return '!' end
 `;

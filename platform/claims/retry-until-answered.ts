@@ -1,11 +1,11 @@
 import { retry } from '../backoff.ts';
 
-/** How long to wait between attempts to reach Redis, ms. */
-export const WAIT = { base: 50, cap: 2_000 } as const;
+/** Backoff between attempts to reach Redis, ms. */
+export const BACKOFF = { base: 50, cap: 2_000 } as const;
 
 /**
- * Tries until it works, with backoff. Only aborting ends it otherwise: then it rejects with the
- * signal's reason.
+ * Retries with backoff until the attempt succeeds. Rejects only when the signal aborts, with its
+ * reason.
  */
 export async function retryUntilAnswered<T>(
   attempt: () => Promise<T>,
@@ -13,7 +13,7 @@ export async function retryUntilAnswered<T>(
 ): Promise<T> {
   return retry(
     {
-      ...WAIT,
+      ...BACKOFF,
       attempts: Infinity,
       signal: options.signal,
       onFailure: (error) => options.onWaiting(asError(error)),

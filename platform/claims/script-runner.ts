@@ -5,8 +5,8 @@ import type { Script } from './lua.ts';
 const digests = new Map<string, string>();
 
 /**
- * Runs scripts by digest and sends the source only to a Redis that does not know it yet (new,
- * restarted or flushed): Redis then keeps it.
+ * Runs scripts by digest, and sends the source only when Redis does not have it cached (new,
+ * restarted or flushed).
  */
 export class ScriptRunner {
   readonly #redis: Redis;
@@ -18,8 +18,8 @@ export class ScriptRunner {
   }
 
   /**
-   * Replies come with Buffers in place of strings. Rejects with what ioredis rejects with:
-   * unreachable, timed out, or an error reply.
+   * Replies contain Buffers instead of strings. Rejects with the error of ioredis: unreachable,
+   * timed out, or an error reply.
    */
   async run(script: Script, ...values: readonly (Buffer | string | number)[]): Promise<unknown> {
     try {

@@ -3,10 +3,10 @@ import { begin, loadedOnly, locate, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
- * ARGV: raises, which are groups of expires(5) count(2) ids; ids to claim; the pending value (''
- * only looks and writes no pending claims); now; window in ms. Answers one claimCode an id. Raises
- * go first: what is durable is seen by the claims sent with it. A placed claim is the normaliser's
- * and never changed here.
+ * ARGV: confirms, which are groups of expires(5) count(2) ids; ids to claim; the pending value (''
+ * writes no pending claims); now; window in ms. Returns one claimCode per id. Confirms come first,
+ * so that the claims of the same call see them. Resolved claims belong to the normaliser and are
+ * never changed here.
  */
 export const claimScript: Script = {
   name: 'claim',
@@ -60,8 +60,7 @@ return table.concat(codes)
 };
 
 /**
- * Removes those of the ids that are pending under the token ARGV[2] (0x00 and 8 bytes). Answers how
- * many.
+ * Removes the ids that are pending with the token ARGV[2] (0x00 and 8 bytes). Returns their number.
  */
 export const releaseScript: Script = {
   name: 'release',
@@ -76,7 +75,7 @@ return released
 `,
 };
 
-/** The stored values of the ids, nil where there is none. Changes nothing. */
+/** Returns the stored values of the ids, nil where there is none. Read-only. */
 export const peekScript: Script = {
   name: 'peek',
   source: `${begin}${table}
@@ -90,13 +89,13 @@ return values
 };
 
 /**
- * ARGV: the marker that the caller expects, the window in ms, packed entries. Answers '!' when this
- * is not the filled Redis, else a settleCode an entry, with the place that is held behind a repeat
- * or duplicate. Two events meet when their receive times lie less than the window apart, in either
- * order: a spool may bring the earlier one later.
+ * ARGV: the expected marker, the window in ms, packed claims. Returns '!' when Redis does not hold
+ * the loaded claims, else a resolutionCode per claim, followed by the position of the holder for a
+ * repeat or duplicate. Two events are duplicates when their receive times are less than the window
+ * apart, in either order: a spool may deliver the earlier one later.
  */
 export const resolveScript: Script = {
-  name: 'settle',
+  name: 'resolve',
   source: `${begin}${loadedOnly}${table}
 local ttl, ids = tonumber(ARGV[2]), ARGV[3]
 local codes = {}
@@ -105,7 +104,7 @@ while o < #ids do
     ${locate}
     local size = byte(ids, o + 13)
     local value = sub(ids, o + 14, o + 13 + size)
-    local place = sub(value, 6, -5)
+    local position = sub(value, 6, -5)
     o = o + 14 + size
     local from = sub(ids, o + 1, o + byte(ids, o))
     o = o + #from
@@ -115,7 +114,7 @@ while o < #ids do
       call('HSET', k, id, value)
       codes[#codes + 1] = 'F'
       if not v and e % 8 == 0 then grow(k) end
-    elseif sub(v, 6, 5 + #place) == place then
+    elseif sub(v, 6, 5 + #position) == position then
       codes[#codes + 1] = 'R'
     elseif from ~= '' and sub(v, 6, 5 + #from) == from then
       call('HSET', k, id, value)
@@ -139,11 +138,11 @@ return table.concat(codes)
 };
 
 /**
- * ARGV: the marker that the caller expects, now, slack, buckets to visit, epoch, partition count,
- * then partition and settled-up-to times of the caller. A place is removed once every partition has
- * been settled beyond its window by the slack; what has no place, once its own time is over.
- * Answers buckets visited, entries seen, entries removed, bucket count; '!' when this is not the
- * filled Redis.
+ * ARGV: the expected marker, now, slack, buckets to visit, epoch, partition count, then pairs of
+ * partition and processed-until time of the caller. A resolved claim is removed once every
+ * partition has been processed past its expiry by the slack; other claims when they expire. Returns
+ * buckets visited, entries seen, entries removed, bucket count; '!' when Redis does not hold the
+ * loaded claims.
  */
 export const sweepScript: Script = {
   name: 'sweep',
@@ -152,8 +151,8 @@ local now, slack, visits, epoch, partitions = tonumber(ARGV[2]), tonumber(ARGV[3
 for j = 7, #ARGV, 2 do call('HSET', P .. 'progress', epoch .. ':' .. ARGV[j], ARGV[j + 1]) end
 local horizon = now
 for p = 0, partitions - 1 do
-  local settled = call('HGET', P .. 'progress', epoch .. ':' .. p)
-  horizon = math.min(horizon, tonumber(settled or slack))
+  local processed = call('HGET', P .. 'progress', epoch .. ':' .. p)
+  horizon = math.min(horizon, tonumber(processed or slack))
 end
 horizon = horizon - slack
 local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKET_COUNT}

@@ -1,41 +1,41 @@
 import type { Redis } from 'ioredis';
 
 /**
- * A claim that were evicted would let a duplicate in; a bucket that is no listpack takes several
- * times the memory.
+ * An evicted claim lets a duplicate in; a bucket that is not a listpack takes several times the
+ * memory.
  */
-const WANTED = [
+const REQUIRED = [
   {
     setting: 'maxmemory-policy',
-    fits: (value: string) => value === 'noeviction',
-    want: 'noeviction',
+    accepts: (value: string) => value === 'noeviction',
+    required: 'noeviction',
   },
   {
     setting: 'hash-max-listpack-entries',
-    fits: (value: string) => Number(value) >= 256,
-    want: '512 (at least 256)',
+    accepts: (value: string) => Number(value) >= 256,
+    required: '512 (at least 256)',
   },
   {
     setting: 'hash-max-listpack-value',
-    fits: (value: string) => Number(value) >= 48,
-    want: '64 (at least 48)',
+    accepts: (value: string) => Number(value) >= 48,
+    required: '64 (at least 48)',
   },
 ] as const;
 
 /**
- * One sentence for each setting of the server that does not suit claims; none where the server does
- * not let its settings be read. Rejects when it is away.
+ * One sentence per server setting that is unsuitable for claims; none when the server does not
+ * allow CONFIG GET. Rejects when Redis is unavailable.
  */
 export async function unsuitedSettings(redis: Redis): Promise<string[]> {
-  const complaints: string[] = [];
-  for (const { setting, fits, want } of WANTED) {
+  const problems: string[] = [];
+  for (const { setting, accepts, required } of REQUIRED) {
     const value = await readSetting(redis, setting);
-    if (value !== undefined && !fits(value))
-      complaints.push(
-        `Redis has ${setting} ${value}: claims need ${want} (CONFIG SET ${setting}, and redis.conf)`,
+    if (value !== undefined && !accepts(value))
+      problems.push(
+        `Redis has ${setting} ${value}: claims need ${required} (CONFIG SET ${setting}, and redis.conf)`,
       );
   }
-  return complaints;
+  return problems;
 }
 
 async function readSetting(redis: Redis, setting: string): Promise<string | undefined> {

@@ -1,17 +1,17 @@
-import { visitsPerTurn } from '../../events/claims/sweep.ts';
+import { visitsPerSweep } from '../../events/claims/sweep.ts';
 import { asError } from './retry-until-answered.ts';
 import type { ClaimStore, SweepProgress, SweepReport } from './claim-store.ts';
 
-const EVERY_MS = 1_000;
-/** Buckets in one call: about a millisecond of Redis. */
+const INTERVAL_MS = 1_000;
+/** Buckets in one call, which blocks Redis for about a millisecond. */
 const MAX_VISITS = 64;
-/** Calls in one turn; more buckets than this only make a round longer. */
+/** Calls in one sweep; with more buckets a round only takes longer. */
 const MAX_CALLS = 32;
 
 /**
- * Walks over all buckets, a few every second, so that claims leave Redis soon after they have left
- * the window: one round takes about a sixteenth of it. Every normaliser runs one; they share the
- * walk. It is also how a normaliser without traffic learns that Redis was emptied.
+ * Visits a few buckets every second and removes claims soon after they leave the window: a round
+ * over all buckets takes a sixteenth of it. Every normaliser runs a sweeper; they share the cursor.
+ * A normaliser without traffic detects through it that Redis lost the claims.
  */
 export class Sweeper {
   readonly #store: ClaimStore;
@@ -21,12 +21,12 @@ export class Sweeper {
   readonly #onLost: () => void;
   readonly #onError: (error: Error) => void;
   #timer: NodeJS.Timeout | null = null;
-  #turn: Promise<void> = Promise.resolve();
+  #sweeping: Promise<void> = Promise.resolve();
   #buckets = 0;
 
   /**
-   * dedupeTtl in ms. partitions: how many there are in all. onLost may be called again every second
-   * until ensureFilled has been called.
+   * dedupeTtl in ms. partitions: number of partitions of the topic. onLost may be called every
+   * second until ensureLoaded is called.
    */
   constructor(options: {
     readonly store: ClaimStore;
@@ -46,29 +46,29 @@ export class Sweeper {
 
   start(): void {
     this.#timer ??= setTimeout(() => {
-      this.#turn = this.#sweep().finally(() => {
+      this.#sweeping = this.#sweep().finally(() => {
         if (this.#timer === null) return;
         this.#timer = null;
         this.start();
       });
-    }, EVERY_MS);
+    }, INTERVAL_MS);
   }
 
-  /** Resolves when the turn under way has ended. */
+  /** Resolves when the current sweep has ended. */
   async stop(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    await this.#turn;
+    await this.#sweeping;
   }
 
   async #sweep(): Promise<void> {
     try {
       for (
-        let left = visitsPerTurn({
+        let left = visitsPerSweep({
           buckets: this.#buckets,
           dedupeTtl: this.#dedupeTtl,
-          every: EVERY_MS,
-          most: MAX_VISITS * MAX_CALLS,
+          every: INTERVAL_MS,
+          max: MAX_VISITS * MAX_CALLS,
         });
         left > 0 && this.#timer !== null;
         left -= MAX_VISITS

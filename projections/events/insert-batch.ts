@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { allSchemas } from '../../schemas/codec.ts';
 import { comparePartitionPositions } from '../../schemas/log-position.ts';
-import { writeVarint } from '../../schemas/varint.ts';
+import { writeZigzag } from '../../schemas/varint.ts';
 import { splitRows, type DecodedRecord, type EncodedRow, type RowRecord } from './decode.ts';
 import type { RecordSlice } from './plan.ts';
 
@@ -118,12 +118,12 @@ const SYNC_BYTES = 16;
 function encodeMetadata(entries: Record<string, string>): Buffer {
   const texts = Object.entries(entries).flat();
   return Buffer.concat([
-    writeVarint(Object.keys(entries).length),
+    writeZigzag(Object.keys(entries).length),
     ...texts.flatMap((text) => {
       const bytes = Buffer.from(text, 'utf8');
-      return [writeVarint(bytes.length), bytes];
+      return [writeZigzag(bytes.length), bytes];
     }),
-    writeVarint(0),
+    writeZigzag(0),
   ]);
 }
 
@@ -139,6 +139,6 @@ export function avroContainer({
 }: Pick<InsertBatch, 'token' | 'count' | 'datums'>): Buffer {
   const sync = createHash('sha256').update(token).digest().subarray(0, SYNC_BYTES);
   const size = datums.reduce((sum, { length }) => sum + length, 0);
-  const header = [MAGIC, METADATA, sync, writeVarint(count), writeVarint(size)];
+  const header = [MAGIC, METADATA, sync, writeZigzag(count), writeZigzag(size)];
   return Buffer.concat([...header, ...datums, sync]);
 }

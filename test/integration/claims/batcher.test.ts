@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('one gateway', () => {
-  it('asks once for all requests of a turn of the event loop', async () => {
+  it('sends the claims of all requests of one turn of the event loop in one call', async () => {
     const gateway = batcher();
     const claimed = await Promise.all(Array.from({ length: 50 }, () => gateway.claim(ids(3), NOW)));
     expect(
@@ -40,7 +40,7 @@ describe('one gateway', () => {
     await gateway.close();
   });
 
-  it('splits what is too much for one call, and answers every request', async () => {
+  it('splits the claims over several calls above the limit, and answers every request', async () => {
     const gateway = batcher();
     const claimed = await Promise.all(
       Array.from({ length: 30 }, () => gateway.claim(ids(500), NOW)),
@@ -52,7 +52,7 @@ describe('one gateway', () => {
     await gateway.close();
   });
 
-  it('tells a repeat in a request from the same id in another request of the same turn', async () => {
+  it('distinguishes an id repeated in a request from the same id in another request of the batch', async () => {
     const gateway = batcher();
     const [id] = ids(1) as [ClaimId];
     const [one, two] = await Promise.all([
@@ -64,7 +64,7 @@ describe('one gateway', () => {
     await gateway.close();
   });
 
-  it('sees in the next claim what it has just raised', async () => {
+  it('sees in the next claim the claims that it has just confirmed', async () => {
     const gateway = batcher({ confirmDelay: 60_000 });
     const asked = ids(2);
     gateway.confirm(await gateway.claim(asked, NOW), [0]);
@@ -72,11 +72,11 @@ describe('one gateway', () => {
     await gateway.close();
   });
 
-  it('raises without a further claim, and on closing', async () => {
+  it('confirms without a further claim call, and on close', async () => {
     const gateway = batcher({ confirmDelay: 1 });
     const first = ids(1);
     gateway.confirm(await gateway.claim(first, NOW));
-    await expect.poll(() => gateway.counters.raises).toBe(1);
+    await expect.poll(() => gateway.counters.confirms).toBe(1);
     const second = ids(1);
     gateway.confirm(await gateway.claim(second, NOW));
     await gateway.close();
@@ -88,7 +88,7 @@ describe('one gateway', () => {
     await other.close();
   });
 
-  it('drops the oldest raises beyond its buffer and counts them', async () => {
+  it('drops the oldest confirms above its limit and counts them', async () => {
     let reported = 0;
     const gateway = batcher({
       maxUnconfirmed: 3,
@@ -97,13 +97,13 @@ describe('one gateway', () => {
     });
     const claimed = await gateway.claim(ids(5), NOW);
     for (const position of claimed.ids.keys()) gateway.confirm(claimed, [position]);
-    expect([gateway.counters.droppedRaises, reported]).toEqual([2, 2]);
+    expect([gateway.counters.droppedConfirms, reported]).toEqual([2, 2]);
     const verdicts = (await gateway.claim(claimed.ids, NOW)).verdicts;
     expect(verdicts.filter((verdict) => verdict === 'durable')).toHaveLength(3);
     await gateway.close();
   });
 
-  it('without pending claims answers the same duplicates', async () => {
+  it('finds the same duplicates without pending claims', async () => {
     const gateway = batcher({ pendingTtl: 0 });
     const asked = ids(2);
     const claimed = await gateway.claim([...asked, ...asked], NOW);
@@ -116,7 +116,7 @@ describe('one gateway', () => {
 });
 
 describe('two gateways', () => {
-  it('publish both while a claim is pending, and know the duplicate once it is durable', async () => {
+  it('both publish an event while its claim is pending, and see the duplicate once it is durable', async () => {
     const [one, two] = [batcher(), batcher()];
     const asked = ids(1);
     const first = await one.claim(asked, NOW);
@@ -128,7 +128,7 @@ describe('two gateways', () => {
     await two.close();
   });
 
-  it('release only what they claimed themselves', async () => {
+  it('release only their own claims', async () => {
     const [one, two] = [batcher(), batcher()];
     const asked = ids(1);
     const first = await one.claim(asked, NOW);
@@ -141,7 +141,7 @@ describe('two gateways', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it('a claim whose gateway died is free after the pending time', async () => {
+  it('can claim an id again after the pending TTL when its gateway crashed', async () => {
     const gateway = batcher({ pendingTtl: 1_000 });
     const asked = ids(1);
     await gateway.claim(asked, NOW);

@@ -12,15 +12,15 @@ type Held =
   | { readonly state: 'durable'; readonly expires: number }
   | { readonly state: 'pending'; readonly expires: number; readonly token: number }
   | {
-      readonly state: 'placed';
+      readonly state: 'resolved';
       readonly expires: number;
       readonly position: LogPosition;
       readonly acceptance: number;
     };
 
 /**
- * What claims mean, in the simplest form that can be read: one Map, no bytes, no buckets. The
- * property test holds the real scripts to it.
+ * The meaning of claims in its simplest form: one Map, no bytes, no buckets. A property test compares
+ * the scripts with it.
  */
 export class ClaimModel {
   readonly held = new Map<ClaimId, Held>();
@@ -35,8 +35,8 @@ export class ClaimModel {
   claim(ids: readonly ClaimId[], token: number, now: number): number[] {
     return ids.map((id) => {
       const held = this.held.get(id);
-      if (held?.state === 'placed')
-        return held.expires > now ? claimCode.durable : claimCode.expiredPlace;
+      if (held?.state === 'resolved')
+        return held.expires > now ? claimCode.durable : claimCode.expiredResolved;
       if (held && held.expires > now) {
         if (held.state === 'durable') return claimCode.durable;
         return held.token === token ? claimCode.own : claimCode.pending;
@@ -47,11 +47,12 @@ export class ClaimModel {
     });
   }
 
-  raise(ids: readonly ClaimId[], at: number): void {
+  confirm(ids: readonly ClaimId[], receivedAt: number): void {
     for (const id of ids) {
       const held = this.held.get(id);
-      if (held?.state === 'placed' || (held?.state === 'durable' && held.expires > at)) continue;
-      this.held.set(id, { state: 'durable', expires: at + this.#ttl });
+      if (held?.state === 'resolved' || (held?.state === 'durable' && held.expires > receivedAt))
+        continue;
+      this.held.set(id, { state: 'durable', expires: receivedAt + this.#ttl });
     }
   }
 
@@ -62,44 +63,48 @@ export class ClaimModel {
     }).length;
   }
 
-  settle(entries: readonly ClaimToResolve[]): ClaimResolution[] {
-    return entries.map((entry): ClaimResolution => {
-      const held = this.held.get(entry.id);
-      const take = (): ClaimResolution => {
-        this.held.set(entry.id, {
-          state: 'placed',
-          expires: entry.receivedAt + this.#ttl,
-          position: entry.position,
-          acceptance: entry.acceptance,
+  resolve(claims: readonly ClaimToResolve[]): ClaimResolution[] {
+    return claims.map((claim): ClaimResolution => {
+      const held = this.held.get(claim.id);
+      const hold = (): ClaimResolution => {
+        this.held.set(claim.id, {
+          state: 'resolved',
+          expires: claim.receivedAt + this.#ttl,
+          position: claim.position,
+          acceptance: claim.acceptance,
         });
         return { verdict: 'first' };
       };
-      if (held?.state !== 'placed') return take();
-      if (samePosition(held.position, entry.position)) return { verdict: 'replay' };
-      if (entry.redrivenFrom && samePosition(held.position, entry.redrivenFrom)) return take();
+      if (held?.state !== 'resolved') return hold();
+      if (samePosition(held.position, claim.position)) return { verdict: 'replay' };
+      if (claim.redrivenFrom && samePosition(held.position, claim.redrivenFrom)) return hold();
       const heldSince = held.expires - this.#ttl;
-      if (entry.receivedAt >= heldSince + this.#ttl) return take();
-      if (heldSince >= entry.receivedAt + this.#ttl) return { verdict: 'first' };
-      const repeated = held.acceptance !== 0 && held.acceptance === entry.acceptance;
+      if (claim.receivedAt >= heldSince + this.#ttl) return hold();
+      if (heldSince >= claim.receivedAt + this.#ttl) return { verdict: 'first' };
+      const repeated = held.acceptance !== 0 && held.acceptance === claim.acceptance;
       return { verdict: repeated ? 'repeat' : 'duplicate', position: held.position };
     });
   }
 
-  load(entries: readonly ClaimToLoad[]): void {
-    for (const { id, receivedAt: at, position: position, acceptance } of entries) {
+  load(claims: readonly ClaimToLoad[]): void {
+    for (const { id, receivedAt, position, acceptance } of claims) {
       const held = this.held.get(id);
-      const expires = at + this.#ttl;
-      if (held?.state !== 'placed' || held.expires < expires)
-        this.held.set(id, { state: 'placed', expires, position, acceptance });
+      const expires = receivedAt + this.#ttl;
+      if (held?.state !== 'resolved' || held.expires < expires)
+        this.held.set(id, { state: 'resolved', expires, position, acceptance });
     }
   }
 
-  /** A whole round of the sweep, with all partitions settled up to `settled`. */
-  sweep(options: { readonly now: number; readonly settled: number; readonly slack: number }): void {
+  /** A full round of the sweep, with all partitions processed until `processed`. */
+  sweep(options: {
+    readonly now: number;
+    readonly processed: number;
+    readonly slack: number;
+  }): void {
     for (const [id, held] of this.held) {
       const until =
-        held.state === 'placed'
-          ? Math.min(options.now, options.settled) - options.slack
+        held.state === 'resolved'
+          ? Math.min(options.now, options.processed) - options.slack
           : options.now;
       if (held.expires <= until) this.held.delete(id);
     }

@@ -23,8 +23,8 @@ const entry = (key: string, offset: number): ClaimToResolve => {
   };
 };
 const verdictsOf = async (store: ClaimStore, ...entries: ClaimToResolve[]): Promise<string[]> => {
-  const settled = await store.resolve(entries, never);
-  return settled.status === 'lost' ? ['lost'] : settled.settlements.map(({ verdict }) => verdict);
+  const resolved = await store.resolve(entries, never);
+  return resolved.status === 'lost' ? ['lost'] : resolved.resolutions.map(({ verdict }) => verdict);
 };
 
 let server: OwnRedis;
@@ -48,16 +48,16 @@ async function connected(role: 'gateway' | 'normaliser'): Promise<Redis> {
 
 async function newStore(owned: readonly number[] = [0]): Promise<{
   store: ClaimStore;
-  fill: (work?: (target: BackfillTarget) => Promise<void>) => Promise<void>;
+  load: (work?: (target: BackfillTarget) => Promise<void>) => Promise<void>;
 }> {
   const store = new ClaimStore({ redis: await connected('normaliser'), dedupeTtl: TTL });
-  const fill = (work: (target: BackfillTarget) => Promise<void> = () => Promise.resolve()) =>
+  const load = (work: (target: BackfillTarget) => Promise<void> = () => Promise.resolve()) =>
     store.ensureLoaded({ partitions: () => ({ epoch: 0, owned }), backfill: work, signal: never });
-  return { store, fill };
+  return { store, load };
 }
 
 describe('the gateway', () => {
-  it('goes on without claims while Redis hangs, waits only once, and comes back', async () => {
+  it('continues without claims while Redis hangs, waits for one timeout only, and recovers', async () => {
     let opened = 0;
     const gateway = new ClaimBatcher({
       redis: await connected('gateway'),
@@ -79,15 +79,15 @@ describe('the gateway', () => {
     for (let tries = 0; tries < 100; tries += 1)
       expect((await gateway.claim([claimId(scope, 'c')], NOW)).verdicts).toEqual(['unguarded']);
     expect(gateway.counters.flushes).toBe(flushes);
-    // What becomes durable meanwhile is raised when Redis is back.
+    // Events that become durable meanwhile are confirmed when Redis is available again.
     gateway.confirm(held);
     server.thaw();
-    await until(() => gateway.available && gateway.counters.raises > 0);
+    await until(() => gateway.available && gateway.counters.confirms > 0);
     expect((await gateway.claim([claimId(scope, 'before')], NOW)).verdicts).toEqual(['durable']);
     await gateway.close();
   });
 
-  it('goes on without claims while Redis is down, from the first request on', async () => {
+  it('continues without claims while Redis is down, from the first request on', async () => {
     const redis = connectClaims({ url: server.url, role: 'gateway', onError: () => undefined });
     open.push(redis);
     await server.kill();
@@ -99,7 +99,7 @@ describe('the gateway', () => {
     await gateway.close();
   });
 
-  it('is told which settings of the server do not suit claims', async () => {
+  it('reports the server settings that are unsuitable for claims', async () => {
     const redis = await connected('gateway');
     expect(await unsuitedSettings(redis)).toEqual([]);
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -108,7 +108,7 @@ describe('the gateway', () => {
     ]);
   });
 
-  it('goes on without claims when Redis is full', async () => {
+  it('continues without claims when Redis is out of memory', async () => {
     const redis = await connected('gateway');
     await redis.config('SET', 'maxmemory', 1);
     const gateway = new ClaimBatcher({ redis, dedupeTtl: TTL });
@@ -118,38 +118,38 @@ describe('the gateway', () => {
 });
 
 describe('the normaliser', () => {
-  it('settles nothing in a Redis that nobody filled', async () => {
-    const { store, fill } = await newStore();
+  it('resolves no claims in a Redis without loaded claims', async () => {
+    const { store, load } = await newStore();
     expect(await verdictsOf(store, entry('a', 1))).toEqual(['lost']);
-    await fill();
+    await load();
     expect(await verdictsOf(store, entry('a', 1), entry('a', 2))).toEqual(['first', 'duplicate']);
   });
 
-  it('notices FLUSHALL, and after a refill knows the old events again', async () => {
-    const { store, fill } = await newStore();
-    await fill();
+  it('detects FLUSHALL, and knows the old events again after a backfill', async () => {
+    const { store, load } = await newStore();
+    await load();
     expect(await verdictsOf(store, entry('a', 1))).toEqual(['first']);
     await open[0]?.flushall();
     expect(await verdictsOf(store, entry('a', 2))).toEqual(['lost']);
-    await fill((target) => target.load([entry('a', 1)]));
+    await load((target) => target.load([entry('a', 1)]));
     expect(await verdictsOf(store, entry('a', 2))).toEqual(['duplicate']);
   });
 
-  it('notices a restart although the data came back with it', async () => {
-    const { store, fill } = await newStore();
-    await fill();
+  it('detects a restart even when Redis restored its data', async () => {
+    const { store, load } = await newStore();
+    await load();
     expect(await verdictsOf(store, entry('a', 1))).toEqual(['first']);
     await open[0]?.config('SET', 'appendfsync', 'always');
     expect(await verdictsOf(store, entry('b', 2))).toEqual(['first']);
     await server.restart();
     expect(await verdictsOf(store, entry('a', 3))).toEqual(['lost']);
-    await fill();
+    await load();
     expect(await verdictsOf(store, entry('b', 3))).toEqual(['duplicate']);
   });
 
-  it('waits while Redis is away, and stops waiting when told to', async () => {
-    const { store, fill } = await newStore();
-    await fill();
+  it('waits while Redis is unavailable, and stops waiting when the signal aborts', async () => {
+    const { store, load } = await newStore();
+    await load();
     await server.kill();
     const stop = new AbortController();
     const waiting = store.resolve([entry('a', 1)], stop.signal);
@@ -157,20 +157,20 @@ describe('the normaliser', () => {
       stop.abort(new Error('shutting down'));
     }, 100);
     await expect(waiting).rejects.toThrow('shutting down');
-    const patient = store.resolve([entry('a', 1)], never);
+    const retrying = store.resolve([entry('a', 1)], never);
     await server.up();
-    expect(await patient).toEqual({ status: 'lost' });
+    expect(await retrying).toEqual({ status: 'lost' });
   });
 
-  it('is told by its sweeper that Redis was emptied, without traffic', async () => {
-    const { store, fill } = await newStore();
-    await fill();
+  it('detects through its sweeper, without traffic, that Redis was emptied', async () => {
+    const { store, load } = await newStore();
+    await load();
     let lost = 0;
     const sweeper = new Sweeper({
       store,
       dedupeTtl: TTL,
       partitions: 1,
-      progress: () => ({ epoch: 0, settled: [{ partition: 0, at: Date.now() }] }),
+      progress: () => ({ epoch: 0, processed: [{ partition: 0, until: Date.now() }] }),
       onLost: () => (lost += 1),
       onError: (error) => expect.fail(error.message),
     });
@@ -182,43 +182,43 @@ describe('the normaliser', () => {
 });
 
 describe('several normalisers', () => {
-  it('fill once: the others wait, and the filler waits until all partitions lie still', async () => {
+  it('backfill once: the others wait, and the backfill waits until all partitions are drained', async () => {
     const [one, two] = [await newStore([0]), await newStore([1])];
     const steps: string[] = [];
     const work = (name: string) => async (target: BackfillTarget) => {
-      steps.push(`${name} fills`);
+      steps.push(`${name} backfills`);
       await target.waitUntilDrained({ epoch: 0, partitions: 2 });
-      steps.push('all lie still');
+      steps.push('all are drained');
       await target.load([entry('a', 1)]);
     };
-    const first = one.fill(work('one'));
+    const first = one.load(work('one'));
     await until(() => steps.length === 1);
     await new Promise((later) => setTimeout(later, 700));
-    expect(steps).toEqual(['one fills']);
-    await Promise.all([first, two.fill(work('two'))]);
-    expect(steps).toEqual(['one fills', 'all lie still']);
+    expect(steps).toEqual(['one backfills']);
+    await Promise.all([first, two.load(work('two'))]);
+    expect(steps).toEqual(['one backfills', 'all are drained']);
     expect(await verdictsOf(two.store, entry('a', 9))).toEqual(['duplicate']);
     expect(await verdictsOf(one.store, entry('a', 1))).toEqual(['replay']);
   });
 
-  it('a fill that fails is begun again', async () => {
-    const { store, fill } = await newStore();
+  it('start the backfill over when it fails', async () => {
+    const { store, load } = await newStore();
     let attempts = 0;
-    await fill(async (target) => {
+    await load(async (target) => {
       attempts += 1;
-      if (attempts < 3) throw new Error('ClickHouse is away');
+      if (attempts < 3) throw new Error('ClickHouse is unavailable');
       await target.load([entry('a', 1)]);
     });
     expect(attempts).toBe(3);
     expect(await verdictsOf(store, entry('a', 2))).toEqual(['duplicate']);
   });
 
-  it('a fill is worth nothing when Redis was emptied or restarted under it', async () => {
+  it('start the backfill over when Redis is emptied or restarted during it', async () => {
     for (const lose of [() => open[0]?.flushall(), () => server.restart()]) {
-      const { store, fill } = await newStore();
+      const { store, load } = await newStore();
       await open[0]?.flushall();
       let attempts = 0;
-      await fill(async (target) => {
+      await load(async (target) => {
         attempts += 1;
         await target.load([entry('a', 1)]);
         if (attempts === 1) await lose();

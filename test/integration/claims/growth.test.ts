@@ -19,7 +19,7 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-it('grows bucket by bucket: every claim stays where its address says, and no bucket leaves the packed encoding', async () => {
+it('the table grows bucket by bucket: every claim is in its bucket, and every bucket stays a listpack', async () => {
   await redis.set(`${prefix}count`, 3);
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
   await store.ensureLoaded({
@@ -36,22 +36,22 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
       receivedAt: AT,
     };
   });
-  const settled = await store.resolve(entries, never);
+  const resolved = await store.resolve(entries, never);
   expect(
-    settled.status === 'settled' && settled.settlements.every(({ verdict }) => verdict === 'first'),
+    resolved.status === 'resolved' && settled.resolutions.every(({ verdict }) => verdict === 'first'),
   ).toBe(true);
 
   const count = Number(await redis.get(`${prefix}count`));
   expect(count).toBeGreaterThan(30_000 / 64);
   const again = await store.resolve(entries, never);
   expect(
-    again.status === 'settled' && again.settlements.every(({ verdict }) => verdict === 'replay'),
+    again.status === 'resolved' && again.resolutions.every(({ verdict }) => verdict === 'replay'),
   ).toBe(true);
 
-  const looks = redis.pipeline();
+  const lookups = redis.pipeline();
   for (const { id } of entries)
-    looks.hexists(bucketKey(prefix, bucketOf(id, count)), Buffer.from(id, 'latin1'));
-  const found = (await looks.exec()) ?? [];
+    lookups.hexists(bucketKey(prefix, bucketOf(id, count)), Buffer.from(id, 'latin1'));
+  const found = (await lookups.exec()) ?? [];
   expect(found.filter(([, exists]) => exists !== 1)).toHaveLength(0);
 
   let stored = 0;
@@ -64,21 +64,21 @@ it('grows bucket by bucket: every claim stays where its address says, and no buc
   expect(stored).toBe(entries.length);
 });
 
-it('the sweep waits for every partition, then removes what left the window', async () => {
+it('the sweep removes claims that left the window only when every partition has been processed past it', async () => {
   const store = new ClaimStore({ redis, dedupeTtl: 60_000, prefix });
   await store.ensureLoaded({
     partitions: () => ({ epoch: 0, owned: [] }),
-    backfill: () => Promise.reject(new Error('filled already')),
+    backfill: () => Promise.reject(new Error('loaded already')),
     signal: never,
   });
   const now = AT + 24 * 3_600_000;
   const visits = Number(await redis.get(`${prefix}count`));
-  const sweep = (partition: number, at: number) =>
+  const sweep = (partition: number, until: number) =>
     store.sweep({
       now,
       visits,
       partitions: 2,
-      progress: { epoch: 0, settled: [{ partition, at }] },
+      progress: { epoch: 0, processed: [{ partition, until }] },
     });
   expect(await sweep(0, now)).toMatchObject({
     status: 'swept',

@@ -15,7 +15,7 @@ import { clearPrefix, ownPrefix, stackRedisUrl } from './redis-under-test.ts';
 const START = Date.UTC(2026, 10, 21);
 const PENDING_TTL = 30_000;
 const SLACK = sweepSlack(5_000);
-/** Few, so that a sweep can go once round. */
+/** Few buckets, so that one sweep visits all of them. */
 const BUCKETS = 3;
 const never = new AbortController().signal;
 
@@ -24,8 +24,7 @@ const universe = Array.from({ length: 6 }, (_, number) => claimId(scope, `event 
 const id = fc.constantFrom(...universe);
 const ids = fc.array(id, { maxLength: 8 });
 const token = fc.integer({ min: 1, max: 3 });
-// Few places and acceptances, so that the same ones meet; large offsets, so that their bytes are
-// many.
+// Few positions and acceptances, so that they collide; large offsets, so that they take many bytes.
 const position = fc.record({
   epoch: fc.constantFrom(0, 1),
   partition: fc.constantFrom(0, 3),
@@ -49,19 +48,19 @@ const entry = fc.record({
 
 const operation = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim' as const), ids, token }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('raise' as const), ids, ago }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('confirm' as const), ids, ago }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), ids, token }) },
   {
     weight: 5,
     arbitrary: fc.record({
-      kind: fc.constant('settle' as const),
+      kind: fc.constant('resolve' as const),
       entries: fc.array(entry, { maxLength: 8 }),
     }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant('refill' as const),
+      kind: fc.constant('backfill' as const),
       entries: fc.array(entry, { maxLength: 4 }),
     }),
   },
@@ -85,7 +84,7 @@ const operation = fc.oneof(
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-describe('the scripts on a real Redis do what the model says', () => {
+describe('the scripts on a real Redis behave like the model', () => {
   let redis: Redis;
 
   beforeAll(() => {
@@ -108,7 +107,7 @@ describe('the scripts on a real Redis do what the model says', () => {
           const run = new SideBySide({ redis, prefix, ...times });
           try {
             await redis.set(`${prefix}count`, BUCKETS);
-            await run.refill([]);
+            await run.backfill([]);
             for (const step of operations) await run.step(step);
             await run.compareStored();
           } finally {
@@ -121,7 +120,7 @@ describe('the scripts on a real Redis do what the model says', () => {
   });
 });
 
-/** Runs each operation on both and compares what they answer. */
+/** Runs each operation on both and compares the results. */
 class SideBySide {
   readonly #redis: Redis;
   readonly #prefix: string;
@@ -156,12 +155,12 @@ class SideBySide {
         expect([...codes]).toEqual(this.#model.claim(step.ids, step.token, this.#now));
         return;
       }
-      case 'raise': {
-        const at = this.#now - step.ago;
+      case 'confirm': {
+        const receivedAt = this.#now - step.ago;
         const buffer = new ConfirmBuffer(100);
-        buffer.add({ ids: step.ids, expires: at + this.#dedupeTtl });
-        await this.#gateway.confirm(buffer.take(100).packed);
-        this.#model.raise(step.ids, at);
+        buffer.add({ ids: step.ids, expires: receivedAt + this.#dedupeTtl });
+        await this.#gateway.confirm(buffer.next(100).packed);
+        this.#model.confirm(step.ids, receivedAt);
         return;
       }
       case 'release':
@@ -169,18 +168,18 @@ class SideBySide {
           this.#model.release(step.ids, step.token),
         );
         return;
-      case 'settle': {
+      case 'resolve': {
         const entries = step.entries.map(({ ago: since, from, ...rest }): ClaimToResolve => ({
           ...rest,
           receivedAt: this.#now - since,
           ...(from && { redrivenFrom: from }),
         }));
-        const settled = await this.#store.resolve(entries, never);
-        expect(settled).toEqual({ status: 'settled', settlements: this.#model.settle(entries) });
+        const resolved = await this.#store.resolve(entries, never);
+        expect(resolved).toEqual({ status: 'resolved', resolutions: this.#model.resolve(entries) });
         return;
       }
-      case 'refill':
-        await this.refill(
+      case 'backfill':
+        await this.backfill(
           step.entries.map(({ ago: since, id: of, position, acceptance: how }) => ({
             id: of,
             position,
@@ -190,10 +189,10 @@ class SideBySide {
         );
         return;
       case 'sweep': {
-        const settled = this.#now - step.behind;
-        const progress = { epoch: 0, settled: [{ partition: 0, at: settled }] };
+        const processed = this.#now - step.behind;
+        const progress = { epoch: 0, processed: [{ partition: 0, until: processed }] };
         await this.#store.sweep({ now: this.#now, visits: BUCKETS, partitions: 1, progress });
-        this.#model.sweep({ now: this.#now, settled, slack: sweepSlack(this.#dedupeTtl) });
+        this.#model.sweep({ now: this.#now, processed, slack: sweepSlack(this.#dedupeTtl) });
         await this.compareStored();
         return;
       }
@@ -203,16 +202,16 @@ class SideBySide {
     }
   }
 
-  /** As after a loss: what is still stored stays, the marker is gone. */
-  async refill(entries: readonly ClaimToResolve[]): Promise<void> {
+  /** As after a loss: the marker is gone, stored claims remain. */
+  async backfill(claims: readonly ClaimToResolve[]): Promise<void> {
     await this.#redis.del(`${this.#prefix}marker`);
     expect(await this.#store.resolve([], never)).toEqual({ status: 'lost' });
     await this.#store.ensureLoaded({
       partitions: () => ({ epoch: 0, owned: [0] }),
-      backfill: (target) => target.load(entries),
+      backfill: (target) => target.load(claims),
       signal: never,
     });
-    this.#model.load(entries);
+    this.#model.load(claims);
   }
 
   async compareStored(): Promise<void> {

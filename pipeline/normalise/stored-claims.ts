@@ -2,18 +2,16 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 
-/** Spans that the window is read in: a failure repeats one of them, not everything. */
+/** The window is read in this many spans: a failure repeats one span, not the whole window. */
 const SPANS = 8;
 
-/** A part of the window by received_at, ms since the epoch; `until` undefined: open. */
+/** A range of received_at, ms since the epoch; open-ended when `until` is undefined. */
 export interface Span {
   from: number;
   until: number | undefined;
 }
 
-/**
- * The window cut into spans, oldest first; the last one is open, since clocks of gateways differ.
- */
+/** Splits the window into spans, oldest first; the last one is open-ended, since clocks differ. */
 export function spansOf(window: { from: number; now: number }): Span[] {
   const length = Math.max(1, Math.ceil((window.now - window.from) / SPANS));
   return Array.from({ length: SPANS }, (_, at) => {
@@ -34,27 +32,26 @@ type StoredClaim = [
   receivedAt: number,
 ];
 
-/** A claim from a stored event: the dedupe key is the message id, or the id made on acceptance. */
+/** The claim of a stored event; the dedupe key is the one that `claimsToResolve` uses. */
 export function storedClaim(line: string): ClaimToLoad {
-  const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, at] =
+  const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, receivedAt] =
     JSON.parse(line) as StoredClaim;
   const id =
     dedupeId === ''
       ? claimId(claimScope(account, 'message'), messageId)
       : claimId(claimScope(account, 'acceptance'), dedupeId);
-  return { id, position: { epoch, partition, offset, index }, acceptance, receivedAt: at };
+  return { id, position: { epoch, partition, offset, index }, acceptance, receivedAt };
 }
 
 /**
- * Reads the claims of the events that are stored in a span, a bounded number at a time. Rejects
- * when ClickHouse does not answer, or stops in the middle. Rows of one span come in no particular
- * order.
+ * Reads the claims of the events stored in a span, a bounded number at a time and in no particular
+ * order. Rejects when ClickHouse does not answer or the stream breaks.
  */
 export async function readStoredClaims(options: {
   clickhouse: ClickHouseClient;
   span: Span;
   signal: AbortSignal;
-  onChunk: (entries: ClaimToLoad[]) => Promise<void>;
+  onChunk: (claims: ClaimToLoad[]) => Promise<void>;
 }): Promise<number> {
   const { from, until } = options.span;
   const result = await options.clickhouse.query({
@@ -79,10 +76,10 @@ export async function readStoredClaims(options: {
   for await (const chunk of result.stream()) {
     options.signal.throwIfAborted();
     rows += chunk.length;
-    const entries = chunk.map((row) => storedClaim(row.text));
+    const claims = chunk.map((row) => storedClaim(row.text));
     await loading;
-    loading = options.onChunk(entries);
-    // When the stream ends first with an error, nobody waits for it any more.
+    loading = options.onChunk(claims);
+    // If the stream breaks first, nothing awaits this promise.
     loading.catch(() => undefined);
   }
   await loading;
