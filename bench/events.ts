@@ -83,13 +83,13 @@ function normaliseBatch(
   const batch = isJsonObject(body) ? (body['batch'] as JsonObject[]) : [];
   batch.forEach((envelope, index) => {
     const item = { type: 'track' as const, message_id: 'm', dedupe_id: null, timestamp: NOW };
-    const place = { epoch: 0, partition: 0, offset: 1, index };
+    const position = { epoch: 0, partition: 0, offset: 1, index };
     sink += normalise({
       record: RECORD,
       item,
       envelope,
       batchContext: undefined,
-      place,
+      position,
       acceptance: 1,
     }).revenue;
   });

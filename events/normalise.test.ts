@@ -37,7 +37,7 @@ function row(
       item: { ...ITEM, ...item },
       envelope,
       batchContext,
-      place: PLACE,
+      position: PLACE,
       acceptance: 99,
     },
     reader,

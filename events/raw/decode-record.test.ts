@@ -7,19 +7,19 @@ const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
 
 describe('readRecord', () => {
   it('given a single event, answers it as the only envelope', () => {
-    const reading = decodeRecord(sampleMessage(sampleRecord([sampleEvent('a')]), { offset: 7 }));
-    expect(reading).toMatchObject({
-      state: 'read',
+    const result = decodeRecord(sampleMessage(sampleRecord([sampleEvent('a')]), { offset: 7 }));
+    expect(result).toMatchObject({
+      state: 'decoded',
       source: { offset: 7 },
       envelopes: [{ event: 'product_viewed', message_id: 'a' }],
     });
-    expect(reading).toHaveProperty('batchContext', undefined);
+    expect(result).toHaveProperty('batchContext', undefined);
   });
 
   it('given a batch, answers its items and its context', () => {
-    const reading = decodeRecord(sampleMessage(two, { offset: 7 }));
-    expect(reading).toMatchObject({
-      state: 'read',
+    const result = decodeRecord(sampleMessage(two, { offset: 7 }));
+    expect(result).toMatchObject({
+      state: 'decoded',
       envelopes: [{ message_id: 'a' }, { message_id: 'b' }],
       batchContext: { locale: 'fa-IR' },
     });
@@ -36,7 +36,7 @@ describe('readRecord', () => {
   ])('given what cannot be read, is dead of %s', (reason, value, events) => {
     const source = { ...sampleMessage(two, { offset: 7 }), value };
     expect(decodeRecord(source)).toMatchObject({
-      state: 'dead',
+      state: 'undecodable',
       source: { offset: 7 },
       failure: { reason, events, index: null },
     });
@@ -49,10 +49,10 @@ describe('readRecord', () => {
       '{"name":"secret person" x}',
       '"secret',
     ]) {
-      const reading = decodeRecord(
+      const result = decodeRecord(
         sampleMessage({ ...two, body: Buffer.from(body) }, { offset: 7 }),
       );
-      expect(reading.state === 'dead' && reading.failure.detail).not.toContain('secret');
+      expect(result.state === 'undecodable' && result.failure.detail).not.toContain('secret');
     }
   });
 });

@@ -67,7 +67,10 @@ export function decodeRecord(source: SourceRecord): DecodeResult {
   return { state: 'decoded', source, record, envelopes, batchContext: body['context'] };
 }
 
-function undecodable(source: SourceRecord, why: Pick<Failure, 'reason' | 'detail'>): UndecodableRecord {
+function undecodable(
+  source: SourceRecord,
+  why: Pick<Failure, 'reason' | 'detail'>,
+): UndecodableRecord {
   return {
     state: 'undecodable',
     source,

@@ -1,4 +1,6 @@
-/** Why a record or one of its events cannot be processed. Stable codes: operators filter by them. */
+/**
+ * Why a record or one of its events cannot be processed. Stable codes: operators filter by them.
+ */
 export type DeadReason =
   | 'empty_record' // a record without a value
   | 'not_single_object' // Ravand did not write these bytes

@@ -6,8 +6,8 @@ import type { ClaimToResolve } from '../claims/resolution.ts';
 import type { DecodeResult } from './decode-record.ts';
 
 /**
- * The claims of a batch of records: one per item of every decodable record, ordered by position. The
- * dedupe key is the client's message id, or the id generated on acceptance; the two kinds never
+ * The claims of a batch of records: one per item of every decodable record, ordered by position.
+ * The dedupe key is the client's message id, or the id generated on acceptance; the two kinds never
  * collide (ARCHITECTURE.md, G2).
  */
 export function claimsToResolve(results: readonly DecodeResult[], epoch: number): ClaimToResolve[] {

@@ -120,10 +120,10 @@ function storedOf(
     ip: '',
     user_agent: '',
   } as const;
-  const place = { epoch: 0, partition: 0, offset: 0, index: 0 };
+  const position = { epoch: 0, partition: 0, offset: 0, index: 0 };
   const item = { type, message_id, dedupe_id: null, timestamp };
   const row = normaliseEvent(
-    { record, item, envelope: { ...mapped }, batchContext: undefined, place, acceptance: 0 },
+    { record, item, envelope: { ...mapped }, batchContext: undefined, position, acceptance: 0 },
     reader,
   );
   return Object.fromEntries(Object.entries(row).filter(([column]) => !UNKNOWN_HERE.has(column)));

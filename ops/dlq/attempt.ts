@@ -9,7 +9,7 @@ import type { RawRecord } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /** Limits of the normaliser's own runs. */
-const RUN = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
+const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
 
 const contexts = new ContextReader(new UserAgentCache(1000));
 
@@ -23,7 +23,7 @@ export function tryRecord(
   partition: number,
 ): { reason: string; detail: string } | undefined {
   const value = rawRecordCodec.encode(record);
-  const reading = decodeRecord({
+  const decoded = decodeRecord({
     topic: TOPIC.raw,
     partition,
     offset: 0,
@@ -31,25 +31,25 @@ export function tryRecord(
     key: null,
     value,
   });
-  if (reading.state === 'dead') return reading.failure;
+  if (decoded.state === 'undecodable') return decoded.failure;
   const seed = gatewaySeed(record.gateway);
-  const runs = new RowBatchBuilder(RUN);
+  const rowBatches = new RowBatchBuilder(ROW_BATCH_LIMITS);
   for (let index = 0; index < record.items.length; index++) {
-    const place = { epoch: 0, partition, offset: 0, index };
-    const step = decideItem(
+    const position = { epoch: 0, partition, offset: 0, index };
+    const decision = decideItem(
       {
-        decoded: reading,
+        decoded,
         index,
-        position: place,
+        position,
         acceptance: acceptanceHash(seed, record.sequence + index),
         resolution: { verdict: 'first' },
       },
       contexts,
     );
-    if (step.step === 'dead') return step;
-    if (step.step !== 'ok') continue;
+    if (decision.kind === 'dead') return decision;
+    if (decision.kind !== 'publish') continue;
     try {
-      if (runs.add(step.row, record.received_at) !== 'added')
+      if (rowBatches.add(decision.row, record.received_at) !== 'added')
         return {
           reason: 'row_too_large',
           detail: 'the row is larger than a record of the log may be',

@@ -93,7 +93,7 @@ function sightings(
   // Most records are told apart by their bytes alone.
   if (record.value === null || !record.value.includes(wanted.messageId)) return [];
   const reading = decodeRecord(record);
-  if (reading.state !== 'read' || reading.record.account_id !== wanted.accountId) return [];
+  if (reading.state !== 'decoded' || reading.record.account_id !== wanted.accountId) return [];
   const {
     received_at: receivedAt,
     path,

@@ -3,9 +3,9 @@ import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 import type { BackfillTarget } from '../../platform/claims/backfill.ts';
 import { backfillClaims, type BackfillOptions } from './backfill-claims.ts';
-import { spansOf, storedClaim, type Span } from './stored-window.ts';
+import { spansOf, storedClaim, type Span } from './stored-claims.ts';
 
-const entry = {
+const claim = {
   id: claimId(claimScope(1, 'message'), 'm'),
   position: { epoch: 0, partition: 0, offset: 1, index: 0 },
   acceptance: 1,
@@ -23,7 +23,7 @@ function setUp(
   const target: BackfillTarget = {
     signal: controller.signal,
     waitUntilDrained: ({ partitions }) => Promise.resolve(void steps.push(`drained ${partitions}`)),
-    load: (entries) => Promise.resolve(void loaded.push(...entries)),
+    load: (claims) => Promise.resolve(void loaded.push(...claims)),
   };
   const options: BackfillOptions = {
     epoch: 0,
@@ -39,7 +39,7 @@ function setUp(
       changes.read ??
       (async (span, _signal, onChunk) => {
         spans.push(span);
-        await onChunk([entry]);
+        await onChunk([claim]);
         return 1;
       }),
     now: () => now,
@@ -51,8 +51,8 @@ function setUp(
 const order = (steps: string[]) =>
   steps.filter((step) => /^(drained|ends|stored|backlog)/.test(step));
 
-describe('refill', () => {
-  it('takes the ends only when everything lies still, and reads only when everything is stored', async () => {
+describe('the backfill of claims', () => {
+  it('reads the ends only when all partitions are drained, and the rows only when all are stored', async () => {
     const { steps, loaded, spans, run } = setUp();
     expect(await run()).toBe(8);
     expect(order(steps)).toEqual(['drained 4', 'ends', 'stored', 'backlog']);
@@ -61,14 +61,14 @@ describe('refill', () => {
     expect(spans.at(-1)?.until).toBeUndefined();
   });
 
-  it('waits for the sink', async () => {
+  it('waits until the sink has stored every published row', async () => {
     const answers = [3, 1, 0];
     const { steps, run } = setUp({ unstored: () => Promise.resolve(answers.shift() ?? 0) });
     await run();
     expect(steps.filter((step) => step.includes('the sink has stored'))).toHaveLength(2);
   });
 
-  it('waits while Kafka or ClickHouse is away, and repeats only the span that failed', async () => {
+  it('waits while Kafka or ClickHouse is unavailable, and repeats only the span that failed', async () => {
     let failures = 2;
     const reads: number[] = [];
     const { run, steps } = setUp({
@@ -95,8 +95,8 @@ describe('refill', () => {
   });
 });
 
-describe('spansOf', () => {
-  it('covers the window without gaps', () => {
+describe('the spans of the window', () => {
+  it('cover the window without gaps', () => {
     const spans = spansOf({ from: 100, now: 1001 });
     expect(spans[0]?.from).toBe(100);
     for (const [at, span] of spans.entries()) expect(span.until).toBe(spans[at + 1]?.from);
@@ -104,8 +104,8 @@ describe('spansOf', () => {
   });
 });
 
-describe('storedClaim', () => {
-  it('names the claim as the event did', () => {
+describe('the claim of a stored event', () => {
+  it('has the id of the claim that the event held', () => {
     expect(storedClaim('[1,"m","",0,2,30,4,99,1790000000000]')).toEqual({
       id: claimId(claimScope(1, 'message'), 'm'),
       position: { epoch: 0, partition: 2, offset: 30, index: 4 },

@@ -1,7 +1,7 @@
 /**
- * Guards every use of claims. It is open while Redis is known to hold the claims of the window. When
- * a holder reports that they are lost, the gate closes, waits until every holder has left (so that
- * nothing of this process is in flight to Kafka), lets the claims be loaded, and opens again.
+ * Guards every use of claims. It is open while Redis is known to hold the claims of the window.
+ * When a holder reports that they are lost, the gate closes, waits until every holder has left (so
+ * that nothing of this process is in flight to Kafka), lets the claims be loaded, and opens again.
  */
 export class ClaimsGate {
   readonly #load: () => Promise<void>;

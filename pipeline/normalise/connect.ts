@@ -12,7 +12,9 @@ interface ConnectOptions {
   signal: AbortSignal;
 }
 
-/** Above so many bytes in flight to Kafka nothing more is published; the producer's limit is higher. */
+/**
+ * Above so many bytes in flight to Kafka nothing more is published; the producer's limit is higher.
+ */
 export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const RETRY = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY };
 

@@ -14,8 +14,8 @@ export interface LogEnds {
   /** Records below `ends` that the sink has not stored yet, in all partitions. */
   unstored(ends: ReadonlyMap<number, number>): Promise<number>;
   /**
-   * Upper bound for the age of the oldest record of events.raw that is not normalised yet, ms: at most
-   * twice its age, and at least a minute.
+   * Upper bound for the age of the oldest record of events.raw that is not normalised yet, ms: at
+   * most twice its age, and at least a minute.
    */
   backlogAge(now: number): Promise<number>;
 }

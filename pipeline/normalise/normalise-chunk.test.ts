@@ -19,34 +19,30 @@ const position = { epoch: 0, partition: 0, offset: 1, index: 0 };
 const FIRST: ClaimResolution = { verdict: 'first' };
 const now = 1_790_000_100_000;
 
-function partOf(records: (RawRecord | Buffer)[], settlements?: ClaimResolution[]): Chunk {
-  const readings = records.map((record, at) =>
+function chunkOf(rawRecords: (RawRecord | Buffer)[], resolutions?: ClaimResolution[]): Chunk {
+  const records = rawRecords.map((record, at) =>
     decodeRecord(sampleMessage(record, { partition: 2, offset: 100 + at })),
   );
-  const entries = claimsToResolve(readings, 0);
-  return {
-    records: readings,
-    claims: entries,
-    resolutions: settlements ?? entries.map(() => FIRST),
-  };
+  const claims = claimsToResolve(records, 0);
+  return { records, claims, resolutions: resolutions ?? claims.map(() => FIRST) };
 }
 
-function composed(part: Chunk): NormalisedChunk {
-  return normaliseChunk(part, {
-    runs: new RowBatchBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
+function normalised(chunk: Chunk): NormalisedChunk {
+  return normaliseChunk(chunk, {
+    rowBatches: new RowBatchBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
     contexts: new ContextReader(new UserAgentCache(10)),
     now,
   });
 }
 
-const rowsOf = ({ rowBatches: runs }: NormalisedChunk) =>
-  runs.flatMap(({ value }) => rowBatchCodec.decode(value).rows);
+const rowsOf = ({ rowBatches }: NormalisedChunk) =>
+  rowBatches.flatMap(({ value }) => rowBatchCodec.decode(value).rows);
 const three = sampleRecord([sampleEvent('a'), sampleEvent('b'), sampleEvent('c')]);
 
-describe('compose', () => {
-  it('given accepted events, publishes their rows at their places', () => {
-    const part = composed(partOf([three]));
-    expect(rowsOf(part)).toMatchObject(
+describe('normalising a chunk', () => {
+  it('publishes the rows of accepted events at their positions', () => {
+    const chunk = normalised(chunkOf([three]));
+    expect(rowsOf(chunk)).toMatchObject(
       ['a', 'b', 'c'].map((message_id, _index) => ({
         message_id,
         _partition: 2,
@@ -55,18 +51,18 @@ describe('compose', () => {
         locale: 'fa-IR',
       })),
     );
-    expect(part).toMatchObject({
-      letters: [],
+    expect(chunk).toMatchObject({
+      deadLetters: [],
       verdicts: [],
-      tally: { published: 3, dead: 0 },
-      taken: 3,
+      counts: { published: 3, dead: 0 },
+      processed: 3,
       dead: 0,
     });
   });
 
-  it('given replays, publishes them again; given repeats and duplicates, tells only the books', () => {
-    const part = composed(
-      partOf(
+  it('publishes a replayed event again, and only a verdict for a repeat or duplicate', () => {
+    const chunk = normalised(
+      chunkOf(
         [three],
         [
           { verdict: 'replay' },
@@ -75,8 +71,8 @@ describe('compose', () => {
         ],
       ),
     );
-    expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a']);
-    expect(part.verdicts).toEqual([
+    expect(rowsOf(chunk).map(({ message_id }) => message_id)).toEqual(['a']);
+    expect(chunk.verdicts).toEqual([
       { offset: 100, index: 1, account_id: 1, received_at: three.received_at, verdict: 'repeat' },
       {
         offset: 100,
@@ -86,32 +82,32 @@ describe('compose', () => {
         verdict: 'duplicate',
       },
     ]);
-    expect(part).toMatchObject({
-      letters: [],
-      tally: { published: 0, replayed: 1, repeat: 1, duplicate: 1 },
-      taken: 3,
+    expect(chunk).toMatchObject({
+      deadLetters: [],
+      counts: { published: 0, replayed: 1, repeat: 1, duplicate: 1 },
+      processed: 3,
       dead: 0,
     });
   });
 
-  it('given an event older than what is kept, publishes it and tells the books that it is no row', () => {
+  it('publishes an event beyond the retention limit together with the verdict that it is expired', () => {
     const old = {
       ...three,
       items: three.items.map((item, at) => ({ ...item, timestamp: now - 400 * 86_400_000 + at })),
     };
-    const part = composed(partOf([old]));
-    expect(rowsOf(part).length).toBe(3);
-    expect(part.verdicts).toMatchObject([{ index: 0, verdict: 'expired' }]);
+    const chunk = normalised(chunkOf([old]));
+    expect(rowsOf(chunk).length).toBe(3);
+    expect(chunk.verdicts).toMatchObject([{ index: 0, verdict: 'expired' }]);
   });
 
-  it('given an item that the body does not hold, writes a letter about it with the whole record', () => {
+  it('sends an item that the body does not contain to the dead letters, with the whole record', () => {
     const broken = {
       ...three,
       items: three.items.map((item) => (item.at === 1 ? { ...item, at: 9 } : item)),
     };
-    const part = composed(partOf([broken]));
-    expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
-    expect(part.deadLetters).toMatchObject([
+    const chunk = normalised(chunkOf([broken]));
+    expect(rowsOf(chunk).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
+    expect(chunk.deadLetters).toMatchObject([
       {
         stage: 'normalise',
         reason: 'item_missing',
@@ -125,55 +121,55 @@ describe('compose', () => {
         failed_at: now,
       },
     ]);
-    expect(part.deadLetters[0]?.value).toEqual(rawRecordCodec.encode(broken));
-    expect(part.verdicts).toMatchObject([{ offset: 100, index: 1, verdict: 'dead' }]);
-    expect(part).toMatchObject({ tally: { published: 2, dead: 1 }, taken: 3, dead: 1 });
+    expect(chunk.deadLetters[0]?.value).toEqual(rawRecordCodec.encode(broken));
+    expect(chunk.verdicts).toMatchObject([{ offset: 100, index: 1, verdict: 'dead' }]);
+    expect(chunk).toMatchObject({ counts: { published: 2, dead: 1 }, processed: 3, dead: 1 });
   });
 
-  it('given an event that cannot be encoded, buries it and publishes its neighbours', () => {
+  it('sends an event that cannot be encoded to the dead letters, and publishes the other events', () => {
     const broken = {
       ...three,
       items: three.items.map((item) => (item.at === 1 ? { ...item, timestamp: 0.5 } : item)),
     };
-    const good = partOf([three]);
-    const part = composed({
+    const good = chunkOf([three]);
+    const chunk = normalised({
       ...good,
-      records: good.records.map((reading) =>
-        reading.state === 'read' ? { ...reading, record: broken } : reading,
+      records: good.records.map((result) =>
+        result.state === 'decoded' ? { ...result, record: broken } : result,
       ),
     });
-    expect(rowsOf(part).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
-    expect(part.deadLetters).toMatchObject([{ reason: 'not_normalisable', index: 1 }]);
+    expect(rowsOf(chunk).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
+    expect(chunk.deadLetters).toMatchObject([{ reason: 'not_normalisable', index: 1 }]);
   });
 
-  it('given a record of which nothing can be taken, writes one letter for all of it', () => {
-    const part = composed(
-      partOf([{ ...three, items: three.items.map((item) => ({ ...item, at: item.at + 9 })) }]),
+  it('writes one dead letter for a record whose events all fail for the same reason', () => {
+    const chunk = normalised(
+      chunkOf([{ ...three, items: three.items.map((item) => ({ ...item, at: item.at + 9 })) }]),
     );
-    expect(part.deadLetters).toMatchObject([
+    expect(chunk.deadLetters).toMatchObject([
       { reason: 'item_missing', index: null, events: 3, message_id: '' },
     ]);
-    expect(part.verdicts.map(({ index, verdict }) => [index, verdict])).toEqual(
+    expect(chunk.verdicts.map(({ index, verdict }) => [index, verdict])).toEqual(
       [0, 1, 2].map((index) => [index, 'dead']),
     );
   });
 
-  it('given records that cannot be read between good ones, moves on', () => {
-    const part = composed(
-      partOf([
+  it('sends undecodable records to the dead letters, and processes the records around them', () => {
+    const chunk = normalised(
+      chunkOf([
         three,
         Buffer.from('poison'),
         { ...three, body: Buffer.from('{') },
         sampleRecord([sampleEvent('d')]),
       ]),
     );
-    expect(rowsOf(part).map(({ message_id, _offset }) => [message_id, _offset])).toEqual([
+    expect(rowsOf(chunk).map(({ message_id, _offset }) => [message_id, _offset])).toEqual([
       ['a', 100],
       ['b', 100],
       ['c', 100],
       ['d', 103],
     ]);
-    expect(part.deadLetters).toMatchObject([
+    expect(chunk.deadLetters).toMatchObject([
       {
         reason: 'not_single_object',
         offset: 101,
@@ -184,30 +180,30 @@ describe('compose', () => {
       },
       { reason: 'body_not_json', offset: 102, index: null, events: 3, account_id: 1 },
     ]);
-    expect(part.verdicts.map(({ offset, index }) => [offset, index])).toEqual([
+    expect(chunk.verdicts.map(({ offset, index }) => [offset, index])).toEqual([
       [102, 0],
       [102, 1],
       [102, 2],
     ]);
-    expect(part).toMatchObject({ tally: { published: 4, dead: 3 }, taken: 8, dead: 4 });
+    expect(chunk).toMatchObject({ counts: { published: 4, dead: 3 }, processed: 8, dead: 4 });
   });
 });
 
-describe('cutIntoParts', () => {
-  it('cuts between records and keeps everything in order', () => {
-    const batch = partOf([
+describe('splitting a batch into chunks', () => {
+  it('splits between records and keeps the order', () => {
+    const batch = chunkOf([
       three,
       Buffer.from('poison'),
       three,
       sampleRecord([sampleEvent('d')]),
       three,
     ]);
-    const parts = splitIntoChunks(batch, 4);
-    expect(parts.map(({ records: readings }) => readings.length)).toEqual([2, 2, 1]);
-    expect(parts.map(({ claims: entries }) => entries.length)).toEqual([3, 4, 3]);
-    expect(parts.flatMap(({ records: readings }) => readings)).toEqual(batch.records);
-    expect(parts.flatMap(({ claims: entries }) => entries)).toEqual(batch.claims);
-    expect(splitIntoChunks(partOf([]), 4)).toEqual([]);
-    expect(splitIntoChunks(partOf([three]), 1)).toHaveLength(1);
+    const chunks = splitIntoChunks(batch, 4);
+    expect(chunks.map(({ records: records }) => records.length)).toEqual([2, 2, 1]);
+    expect(chunks.map(({ claims: claims }) => claims.length)).toEqual([3, 4, 3]);
+    expect(chunks.flatMap(({ records: records }) => records)).toEqual(batch.records);
+    expect(chunks.flatMap(({ claims: claims }) => claims)).toEqual(batch.claims);
+    expect(splitIntoChunks(chunkOf([]), 4)).toEqual([]);
+    expect(splitIntoChunks(chunkOf([three]), 1)).toHaveLength(1);
   });
 });

@@ -22,18 +22,18 @@ function setUp(
 ) {
   const sent: OutgoingRecord[] = [];
   const stops: (number | undefined)[] = [];
-  const gate = new ClaimsGate({ fill: () => Promise.resolve(), failed: () => undefined });
+  const gate = new ClaimsGate({ load: () => Promise.resolve(), failed: () => undefined });
   gate.start();
   const fenced = new AbortController();
   const stopping = new AbortController();
-  const shop: NormaliserDeps = {
+  const deps: NormaliserDeps = {
     epoch: 0,
     gate,
     claims: {
-      settle: (entries) =>
+      resolve: (claims) =>
         Promise.resolve<ResolvedClaims>({
-          status: 'settled',
-          settlements: entries.map(() => ({ verdict: 'first' })),
+          status: 'resolved',
+          resolutions: claims.map(() => ({ verdict: 'first' })),
         }),
     },
     semaphore: new Semaphore(1),
@@ -51,8 +51,8 @@ function setUp(
     contexts: new ContextReader(new UserAgentCache(10)),
     names: NAMES,
     deadLetterPartitions: 1,
-    judgeChunk: (part) =>
-      judge(EMPTY_WINDOW, part, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
+    judgeChunk: (chunk) =>
+      judge(EMPTY_WINDOW, chunk, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
     retryAfter: 30,
     now: () => 0,
     published: () => undefined,
@@ -62,40 +62,40 @@ function setUp(
   const task = new NormaliserTask({
     partition: 0,
     committed: 5,
-    deps: shop,
+    deps,
     fenced: fenced.signal,
     stopping: stopping.signal,
     released: () => undefined,
   });
-  return { task, shop, sent, stops, fenced, stopping };
+  return { task, deps, sent, stops, fenced, stopping };
 }
 
 const good = (offset: number) =>
   sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
 const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
 const duplicate: NormaliserDeps['claims'] = {
-  settle: (entries) =>
+  resolve: (claims) =>
     Promise.resolve({
-      status: 'settled',
-      settlements: entries.map(() => ({
+      status: 'resolved',
+      resolutions: claims.map(() => ({
         verdict: 'duplicate',
         position: { epoch: 0, partition: 1, offset: 1, index: 0 },
       })),
     }),
 };
 
-describe('a take', () => {
-  it('publishes runs, letters and verdicts to the same partition, and answers the offset behind', async () => {
+describe('processing a batch', () => {
+  it('publishes row batches, dead letters and verdicts to the same partition, and returns the next offset', async () => {
     const { task, sent } = setUp();
     expect(await task.process([good(5), poison(6), good(7)])).toBe(8);
     expect(sent.map(({ topic, partition }) => [topic, partition])).toEqual([
       ['events.normalised', 0],
       ['events.dead', 0],
     ]);
-    expect(task.position).toEqual({ next: 8, settledAt: 1_790_000_000_000 });
+    expect(task.position).toEqual({ next: 8, processedUntil: 1_790_000_000_000 });
   });
 
-  it('tells the books of what is not published', async () => {
+  it('publishes a verdict for an event that does not become a row', async () => {
     const { task, sent } = setUp({ claims: duplicate });
     expect(await task.process([good(5)])).toBe(6);
     expect(sent.map(({ topic }) => topic)).toEqual(['events.verdicts']);
@@ -105,25 +105,25 @@ describe('a take', () => {
     });
   });
 
-  it('rejects when a publish failed: the offset must not advance', async () => {
+  it('rejects when a publish fails, so that the offset does not advance', async () => {
     const { task } = setUp({ publish: () => new PublishFailed('timed out', -192) });
     await expect(task.process([good(5)])).rejects.toThrow('timed out');
   });
 
-  it('publishes nothing of a part that the breaker holds back, and goes on when it passes', async () => {
+  it('publishes nothing of a chunk that the breaker holds back, and continues when the breaker closes', async () => {
     let isHealthy = false;
     const { task, sent, stops } = setUp({
-      judgeChunk: (part) =>
+      judgeChunk: (chunk) =>
         isHealthy
           ? { verdict: 'pass', state: EMPTY_WINDOW }
-          : judge(EMPTY_WINDOW, part, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
+          : judge(EMPTY_WINDOW, chunk, { minDead: 3, maxDeadShare: 0.5, windowEvents: 1000 }),
     });
-    const taken = task.process([good(5), poison(6), poison(7), poison(8)]);
+    const processed = task.process([good(5), poison(6), poison(7), poison(8)]);
     await delay(50);
     expect(sent).toEqual([]);
     expect(stops.slice(0, 3)).toEqual([0.75, undefined, 0.75]);
     isHealthy = true;
-    expect(await taken).toBe(9);
+    expect(await processed).toBe(9);
     expect(sent.map(({ topic }) => topic)).toEqual([
       'events.normalised',
       'events.dead',
@@ -134,42 +134,42 @@ describe('a take', () => {
   });
 
   it.each(['fenced', 'stopping'] as const)(
-    'ends without an offset when it is %s while Redis is away',
+    'returns no offset when it is %s while Redis is unavailable',
     async (why) => {
-      const parts = setUp({
+      const setup = setUp({
         claims: {
-          settle: (_entries, signal) =>
+          resolve: (_claims, signal) =>
             new Promise((_, reject) =>
               signal.addEventListener('abort', () => reject(signal.reason as Error)),
             ),
         },
       });
-      const taken = parts.task.process([good(5)]);
+      const processed = setup.task.process([good(5)]);
       await turn();
-      parts[why].abort(new Error(why));
-      expect(await taken).toBeUndefined();
-      expect(await parts.task.process([good(6)])).toBeUndefined();
-      expect(parts.sent).toEqual([]);
+      setup[why].abort(new Error(why));
+      expect(await processed).toBeUndefined();
+      expect(await setup.task.process([good(6)])).toBeUndefined();
+      expect(setup.sent).toEqual([]);
     },
   );
 
-  it('ends without an offset when it is fenced while the breaker holds it back', async () => {
+  it('returns no offset when it is fenced while the breaker holds it back', async () => {
     const { task, fenced } = setUp({ retryAfter: 60_000 });
-    const taken = task.process([poison(5), poison(6), poison(7)]);
+    const processed = task.process([poison(5), poison(6), poison(7)]);
     await delay(20);
     fenced.abort(new Error('fenced'));
-    expect(await taken).toBeUndefined();
+    expect(await processed).toBeUndefined();
   });
 
-  it('settles the same events again after the claims were lost', async () => {
+  it('resolves the same claims again after they were lost', async () => {
     let calls = 0;
     const { task, sent } = setUp({
       claims: {
-        settle: (entries) =>
+        resolve: (claims) =>
           Promise.resolve(
             calls++ === 0
               ? { status: 'lost' }
-              : { status: 'settled', settlements: entries.map(() => ({ verdict: 'first' })) },
+              : { status: 'resolved', resolutions: claims.map(() => ({ verdict: 'first' })) },
           ),
       },
     });

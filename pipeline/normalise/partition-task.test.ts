@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
-import { Life, World } from './testing/crash-model.ts';
+import { ProcessModel, ClusterModel } from './testing/crash-model.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /**
- * A raw record: message ids, or poison. The same acceptance again is a record that repeats an
- * earlier one.
+ * A raw record: message ids, an undecodable value, or `again`, which repeats the acceptance of the
+ * previous record.
  */
 const record = fc.oneof(
   { weight: 8, arbitrary: fc.array(fc.constantFrom(...MESSAGES), { minLength: 1, maxLength: 4 }) },
@@ -58,56 +58,61 @@ const idsAgain = (log: readonly Sent[], at: number): string[] => {
   return Array.isArray(before) ? before : ['a'];
 };
 
-describe('the normaliser', () => {
-  it('gives exactly one row for each accepted message id, whatever crashes, rebalances and losses of Redis happen in between', async () => {
+describe('the normaliser (G2)', () => {
+  it('publishes exactly one row per accepted message id, across crashes, rebalances and losses of Redis', async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async ({ logs, incidents, seed, batch }) => {
-        const world = new World(logs.map((log, partition) => rawLog(partition, log)));
-        let names = 0;
+        const cluster = new ClusterModel(logs.map((log, partition) => rawLog(partition, log)));
+        let started = 0;
         let random = seed;
-        const newLife = () => new Life(world, { name: `life-${names++}`, batch });
-        const lives = [newLife(), newLife()] as const;
-        const current: Life[] = [...lives];
-        world.give(lives[0], [0]);
-        world.give(lives[1], [1]);
-        const steps = async (most: number) => {
-          for (let step = 0; step < most; step++) {
+        const newInstance = () =>
+          new ProcessModel(cluster, { name: `instance-${started++}`, batch });
+        const instances = [newInstance(), newInstance()] as const;
+        const current: ProcessModel[] = [...instances];
+        cluster.assign(instances[0], [0]);
+        cluster.assign(instances[1], [1]);
+        const steps = async (max: number) => {
+          for (let step = 0; step < max; step++) {
             random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
-            if (!(await world.step(random >>> 16))) return;
+            if (!(await cluster.step(random >>> 16))) return;
           }
         };
 
         for (const { after, what, whose } of incidents) {
           await steps(after);
-          const owner = world.owners.get(whose);
-          if (what === 'flush') world.flush(current);
+          const owner = cluster.owners.get(whose);
+          if (what === 'flush') cluster.flush(current);
           if (what === 'move')
-            world.give(current.find((life) => life !== owner) ?? newLife(), [whose]);
+            cluster.assign(current.find((instance) => instance !== owner) ?? newInstance(), [
+              whose,
+            ]);
           if (what === 'kill' && owner) {
             owner.kill();
-            const born = newLife();
-            current.splice(current.indexOf(owner), 1, born);
-            world.give(
-              born,
-              [0, 1].filter((partition) => world.owners.get(partition) === owner),
+            const replacement = newInstance();
+            current.splice(current.indexOf(owner), 1, replacement);
+            cluster.assign(
+              replacement,
+              [0, 1].filter((partition) => cluster.owners.get(partition) === owner),
             );
           }
         }
         await steps(10_000);
 
-        const rows = [...world.rows(0), ...world.rows(1)].map(({ message_id }) => message_id);
+        const rows = [...cluster.rows(0), ...cluster.rows(1)].map(({ message_id }) => message_id);
         expect(rows.toSorted()).toEqual([...acceptedIn(logs)].toSorted());
-        const letters = (world.topics.get('events.dead/0') ?? []).map((value) =>
+        const deadLetters = (cluster.topics.get('events.dead/0') ?? []).map((value) =>
           deadLetterCodec.decode(value),
         );
         const poison = logs.flatMap((log, partition) =>
           log.flatMap((sent, offset) => (sent === 'poison' ? [`${partition}/${offset}`] : [])),
         );
         expect(
-          [...new Set(letters.map(({ partition, offset }) => `${partition}/${offset}`))].toSorted(),
+          [
+            ...new Set(deadLetters.map(({ partition, offset }) => `${partition}/${offset}`)),
+          ].toSorted(),
         ).toEqual(poison.toSorted());
         for (const [partition, log] of logs.entries())
-          expect(world.committed.get(partition) ?? 0).toBe(log.length);
+          expect(cluster.committed.get(partition) ?? 0).toBe(log.length);
       }),
       { numRuns: 400 },
     );

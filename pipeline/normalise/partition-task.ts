@@ -6,7 +6,7 @@ import { claimsToResolve } from '../../events/raw/record-claims.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
@@ -51,7 +51,9 @@ export interface NormaliserDeps {
 /** Events that are decided between two yields to the event loop, and published together. */
 const CHUNK_EVENTS = 2000;
 
-/** `held-back`: the breaker holds back the records from index `at` on; those before are published. */
+/**
+ * `held-back`: the breaker holds back the records from index `at` on; those before are published.
+ */
 type Progress =
   | { readonly state: 'published' }
   | { readonly state: 'held-back'; readonly at: number; readonly share: number };
@@ -70,8 +72,8 @@ export interface TaskOptions {
 }
 
 /**
- * Normalises one partition of events.raw: decode → resolve claims → decide and normalise → build row
- * batches → publish → commit, which the consumer does with the returned offset.
+ * Normalises one partition of events.raw: decode → resolve claims → decide and normalise → build
+ * row batches → publish → commit, which the consumer does with the returned offset.
  */
 export class NormaliserTask implements PartitionTask {
   readonly from = undefined;

@@ -19,8 +19,8 @@ export interface RowBatchLimits {
 
 /**
  * Encodes rows into one buffer that is reused for every batch. Rows must be of one partition and
- * ordered by position. `add` throws when a row does not match its schema, and leaves the rows before
- * it untouched.
+ * ordered by position. `add` throws when a row does not match its schema, and leaves the rows
+ * before it untouched.
  */
 export class RowBatchBuilder {
   readonly #limits: RowBatchLimits;

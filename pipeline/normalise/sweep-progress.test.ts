@@ -11,26 +11,26 @@ const known = {
   ]),
 };
 
-describe('sweepProgress', () => {
-  it('tells of each partition only what is certain', () => {
-    const positions = [
-      { partition: 0, next: 5, settledAt: 400 }, // at its end when the ends were asked for
-      { partition: 1, next: 4, settledAt: 400 }, // behind
-      { partition: 2, next: undefined, settledAt: undefined }, // nothing in it
-      { partition: 3, next: undefined, settledAt: undefined }, // nothing known
-      { partition: 9, next: 7, settledAt: undefined }, // ends not known
+describe('the progress for the sweep of claims', () => {
+  it('reports only the partitions whose progress is known', () => {
+    const partitions = [
+      { partition: 0, next: 5, processedUntil: 400 }, // at its end when the ends were read
+      { partition: 1, next: 4, processedUntil: 400 }, // behind
+      { partition: 2, next: undefined, processedUntil: undefined }, // empty
+      { partition: 3, next: undefined, processedUntil: undefined }, // progress unknown
+      { partition: 9, next: 7, processedUntil: undefined }, // ends unknown
     ];
-    expect(sweepProgress(6, positions, known)).toEqual({
+    expect(sweepProgress(6, partitions, known)).toEqual({
       epoch: 6,
-      settled: [
-        { partition: 0, at: 1000 },
-        { partition: 1, at: 400 },
-        { partition: 2, at: 1000 },
+      processed: [
+        { partition: 0, until: 1000 },
+        { partition: 1, until: 400 },
+        { partition: 2, until: 1000 },
       ],
     });
-    expect(sweepProgress(6, positions, undefined).settled).toEqual([
-      { partition: 0, at: 400 },
-      { partition: 1, at: 400 },
+    expect(sweepProgress(6, partitions, undefined).processed).toEqual([
+      { partition: 0, until: 400 },
+      { partition: 1, until: 400 },
     ]);
   });
 });

@@ -17,8 +17,8 @@ export interface KnownEnds {
 
 /**
  * Up to which time the partitions of this process are processed, for the sweep of claims. A
- * partition that had reached its end when the ends were read is processed until that moment, another
- * one until its last processed record. A partition without known progress is left out.
+ * partition that had reached its end when the ends were read is processed until that moment,
+ * another one until its last processed record. A partition without known progress is left out.
  */
 export function sweepProgress(
   epoch: number,

@@ -1,17 +1,13 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import type { ContextReader } from '../../events/normalise.ts';
-import type { EventRow } from '../../schemas/records.ts';
-import type { SourceRecord } from '../../events/raw/failure.ts';
-import { claimsToResolve } from '../../events/raw/record-claims.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { decideItem } from '../../events/raw/decide.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
-import type { EventOffset } from '../../schemas/log-position.ts';
+import type { SourceRecord } from '../../events/raw/failure.ts';
+import { claimsToResolve } from '../../events/raw/record-claims.ts';
+import { CURRENT_EPOCH, type EventOffset } from '../../schemas/log-position.ts';
+import type { EventRow } from '../../schemas/records.ts';
 
-/**
- * One accepted event of the raw log as today's normalisation sees it: a row, or the reason why
- * there is none.
- */
+/** An accepted event of the raw log, normalised by this version: a row, or why there is none. */
 export interface RawEvent {
   at: EventOffset;
   partition: number;
@@ -19,19 +15,19 @@ export interface RawEvent {
   messageId: string;
   /** ms since the epoch */
   receivedAt: number;
-  /** Of the dedupe key: the claim that the pipeline settles. */
+  /** The claim of its dedupe key, as the normaliser resolves it. */
   claim: ClaimId;
-  /** The old place that a redriven dead letter names. */
+  /** Original position of a redriven dead letter. */
   redrivenFrom: (EventOffset & { partition: number }) | undefined;
   row: EventRow | undefined;
-  /** Stable code; empty where there is a row. */
+  /** Stable code; empty when there is a row. */
   reason: string;
 }
 
-/** What a raw record holds. `unreadable`: no event of it can be named, for this reason. */
+/** The events of a raw record. `unreadable`: why the record has no known events. */
 export interface RawRecordEvents {
   offset: number;
-  /** When the log took it, ms since the epoch. */
+  /** Append time, ms since the epoch. */
   appendedAt: number;
   events: RawEvent[];
   unreadable: string | undefined;
@@ -40,37 +36,31 @@ export interface RawRecordEvents {
 const FIRST = { verdict: 'first' } as const;
 
 /**
- * The events of a record of events.raw, by the normaliser's own pure steps and without any claim:
- * the same record gives the same rows at any time.
+ * Normalises the events of a record of events.raw with the same rules as the normaliser, without
+ * claims. The same record always gives the same rows.
  */
 export function readRawEvents(source: SourceRecord, contexts: ContextReader): RawRecordEvents {
-  const reading = decodeRecord(source);
+  const decoded = decodeRecord(source);
   const { offset, partition, timestamp: appendedAt } = source;
-  if (reading.state === 'dead')
-    return { offset, appendedAt, events: [], unreadable: reading.failure.reason };
-  const { record } = reading;
-  const events = claimsToResolve([reading], CURRENT_EPOCH).map((entry, index): RawEvent => {
-    const step = decideItem(
-      {
-        decoded: reading,
-        index,
-        position: entry.position,
-        acceptance: entry.acceptance,
-        resolution: FIRST,
-      },
+  if (decoded.state === 'undecodable')
+    return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
+  const { record } = decoded;
+  const events = claimsToResolve([decoded], CURRENT_EPOCH).map((claim, index): RawEvent => {
+    const { position, acceptance, redrivenFrom: from } = claim;
+    const decision = decideItem(
+      { decoded, index, position, acceptance, resolution: FIRST },
       contexts,
     );
-    const from = entry.redrivenFrom;
     return {
       at: { offset, index },
       partition,
       accountId: record.account_id,
       messageId: record.items[index]?.message_id ?? '',
       receivedAt: record.received_at,
-      claim: entry.id,
+      claim: claim.id,
       redrivenFrom: from && { offset: from.offset, index: from.index, partition: from.partition },
-      row: step.step === 'ok' ? step.row : undefined,
-      reason: step.step === 'dead' ? step.reason : '',
+      row: decision.kind === 'publish' ? decision.row : undefined,
+      reason: decision.kind === 'dead' ? decision.reason : '',
     };
   });
   return { offset, appendedAt, events, unreadable: undefined };

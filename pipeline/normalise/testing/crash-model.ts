@@ -20,124 +20,128 @@ import { RowBatchBuilder } from '../row-batch-builder.ts';
 import { Semaphore } from '../semaphore.ts';
 
 /**
- * Something that will happen in its own time; `life` is the process that waits for it, and dies
- * with it.
+ * An asynchronous step that the test triggers; `instance` is the process that waits for it, and a
+ * kill discards it.
  */
 interface Pending {
-  life: Life | undefined;
-  happen: () => void;
+  instance: ProcessModel | undefined;
+  run: () => void;
 }
 
 /**
- * Kafka, Redis and the processes of a normaliser group in memory, where everything that takes time
- * waits until the test lets it happen, in any order that the real parts allow: records of a
- * partition land in the order they were sent, everything else is free. For tests.
+ * Kafka, Redis and the processes of a normaliser group in memory. The test triggers every
+ * asynchronous step, in any order that the real systems allow: records of a partition are appended
+ * in the order they were sent, all other steps are unordered.
  */
-export class World {
+export class ClusterModel {
   readonly topics = new Map<string, Buffer[]>();
   readonly committed = new Map<number, number>();
-  readonly owners = new Map<number, Life>();
+  readonly owners = new Map<number, ProcessModel>();
   readonly raw: readonly (readonly ConsumedMessage[])[];
   #claims = new Map<ClaimId, { position: LogPosition; acceptance: number }>();
   #marker = 0;
-  #isFilled = false;
+  #isLoaded = false;
   #pending: Pending[] = [];
-  readonly #wires = new Map<string, { value: Buffer; acknowledge: () => void }[]>();
-  readonly #waitingForFill = new Map<Life, (marker: number) => void>();
+  readonly #inFlight = new Map<string, { value: Buffer; acknowledge: () => void }[]>();
+  readonly #waitingForLoad = new Map<ProcessModel, (marker: number) => void>();
 
   constructor(raw: readonly (readonly ConsumedMessage[])[]) {
     this.raw = raw;
   }
 
-  /** A process that owns these partitions from now on; whoever owned them is fenced. */
-  give(life: Life, partitions: readonly number[]): void {
+  /** Assigns the partitions to a process; the previous owners are fenced. */
+  assign(instance: ProcessModel, partitions: readonly number[]): void {
     for (const partition of partitions) {
       this.owners.get(partition)?.fence(partition);
-      this.owners.set(partition, life);
-      life.start(partition);
+      this.owners.set(partition, instance);
+      instance.start(partition);
     }
   }
 
-  /** kill -9: nothing happens in it any more. What it sent may land at any time. */
-  kill(life: Life): void {
-    this.#pending = this.#pending.filter((one) => one.life !== life);
-    this.#waitingForFill.delete(life);
+  /** kill -9: the process takes no further step. Records it sent may be appended at any time. */
+  kill(instance: ProcessModel): void {
+    this.#pending = this.#pending.filter((one) => one.instance !== instance);
+    this.#waitingForLoad.delete(instance);
   }
 
-  /** FLUSHALL. The sweepers notice it, also where no traffic does. */
-  flush(lives: readonly Life[]): void {
+  /** FLUSHALL. The sweepers detect it even without traffic. */
+  flush(instances: readonly ProcessModel[]): void {
     this.#claims.clear();
-    this.#isFilled = false;
+    this.#isLoaded = false;
     this.#marker++;
-    for (const life of lives) this.later(life, () => life.sweep());
+    for (const instance of instances) this.later(instance, () => instance.sweep());
   }
 
-  /** Lets one thing happen; false when nothing is left. */
+  /** Triggers one pending step; false when none is left. */
   async step(choice: number): Promise<boolean> {
     await turn();
     await turn();
-    this.#fill();
+    this.#backfill();
     await turn();
     const [one] = this.#pending.splice(choice % Math.max(1, this.#pending.length), 1);
-    one?.happen();
+    one?.run();
     return one !== undefined;
   }
 
-  later(life: Life | undefined, happen: () => void): void {
-    this.#pending.push({ life, happen });
+  later(instance: ProcessModel | undefined, run: () => void): void {
+    this.#pending.push({ instance, run });
   }
 
-  send(life: Life, { topic, partition, value }: OutgoingRecord, acknowledge: () => void): void {
+  send(
+    instance: ProcessModel,
+    { topic, partition, value }: OutgoingRecord,
+    acknowledge: () => void,
+  ): void {
     const name = `${topic}/${partition}`;
-    const wire = this.#wires.get(`${life.name}/${name}`) ?? [];
-    this.#wires.set(`${life.name}/${name}`, wire);
-    wire.push({ value, acknowledge });
-    this.later(undefined, () => this.#land(wire, { name, life }));
+    const queue = this.#inFlight.get(`${instance.name}/${name}`) ?? [];
+    this.#inFlight.set(`${instance.name}/${name}`, queue);
+    queue.push({ value, acknowledge });
+    this.later(undefined, () => this.#append(queue, { name, instance }));
   }
 
-  isFilledAs(marker: number): boolean {
-    return this.#isFilled && marker === this.#marker;
+  isLoadedAs(marker: number): boolean {
+    return this.#isLoaded && marker === this.#marker;
   }
 
-  settle(marker: number, entries: readonly ClaimToResolve[]): ResolvedClaims {
-    if (!this.isFilledAs(marker)) return { status: 'lost' };
-    return { status: 'settled', settlements: entries.map((entry) => this.#settleOne(entry)) };
+  resolve(marker: number, claims: readonly ClaimToResolve[]): ResolvedClaims {
+    if (!this.isLoadedAs(marker)) return { status: 'lost' };
+    return { status: 'resolved', resolutions: claims.map((claim) => this.#resolveOne(claim)) };
   }
 
-  waitForFill(life: Life): Promise<number> {
-    return new Promise((resolve) => this.#waitingForFill.set(life, resolve));
+  waitForLoad(instance: ProcessModel): Promise<number> {
+    return new Promise((resolve) => this.#waitingForLoad.set(instance, resolve));
   }
 
-  /** What a consumer takes that skips places at or below the last one it has. */
+  /** The rows that a consumer processes that skips positions it has already processed. */
   rows(partition: number): EventRow[] {
-    const taken: EventRow[] = [];
+    const processed: EventRow[] = [];
     for (const value of this.topics.get(`${NAMES.normalised}/${partition}`) ?? []) {
       for (const row of rowBatchCodec.decode(value).rows) {
-        const last = taken.at(-1);
+        const last = processed.at(-1);
         if (
           !last ||
           row._offset > last._offset ||
           (row._offset === last._offset && row._index > last._index)
         )
-          taken.push(row);
+          processed.push(row);
       }
     }
-    return taken;
+    return processed;
   }
 
-  #land(
-    wire: { value: Buffer; acknowledge: () => void }[],
-    { name, life }: { name: string; life: Life },
+  #append(
+    queue: { value: Buffer; acknowledge: () => void }[],
+    { name, instance }: { name: string; instance: ProcessModel },
   ): void {
-    const first = wire.shift();
+    const first = queue.shift();
     if (!first) return;
     const log = this.topics.get(name) ?? [];
     this.topics.set(name, log);
     log.push(first.value);
-    if (life.isAlive) this.later(life, first.acknowledge);
+    if (instance.isAlive) this.later(instance, first.acknowledge);
   }
 
-  #settleOne({ id, position: position, acceptance }: ClaimToResolve): ClaimResolution {
+  #resolveOne({ id, position: position, acceptance }: ClaimToResolve): ClaimResolution {
     const held = this.#claims.get(id);
     if (held === undefined) {
       this.#claims.set(id, { position, acceptance });
@@ -151,62 +155,62 @@ export class World {
   }
 
   /**
-   * As REFILL.md says: when the owners of all partitions wait and nothing is on its way, the claims
-   * come from what was published.
+   * The protocol of BACKFILL.md: when the owners of all partitions wait and nothing is in flight,
+   * the claims are loaded from what was published.
    */
-  #fill(): void {
+  #backfill(): void {
     const owners = new Set(this.owners.values());
-    if (this.#isFilled) return this.#release(new Set(this.#waitingForFill.keys()));
-    if ([...owners].some((life) => !this.#waitingForFill.has(life))) return;
-    if ([...this.#wires.values()].some((wire) => wire.length > 0)) return;
+    if (this.#isLoaded) return this.#resume(new Set(this.#waitingForLoad.keys()));
+    if ([...owners].some((instance) => !this.#waitingForLoad.has(instance))) return;
+    if ([...this.#inFlight.values()].some((queue) => queue.length > 0)) return;
     for (const partition of this.raw.keys()) {
       for (const row of this.rows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
-        const entry = message && claimsToResolve([decodeRecord(message)], 0)[row._index];
-        if (entry) this.#claims.set(entry.id, entry);
+        const claim = message && claimsToResolve([decodeRecord(message)], 0)[row._index];
+        if (claim) this.#claims.set(claim.id, claim);
       }
     }
-    this.#isFilled = true;
-    this.#release(owners);
+    this.#isLoaded = true;
+    this.#resume(owners);
   }
 
-  #release(lives: ReadonlySet<Life>): void {
-    for (const life of lives) {
-      this.#waitingForFill.get(life)?.(this.#marker);
-      this.#waitingForFill.delete(life);
+  #resume(instances: ReadonlySet<ProcessModel>): void {
+    for (const instance of instances) {
+      this.#waitingForLoad.get(instance)?.(this.#marker);
+      this.#waitingForLoad.delete(instance);
     }
   }
 }
 
-/** One process of the group, made of the real parts of the normaliser. */
-export class Life {
+/** One process of the group, running the real normaliser task. */
+export class ProcessModel {
   readonly name: string;
-  readonly #world: World;
-  readonly #shop: NormaliserDeps;
+  readonly #cluster: ClusterModel;
+  readonly #deps: NormaliserDeps;
   readonly #gate: ClaimsGate;
   readonly #fences = new Map<number, AbortController>();
   readonly #batch: number;
   #marker = -1;
   isAlive = true;
 
-  constructor(world: World, options: { name: string; batch: number }) {
-    this.#world = world;
+  constructor(cluster: ClusterModel, options: { name: string; batch: number }) {
+    this.#cluster = cluster;
     this.name = options.name;
     this.#batch = options.batch;
     const gate = new ClaimsGate({
-      fill: async () => {
-        this.#marker = await world.waitForFill(this);
+      load: async () => {
+        this.#marker = await cluster.waitForLoad(this);
       },
       failed: () => undefined,
     });
     this.#gate = gate;
-    this.#shop = {
+    this.#deps = {
       epoch: 0,
       gate,
-      claims: { settle: (entries) => this.#settle(entries) },
+      claims: { resolve: (claims) => this.#resolve(claims) },
       semaphore: new Semaphore(2),
       publisher: new Publisher(
-        { send: (record, done) => world.send(this, record, () => done(undefined, 0)) },
+        { send: (record, done) => cluster.send(this, record, () => done(undefined, 0)) },
         100_000,
       ),
       rowBatches: new RowBatchBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
@@ -224,11 +228,11 @@ export class Life {
 
   kill(): void {
     this.isAlive = false;
-    this.#world.kill(this);
+    this.#cluster.kill(this);
   }
 
   sweep(): void {
-    if (!this.#world.isFilledAs(this.#marker)) this.#gate.claimsLost();
+    if (!this.#cluster.isLoadedAs(this.#marker)) this.#gate.claimsLost();
   }
 
   fence(partition: number): void {
@@ -239,12 +243,12 @@ export class Life {
     const fence = new AbortController();
     this.#fences.set(partition, fence);
     const stopping = new AbortController().signal;
-    const committed = this.#world.committed.get(partition);
+    const committed = this.#cluster.committed.get(partition);
     const released = () => undefined;
     const task = new NormaliserTask({
       partition,
       committed,
-      deps: this.#shop,
+      deps: this.#deps,
       fenced: fence.signal,
       stopping,
       released,
@@ -263,27 +267,27 @@ export class Life {
     next: number;
     fenced: AbortSignal;
   }): Promise<void> {
-    const log = this.#world.raw[partition] ?? [];
+    const log = this.#cluster.raw[partition] ?? [];
     for (let from = next; from < log.length && !fenced.aborted;) {
       const offset = await task.process(log.slice(from, from + this.#batch));
       if (offset === undefined) return;
       from = offset;
-      this.#world.later(this, () => {
+      this.#cluster.later(this, () => {
         if (!fenced.aborted)
-          this.#world.committed.set(
+          this.#cluster.committed.set(
             partition,
-            Math.max(offset, this.#world.committed.get(partition) ?? 0),
+            Math.max(offset, this.#cluster.committed.get(partition) ?? 0),
           );
       });
     }
   }
 
-  /** Takes effect in Redis at one time, and is answered at another. */
-  #settle(entries: readonly ClaimToResolve[]): Promise<ResolvedClaims> {
+  /** Takes effect in Redis in one step and is answered in another. */
+  #resolve(claims: readonly ClaimToResolve[]): Promise<ResolvedClaims> {
     return new Promise((resolve) => {
-      this.#world.later(this, () => {
-        const settled = this.#world.settle(this.#marker, entries);
-        this.#world.later(this, () => resolve(settled));
+      this.#cluster.later(this, () => {
+        const resolved = this.#cluster.resolve(this.#marker, claims);
+        this.#cluster.later(this, () => resolve(resolved));
       });
     });
   }

@@ -38,7 +38,8 @@ it('the table grows bucket by bucket: every claim is in its bucket, and every bu
   });
   const resolved = await store.resolve(entries, never);
   expect(
-    resolved.status === 'resolved' && settled.resolutions.every(({ verdict }) => verdict === 'first'),
+    resolved.status === 'resolved' &&
+      resolved.resolutions.every(({ verdict }) => verdict === 'first'),
   ).toBe(true);
 
   const count = Number(await redis.get(`${prefix}count`));
