@@ -2,7 +2,7 @@ import { distinctIdOf } from '../../events/event-name.ts';
 import type { EventOffset } from '../../schemas/log-position.ts';
 import { addedRow } from '../../projections/catalogue/added.ts';
 import { publishPeople } from '../../projections/identities/flat-table.ts';
-import { joinFacts } from '../../projections/identities/join.ts';
+import { applyAliases } from '../../projections/identities/apply-aliases.ts';
 import { postgresIdentities } from '../../projections/identities/postgres-store.ts';
 import { aliasOf } from '../../projections/identities/read-aliases.ts';
 import { isFoldedIn } from '../../projections/profiles/evolve.ts';
@@ -99,7 +99,7 @@ export class FollowUps {
     const store = postgresIdentities(database);
     const aliases = events.flatMap(({ row }) => (row ? (aliasOf(row) ?? []) : []));
     for (const [accountId, own] of Map.groupBy(aliases, (alias) => alias.accountId)) {
-      await joinFacts(
+      await applyAliases(
         store,
         accountId,
         own.map(({ fact }) => fact),

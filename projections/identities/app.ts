@@ -9,7 +9,7 @@ import type { IdentitiesConfig } from './config.ts';
 import { publishPeople } from './flat-table.ts';
 import { identityMetrics } from './metrics.ts';
 import { postgresIdentities } from './postgres-store.ts';
-import { aliasTask, commandTask, type IdentityParts } from './task.ts';
+import { aliasTask, commandTask, type IdentityDeps } from './task.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
@@ -40,8 +40,8 @@ export interface Identities {
 }
 
 /**
- * Puts the projection together: aliases of events.normalised and commands of operators -> who is
- * one person (PostgreSQL), and identities_flat (ClickHouse).
+ * Assembles the projection: aliases of events.normalised and commands of operators -> people in
+ * PostgreSQL and identities_flat in ClickHouse.
  */
 export async function startIdentities(options: IdentitiesOptions): Promise<Identities> {
   const { config, log, registry, clickhouse, database, names = NAMES } = options;
@@ -51,9 +51,9 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
       { store, client: clickhouse, table: names.table, cluster: config.CLICKHOUSE_CLUSTER },
       accountId,
     );
-  const parts = (signal: AbortSignal): IdentityParts => ({ store, publish, metrics, log, signal });
+  const deps = (signal: AbortSignal): IdentityDeps => ({ store, publish, metrics, log, signal });
   const metrics = identityMetrics(registry);
-  await publishLeftovers();
+  await publishPending();
   const common: Omit<PartitionConsumerOptions, 'topic' | 'groupId' | 'clientId' | 'assigned'> = {
     settings: config,
     log,
@@ -72,14 +72,14 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     topic: names.topic,
     groupId: names.group,
     clientId: `ravand-${names.group}`,
-    assigned: (_partition, _committed, signal) => Promise.resolve(aliasTask(parts(signal))),
+    assigned: (_partition, _committed, signal) => Promise.resolve(aliasTask(deps(signal))),
   });
   const commands = await startPartitionConsumer({
     ...common,
     topic: names.commands,
     groupId: names.commandGroup,
     clientId: `ravand-${names.commandGroup}`,
-    assigned: (_partition, _committed, signal) => Promise.resolve(commandTask(parts(signal))),
+    assigned: (_partition, _committed, signal) => Promise.resolve(commandTask(deps(signal))),
   });
   return {
     connected: () => aliases.connected() && commands.connected(),
@@ -89,21 +89,21 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
   };
 
   /**
-   * What a killed process stored and did not write to ClickHouse any more: nobody may ever touch
-   * these accounts again.
+   * Publishes what a killed process stored in PostgreSQL but not in ClickHouse: no later event may
+   * touch these accounts.
    */
-  async function publishLeftovers(): Promise<void> {
+  async function publishPending(): Promise<void> {
     const { signal } = options;
     await retryUntilAborted(
       { log, signal, code: 'identities_waiting', what: 'writing identities_flat' },
       async () => {
-        for (const accountId of await store.accountsToPublish()) await publish(accountId);
+        for (const accountId of await store.unpublishedAccounts()) await publish(accountId);
       },
     );
   }
 }
 
-/** The service: the admin port, its clients and the consumers. */
+/** Starts the admin port, the clients and the consumers. */
 export async function start(context: ServiceContext<IdentitiesConfig>): Promise<void> {
   const { config, log, registry, signal, crash, onShutdown } = context;
   const name = 'ravand-identities-sink';

@@ -2,12 +2,12 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { IdentityStore } from './store.ts';
 
 /** Rows of identities_flat in one insert. */
-const MOST_ROWS = 50_000;
+const ROWS_PER_INSERT = 50_000;
 
 /**
- * Brings identities_flat up to the account's revision. Rows carry the revision that they belong to,
- * so that an older one that comes late replaces nothing. Rejects when a store does not answer;
- * repeating is harmless.
+ * Writes the rows that identities_flat lacks up to the account's revision. Each row carries its
+ * revision as the version, so a late older row replaces nothing. Rejects when a store does not
+ * answer; harmless when repeated.
  */
 export async function publishPeople(
   options: { store: IdentityStore; client: ClickHouseClient; table: string; cluster: string },
@@ -15,15 +15,17 @@ export async function publishPeople(
 ): Promise<void> {
   const { store, client, table, cluster } = options;
   const { upTo, rows } = await store.unpublished(accountId);
-  for (let from = 0; from < rows.length; from += MOST_ROWS) {
+  for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
     await client.insert({
       table,
-      values: rows.slice(from, from + MOST_ROWS).map(({ name, canonical, revision }) => ({
-        account_id: accountId,
-        name,
-        canonical,
-        version: revision,
-      })),
+      values: rows
+        .slice(from, from + ROWS_PER_INSERT)
+        .map(({ distinctId, canonicalId, revision }) => ({
+          account_id: accountId,
+          name: distinctId,
+          canonical: canonicalId,
+          version: revision,
+        })),
       format: 'JSONEachRow',
       columns: ['account_id', 'name', 'canonical', 'version'],
       clickhouse_settings: {
@@ -32,5 +34,5 @@ export async function publishPeople(
       },
     });
   }
-  await store.published(accountId, upTo);
+  await store.markPublished(accountId, upTo);
 }

@@ -11,18 +11,18 @@ export function identityMetrics(registry: Registry): IdentityMetrics {
   const registers = [registry];
   const aliases = new Counter({
     name: 'ravand_identities_aliases_total',
-    help: 'Aliases taken in, by what became of them: joined, same (they were one person already), refused (previous_id belongs to somebody else), undone.',
+    help: 'Processed aliases by outcome: joined, same (already one person), refused (previous_id belongs to another person), undone.',
     labelNames: ['outcome'] as const,
     registers,
   });
   const undos = new Counter({
     name: 'ravand_identities_undos_total',
-    help: 'Aliases that operators took back.',
+    help: 'Aliases undone by operators.',
     registers,
   });
   const unreadable = new Counter({
     name: 'ravand_identities_unreadable_total',
-    help: 'Records that cannot be read and join nothing.',
+    help: 'Records that cannot be decoded; they merge nothing.',
     registers,
   });
   for (const outcome of ['joined', 'same', 'refused', 'undone'] as const)

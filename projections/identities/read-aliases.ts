@@ -18,30 +18,28 @@ const FIELDS = [
 ] as const;
 type AliasRow = Pick<EventRow, (typeof FIELDS)[number]>;
 
-/** The type as it stands in a row: a run without these bytes holds no alias, and is not decoded. */
+/** The encoded type of an alias: a row batch without these bytes holds none and is not decoded. */
 const ALIAS = Buffer.from('\u000aalias', 'latin1');
 
 const readRows = rowReader(FIELDS, (rows) => rows.includes(ALIAS));
 
-/**
- * The aliases in a record of events.normalised that may join something. Throws UnreadableRecord.
- */
+/** The aliases of a record that may merge distinct ids. Throws UnreadableRecord. */
 export function readAliases(
   message: Pick<ConsumedMessage, 'value'>,
 ): { accountId: number; fact: AliasFact }[] {
   return readRows(message).flatMap((row) => aliasOf(row) ?? []);
 }
 
-/** The alias in a row, if it may join something. */
+/** The alias of a row, if it may merge distinct ids. */
 export function aliasOf(row: AliasRow): { accountId: number; fact: AliasFact } | undefined {
-  return mayJoin(row) ? { accountId: row.account_id, fact: factOf(row) } : undefined;
+  return mayMerge(row) ? { accountId: row.account_id, fact: factOf(row) } : undefined;
 }
 
 /**
- * reports.md, "People": an alias without user_id, onto itself, or with a longer previous_id is
- * stored and joins nothing.
+ * An alias without user_id, to itself, or with a too long previous_id merges nothing (reports:
+ * People).
  */
-function mayJoin({ type, user_id, previous_id }: AliasRow): boolean {
+function mayMerge({ type, user_id, previous_id }: AliasRow): boolean {
   return (
     type === 'alias' &&
     user_id !== '' &&
@@ -60,7 +58,7 @@ function factOf({
   return {
     previousId,
     userId,
-    at: {
+    order: {
       receivedAt,
       epoch: row._epoch,
       partition: row._partition,

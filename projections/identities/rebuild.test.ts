@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { flatNames } from './rebuild.ts';
-import { specifiedPeople } from './testing/reference-identities.ts';
+import { canonicalIds } from './rebuild.ts';
+import { specifiedPeople } from './testing/reference-merge.ts';
 
-it('the names of a rebuilt table are what the specification says, for any aliases and undos in any order', () => {
-  const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
+it('a rebuilt table holds the people of the specification, for any aliases and undos in any order', () => {
+  const distinctId = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const fact = fc.record({
-    previousId: name,
-    userId: name,
-    at: fc.record({
+    previousId: distinctId,
+    userId: distinctId,
+    order: fc.record({
       receivedAt: fc.nat(5),
       epoch: fc.constant(0),
       partition: fc.nat(1),
@@ -18,18 +18,17 @@ it('the names of a rebuilt table are what the specification says, for any aliase
   });
   const facts = fc.uniqueArray(fact, {
     maxLength: 15,
-    selector: ({ at }) => `${at.partition}/${at.offset}/${at.index}`,
+    selector: ({ order }) => `${order.partition}/${order.offset}/${order.index}`,
   });
-  const undo = fc.record({ previousId: name, until: fc.nat(5) });
+  const undos = fc.uniqueArray(fc.record({ previousId: distinctId, until: fc.nat(5) }), {
+    maxLength: 3,
+    selector: ({ previousId }) => previousId,
+  });
   fc.assert(
-    fc.property(
-      facts,
-      fc.uniqueArray(undo, { maxLength: 3, selector: ({ previousId }) => previousId }),
-      (list, undos) => {
-        const joining = list.filter(({ previousId, userId }) => previousId !== userId);
-        const undone = new Map(undos.map(({ previousId, until }) => [previousId, until]));
-        expect(flatNames(joining, undone)).toEqual(specifiedPeople(joining, undos));
-      },
-    ),
+    fc.property(facts, undos, (list, drawnUndos) => {
+      const valid = list.filter(({ previousId, userId }) => previousId !== userId);
+      const undone = new Map(drawnUndos.map(({ previousId, until }) => [previousId, until]));
+      expect(canonicalIds(valid, undone)).toEqual(specifiedPeople(valid, drawnUndos));
+    }),
   );
 });

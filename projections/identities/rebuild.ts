@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { RebuildImpossible, type RebuildTarget } from '../rebuild-target.ts';
-import type { AliasFact } from './alias-fact.ts';
+import { distinctIds, type AliasFact } from './alias-fact.ts';
 import { publishPeople } from './flat-table.ts';
-import { joinFacts } from './join.ts';
+import { applyAliases } from './apply-aliases.ts';
 import { unescapeText } from '../../platform/postgres/escaped-text.ts';
 import { postgresIdentities } from './postgres-store.ts';
 import { aliasOf } from './read-aliases.ts';
-import { resolve } from './resolve.ts';
+import { mergeAliases } from './merge.ts';
 
 /** A rebuild keeps every alias of the log in memory, about 200 bytes each. */
 const MAX_FACTS = 4_000_000;
@@ -64,7 +64,7 @@ export function identitiesTarget(options: {
       };
       for (const [accountId, facts] of factsByAccount) {
         const { undone, revision } = await readUndos(database, accountId);
-        for (const [name, canonical] of flatNames(facts, undone)) {
+        for (const [name, canonical] of canonicalIds(facts, undone)) {
           unsent.push({ account_id: accountId, name, canonical, version: revision });
           if (unsent.length >= ROWS_PER_INSERT) await send();
         }
@@ -75,7 +75,7 @@ export function identitiesTarget(options: {
       const store = postgresIdentities(database);
       for (const [accountId, facts] of factsByAccount) {
         for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
-          await joinFacts(store, accountId, facts.slice(from, from + FACTS_PER_MERGE));
+          await applyAliases(store, accountId, facts.slice(from, from + FACTS_PER_MERGE));
         await publishPeople({ store, client, table: 'identities_flat', cluster }, accountId);
       }
     },
@@ -83,24 +83,20 @@ export function identitiesTarget(options: {
 }
 
 /**
- * Canonical id of every distinct id that an alias of the account mentions: the content of
+ * The canonical id of every distinct id that an alias of the account mentions: the content of
  * identities_flat. `undone`: until when aliases of a previous_id are undone, ms.
  */
-export function flatNames(
+export function canonicalIds(
   facts: readonly AliasFact[],
   undone: ReadonlyMap<string, number>,
 ): Map<string, string> {
   const valid = facts.filter(
-    ({ previousId, at }) => at.receivedAt > (undone.get(previousId) ?? -1),
+    ({ previousId, order }) => order.receivedAt > (undone.get(previousId) ?? -1),
   );
-  const resolution = resolve(valid);
-  if (resolution.kind === 'needs')
-    throw new Error('all facts of the account were given, and resolve asks for more');
-  return new Map(
-    facts
-      .flatMap(({ previousId, userId }) => [previousId, userId])
-      .map((id) => [id, resolution.canonicalOf(id)]),
-  );
+  const result = mergeAliases(valid);
+  if (result.kind === 'incomplete')
+    throw new Error('all facts of the account were given, and the merge asks for more');
+  return new Map(distinctIds(facts).map((id) => [id, result.canonicalOf(id)]));
 }
 
 async function readUndos(

@@ -1,51 +1,52 @@
-import type { NameRow } from './advance.ts';
-import type { AliasFact } from './alias-fact.ts';
-import type { People } from './recompute.ts';
+import type { AliasFact, IdentityRow } from './alias-fact.ts';
+import type { People } from './merge.ts';
 
-/** Aliases of previousId that were received up to `until` (ms since the epoch) join nothing. */
+/** Aliases of `previousId` received up to `until` (ms since the epoch) merge nothing. */
 export interface Undo {
   previousId: string;
   until: number;
 }
 
-/** What stands about some facts at one revision of the account. */
-export interface Look {
+/** What is stored about some facts at one revision of the account. */
+export interface AccountSnapshot {
   revision: number;
-  /** Rows of the names that the facts mention, as far as there are any. */
-  rows: Map<string, NameRow>;
+  /** Rows of the distinct ids that the facts mention, where they exist. */
+  rows: Map<string, IdentityRow>;
   /** Keys (`factKey`) of those facts that are stored already. */
   stored: Set<string>;
-  /** Until when aliases of a previous_id were undone. */
+  /** Until when aliases of a previous_id are undone. */
   undone: Map<string, number>;
 }
 
 export interface Change {
   accountId: number;
-  /** That everything was read at. */
+  /** The revision that the change is based on. */
   revision: number;
   facts: readonly AliasFact[];
-  rows: readonly NameRow[];
+  rows: readonly IdentityRow[];
   undo?: Undo;
 }
 
+/** A row of identities_flat. */
+export interface PublishedRow {
+  distinctId: string;
+  canonicalId: string;
+  revision: number;
+}
+
 /**
- * Where facts and people are kept. Every method rejects when the store does not answer; repeating
- * is harmless.
+ * Stores facts and people. Every method rejects when the store does not answer, and is harmless
+ * when repeated.
  */
 export interface IdentityStore {
-  look(accountId: number, facts: readonly AliasFact[]): Promise<Look>;
-  /** The people who have these names, as of now; `undo` counts as if it were stored. */
-  people(accountId: number, names: readonly string[], undo?: Undo): Promise<People>;
-  /**
-   * Stores all of it, or nothing and answers false: somebody else changed the account since
-   * `revision`.
-   */
+  snapshot(accountId: number, facts: readonly AliasFact[]): Promise<AccountSnapshot>;
+  /** The people of these distinct ids; `undo` counts as if it were stored. */
+  loadPeople(accountId: number, ids: readonly string[], undo?: Undo): Promise<People>;
+  /** Atomic. Resolves false when the account changed since `revision`. */
   commit(change: Change): Promise<boolean>;
-  /** What ClickHouse does not have yet, up to a revision. */
-  unpublished(
-    accountId: number,
-  ): Promise<{ upTo: number; rows: { name: string; canonical: string; revision: number }[] }>;
-  published(accountId: number, upTo: number): Promise<void>;
-  /** Accounts with rows that ClickHouse does not have yet. */
-  accountsToPublish(): Promise<number[]>;
+  /** Rows that ClickHouse lacks, up to a revision. */
+  unpublished(accountId: number): Promise<{ upTo: number; rows: PublishedRow[] }>;
+  markPublished(accountId: number, upTo: number): Promise<void>;
+  /** Accounts with rows that ClickHouse lacks. */
+  unpublishedAccounts(): Promise<number[]>;
 }

@@ -3,103 +3,104 @@ import type { Log } from '../../platform/log.ts';
 import { identityCommandCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { AliasFact } from './alias-fact.ts';
-import { joinFacts, undoAlias } from './join.ts';
+import { applyAliases, undoAlias } from './apply-aliases.ts';
 import type { IdentityMetrics } from './metrics.ts';
 import { readAliases } from './read-aliases.ts';
 import type { IdentityStore } from './store.ts';
 
-export interface IdentityParts {
+export interface IdentityDeps {
   store: IdentityStore;
-  /** Brings ClickHouse up to what is stored of an account. */
+  /** Writes what ClickHouse lacks of an account. */
   publish(accountId: number): Promise<void>;
   metrics: IdentityMetrics;
   log: Log;
-  /** Aborts when the partition is taken away. */
+  /** Aborts when the partition is revoked. */
   signal: AbortSignal;
 }
 
-/** Facts of one account that are taken in together. */
-const MOST_FACTS = 2000;
+const FACTS_PER_MERGE = 2000;
 
 /**
- * Takes the aliases of events.normalised in; commits once they, and what follows from them, are in
- * PostgreSQL and ClickHouse. Waits while either is away.
+ * Applies the aliases of events.normalised. Commits once they and everything that follows from them
+ * are in PostgreSQL and ClickHouse; retries while either is unavailable.
  */
-export function aliasTask(parts: IdentityParts): PartitionTask {
-  return taskOf(async (messages) => {
-    const aliases = messages.flatMap((message) => readable(parts, message, readAliases) ?? []);
+export function aliasTask(deps: IdentityDeps): PartitionTask {
+  return partitionTask(async (messages) => {
+    const aliases = messages.flatMap((message) => decoded(deps, message, readAliases) ?? []);
     for (const [accountId, own] of Map.groupBy(aliases, (alias) => alias.accountId)) {
       const facts = own.map(({ fact }) => fact);
-      for (let from = 0; from < facts.length; from += MOST_FACTS)
-        await join(parts, accountId, facts.slice(from, from + MOST_FACTS));
-      await published(parts, accountId);
+      for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
+        await merge(deps, accountId, facts.slice(from, from + FACTS_PER_MERGE));
+      await publish(deps, accountId);
     }
   });
 }
 
-/** Takes the commands of identity.commands in, one after the other. */
-export function commandTask(parts: IdentityParts): PartitionTask {
-  return taskOf(async (messages) => {
+/** Executes the commands of identity.commands in order. */
+export function commandTask(deps: IdentityDeps): PartitionTask {
+  return partitionTask(async (messages) => {
     for (const message of messages) {
-      const command = readable(parts, message, ({ value }) =>
+      const command = decoded(deps, message, ({ value }) =>
         identityCommandCodec.decode(value ?? Buffer.alloc(0)),
       );
       if (!command) continue;
       const { account_id: accountId, previous_id: previousId, until } = command;
       if (command.command !== 'undo') {
-        parts.metrics.unreadable();
-        parts.log.error(
+        deps.metrics.unreadable();
+        deps.log.error(
           { code: 'unknown_command', offset: message.offset, command: command.command },
-          'a command is unknown to this version and is left out',
+          'this version does not know a command and skips it',
         );
         continue;
       }
-      await waiting(parts, 'taking an alias back', () =>
-        undoAlias(parts.store, accountId, { previousId, until }),
+      await retrying(deps, 'undoing an alias', () =>
+        undoAlias(deps.store, accountId, { previousId, until }),
       );
-      await published(parts, accountId);
-      parts.metrics.undo();
-      parts.log.info({ account_id: accountId, offset: message.offset }, 'an alias was taken back');
+      await publish(deps, accountId);
+      deps.metrics.undo();
+      deps.log.info({ account_id: accountId, offset: message.offset }, 'an alias was undone');
     }
   });
 }
 
-function taskOf(work: (messages: readonly ConsumedMessage[]) => Promise<void>): PartitionTask {
+function partitionTask(
+  processBatch: (messages: readonly ConsumedMessage[]) => Promise<void>,
+): PartitionTask {
   return {
     from: undefined,
     async process(messages) {
-      await work(messages);
+      await processBatch(messages);
       return (messages.at(-1)?.offset ?? -1) + 1;
     },
     release: () => Promise.resolve(),
   };
 }
 
-async function join(
-  parts: IdentityParts,
+async function merge(
+  deps: IdentityDeps,
   accountId: number,
   facts: readonly AliasFact[],
 ): Promise<void> {
-  const outcomes = await waiting(parts, 'joining names', () =>
-    joinFacts(parts.store, accountId, facts),
+  const outcomes = await retrying(deps, 'merging people', () =>
+    applyAliases(deps.store, accountId, facts),
   );
-  for (const outcome of outcomes.values()) parts.metrics.alias(outcome);
+  for (const outcome of outcomes.values()) deps.metrics.alias(outcome);
 }
 
-function published(parts: IdentityParts, accountId: number): Promise<void> {
-  return waiting(parts, 'writing identities_flat', () => parts.publish(accountId));
+function publish(deps: IdentityDeps, accountId: number): Promise<void> {
+  return retrying(deps, 'writing identities_flat', () => deps.publish(accountId));
 }
 
-function waiting<T>(
-  { log, signal }: IdentityParts,
+function retrying<T>(
+  { log, signal }: IdentityDeps,
   what: string,
-  work: () => Promise<T>,
+  operation: () => Promise<T>,
 ): Promise<T> {
-  return retryUntilAborted({ log, signal, code: 'identities_waiting', what }, work);
+  return retryUntilAborted({ log, signal, code: 'identities_waiting', what }, operation);
 }
 
-function readable<T>(
-  { log, metrics }: IdentityParts,
+function decoded<T>(
+  { log, metrics }: IdentityDeps,
   message: ConsumedMessage,
   read: (message: ConsumedMessage) => T,
 ): T | undefined {
@@ -111,7 +112,7 @@ function readable<T>(
     metrics.unreadable();
     log.warn(
       { code: error.code, topic, partition, offset },
-      'a record cannot be read and joins nothing',
+      'a record cannot be decoded; its aliases merge nothing',
     );
     return undefined;
   }

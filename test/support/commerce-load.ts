@@ -109,13 +109,13 @@ export function aliasesOf(stored: readonly Stored[], sentEvents: SentEvents): Al
   return stored.flatMap(({ message_id, received_at, ...position }) => {
     const sent = sentEvents.get(message_id);
     if (sent?.event !== 'alias' || sent.previous_id === sent.user_id) return [];
-    const at = {
+    const order = {
       receivedAt: received_at,
       epoch: position._epoch,
       partition: position._partition,
       offset: position._offset,
       index: position._index,
     };
-    return [{ previousId: sent.previous_id, userId: sent.user_id, at }];
+    return [{ previousId: sent.previous_id, userId: sent.user_id, order }];
   });
 }

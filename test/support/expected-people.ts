@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
-import { specifiedPeople } from '../../projections/identities/testing/reference-identities.ts';
+import { specifiedPeople } from '../../projections/identities/testing/reference-merge.ts';
 import type { ProfileEvent } from '../../projections/profiles/profile.ts';
 import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import type { AliasFact } from '../../projections/identities/alias-fact.ts';

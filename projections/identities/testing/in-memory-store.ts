@@ -1,44 +1,44 @@
-import { factKey, type AliasFact } from '../alias-fact.ts';
-import type { NameRow } from '../advance.ts';
+import { factKey, type AliasFact, type IdentityRow } from '../alias-fact.ts';
 import type { Change, IdentityStore } from '../store.ts';
 
-/**
- * The store of one account in memory, for tests of what is built on it: the same promises as the
- * one in PostgreSQL, held by a property test against both.
- */
-export class MemoryIdentities implements IdentityStore {
+/** The store of one account in memory, with the guarantees of the one in PostgreSQL. */
+export class InMemoryIdentities implements IdentityStore {
   readonly facts = new Map<string, AliasFact>();
-  readonly rows = new Map<string, NameRow & { revision: number }>();
+  readonly rows = new Map<string, IdentityRow & { revision: number }>();
   readonly undone = new Map<string, number>();
   revision = 0;
   publishedTo = 0;
-  /** Called before each commit: somebody else may come first. */
+  /** Called before each commit: another worker may commit first. */
   beforeCommit: () => Promise<void> = () => Promise.resolve();
 
-  look(_: number, facts: readonly AliasFact[]) {
+  snapshot(_accountId: number, facts: readonly AliasFact[]) {
     const rows = facts.flatMap(({ previousId, userId }) =>
       [this.rows.get(previousId) ?? [], this.rows.get(userId) ?? []].flat(),
     );
     return Promise.resolve({
       revision: this.revision,
-      rows: new Map<string, NameRow>(rows.map((row) => [row.name, row])),
+      rows: new Map<string, IdentityRow>(rows.map((row) => [row.distinctId, row])),
       stored: new Set(facts.map(factKey).filter((key) => this.facts.has(key))),
       undone: new Map(this.undone),
     });
   }
 
-  people(_: number, names: readonly string[], undo?: { previousId: string; until: number }) {
-    const canonical = new Set(names.map((name) => this.rows.get(name)?.canonical));
-    const rows = [...this.rows.values()].filter((row) => canonical.has(row.canonical));
-    const wanted = new Set([...names, ...rows.map(({ name }) => name)]);
-    const isUndone = ({ previousId, at }: AliasFact) =>
-      at.receivedAt <= (this.undone.get(previousId) ?? -1) ||
-      (undo?.previousId === previousId && at.receivedAt <= undo.until);
+  loadPeople(
+    _accountId: number,
+    ids: readonly string[],
+    undo?: { previousId: string; until: number },
+  ) {
+    const canonical = new Set(ids.map((id) => this.rows.get(id)?.canonicalId));
+    const rows = [...this.rows.values()].filter((row) => canonical.has(row.canonicalId));
+    const wanted = new Set([...ids, ...rows.map(({ distinctId }) => distinctId)]);
+    const isUndone = ({ previousId, order }: AliasFact) =>
+      order.receivedAt <= (this.undone.get(previousId) ?? -1) ||
+      (undo?.previousId === previousId && order.receivedAt <= undo.until);
     const facts = [...this.facts.values()].filter(
       (fact) => wanted.has(fact.previousId) && !isUndone(fact),
     );
     return Promise.resolve({
-      rows: new Map<string, NameRow>(rows.map((row) => [row.name, row])),
+      rows: new Map<string, IdentityRow>(rows.map((row) => [row.distinctId, row])),
       facts,
     });
   }
@@ -48,7 +48,7 @@ export class MemoryIdentities implements IdentityStore {
     if (revision !== this.revision) return false;
     this.revision++;
     for (const fact of facts) this.facts.set(factKey(fact), fact);
-    for (const row of rows) this.rows.set(row.name, { ...row, revision: this.revision });
+    for (const row of rows) this.rows.set(row.distinctId, { ...row, revision: this.revision });
     if (undo)
       this.undone.set(
         undo.previousId,
@@ -64,12 +64,12 @@ export class MemoryIdentities implements IdentityStore {
     });
   }
 
-  published(_: number, upTo: number) {
+  markPublished(_accountId: number, upTo: number) {
     this.publishedTo = Math.max(this.publishedTo, upTo);
     return Promise.resolve();
   }
 
-  accountsToPublish() {
+  unpublishedAccounts() {
     return Promise.resolve(this.revision > this.publishedTo ? [1] : []);
   }
 }

@@ -1,0 +1,115 @@
+import { distinctIds, factKey, type AliasFact, type AliasOutcome } from './alias-fact.ts';
+import { remerge, type Remerged } from './merge.ts';
+import { mergeIncrementally } from './merge-incremental.ts';
+import type { IdentityStore, Undo } from './store.ts';
+
+/** Other workers kept changing the account. */
+export class TooManyConflicts extends Error {
+  constructor(accountId: number) {
+    super(`the identities of account ${accountId} changed during ${MAX_CONFLICTS} attempts`);
+    this.name = 'TooManyConflicts';
+  }
+}
+
+/** More conflicts in a row mean a defect. */
+const MAX_CONFLICTS = 100;
+
+/**
+ * Applies aliases of one account; aliases that are stored already change nothing. Resolves with the
+ * outcomes of the new ones once everything that follows from them is stored. Rejects with the error
+ * of the store, or TooManyConflicts.
+ */
+export async function applyAliases(
+  store: IdentityStore,
+  accountId: number,
+  facts: readonly AliasFact[],
+): Promise<Map<AliasFact, AliasOutcome>> {
+  const outcomes = new Map<AliasFact, AliasOutcome>();
+  let pending = facts;
+  for (let conflicts = 0; pending.length > 0;) {
+    if (conflicts > MAX_CONFLICTS) throw new TooManyConflicts(accountId);
+    const { revision, rows, stored, undone } = await store.snapshot(accountId, pending);
+    const added = pending.filter((fact) => !stored.has(factKey(fact)));
+    const isUndone = ({ previousId, order }: AliasFact) =>
+      order.receivedAt <= (undone.get(previousId) ?? -1);
+    const ignored = added.filter(isUndone);
+    const merge = mergeIncrementally(
+      added.filter((fact) => !isUndone(fact)),
+      rows,
+    );
+    const independent = [...ignored, ...merge.merged];
+    // The next iteration merges the dependent facts; it finds the independent ones stored.
+    if (independent.length > 0) {
+      const change = { accountId, revision, facts: independent, rows: [...merge.rows.values()] };
+      if (await store.commit(change)) {
+        for (const fact of ignored) outcomes.set(fact, 'undone');
+        for (const [fact, outcome] of merge.outcomes) outcomes.set(fact, outcome);
+        pending = merge.dependent;
+      } else conflicts++;
+      continue;
+    }
+    const done = await remergeStored(store, { accountId, revision, facts: merge.dependent });
+    if (done) {
+      for (const [fact, outcome] of done.outcomes) outcomes.set(fact, outcome);
+      pending = [];
+    } else conflicts++;
+  }
+  return outcomes;
+}
+
+/** Applies an undo. Resolves when everything that follows from it is stored. */
+export async function undoAlias(
+  store: IdentityStore,
+  accountId: number,
+  undo: Undo,
+): Promise<void> {
+  for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts++) {
+    const { revision } = await store.snapshot(accountId, []);
+    if (await remergeStored(store, { accountId, revision, facts: [], undo })) return;
+  }
+  throw new TooManyConflicts(accountId);
+}
+
+interface Affected {
+  accountId: number;
+  revision: number;
+  facts: readonly AliasFact[];
+  undo?: Undo;
+}
+
+/**
+ * Merges the affected people again and loads further people until none is missing. Resolves
+ * undefined when the account changed meanwhile.
+ */
+async function remergeStored(
+  store: IdentityStore,
+  { accountId, revision, facts, undo }: Affected,
+): Promise<Extract<Remerged, { kind: 'merged' }> | undefined> {
+  if (facts.length === 0 && !undo) return { kind: 'merged', rows: new Map(), outcomes: new Map() };
+  const ids = new Set(distinctIds(facts));
+  if (undo) ids.add(undo.previousId);
+  const extra = new Set<string>();
+  for (;;) {
+    const people = await store.loadPeople(accountId, [...ids, ...extra], undo);
+    // An id that was requested and has no row is mentioned by no fact.
+    const rows = new Map(people.rows);
+    for (const distinctId of extra)
+      if (!rows.has(distinctId))
+        rows.set(distinctId, { distinctId, canonicalId: distinctId, parent: undefined });
+    const result = remerge({ rows, facts: people.facts }, facts);
+    if (result.kind === 'incomplete') {
+      const before = extra.size;
+      for (const distinctId of result.missing) extra.add(distinctId);
+      if (extra.size > before) continue;
+      throw new Error(`people of account ${accountId} are missing although they were loaded`);
+    }
+    const isStored = await store.commit({
+      accountId,
+      revision,
+      facts,
+      rows: [...result.rows.values()],
+      ...(undo ? { undo } : {}),
+    });
+    return isStored ? result : undefined;
+  }
+}
