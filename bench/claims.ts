@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import { Redis } from 'ioredis';
 import { claimId, claimScope } from '../events/claims/claim-id.ts';
 import type { ClaimId } from '../events/claims/claim-id.ts';
@@ -13,7 +13,9 @@ import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
  * Memory per event with both claims, and CPU of client and server, on a dedicated redis-server with
  * the settings of the stack (append-only file included).
  */
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench claims -- [--events N] [--pending-ttl N]',
   options: {
     events: { type: 'string', default: '1000000' },
     'pending-ttl': { type: 'string', default: '30000' },

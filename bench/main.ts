@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseLine } from '../cli/arguments.ts';
+import { CommandError, type CommandContext } from '../cli/command.ts';
 import type { Ready } from '../cli/stack/ready.ts';
+import { print } from '../cli/terminal.ts';
 
 /**
  * The measurements, in the order in which they run; each is a script of its own that prints its
@@ -25,41 +27,34 @@ const BENCHES: Readonly<Record<string, string>> = {
 /** Runs only when it is asked for by name: it takes long, and tens of gigabytes of disk. */
 const ONLY_BY_NAME = new Set(['reports']);
 
-interface BenchContext {
-  home: string;
-  env: NodeJS.ProcessEnv;
-  ready: Ready | undefined;
-}
-
 /**
- * `./ravand bench [NAME…] [-- ARGUMENTS]`: measures one after the other on this machine; the stack
- * must run. Answers 1 when one of them failed.
+ * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options
+ * for each. The stack must run. Returns 1 when one of them failed.
  */
-export async function run(args: string[], context: BenchContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const split = args.indexOf('--');
-  const names = split < 0 ? args : args.slice(0, split);
-  const rest = split < 0 ? [] : args.slice(split + 1);
+  const { words: names } = parseLine({
+    args: split < 0 ? args : args.slice(0, split),
+    options: {},
+    usage: 'bench [NAME…] [-- OPTIONS]',
+    words: { min: 0, max: Number.POSITIVE_INFINITY },
+  });
+  const options = split < 0 ? [] : args.slice(split + 1);
   const unknown = names.find((name) => !(name in BENCHES));
   if (unknown !== undefined) {
-    process.stderr.write(
-      `unknown bench ${unknown}; there are\n${Object.entries(BENCHES)
-        .map(([name, what]) => `  ${name.padEnd(12)} ${what}`)
-        .join('\n')}\n`,
-    );
-    return 2;
+    const known = Object.entries(BENCHES).map(([name, what]) => `  ${name.padEnd(12)} ${what}`);
+    throw new CommandError(`unknown bench ${unknown}; there are\n${known.join('\n')}`, 2);
   }
-  if (context.ready === undefined) {
-    process.stderr.write('no stack is running here: start it with ./ravand up\n');
-    return 1;
-  }
+  const ready = context.ready();
+  if (ready === undefined)
+    throw new CommandError('no stack is running here: start it with ./ravand up');
   let failed = 0;
   for (const name of names.length > 0
     ? names
     : Object.keys(BENCHES).filter((one) => !ONLY_BY_NAME.has(one))) {
+    print(`\n## ${name}: ${BENCHES[name] ?? ''}\n`);
     const script = join(import.meta.dirname, `${name}.ts`);
-    if (!existsSync(script)) continue;
-    process.stdout.write(`\n## ${name}: ${BENCHES[name] ?? ''}\n\n`);
-    failed += (await runScript(script, rest, environment(context, context.ready))) === 0 ? 0 : 1;
+    failed += (await runScript(script, options, environment(context, ready))) === 0 ? 0 : 1;
   }
   return failed === 0 ? 0 : 1;
 }
@@ -67,14 +62,14 @@ export async function run(args: string[], context: BenchContext): Promise<number
 /**
  * Some scripts find the stack through its folder, others through the settings that services have.
  */
-function environment({ env, home }: BenchContext, ready: Ready): NodeJS.ProcessEnv {
+function environment({ env, home }: CommandContext, ready: Ready): NodeJS.ProcessEnv {
   const {
     kafka_brokers: KAFKA_BROKERS,
     clickhouse_url: CLICKHOUSE_URL,
     redis_url: REDIS_URL,
     database_url: DATABASE_URL,
   } = ready;
-  return { ...env, RAVAND_HOME: home, KAFKA_BROKERS, CLICKHOUSE_URL, REDIS_URL, DATABASE_URL };
+  return { ...env, RAVAND_HOME: home.dir, KAFKA_BROKERS, CLICKHOUSE_URL, REDIS_URL, DATABASE_URL };
 }
 
 async function runScript(

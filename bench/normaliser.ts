@@ -8,7 +8,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import { Redis } from 'ioredis';
 import { settings as normaliserSettings, type Names } from '../pipeline/normalise/config.ts';
 import { parseSettings } from '../platform/settings.ts';
@@ -19,7 +19,9 @@ import { withKafkaAdmin } from '../platform/kafka/admin.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench normaliser -- [--events N] [--items N]',
   options: {
     events: { type: 'string', default: '400000' },
     items: { type: 'string', default: '1,10,100' },

@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
@@ -26,7 +26,9 @@ import { foldTask } from '../projections/profiles/task.ts';
 import { Shop } from './profiles/shop.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench profiles -- [--people N] [--events N] [--partitions N] [--cache N]',
   options: {
     people: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '1000000' },

@@ -8,7 +8,7 @@
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../events/testing/raw-records.ts';
@@ -21,7 +21,9 @@ import { seedAccount } from './account.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 import { TOPIC } from '../schemas/topology.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench rebuild -- [--events N] [--people N] [--items N]',
   options: {
     events: { type: 'string', default: '300000' },
     people: { type: 'string', default: '20000' },

@@ -10,7 +10,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { relayPayload } from '../events/relays/payload.ts';
@@ -34,7 +34,9 @@ import type { EventRow } from '../schemas/records.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench relays -- [--deliveries N] [--relays N]',
   options: {
     deliveries: { type: 'string', default: '20000' },
     relays: { type: 'string', default: '4' },

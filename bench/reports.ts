@@ -9,7 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
 import type { Ready } from '../cli/stack/ready.ts';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
@@ -17,7 +17,10 @@ import type { CompiledReport } from '../management-api/warehouse/sql-params.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage:
+    'bench reports -- [--events N] [--people N] [--days N] [--rounds N] [--keep] [--database N]',
   options: {
     events: { type: 'string', default: '100000000' },
     people: { type: 'string', default: '2000000' },

@@ -8,7 +8,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
@@ -19,7 +19,9 @@ import { joinRowBatch } from '../schemas/row-batch.ts';
 import { sampleRow } from './sink/rows.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 
-const { values } = parseArgs({
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench sink -- [--rows N] [--run N]',
   options: {
     rows: { type: 'string', default: '1000000' },
     run: { type: 'string', default: '500' },

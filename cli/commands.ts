@@ -1,5 +1,5 @@
-import type { Command } from './command.ts';
-import { delegate } from './delegate.ts';
+import type { Command, CommandContext } from './command.ts';
+import { dev } from '../deploy/local/commands/dev.ts';
 import { down } from '../deploy/local/commands/down.ts';
 import { logs } from '../deploy/local/commands/logs.ts';
 import { reset } from '../deploy/local/commands/reset.ts';
@@ -7,6 +7,31 @@ import { start, stop } from '../deploy/local/commands/stop-start.ts';
 import { status } from '../deploy/local/commands/status.ts';
 import { test } from '../deploy/local/commands/test.ts';
 import { up } from '../deploy/local/commands/up.ts';
+import { sealingEnv } from '../deploy/local/sealing-key.ts';
+
+interface CommandModule {
+  run(args: string[], context: CommandContext): Promise<number>;
+}
+
+/**
+ * A command that is loaded when it runs: the clients of the servers would make every other command
+ * slow to start. It gets the sealing key of the home in its environment.
+ */
+function lazy({
+  load,
+  ...row
+}: Omit<Command, 'run'> & { load: () => Promise<CommandModule> }): Command {
+  return {
+    ...row,
+    run: async (args, context) =>
+      await (
+        await load()
+      ).run(args, {
+        ...context,
+        env: { ...context.env, ...sealingEnv(context.home, context.env) },
+      }),
+  };
+}
 
 /** Every command of `./ravand`, in the order of its help. A new one is a row. */
 export const commands: readonly Command[] = [
@@ -17,62 +42,63 @@ export const commands: readonly Command[] = [
   logs,
   stop,
   start,
+  dev,
   test,
-  delegate({
+  lazy({
     name: 'send',
-    summary: 'posts a file of events or a web access log through the ingest host',
+    summary: 'sends a file of events or a web access log to the ingest host',
     usage: 'send FILE [--write-key K] [--shift-to-now]',
-    module: 'cli/send/main.ts',
+    load: () => import('./send/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'demo',
-    summary: "posts a shop's traffic and draws its funnel and its retention",
+    summary: "sends a shop's traffic and draws its funnel and its retention",
     usage: 'demo [--people N] [--days N] [--seed N]',
-    module: 'cli/demo/main.ts',
+    load: () => import('./demo/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'admin',
-    summary: 'accounts and keys; prints one JSON object',
+    summary: 'manages accounts, keys, members, links and exports; prints one JSON object',
     usage: 'admin GROUP VERB [OPTIONS]; ./ravand admin alone lists them',
-    module: 'ops/admin/main.ts',
+    load: () => import('../ops/admin/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'lag',
-    summary: 'how far every group is behind, per topic and partition',
+    summary: 'shows how far each consumer group is behind, per topic and partition',
     usage: 'lag [--watch] [--partitions] [--json]',
-    module: 'ops/lag/main.ts',
+    load: () => import('../ops/lag/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'dlq',
     summary: 'dead letters by cause: list, show, redrive after a fix, discard with a reason',
     usage:
       'dlq [list | show GROUP|LETTER | redrive GROUP [--limit N] [--dry-run] | discard GROUP --reason TEXT] [--json]',
-    module: 'ops/dlq/main.ts',
+    load: () => import('../ops/dlq/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'why',
-    summary: 'follows one event from the gateway to its row, or tells where it ended',
+    summary: 'follows one event from the gateway to its row, or says where it ended',
     usage: 'why MESSAGE_ID --account ID [--since TIME] [--json]',
-    module: 'ops/why/main.ts',
+    load: () => import('../ops/why/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'replay',
-    summary: 'reads a range of the log again: adds rows that are missing, or fills a table beside',
+    summary: 'reads a range of the log again: adds missing rows, or fills a shadow table',
     usage:
       'replay --topic T [--from TIME] [--to TIME] [--offsets P:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]',
-    module: 'ops/replay/main.ts',
+    load: () => import('../ops/replay/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'rebuild',
-    summary: 'fills a fresh table from the log beside live traffic, compares it, swaps it in',
+    summary: 'fills a shadow table from the log during live traffic, compares it, swaps it in',
     usage:
       'rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]',
-    module: 'ops/rebuild/main.ts',
+    load: () => import('../ops/rebuild/main.ts'),
   }),
-  delegate({
+  lazy({
     name: 'bench',
-    summary: 'measures the parts and prints a table',
-    usage: 'bench [PART…]',
-    module: 'bench/main.ts',
+    summary: 'runs benchmarks and prints a table of each',
+    usage: 'bench [NAME…] [-- OPTIONS]',
+    load: () => import('../bench/main.ts'),
   }),
 ];

@@ -1,10 +1,10 @@
 /**
- * `./ravand COMMAND …`: finds the command in the table and runs it. Exit codes: 0 done, 1 it did
- * not work, 2 the line cannot be understood.
+ * `./ravand COMMAND …`: finds the command in the table and runs it. Exit codes: 0 done, 1 failed,
+ * 2 the line cannot be understood.
  */
 import { join } from 'node:path';
 import { SettingsError } from '../platform/settings.ts';
-import { CommandError, type Command, type CommandContext } from './command.ts';
+import { CommandError, findCommand, type CommandContext } from './command.ts';
 import { commands } from './commands.ts';
 import { homeOf } from './stack/home.ts';
 import { readReady } from './stack/ready.ts';
@@ -32,13 +32,14 @@ async function main(): Promise<number> {
     help();
     return 0;
   }
-  const command: Command | undefined = commands.find((one) => one.name === name);
-  if (command === undefined)
+  const found = findCommand(commands, [name, ...args]);
+  if (found === undefined)
     throw new CommandError(
       `there is no command ${JSON.stringify(name)}: ./ravand help lists them`,
       2,
     );
-  if (args[0] === '--help' || args[0] === '-h') {
+  const { command, rest } = found;
+  if (rest[0] === '--help' || rest[0] === '-h') {
     print(`usage: ./ravand ${command.usage}\n${command.summary}`);
     return 0;
   }
@@ -49,10 +50,10 @@ async function main(): Promise<number> {
     env: process.env,
     ready: () => readReady(home),
   };
-  return await command.run(args, context);
+  return await command.run(rest, context);
 }
 
-// A reader that went away (`./ravand logs | head`) is no error.
+// A reader that closes the pipe (`./ravand logs | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? 0 : 1),
 );
@@ -65,6 +66,5 @@ try {
   printError(error.message);
   exitCode = error instanceof CommandError ? error.exitCode : 1;
 }
-// A client that still tries to reach a dead server must not keep the command alive; what was
-// printed goes out first.
+// Exits although a client still reconnects to a dead server, after what was printed is written.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

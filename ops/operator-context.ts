@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { createLog, type Log } from '../platform/log.ts';
 import {
   clickhouseSettings,
@@ -9,10 +8,9 @@ import {
   redisSettings,
 } from '../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
-import { CommandError } from '../cli/command.ts';
-import type { DelegatedContext } from '../cli/delegate.ts';
+import { CommandError, type CommandContext } from '../cli/command.ts';
 import { readJsonFile } from '../cli/json-file.ts';
-import type { StackPlan } from '../deploy/local/stack-plan.ts';
+import type { StackPlan } from '../cli/stack/stack-plan.ts';
 
 const table = defineSettings({
   LOG_LEVEL: processSettings.LOG_LEVEL,
@@ -42,8 +40,8 @@ export interface OperatorContext {
  * The servers of the stack under RAVAND_HOME, also of one that is only partly up; without a stack
  * those that KAFKA_BROKERS and the other settings name.
  */
-export function operatorContext(context: DelegatedContext): OperatorContext {
-  const plan = readJsonFile<StackPlan>(join(context.home, 'run', 'stack.json'));
+export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): OperatorContext {
+  const plan = readJsonFile<StackPlan>(context.home.planFile);
   if (plan === undefined && (context.env['KAFKA_BROKERS'] ?? '') === '')
     throw new CommandError(
       'no stack is running here: start it with ./ravand up, or set KAFKA_BROKERS, CLICKHOUSE_URL, DATABASE_URL and REDIS_URL',

@@ -3,12 +3,14 @@
  * bench/rebuild.ts.
  */
 import { run } from '../../ops/rebuild/main.ts';
+import { homeOf } from '../../cli/stack/home.ts';
 
 const args = JSON.parse(process.argv[2] ?? '[]') as string[];
 const [began, before] = [performance.now(), process.cpuUsage()];
 const code = await run(args, {
-  home: process.env['RAVAND_HOME'] ?? '',
-  ready: undefined,
+  home: homeOf({ checkout: '', env: process.env }),
+  checkout: '',
+  ready: () => undefined,
   env: process.env,
 });
 const { user, system } = process.cpuUsage(before);

@@ -1,7 +1,6 @@
 import { delay } from '../../platform/backoff.ts';
 import { parseLine } from '../arguments.ts';
-import { CommandError } from '../command.ts';
-import type { DelegatedContext } from '../delegate.ts';
+import { CommandError, type CommandContext } from '../command.ts';
 import type { Ready } from '../stack/ready.ts';
 import { print } from '../terminal.ts';
 import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
@@ -31,7 +30,7 @@ interface Fresh {
  * `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel
  * and the retention of what is stored.
  */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
     usage: DEMO_USAGE,
@@ -40,7 +39,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   const people = count(values.people, { name: 'people', fallback: 500, max: 5_000_000 });
   const days = count(values.days, { name: 'days', fallback: 30, max: MAX_DAYS });
   const seed = count(values.seed, { name: 'seed', fallback: 1, max: 1_000_000 });
-  const ready = context.ready;
+  const ready = context.ready();
   if (!ready) throw new CommandError('no stack is running here: start it with ./ravand up');
 
   const now = Date.now();

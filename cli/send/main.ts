@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseLine } from '../arguments.ts';
-import { CommandError } from '../command.ts';
-import type { DelegatedContext } from '../delegate.ts';
+import { CommandError, type CommandContext } from '../command.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { print } from '../terminal.ts';
 import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
@@ -38,7 +37,7 @@ interface Resume {
 }
 
 /** `./ravand send`: posts an NDJSON file or an access log through the public HTTP surface. */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: SEND_USAGE,
@@ -48,7 +47,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
   const file = resolve(words[0] ?? '');
   if (!existsSync(file) || !statSync(file).isFile())
     throw new CommandError(`there is no file ${file}`);
-  const ready = context.ready;
+  const ready = context.ready();
   if (!ready) throw new CommandError('no stack is running here: start it with ./ravand up');
   const writeKey = values['write-key'] ?? ready.demo.write_key;
   const survey = await surveyFile(file);
@@ -170,7 +169,7 @@ async function surveyFile(file: string): Promise<Survey> {
 }
 
 function resumeFile(
-  context: DelegatedContext,
+  context: CommandContext,
   file: string,
   writeKey: string,
   shiftToNow: boolean,
@@ -180,7 +179,7 @@ function resumeFile(
     .update(JSON.stringify([file, size, mtimeMs, writeKey, shiftToNow]))
     .digest('hex')
     .slice(0, 24);
-  const folder = join(context.home, 'send');
+  const folder = join(context.home.dir, 'send');
   mkdirSync(folder, { recursive: true });
   return join(folder, `${key}.json`);
 }

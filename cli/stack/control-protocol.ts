@@ -5,8 +5,8 @@
 export type ControlRequest =
   | { command: 'status' }
   | { command: 'watch' }
-  | { command: 'start'; part: string }
-  | { command: 'stop'; part: string }
+  | { command: 'start'; service: string }
+  | { command: 'stop'; service: string }
   | { command: 'down' };
 
 export interface ServiceStatus {
@@ -30,5 +30,5 @@ export type StackEvent =
 /** `end` closes an exchange: with `error` when the request could not be served. */
 export type ControlReply =
   | StackEvent
-  | { event: 'status'; parts: ServiceStatus[] }
+  | { event: 'status'; services: ServiceStatus[] }
   | { event: 'end'; error?: string; text?: string };

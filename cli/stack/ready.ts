@@ -1,6 +1,31 @@
-import type { DemoKeys } from '../../ops/admin/seed-demo.ts';
+import type { WebhookSource } from '../../events/webhooks/sources.ts';
+import type { Role } from '../../platform/permissions.ts';
 import type { Home } from './home.ts';
 import { readJsonFile } from '../json-file.ts';
+
+/** What a platform needs to deliver to a webhook connection of the demo account. */
+export interface DemoWebhook {
+  token: string;
+  secret: string;
+}
+
+/** Who signs in to the demo account. */
+export interface DemoMember {
+  email: string;
+  password: string;
+}
+
+/** The demo account and its keys. Kept in a file: the database holds only their hashes. */
+export interface DemoKeys {
+  account_id: number;
+  app_id: number;
+  write_key: string;
+  management_keys: Record<Exclude<Role, 'owner'>, string>;
+  /** By source; empty without a sealing key. */
+  webhooks: Partial<Record<WebhookSource, DemoWebhook>>;
+  /** Owner of the account, who signs in to the panel. */
+  member: DemoMember;
+}
 
 /**
  * `$RAVAND_HOME/run/ready.json`: written when the whole stack is ready, removed when it goes down.

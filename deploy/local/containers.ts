@@ -5,7 +5,7 @@ import type { Home } from '../../cli/stack/home.ts';
 import type { Launch } from './services/service.ts';
 import { redisConfiguration } from './services/redis.ts';
 import type { ServerLaunches } from './stack.ts';
-import type { StackPlan } from './stack-plan.ts';
+import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
 /**
  * One server as a container. It shares the network of the machine and listens on loopback only, as

@@ -3,7 +3,7 @@ import { loadExternal } from './config.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Service } from './services/service.ts';
 import { serviceEnv } from './stack.ts';
-import type { StackPlan } from './stack-plan.ts';
+import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
 const BOUND_MS = 3000;
 

@@ -12,7 +12,7 @@ import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
 import { setupSteps } from './services/setup-steps.ts';
 import { sealingEnv } from './sealing-key.ts';
-import type { StackPlan } from './stack-plan.ts';
+import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 interface StackContext {

@@ -7,7 +7,7 @@ import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endOrphanedProcesses } from './orphaned-processes.ts';
 import { serviceSettings } from '../service-settings.ts';
 import { keepSealingKey } from './sealing-key.ts';
-import { planStack, type KeptPorts } from './stack-plan.ts';
+import { planStack, type KeptPorts } from './plan-stack.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
 import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
 

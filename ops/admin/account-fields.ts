@@ -1,6 +1,6 @@
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import { isAddressRange } from '../../platform/network/address-ranges.ts';
-import { AdminRefusal } from './command.ts';
+import { CommandError } from '../../cli/command.ts';
 
 type Value = string | number | boolean | null | readonly string[];
 
@@ -74,12 +74,12 @@ export const ACCOUNT_FIELDS: Readonly<Record<string, Field>> = {
 };
 
 /**
- * Reads `KEY=VALUE` words. Throws AdminRefusal for an unknown key, an unreadable value, and when
+ * Reads `KEY=VALUE` words. Throws CommandError for an unknown key, an unreadable value, and when
  * there is none.
  */
 export function parseAccountChanges(words: readonly string[]): Map<string, Value> {
   if (words.length === 0)
-    throw new AdminRefusal(
+    throw new CommandError(
       `nothing to set: give KEY=VALUE with a key of ${Object.keys(ACCOUNT_FIELDS).join(', ')}`,
     );
   const changes = new Map<string, Value>();
@@ -88,12 +88,12 @@ export function parseAccountChanges(words: readonly string[]): Map<string, Value
     const key = split < 0 ? word : word.slice(0, split);
     const field = Object.hasOwn(ACCOUNT_FIELDS, key) ? ACCOUNT_FIELDS[key] : undefined;
     if (!field)
-      throw new AdminRefusal(
+      throw new CommandError(
         `unknown key ${key}: the keys are ${Object.keys(ACCOUNT_FIELDS).join(', ')}`,
       );
-    if (split < 0) throw new AdminRefusal(`${key}: write it as ${key}=VALUE`);
+    if (split < 0) throw new CommandError(`${key}: write it as ${key}=VALUE`);
     const value = field.parse(word.slice(split + 1).trim());
-    if (value === undefined) throw new AdminRefusal(`${word}: expected ${field.expects}`);
+    if (value === undefined) throw new CommandError(`${word}: expected ${field.expects}`);
     changes.set(key, value);
   }
   return changes;

@@ -1,6 +1,8 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { parseAccountChanges } from './account-fields.ts';
-import { AdminRefusal, idOption, textOption, type AdminCommand } from './command.ts';
+import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand, idOption, textOption } from './command.ts';
 
 async function create(name: string, words: readonly string[], database: Database): Promise<number> {
   const changes = words.length === 0 ? new Map() : parseAccountChanges(words);
@@ -12,29 +14,27 @@ async function create(name: string, words: readonly string[], database: Database
   return Number(answer.rows[0]?.id);
 }
 
-export const accountCreate: AdminCommand = {
-  group: 'account',
-  verb: 'create',
+export const accountCreate = adminCommand({
+  name: 'account create',
   usage: 'account create --name NAME [--retention-days N] [--max-events N]',
-  options: ['name!', 'retention-days', 'max-events'],
-  async run(input, database) {
+  options: { name: REQUIRED, 'retention-days': OPTIONAL, 'max-events': OPTIONAL },
+  async run(line, { database }) {
     const words = (['retention-days', 'max-events'] as const).flatMap((option) => {
-      const value = input.options[option];
+      const value = line.values[option];
       return value === undefined ? [] : [`${option.replace('-', '_')}=${value}`];
     });
-    return { account_id: await create(textOption(input, 'name'), words, database) };
+    return { account_id: await create(textOption(line.values, 'name'), words, database) };
   },
-};
+});
 
-export const accountSet: AdminCommand = {
-  group: 'account',
-  verb: 'set',
+export const accountSet = adminCommand({
+  name: 'account set',
   usage: 'account set --account ID KEY=VALUE…',
-  options: ['account!'],
-  words: true,
-  async run(input, database) {
-    const id = idOption(input, 'account');
-    const changes = parseAccountChanges(input.words);
+  options: { account: REQUIRED },
+  words: { min: 0, max: Number.POSITIVE_INFINITY },
+  async run(line, { database }) {
+    const id = idOption(line.values, 'account');
+    const changes = parseAccountChanges(line.words);
     const sets = [...changes.keys()].map((column, at) => `${column} = $${at + 2}`);
     const answer = await database.query<Record<string, unknown>>(
       `UPDATE accounts SET ${sets.join(', ')} WHERE id = $1
@@ -43,7 +43,7 @@ export const accountSet: AdminCommand = {
       [id, ...changes.values()],
     );
     const row = answer.rows[0];
-    if (!row) throw new AdminRefusal(`there is no account ${id}`);
+    if (!row) throw new CommandError(`there is no account ${id}`);
     return row;
   },
-};
+});

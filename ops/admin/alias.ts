@@ -4,7 +4,9 @@ import { createLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { identityCommandCodec } from '../../schemas/codec.ts';
 import type { IdentityCommand } from '../../schemas/records.ts';
-import { AdminRefusal, idOption, type AdminCommand } from './command.ts';
+import { REQUIRED } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand, idOption } from './command.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
@@ -13,14 +15,13 @@ import { TOPIC } from '../../schemas/topology.ts';
  * counts again. Events and profiles stay as they are: people are put together anew when they are
  * read.
  */
-export const aliasUndo: AdminCommand = {
-  group: 'alias',
-  verb: 'undo',
+export const aliasUndo = adminCommand({
+  name: 'alias undo',
   usage: 'alias undo --account ID --previous-id X',
-  options: ['account!', 'previous-id!'],
-  async run(input, database, { kafka }) {
-    const accountId = idOption(input, 'account');
-    const previousId = input.options['previous-id'] ?? '';
+  options: { account: REQUIRED, 'previous-id': REQUIRED },
+  async run(line, { database, kafka }) {
+    const accountId = idOption(line.values, 'account');
+    const previousId = line.values['previous-id'];
     const joined = await joinOf(database, accountId, previousId);
     const now = Date.now();
     // A gateway whose clock is ahead may have received the alias after our now.
@@ -41,7 +42,7 @@ export const aliasUndo: AdminCommand = {
       offset,
     };
   },
-};
+});
 
 async function joinOf(
   database: Database,
@@ -57,11 +58,11 @@ async function joinOf(
   );
   const row = answer.rows[0];
   if (!row)
-    throw new AdminRefusal(
+    throw new CommandError(
       `no alias of account ${accountId} mentions this name: check --account and --previous-id`,
     );
   if (row.joined_to === null)
-    throw new AdminRefusal(
+    throw new CommandError(
       'this name is joined to no other: give the previous_id of the alias that is to be taken back',
     );
   return {

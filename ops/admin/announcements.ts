@@ -1,4 +1,5 @@
-import { idOption, type AdminCommand } from './command.ts';
+import { REQUIRED } from '../../cli/arguments.ts';
+import { adminCommand, idOption } from './command.ts';
 
 type Meter = 'events' | 'profiles';
 
@@ -18,13 +19,12 @@ const METERS: Record<Meter, string> = { events: 'رویدادها', profiles: '�
  * `./ravand admin announcements`: what an account was told about its used allowances (ingest 8),
  * newest first, each with the sentence that people read.
  */
-export const announcements: AdminCommand = {
-  group: 'announcements',
-  verb: '',
+export const announcements = adminCommand({
+  name: 'announcements',
   usage: 'announcements --account ID',
-  options: ['account!'],
-  async run(input, database) {
-    const accountId = idOption(input, 'account');
+  options: { account: REQUIRED },
+  async run(line, { database }) {
+    const accountId = idOption(line.values, 'account');
     const answer = await database.query<AnnouncementRow>(
       `SELECT meter, month, percent, value::float8, allowance::float8, created_at FROM announcements WHERE account_id = $1
        ORDER BY created_at DESC, percent DESC LIMIT ${MOST}`,
@@ -35,7 +35,7 @@ export const announcements: AdminCommand = {
       announcements: answer.rows.map((row) => ({ ...row, text: announcementText(row) })),
     };
   },
-};
+});
 
 /** The sentence of an announcement, in Persian. */
 export function announcementText({

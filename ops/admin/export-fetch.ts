@@ -7,7 +7,9 @@ import { exportFiles, exportFileSettings } from '../../platform/files/export-fil
 import { FileMissing } from '../../platform/files/folder-files.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { AdminRefusal, idOption, type AdminCommand } from './command.ts';
+import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand, idOption } from './command.ts';
 
 interface ExportRow {
   status: 'queued' | 'running' | 'ready' | 'failed' | 'expired';
@@ -23,20 +25,19 @@ interface ExportRow {
  * `./ravand admin export fetch`: brings the file of a finished export to this machine, until
  * downloads have a place in the panel.
  */
-export const exportFetch: AdminCommand = {
-  group: 'export',
-  verb: 'fetch',
+export const exportFetch = adminCommand({
+  name: 'export fetch',
   usage: 'export fetch --account ID --id N [--out FILE]',
-  options: ['account!', 'id!', 'out'],
-  async run(input, database, { env }) {
-    const accountId = idOption(input, 'account');
-    const id = idOption(input, 'id');
+  options: { account: REQUIRED, id: REQUIRED, out: OPTIONAL },
+  async run(line, { database, env }) {
+    const accountId = idOption(line.values, 'account');
+    const id = idOption(line.values, 'id');
     const { file, kind, format, rows } = await finished(database, { accountId, id });
-    const path = resolve(input.options['out'] ?? `export-${id}.${format}`);
+    const path = resolve(line.values.out ?? `export-${id}.${format}`);
     const files = exportFiles(parseSettings(exportFileSettings, env));
     const content = await files.read(file).catch((error: unknown) => {
       if (error instanceof FileMissing)
-        throw new AdminRefusal(
+        throw new CommandError(
           `${error.message}: set EXPORT_DIR, or EXPORT_S3_URL, as it is set for management-api`,
         );
       throw error;
@@ -54,9 +55,9 @@ export const exportFetch: AdminCommand = {
       content.destroy();
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EEXIST')
-        throw new AdminRefusal(`${path} is there already: give another name with --out`);
+        throw new CommandError(`${path} is there already: give another name with --out`);
       if (code === 'ENOENT' || code === 'EACCES')
-        throw new AdminRefusal(`${path} cannot be written: give another name with --out`);
+        throw new CommandError(`${path} cannot be written: give another name with --out`);
       throw error;
     }
     return {
@@ -69,7 +70,7 @@ export const exportFetch: AdminCommand = {
       bytes: (await stat(path)).size,
     };
   },
-};
+});
 
 async function finished(
   database: Database,
@@ -81,14 +82,14 @@ async function finished(
   );
   const row = answer.rows[0];
   if (!row)
-    throw new AdminRefusal(`account ${accountId} has no export ${id}: GET /v1/exports lists them`);
+    throw new CommandError(`account ${accountId} has no export ${id}: GET /v1/exports lists them`);
   if (row.status === 'expired' || (row.status === 'ready' && row.is_over))
-    throw new AdminRefusal(`export ${id} has expired: order a new one`);
+    throw new CommandError(`export ${id} has expired: order a new one`);
   if (row.status === 'failed')
-    throw new AdminRefusal(
+    throw new CommandError(
       `export ${id} failed: ${row.error ?? 'no reason is known'}; order a new one`,
     );
   if (row.status !== 'ready' || row.file === null)
-    throw new AdminRefusal(`export ${id} is not ready: it is ${row.status}; try again later`);
+    throw new CommandError(`export ${id} is not ready: it is ${row.status}; try again later`);
   return { ...row, file: row.file };
 }

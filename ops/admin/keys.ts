@@ -1,7 +1,9 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
+import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
 import {
-  AdminRefusal,
+  adminCommand,
   idOption,
   requireAccount,
   textOption,
@@ -44,67 +46,64 @@ export async function createManagementKey(
   return Number(answer.rows[0]?.id);
 }
 
-export const writeKeyCreate: AdminCommand = {
-  group: 'write-key',
-  verb: 'create',
+export const writeKeyCreate = adminCommand({
+  name: 'write-key create',
   usage: 'write-key create --account ID --app NAME --environment NAME',
-  options: ['account!', 'app!', 'environment!'],
-  async run(input, database) {
+  options: { account: REQUIRED, app: REQUIRED, environment: REQUIRED },
+  async run(line, { database }) {
     const { key, hash } = makeKey(WRITE_KEY_PREFIX);
     const made = await createWriteKey(database, {
-      account: idOption(input, 'account'),
-      app: textOption(input, 'app'),
-      environment: textOption(input, 'environment'),
+      account: idOption(line.values, 'account'),
+      app: textOption(line.values, 'app'),
+      environment: textOption(line.values, 'environment'),
       hash,
     });
     return { app_id: made.appId, write_key_id: made.keyId, write_key: key };
   },
-};
+});
 
-export const managementKeyCreate: AdminCommand = {
-  group: 'management-key',
-  verb: 'create',
+export const managementKeyCreate = adminCommand({
+  name: 'management-key create',
   usage: 'management-key create --account ID --role ROLE [--expires-in-days N]',
-  options: ['account!', 'role!', 'expires-in-days'],
-  async run(input, database) {
-    const role = KEY_ROLES.find((name) => name === input.options['role']);
+  options: { account: REQUIRED, role: REQUIRED, 'expires-in-days': OPTIONAL },
+  async run(line, { database }) {
+    const role = KEY_ROLES.find((name) => name === line.values.role);
     if (!role)
-      throw new AdminRefusal(
-        `--role ${input.options['role'] ?? ''}: expected one of ${KEY_ROLES.join(', ')}; a key cannot be owner`,
+      throw new CommandError(
+        `--role ${line.values.role}: expected one of ${KEY_ROLES.join(', ')}; a key cannot be owner`,
       );
-    const days = Number(input.options['expires-in-days'] ?? DEFAULT_EXPIRY_DAYS);
+    const days = Number(line.values['expires-in-days'] ?? DEFAULT_EXPIRY_DAYS);
     if (!Number.isFinite(days) || Math.abs(days) > 36_500)
-      throw new AdminRefusal(
+      throw new CommandError(
         '--expires-in-days: expected a number of days; negative or a fraction is allowed',
       );
     const { key, hash } = makeKey(MANAGEMENT_KEY_PREFIX);
     const id = await createManagementKey(database, {
-      account: idOption(input, 'account'),
+      account: idOption(line.values, 'account'),
       role,
       hash,
       expiresAt: new Date(Date.now() + days * DAY),
     });
     return { api_key_id: id, management_key: key };
   },
-};
+});
 
 function revoke(group: 'write-key' | 'management-key', table: string): AdminCommand {
-  return {
-    group,
-    verb: 'revoke',
+  return adminCommand({
+    name: `${group} revoke`,
     usage: `${group} revoke --id ID`,
-    options: ['id!'],
-    async run(input, database) {
-      const id = idOption(input, 'id');
+    options: { id: REQUIRED },
+    async run(line, { database }) {
+      const id = idOption(line.values, 'id');
       const answer = await database.query<{ revoked_at: Date }>(
         `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING revoked_at`,
         [id],
       );
       const row = answer.rows[0];
-      if (!row) throw new AdminRefusal(`there is no ${group} with the id ${id}`);
+      if (!row) throw new CommandError(`there is no ${group} with the id ${id}`);
       return { id, revoked_at: row.revoked_at };
     },
-  };
+  });
 }
 
 export const writeKeyRevoke = revoke('write-key', 'write_keys');

@@ -2,7 +2,9 @@ import { isShortLinkTarget, MAX_TARGET_BYTES, shortLinkCode } from '../../events
 import { recordAudit } from '../../platform/audit.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import { defineSettings, parseSettings } from '../../platform/settings.ts';
-import { AdminRefusal, idOption, requireAccount, type AdminCommand } from './command.ts';
+import { REQUIRED } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand, idOption, requireAccount } from './command.ts';
 import { storeLink } from './link-store.ts';
 
 export const shortLinkSettings = defineSettings({
@@ -16,16 +18,15 @@ export const shortLinkSettings = defineSettings({
 /**
  * `./ravand admin link create`: stores a short link, or finds the one that is stored (ingest 4.7).
  */
-export const linkCreate: AdminCommand = {
-  group: 'link',
-  verb: 'create',
+export const linkCreate = adminCommand({
+  name: 'link create',
   usage: 'link create --account ID --target URL',
-  options: ['account!', 'target!'],
-  async run(input, database, { env }) {
-    const accountId = idOption(input, 'account');
-    const target = input.options['target'] ?? '';
+  options: { account: REQUIRED, target: REQUIRED },
+  async run(line, { database, env }) {
+    const accountId = idOption(line.values, 'account');
+    const { target } = line.values;
     if (!isShortLinkTarget(target))
-      throw new AdminRefusal(
+      throw new CommandError(
         `--target: expected an http:// or https:// address without spaces, at most ${MAX_TARGET_BYTES} bytes`,
       );
     await requireAccount(database, accountId);
@@ -33,7 +34,7 @@ export const linkCreate: AdminCommand = {
     const link = { accountId, target, code: shortLinkCode(accountId, target) };
     const stored = await storeLink(database, link);
     if (stored === 'taken')
-      throw new AdminRefusal(
+      throw new CommandError(
         `the code ${link.code} of this target leads elsewhere already, and a stored link never changes: add something that makes no difference, such as ?l=1, to the target`,
       );
     if (stored === 'created')
@@ -51,7 +52,7 @@ export const linkCreate: AdminCommand = {
       ...(base === '' ? {} : { url: shortUrl(base, link.code) }),
     };
   },
-};
+});
 
 function shortUrl(base: string, code: string): string {
   return `${base.replace(/\/+$/, '')}/s/${code}`;

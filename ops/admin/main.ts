@@ -1,3 +1,6 @@
+import { parseLine } from '../../cli/arguments.ts';
+import { CommandError, findCommand, type CommandContext } from '../../cli/command.ts';
+import { print, printError } from '../../cli/terminal.ts';
 import { createLog } from '../../platform/log.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
@@ -5,7 +8,7 @@ import { parseSettings } from '../../platform/settings.ts';
 import { accountCreate, accountSet } from './accounts.ts';
 import { aliasUndo } from './alias.ts';
 import { announcements } from './announcements.ts';
-import { AdminRefusal, type AdminCommand } from './command.ts';
+import type { AdminCommand } from './command.ts';
 import { exportFetch } from './export-fetch.ts';
 import {
   managementKeyCreate,
@@ -14,14 +17,13 @@ import {
   writeKeyRevoke,
 } from './keys.ts';
 import { linkCreate } from './link.ts';
-import { parseAdminLine } from './line.ts';
 import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
 import { metersRecount } from './meters/recount.ts';
 import { sealRotate } from './seal-rotate.ts';
-import { stackEnvironment, type RunningStack } from './stack-environment.ts';
+import { stackEnvironment } from './stack-environment.ts';
 import { webhookTry } from './webhook-try.ts';
 
-export const ADMIN_COMMANDS: readonly AdminCommand[] = [
+const ADMIN_COMMANDS: readonly AdminCommand[] = [
   accountCreate,
   accountSet,
   writeKeyCreate,
@@ -41,23 +43,27 @@ export const ADMIN_COMMANDS: readonly AdminCommand[] = [
   webhookTry,
 ];
 
-interface AdminContext {
-  /** RAVAND_HOME, absolute. */
-  home: string;
-  ready: RunningStack | undefined;
-  env: NodeJS.ProcessEnv;
-}
-
-/** `./ravand admin …`: prints one JSON object and answers 0, or a sentence and answers 1. */
-export async function run(args: string[], context: AdminContext): Promise<number> {
+/**
+ * `./ravand admin …`: prints one JSON object and returns 0, or prints a sentence to standard error
+ * and returns 1.
+ */
+export async function run(args: string[], context: CommandContext): Promise<number> {
   try {
-    const { command, input } = parseAdminLine(ADMIN_COMMANDS, args);
+    const { command, rest } = requireCommand(args);
+    const { options, words, usage } = command;
+    const line = parseLine({
+      args: rest,
+      options,
+      usage: `admin ${usage}`,
+      ...(words ? { words } : {}),
+    });
     const env = stackEnvironment(context);
     const url = env['DATABASE_URL'];
-    if (url === undefined && command.needsNoStack !== true)
-      throw new AdminRefusal(
+    if (url === undefined && command.needsStack !== false)
+      throw new CommandError(
         'no stack is running here: start it with ./ravand up, or set DATABASE_URL',
       );
+    const kafka = parseSettings(kafkaSettings, env);
     const database = connectPostgres({
       url: url ?? '',
       log: createLog({ part: 'admin', level: 'error' }),
@@ -65,23 +71,31 @@ export async function run(args: string[], context: AdminContext): Promise<number
       max: 1,
     });
     try {
-      const kafka = parseSettings(kafkaSettings, env);
-      process.stdout.write(
-        `${JSON.stringify(await command.run(input, database, { kafka, env }))}\n`,
-      );
+      print(JSON.stringify(await command.run(line, { database, kafka, env })));
     } finally {
       await database.end();
     }
     return 0;
   } catch (error) {
-    process.stderr.write(`${sentence(error)}\n`);
+    printError(sentence(error));
     return 1;
   }
 }
 
+function requireCommand(args: string[]) {
+  const found = findCommand(ADMIN_COMMANDS, args);
+  if (found) return found;
+  const known = ADMIN_COMMANDS.map(({ usage }) => `  ./ravand admin ${usage}`).join('\n');
+  const problem =
+    args.length === 0
+      ? 'an admin command is missing'
+      : `unknown admin command: ${args.slice(0, 2).join(' ')}`;
+  throw new CommandError(`${problem}; there are\n${known}`);
+}
+
 function sentence(error: unknown): string {
-  if (error instanceof AdminRefusal) return error.message;
+  if (error instanceof CommandError) return error.message;
   const { message, code } = error as Error & { code?: string };
   if (code === 'ECONNREFUSED') return 'PostgreSQL is not reachable: see ./ravand status';
-  return `this did not work: ${message}`;
+  return `this failed: ${message}`;
 }

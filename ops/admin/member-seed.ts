@@ -1,3 +1,4 @@
+import type { DemoMember } from '../../cli/stack/ready.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import {
   generatePassword,
@@ -5,12 +6,6 @@ import {
   verifyPassword,
 } from '../../control-plane/members/password.ts';
 import { addMember, setPassword } from './member-store.ts';
-
-/** Who signs in to the demo account. */
-export interface DemoMember {
-  email: string;
-  password: string;
-}
 
 interface Seed {
   database: Pick<Database, 'query'>;

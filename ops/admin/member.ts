@@ -2,26 +2,21 @@ import { recordAudit } from '../../platform/audit.ts';
 import { roles, type Role } from '../../platform/permissions.ts';
 import { readEmail } from '../../control-plane/members/email.ts';
 import { generatePassword, hashPassword } from '../../control-plane/members/password.ts';
-import {
-  AdminRefusal,
-  idOption,
-  requireAccount,
-  type AdminCommand,
-  type AdminOptions,
-} from './command.ts';
+import { REQUIRED } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand, idOption, requireAccount } from './command.ts';
 import { addMember, removeMember, setPassword, setRole } from './member-store.ts';
 
 const OPERATOR = 'operator';
 
 /** `./ravand admin member create`: the password is printed once and stored as a hash only. */
-export const memberCreate: AdminCommand = {
-  group: 'member',
-  verb: 'create',
+export const memberCreate = adminCommand({
+  name: 'member create',
   usage: 'member create --account ID --email ADDRESS --role ROLE',
-  options: ['account!', 'email!', 'role!'],
-  async run(input, database) {
-    const accountId = idOption(input, 'account');
-    const [email, role] = [emailOption(input), roleOption(input)];
+  options: { account: REQUIRED, email: REQUIRED, role: REQUIRED },
+  async run(line, { database }) {
+    const accountId = idOption(line.values, 'account');
+    const [email, role] = [emailOption(line.values.email), roleOption(line.values.role)];
     await requireAccount(database, accountId);
     const password = generatePassword();
     const made = await addMember({
@@ -32,7 +27,7 @@ export const memberCreate: AdminCommand = {
       passwordHash: await hashPassword(password),
     });
     if (!made)
-      throw new AdminRefusal(
+      throw new CommandError(
         `${email} is a member of account ${accountId} already: change the role with member set-role`,
       );
     const { memberId, existed } = made;
@@ -47,17 +42,16 @@ export const memberCreate: AdminCommand = {
       ? { ...answer, note: 'a member of another account already, with the password that they have' }
       : { ...answer, password };
   },
-};
+});
 
 /** `./ravand admin member set-role`: holds from the next request on, and signs the person out. */
-export const memberSetRole: AdminCommand = {
-  group: 'member',
-  verb: 'set-role',
+export const memberSetRole = adminCommand({
+  name: 'member set-role',
   usage: 'member set-role --account ID --email ADDRESS --role ROLE',
-  options: ['account!', 'email!', 'role!'],
-  async run(input, database) {
-    const accountId = idOption(input, 'account');
-    const [email, role] = [emailOption(input), roleOption(input)];
+  options: { account: REQUIRED, email: REQUIRED, role: REQUIRED },
+  async run(line, { database }) {
+    const accountId = idOption(line.values, 'account');
+    const [email, role] = [emailOption(line.values.email), roleOption(line.values.role)];
     const memberId = await setRole({ database, email, accountId, role });
     if (memberId === undefined) throw noMember(email, accountId);
     await recordAudit(database, {
@@ -68,23 +62,22 @@ export const memberSetRole: AdminCommand = {
     });
     return { member_id: memberId, account_id: accountId, email, role };
   },
-};
+});
 
 /** `./ravand admin member set-password`: prints a new password once, and signs the person out. */
-export const memberSetPassword: AdminCommand = {
-  group: 'member',
-  verb: 'set-password',
+export const memberSetPassword = adminCommand({
+  name: 'member set-password',
   usage: 'member set-password --email ADDRESS',
-  options: ['email!'],
-  async run(input, database) {
-    const email = emailOption(input);
+  options: { email: REQUIRED },
+  async run(line, { database }) {
+    const email = emailOption(line.values.email);
     const password = generatePassword();
     const changed = await setPassword({
       database,
       email,
       passwordHash: await hashPassword(password),
     });
-    if (!changed) throw new AdminRefusal(`there is no member ${email}`);
+    if (!changed) throw new CommandError(`there is no member ${email}`);
     const { memberId, accountIds } = changed;
     for (const accountId of accountIds)
       await recordAudit(database, {
@@ -95,17 +88,16 @@ export const memberSetPassword: AdminCommand = {
       });
     return { member_id: memberId, email, password };
   },
-};
+});
 
 /** `./ravand admin member remove`: ends a membership, and signs the person out. */
-export const memberRemove: AdminCommand = {
-  group: 'member',
-  verb: 'remove',
+export const memberRemove = adminCommand({
+  name: 'member remove',
   usage: 'member remove --account ID --email ADDRESS',
-  options: ['account!', 'email!'],
-  async run(input, database) {
-    const accountId = idOption(input, 'account');
-    const email = emailOption(input);
+  options: { account: REQUIRED, email: REQUIRED },
+  async run(line, { database }) {
+    const accountId = idOption(line.values, 'account');
+    const email = emailOption(line.values.email);
     const removed = await removeMember({ database, email, accountId });
     if (!removed) throw noMember(email, accountId);
     await recordAudit(database, {
@@ -121,24 +113,20 @@ export const memberRemove: AdminCommand = {
       forgotten: removed.forgotten,
     };
   },
-};
+});
 
-function emailOption(input: AdminOptions): string {
-  const text = input.options['email'] ?? '';
+function emailOption(text: string): string {
   const email = readEmail(text);
-  if (email === undefined) throw new AdminRefusal(`--email ${text}: expected an e-mail address`);
+  if (email === undefined) throw new CommandError(`--email ${text}: expected an e-mail address`);
   return email;
 }
 
-function roleOption(input: AdminOptions): Role {
-  const role = roles.find((name) => name === input.options['role']);
-  if (!role)
-    throw new AdminRefusal(
-      `--role ${input.options['role'] ?? ''}: expected one of ${roles.join(', ')}`,
-    );
+function roleOption(text: string): Role {
+  const role = roles.find((name) => name === text);
+  if (!role) throw new CommandError(`--role ${text}: expected one of ${roles.join(', ')}`);
   return role;
 }
 
-function noMember(email: string, accountId: number): AdminRefusal {
-  return new AdminRefusal(`${email} is no member of account ${accountId}`);
+function noMember(email: string, accountId: number): CommandError {
+  return new CommandError(`${email} is no member of account ${accountId}`);
 }

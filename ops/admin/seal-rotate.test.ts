@@ -44,10 +44,7 @@ const database = {
 } as unknown as Database;
 
 const rotate = (SEALING_KEY: string) =>
-  sealRotate.run({ options: {}, words: [] }, database, {
-    kafka: {} as never,
-    env: { SEALING_KEY },
-  });
+  sealRotate.run({ values: {}, words: [] }, { database, kafka: {} as never, env: { SEALING_KEY } });
 
 beforeEach(() => {
   audited = [];

@@ -4,7 +4,8 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { SealError, type Sealer } from '../../platform/sealing.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
 import { parseSettings } from '../../platform/settings.ts';
-import { AdminRefusal, type AdminCommand } from './command.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand } from './command.ts';
 
 interface SealedRow {
   id: string;
@@ -27,7 +28,7 @@ const TABLES: readonly SealedTable[] = [
     columns: 'id, account_id, secret, source',
     purpose: ({ account_id, source = '' }) => {
       if (!isWebhookSource(source))
-        throw new AdminRefusal(
+        throw new CommandError(
           `webhook_connections holds the source ${source}, which this version does not know`,
         );
       return connectionPurpose({ accountId: Number(account_id), source });
@@ -46,15 +47,14 @@ const PAGE = 500;
  * `./ravand admin seal rotate`: seals every stored secret anew under the first key of SEALING_KEY.
  * Can be repeated; a secret that is saved meanwhile wins.
  */
-export const sealRotate: AdminCommand = {
-  group: 'seal',
-  verb: 'rotate',
+export const sealRotate = adminCommand({
+  name: 'seal rotate',
   usage: 'seal rotate',
-  options: [],
-  async run(_input, database, { env }) {
+  options: {},
+  async run(_line, { database, env }) {
     const { SEALING_KEY: sealer } = parseSettings(sealingSettings, env);
     if (!sealer)
-      throw new AdminRefusal(
+      throw new CommandError(
         'SEALING_KEY is empty: give it as id:base64, the new key first and the old one behind it',
       );
     const counts = { resealed: 0, current: 0, unreadable: 0 };
@@ -66,12 +66,12 @@ export const sealRotate: AdminCommand = {
       details: counts,
     });
     if (counts.unreadable > 0)
-      throw new AdminRefusal(
+      throw new CommandError(
         `${counts.resealed} secrets were sealed anew, but ${counts.unreadable} cannot be opened: add the key that they were sealed under to SEALING_KEY, or save them again`,
       );
     return counts;
   },
-};
+});
 
 interface Rotation {
   database: Pick<Database, 'query'>;

@@ -7,20 +7,10 @@ import {
 } from '../../control-plane/keys.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
-import { seedMember, type DemoMember } from './member-seed.ts';
+import type { DemoKeys } from '../../cli/stack/ready.ts';
+import { seedMember } from './member-seed.ts';
 import { seedRelay } from './relay-seed.ts';
-import { seedWebhooks, type DemoWebhooks } from './webhook-seed.ts';
-
-export interface DemoKeys {
-  account_id: number;
-  app_id: number;
-  write_key: string;
-  management_keys: Record<KeyRole, string>;
-  /** By source; empty without a sealing key. */
-  webhooks: DemoWebhooks;
-  /** Owner of the account, who signs in to the panel. */
-  member: DemoMember;
-}
+import { seedWebhooks } from './webhook-seed.ts';
 
 /** Days back that the demo account keeps: as long as anything is kept at all (ingest 2.4). */
 export const DEMO_RETENTION_DAYS = 400;

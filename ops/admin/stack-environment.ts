@@ -1,29 +1,13 @@
 import { join } from 'node:path';
+import type { CommandContext } from '../../cli/command.ts';
 
-/** What a running stack tells of itself. */
-export interface RunningStack {
-  database_url: string;
-  kafka_brokers: string;
-  clickhouse_url: string;
-  clickhouse_database: string;
-}
-
-/**
- * The environment with the addresses of the stack that runs under `home`; without one, as it is.
- */
-export function stackEnvironment({
-  home,
-  ready,
-  env,
-}: {
-  home: string;
-  ready: RunningStack | undefined;
-  env: NodeJS.ProcessEnv;
-}): NodeJS.ProcessEnv {
-  if (!ready) return env;
+/** The environment with the addresses of the running stack; without a stack, as it is. */
+export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
+  const ready = context.ready();
+  if (!ready) return context.env;
   return {
-    EXPORT_DIR: join(home, 'exports'),
-    ...env,
+    EXPORT_DIR: join(context.home.dir, 'exports'),
+    ...context.env,
     DATABASE_URL: ready.database_url,
     KAFKA_BROKERS: ready.kafka_brokers,
     CLICKHOUSE_URL: ready.clickhouse_url,

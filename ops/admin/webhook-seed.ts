@@ -3,18 +3,10 @@ import {
   connectionPurpose,
   WEBHOOK_SOURCE_LABELS,
   WEBHOOK_SOURCES,
-  type WebhookSource,
 } from '../../events/webhooks/sources.ts';
+import type { DemoKeys } from '../../cli/stack/ready.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Sealer } from '../../platform/sealing.ts';
-
-/** What a platform needs to deliver to a connection of the demo account. */
-export interface DemoWebhook {
-  token: string;
-  secret: string;
-}
-
-export type DemoWebhooks = Partial<Record<WebhookSource, DemoWebhook>>;
 
 interface Seed {
   database: Pick<Database, 'query'>;
@@ -22,7 +14,7 @@ interface Seed {
   accountId: number;
   appId: number;
   /** From the first time: the database holds the secrets sealed only. */
-  kept: DemoWebhooks | undefined;
+  kept: DemoKeys['webhooks'] | undefined;
 }
 
 /** A token as the server mints it (ingest 2.8): 24 random bytes, base64url without padding. */
@@ -40,12 +32,12 @@ export async function seedWebhooks({
   accountId,
   appId,
   kept,
-}: Seed): Promise<DemoWebhooks> {
+}: Seed): Promise<DemoKeys['webhooks']> {
   const { rows } = await database.query<{ source: string; token: string; secret: Buffer | null }>(
     'SELECT source, token, secret FROM webhook_connections WHERE account_id = $1',
     [accountId],
   );
-  const webhooks: DemoWebhooks = {};
+  const webhooks: DemoKeys['webhooks'] = {};
   for (const source of WEBHOOK_SOURCES) {
     const purpose = connectionPurpose({ accountId, source });
     const row = rows.find((one) => one.source === source);

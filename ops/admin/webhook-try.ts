@@ -10,7 +10,9 @@ import {
   WEBHOOK_SOURCES,
   type WebhookSource,
 } from '../../events/webhooks/sources.ts';
-import { AdminRefusal, type AdminCommand } from './command.ts';
+import { REQUIRED, REPEATED } from '../../cli/arguments.ts';
+import { CommandError } from '../../cli/command.ts';
+import { adminCommand } from './command.ts';
 
 /** Bytes of a delivery (ingest 8). */
 const MAX_BODY_BYTES = 1_048_576;
@@ -20,31 +22,30 @@ const MAX_BODY_BYTES = 1_048_576;
  * connection or a stack; nothing is changed. For the sources whose platform names no topic header
  * any header that is called Topic, or ends in -Topic, gives the topic.
  */
-export const webhookTry: AdminCommand = {
-  group: 'webhook',
-  verb: 'try',
+export const webhookTry = adminCommand({
+  name: 'webhook try',
   usage: "webhook try --source SOURCE [--header 'NAME: VALUE']… < BODY",
-  options: ['source!', 'header*'],
-  needsNoStack: true,
-  async run(input) {
-    const source = input.options['source'] ?? '';
+  options: { source: REQUIRED, header: REPEATED },
+  needsStack: false,
+  async run(line) {
+    const { source } = line.values;
     if (!isWebhookSource(source))
-      throw new AdminRefusal(`--source ${source}: expected one of ${WEBHOOK_SOURCES.join(', ')}`);
-    const headers = readHeaders(input.options['header']?.split('\n') ?? []);
+      throw new CommandError(`--source ${source}: expected one of ${WEBHOOK_SOURCES.join(', ')}`);
+    const headers = readHeaders(line.values.header ?? []);
     if (process.stdin.isTTY)
-      throw new AdminRefusal(
+      throw new CommandError(
         'the body comes on standard input: ./ravand admin webhook try --source SOURCE < body.json',
       );
     return tryDelivery({ source, headers, raw: await readAll(process.stdin), now: Date.now() });
   },
-};
+});
 
-/** Reads `NAME: VALUE` lines as node:http would hand them over. Throws AdminRefusal. */
+/** Reads `NAME: VALUE` lines as node:http would hand them over. Throws CommandError. */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:(.*)$/.exec(line) ?? [];
-    if (name === '') throw new AdminRefusal(`--header ${line}: expected 'NAME: VALUE'`);
+    if (name === '') throw new CommandError(`--header ${line}: expected 'NAME: VALUE'`);
     headers[name.toLowerCase()] = value.trim();
   }
   return headers;
@@ -135,7 +136,7 @@ async function readAll(input: NodeJS.ReadableStream): Promise<Buffer> {
   for await (const chunk of input) {
     const bytes = Buffer.from(chunk as Uint8Array);
     if ((length += bytes.length) > MAX_BODY_BYTES)
-      throw new AdminRefusal(
+      throw new CommandError(
         `the body is larger than ${MAX_BODY_BYTES} bytes: the route would refuse it`,
       );
     chunks.push(bytes);

@@ -1,8 +1,7 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { CommandError } from '../../cli/command.ts';
-import type { DelegatedContext } from '../../cli/delegate.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
@@ -30,7 +29,7 @@ interface Desk {
 }
 
 /** `./ravand dlq`: what could not be processed, by cause, and what is to become of it. */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: DLQ_USAGE,

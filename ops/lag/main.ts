@@ -4,8 +4,7 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { CommandError } from '../../cli/command.ts';
-import type { DelegatedContext } from '../../cli/delegate.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { printError, print } from '../../cli/terminal.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { timeText } from '../../cli/format.ts';
@@ -30,7 +29,7 @@ const MAX_WATCH_MS = 12 * 3_600_000;
  * `./ravand lag`: lag of every consumer group, per topic and partition. Exits with 1 when unread
  * records are close to their retention or already deleted.
  */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
     usage: LAG_USAGE,

@@ -33,7 +33,11 @@ export function livePart(options: {
       if (runningSupervisor(home)) {
         // Also one that is no longer waited for has been asked to stop.
         stopped = true;
-        await requestSupervisor({ home, request: { command: 'stop', part }, silence: SILENCE_MS });
+        await requestSupervisor({
+          home,
+          request: { command: 'stop', service: part },
+          silence: SILENCE_MS,
+        });
       }
       for (const deadline = performance.now() + PATIENCE_MS; ;) {
         const members = await membersOf(admin, group);
@@ -47,7 +51,11 @@ export function livePart(options: {
     },
     async start() {
       if (stopped)
-        await requestSupervisor({ home, request: { command: 'start', part }, silence: SILENCE_MS });
+        await requestSupervisor({
+          home,
+          request: { command: 'start', service: part },
+          silence: SILENCE_MS,
+        });
       stopped = false;
     },
   };

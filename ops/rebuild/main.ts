@@ -1,7 +1,6 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import type { DelegatedContext } from '../../cli/delegate.ts';
-import { CommandError } from '../../cli/command.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { print, table } from '../../cli/terminal.ts';
 import { countText } from '../../cli/format.ts';
 import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
@@ -38,7 +37,7 @@ interface Report {
 /**
  * `./ravand rebuild …` (docs/replay.md). Answers 1 when it was stopped, or when the tables differ.
  */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseRebuildLine(args);
   const stop = new AbortController();
   const onSignal = () => stop.abort();
@@ -47,7 +46,7 @@ export async function run(args: string[], context: DelegatedContext): Promise<nu
     return await withConnections({ context, stop: stop.signal }, (connections) =>
       line.cancel
         ? cancel(connections, line, stop.signal)
-        : rebuild(connections, line, { stop: stop.signal, homeDir: context.home }),
+        : rebuild(connections, line, { stop: stop.signal, homeDir: context.home.dir }),
     );
   } catch (error) {
     if (error instanceof JobLost)

@@ -6,8 +6,7 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { createLog } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
-import { CommandError } from '../../cli/command.ts';
-import type { DelegatedContext } from '../../cli/delegate.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 
 /** A server that does not answer keeps no command from ending, ms. */
@@ -25,7 +24,7 @@ export interface Connections extends OperatorContext {
  * before it is connected, and with what a server answers.
  */
 export async function withConnections<T>(
-  { context, stop }: { context: DelegatedContext; stop: AbortSignal },
+  { context, stop }: { context: CommandContext; stop: AbortSignal },
   work: (connections: Connections) => Promise<T>,
 ): Promise<T> {
   const surroundings = operatorContext(context);

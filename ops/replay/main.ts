@@ -1,5 +1,4 @@
-import type { DelegatedContext } from '../../cli/delegate.ts';
-import { CommandError } from '../../cli/command.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
@@ -26,7 +25,7 @@ const AUDIT_MS = 2000;
 /**
  * `./ravand replay …` (docs/replay.md). Answers 0 when it came to its end, 1 when it was stopped.
  */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseReplayLine(args);
   const stop = new AbortController();
   const onSignal = () => stop.abort();

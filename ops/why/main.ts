@@ -4,8 +4,7 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { CommandError } from '../../cli/command.ts';
-import type { DelegatedContext } from '../../cli/delegate.ts';
+import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { paint, print } from '../../cli/terminal.ts';
 import { indexLetters } from '../dlq/dead-letter-index.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -19,7 +18,7 @@ export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
  * `./ravand why`: follows one event through every part and says where it is, or where it ended.
  * Parts that are away are named, and the rest is told.
  */
-export async function run(args: string[], context: DelegatedContext): Promise<number> {
+export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
     usage: WHY_USAGE,
@@ -74,7 +73,7 @@ function colour(state: Stage['state'], text: string): string {
   }
 }
 
-function openSources(context: DelegatedContext): { sources: Sources; close: () => Promise<void> } {
+function openSources(context: CommandContext): { sources: Sources; close: () => Promise<void> } {
   const surroundings = operatorContext(context);
   const { settings, log } = surroundings;
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-why', max: 3 });

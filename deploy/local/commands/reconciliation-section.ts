@@ -1,6 +1,6 @@
 import { readJsonFile } from '../../../cli/json-file.ts';
 import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
-import type { StackPlan } from '../stack-plan.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import type { StatusSection } from './status-sections.ts';
 
 const WAIT_MS = 3000;

@@ -3,7 +3,7 @@ import { CommandError, type Command, type CommandContext } from '../../../cli/co
 import { readJsonFile } from '../../../cli/json-file.ts';
 import { orphanedProcesses } from '../orphaned-processes.ts';
 import { stackServices } from '../stack.ts';
-import type { StackPlan } from '../stack-plan.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { probe } from '../supervisor/probe.ts';
 import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
@@ -93,14 +93,14 @@ async function readParts(
   running: boolean,
 ): Promise<ServiceStatus[]> {
   if (running) {
-    let parts: ServiceStatus[] | undefined;
+    let services: ServiceStatus[] | undefined;
     try {
       await requestSupervisor({
         home: context.home,
         request: { command: 'status' },
         silence: SILENCE_MS,
         onReply: (reply) => {
-          if (reply.event === 'status') parts = reply.parts;
+          if (reply.event === 'status') services = reply.services;
           return reply.event === 'status';
         },
       });
@@ -108,7 +108,7 @@ async function readParts(
       if (!(error instanceof CommandError)) throw error;
       printError(error.message);
     }
-    if (parts) return parts;
+    if (services) return services;
   }
   const left = orphanedProcesses(context.home);
   return await Promise.all(

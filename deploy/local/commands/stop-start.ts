@@ -1,39 +1,36 @@
 import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type Command } from '../../../cli/command.ts';
-import { serverSettings } from '../stack.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
+import { serverSettings } from '../stack.ts';
 
-/** Longer than any part may take to come up or to end. */
+/** Longer than any service may take to start or to end, ms. */
 const SILENCE_MS = 180_000;
 
-function partCommand(name: 'stop' | 'start', summary: string): Command {
-  const usage = `${name} PART`;
+function serviceCommand(name: 'stop' | 'start', summary: string): Command {
+  const usage = `${name} SERVICE`;
   return {
     name,
     summary,
     usage,
     run: async (args, { home }) => {
       const { words } = parseLine({ args, options: {}, usage, words: { min: 1, max: 1 } });
-      const part = words[0] ?? '';
+      const [service = ''] = words;
       const names = [...Object.keys(serverSettings), ...SERVICE_NAMES];
-      if (!names.includes(part))
+      if (!names.includes(service))
         throw new CommandError(
-          `there is no part ${JSON.stringify(part)}; the parts are ${names.join(', ')}`,
+          `there is no service ${JSON.stringify(service)}; the services are ${names.join(', ')}`,
         );
       if (!runningSupervisor(home))
         throw new CommandError('no stack is running here: start it with ./ravand up');
-      const { text } = await requestSupervisor({
-        home,
-        request: { command: name, part },
-        silence: SILENCE_MS,
-      });
+      const request = { command: name, service };
+      const { text } = await requestSupervisor({ home, request, silence: SILENCE_MS });
       print(text);
       return 0;
     },
   };
 }
 
-export const stop = partCommand('stop', 'takes one part out; it stays out until it is started');
-export const start = partCommand('start', 'brings one part back and returns when it is up');
+export const stop = serviceCommand('stop', 'stops one service; it stays down until it is started');
+export const start = serviceCommand('start', 'starts one service and returns when it is up');

@@ -2,74 +2,72 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseLine } from '../../../cli/arguments.ts';
-import { CommandError, type Command, type CommandContext } from '../../../cli/command.ts';
+import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, lastLine, NONE, type Counts } from '../test-run/counts.ts';
-import { KINDS, runChecks, runKind, type Kind } from '../test-run/run.ts';
+import { runChecks, runKind, watchTests } from '../test-run/run.ts';
+import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 import { bringUp } from './up.ts';
 
-const usage = `test [${KINDS.join('|')}] [--full]`;
+const usage = `test [${KINDS.join('|')} | FILE…] [--watch] [--full]`;
 
 export const test: Command = {
   name: 'test',
-  summary: 'proves the system on a stack of its own; all kinds unless one is named',
+  summary: 'tests everything, one kind, or files; on a stack of its own where they need one',
   usage,
   run: async (args, context) => {
     const { values, words } = parseLine({
       args,
-      options: { full: { type: 'boolean' } },
+      options: { full: { type: 'boolean' }, watch: { type: 'boolean' } },
       usage,
-      words: { min: 0, max: 1 },
+      words: { min: 0, max: Number.POSITIVE_INFINITY },
     });
-    const named = KINDS.find((kind) => kind === words[0]);
-    if (words[0] !== undefined && named === undefined)
-      throw new CommandError(
-        `there is no kind of tests ${JSON.stringify(words[0])}: ${KINDS.join(', ')}`,
-        2,
-      );
-    return await runTests({
-      context,
-      kinds: named === undefined ? KINDS : [named],
-      full: values.full === true,
-    });
+    const { checkout } = context;
+    const selections = selectTests(words, { checkout, cwd: process.cwd() });
+    const interrupt = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => interrupt.abort());
+    const env: NodeJS.ProcessEnv = {
+      ...context.env,
+      ...(values.full === true ? { RAVAND_TEST_FULL: '1' } : {}),
+    };
+    delete env['RAVAND_HOME'];
+    const run = { checkout, env, signal: interrupt.signal };
+    return values.watch === true
+      ? await watchSelected(context, selections, run)
+      : await runSelected(context, { selections, checks: words.length === 0 }, run);
   },
 };
 
-async function runTests({
-  context,
-  kinds,
-  full,
-}: {
-  context: CommandContext;
-  kinds: readonly Kind[];
-  full: boolean;
-}): Promise<number> {
-  const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => interrupt.abort());
-  const env: NodeJS.ProcessEnv = { ...context.env, ...(full ? { RAVAND_TEST_FULL: '1' } : {}) };
-  delete env['RAVAND_HOME'];
-  const run = { checkout: context.checkout, signal: interrupt.signal };
+interface Run {
+  checkout: string;
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+}
 
+/** Without --watch: static checks when everything runs, unit tests, then the others on a stack. */
+async function runSelected(
+  context: CommandContext,
+  { selections, checks }: { selections: readonly Selection[]; checks: boolean },
+  run: Run,
+): Promise<number> {
   let counts: Counts = NONE;
-  if (kinds === KINDS) counts = add(counts, await runChecks({ ...run, env }));
-  if (kinds.includes('unit')) counts = add(counts, await runKind('unit', { ...run, env }));
-  const onStack = kinds.filter((kind) => kind !== 'unit');
-  if (onStack.length > 0 && !interrupt.signal.aborted) {
-    counts = add(
-      counts,
-      await withStack(context, env, async (stackEnv) => {
-        let sum: Counts = NONE;
-        for (const kind of onStack)
-          if (!interrupt.signal.aborted)
-            sum = add(sum, await runKind(kind, { ...run, env: stackEnv }));
-        return sum;
-      }),
-    );
+  if (checks) counts = add(counts, await runChecks(run));
+  for (const unit of selections.filter(({ kind }) => kind === 'unit'))
+    counts = add(counts, await runKind(unit, run));
+  const onStack = selections.filter(({ kind }) => kind !== 'unit');
+  if (onStack.length > 0 && !run.signal.aborted) {
+    const more = await withStack(context, run.env, async (env) => {
+      let sum: Counts = NONE;
+      for (const selection of onStack)
+        if (!run.signal.aborted) sum = add(sum, await runKind(selection, { ...run, env }));
+      return sum;
+    });
+    counts = add(counts, more);
   }
-  if (interrupt.signal.aborted) {
+  if (run.signal.aborted) {
     printError('interrupted');
     counts = add(counts, { passed: 0, failed: counts.failed === 0 ? 1 : 0 });
   }
@@ -77,9 +75,22 @@ async function runTests({
   return counts.failed === 0 ? 0 : 1;
 }
 
+async function watchSelected(
+  context: CommandContext,
+  selections: readonly Selection[],
+  run: Run,
+): Promise<number> {
+  if (selections.every(({ kind }) => kind === 'unit')) return await watchTests(selections, run);
+  const counts = await withStack(context, run.env, async (env) => {
+    await watchTests(selections, { ...run, env });
+    return NONE;
+  });
+  return counts.failed === 0 ? 0 : 1;
+}
+
 /**
- * Brings up a stack under a home of its own, and takes it down whatever happens. Its files stay
- * when something failed.
+ * Starts a stack in a home of its own, and stops it whatever happens. Its files stay when something
+ * failed.
  */
 async function withStack(
   context: CommandContext,
@@ -87,7 +98,7 @@ async function withStack(
   work: (env: NodeJS.ProcessEnv) => Promise<Counts>,
 ): Promise<Counts> {
   const dir = mkdtempSync(join(tmpdir(), 'ravand-test-'));
-  // Port 0: any free one, so that a stack that runs beside it keeps 8080 to 8082.
+  // Port 0: any free one, so that another stack keeps 8080 to 8082.
   const env: NodeJS.ProcessEnv = {
     ...base,
     RAVAND_HOME: dir,
@@ -106,11 +117,11 @@ async function withStack(
         PUBLIC_API_ADDR: undefined,
         PANEL_ADDR: undefined,
       });
-    else printError('the tests on the stack were not run: it did not start');
+    else printError('the stack of the tests did not start: tests that need it were not run');
   } finally {
     print(await bringDown(home));
     if (counts.failed === 0) rmSync(dir, { recursive: true, force: true });
-    else printError(`the logs of the test stack stay in ${home.logs}`);
+    else printError(`the logs of the test stack are in ${home.logs}`);
   }
   return counts;
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
-import type { StackPlan } from '../stack-plan.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import type { Service } from './service.ts';
 
 /** What clients connect to; a service that is not listed has only its admin port. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { seedDemo, type DemoKeys } from '../../../ops/admin/seed-demo.ts';
+import type { DemoKeys } from '../../../cli/stack/ready.ts';
+import { seedDemo } from '../../../ops/admin/seed-demo.ts';
 import { createLog } from '../../../platform/log.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { sealingSettings } from '../../../platform/sealing-settings.ts';

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 import { identify } from '../../../cli/stack/process-identity.ts';
-import { urlOfListener, type StackPlan } from '../stack-plan.ts';
-import type { DemoKeys } from '../../../ops/admin/seed-demo.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+import { urlOfListener } from '../plan-stack.ts';
+import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import type { Ready } from '../../../cli/stack/ready.ts';
 import { stackServices, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
@@ -72,14 +73,14 @@ const server = await listenForControl(
   async (request: ControlRequest, { reply, onClose }) => {
     switch (request.command) {
       case 'status':
-        reply({ event: 'status', parts: await supervisor.status() });
+        reply({ event: 'status', services: await supervisor.status() });
         reply({ event: 'end' });
         return;
       case 'start':
-        reply({ event: 'end', text: await supervisor.startService(request.part) });
+        reply({ event: 'end', text: await supervisor.startService(request.service) });
         return;
       case 'stop':
-        reply({ event: 'end', text: await supervisor.stopService(request.part) });
+        reply({ event: 'end', text: await supervisor.stopService(request.service) });
         return;
       case 'down':
         await goDown(0);

@@ -3,10 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile } from '../../../cli/json-file.ts';
 import { printError } from '../../../cli/terminal.ts';
+import type { Kind, Selection } from './selection.ts';
 import { countRun, type Counts, type VitestReport } from './counts.ts';
-
-export const KINDS = ['unit', 'contract', 'integration', 'guarantees'] as const;
-export type Kind = (typeof KINDS)[number];
 
 interface Run {
   checkout: string;
@@ -15,27 +13,38 @@ interface Run {
   signal: AbortSignal;
 }
 
-/** Runs the tests of one kind; their output streams through. */
-export async function runKind(kind: Kind, { checkout, env, signal }: Run): Promise<Counts> {
+/** Runs tests of one kind; their output streams through. */
+export async function runKind(
+  { kind, files }: Selection,
+  { checkout, env, signal }: Run,
+): Promise<Counts> {
   const folder = join(checkout, '.ravand/cache/test');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${kind}-${process.pid}.json`);
   rmSync(file, { force: true });
-  const vitest = join(checkout, 'node_modules/vitest/vitest.mjs');
   const args = [
-    vitest,
-    'run',
-    '--project',
-    kind,
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${file}`,
+    ...['run', '--project', kind, ...files],
+    ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
   ];
-  const exitCode = await runTool({ command: process.execPath, args, checkout, env, signal });
+  const exitCode = await runVitest(args, { checkout, env, signal });
   const counts = countRun({ report: readJsonFile<VitestReport>(file), exitCode });
   rmSync(file, { force: true });
   if (counts.passed === 0) printError(`no test of kind ${kind} passed: that counts as a failure`);
   return counts;
+}
+
+/** Runs the selected tests again after each change of a file, until Ctrl-C. */
+export async function watchTests(selections: readonly Selection[], run: Run): Promise<number> {
+  const kinds: Kind[] = selections.map(({ kind }) => kind);
+  const files = selections.flatMap((one) => one.files);
+  const projects = kinds.flatMap((kind) => ['--project', kind]);
+  const args = ['watch', ...projects, ...files];
+  return (await runVitest(args, { ...run, stdin: 'inherit' })) ?? 1;
+}
+
+function runVitest(args: string[], run: Omit<Tool, 'command' | 'args'>): Promise<number | null> {
+  const vitest = join(run.checkout, 'node_modules/vitest/vitest.mjs');
+  return runTool({ command: process.execPath, args: [vitest, ...args], ...run });
 }
 
 /** Types, lint and formatting: each counts as one test. */
@@ -51,20 +60,27 @@ export async function runChecks(run: Run): Promise<Counts> {
   return counts;
 }
 
+interface Tool extends Run {
+  command: string;
+  args: string[];
+  stdin?: 'inherit' | 'ignore';
+}
+
 async function runTool({
   command,
   args,
   checkout,
   env,
   signal,
-}: Run & { command: string; args: string[] }): Promise<number | null> {
+  stdin = 'ignore',
+}: Tool): Promise<number | null> {
   if (signal.aborted) return null;
-  // Some tools colour whatever a CI system shows them: a log file is no terminal.
+  // Some tools print colours on CI systems even when the output is a file.
   const plain = process.stdout.isTTY || env['FORCE_COLOR'] !== undefined ? {} : { NO_COLOR: '1' };
   const child: ChildProcess = spawn(command, args, {
     cwd: checkout,
     env: { ...env, ...plain },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: [stdin, 'inherit', 'inherit'],
   });
   const stop = () => child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });

@@ -5,7 +5,9 @@ import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { countPeopleSeen } from '../../../platform/meters/people-seen.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
-import { AdminRefusal, idOption, requireAccount, type AdminCommand } from '../command.ts';
+import { REQUIRED, OPTIONAL } from '../../../cli/arguments.ts';
+import { CommandError } from '../../../cli/command.ts';
+import { adminCommand, idOption, requireAccount } from '../command.ts';
 import { recountEvents } from './decide.ts';
 import { countRows, readKnown } from './read.ts';
 
@@ -21,15 +23,14 @@ const WRITE = `INSERT INTO meters (account_id, meter, month, value)
  * (ingest 8). The rule for events stands at recountEvents; people are counted as the profile meter
  * counts them, and never lower its high-water mark.
  */
-export const metersRecount: AdminCommand = {
-  group: 'meters',
-  verb: 'recount',
+export const metersRecount = adminCommand({
+  name: 'meters recount',
   usage: 'meters recount --account ID [--month YYYY-MM]',
-  options: ['account!', 'month'],
-  async run(input, database, { env }) {
-    const accountId = idOption(input, 'account');
+  options: { account: REQUIRED, month: OPTIONAL },
+  async run(line, { database, env }) {
+    const accountId = idOption(line.values, 'account');
     await requireAccount(database, accountId);
-    const month = monthOption(input.options['month'], Date.now());
+    const month = monthOption(line.values.month, Date.now());
     const warehouse = connectClickhouse({
       settings: parseSettings(clickhouseSettings, env),
       name: 'ravand-admin',
@@ -70,13 +71,13 @@ export const metersRecount: AdminCommand = {
       await warehouse.close();
     }
   },
-};
+});
 
 function monthOption(text: string | undefined, now: number): QuotaMonth {
   if (text === undefined) return quotaMonth(now);
   const [, year, month] = /^(1[34]\d\d)-(0[1-9]|1[0-2])$/.exec(text) ?? [];
   if (year === undefined || month === undefined)
-    throw new AdminRefusal(
+    throw new CommandError(
       `--month ${text}: expected a Jalali month such as ${quotaMonth(now).key}`,
     );
   return quotaMonth(

@@ -7,11 +7,11 @@ import { openTools } from '../../../ops/dlq/connect.ts';
 import { redriveGroup } from '../../../ops/dlq/redrive.ts';
 import { RangeReader } from '../../../platform/kafka/read-range.ts';
 import { operatorContext } from '../../../ops/operator-context.ts';
+import { homeOf } from '../../../cli/stack/home.ts';
 
 const [, , group = '', moment = ''] = process.argv;
 const surroundings = operatorContext({
-  home: process.env['RAVAND_HOME'] ?? '',
-  ready: undefined,
+  home: homeOf({ checkout: '', env: process.env }),
   env: process.env,
 });
 const database = connectPostgres({

@@ -1,38 +1,8 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
+import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
-
-/**
- * Ports of the servers that this stack runs itself; undefined where a setting names one of the
- * user's own.
- */
-export interface OwnServers {
-  kafka: { port: number; controllerPort: number } | undefined;
-  clickhouse: { port: number } | undefined;
-  postgres: { port: number } | undefined;
-  redis: { port: number } | undefined;
-}
-
-/**
- * Where everything of one stack is. Kept in run/stack.json (mode 0600: the URLs may carry
- * passwords), so that every command finds the parts.
- */
-export interface StackPlan {
-  kafka_brokers: string;
-  clickhouse_url: string;
-  clickhouse_database: string;
-  database_url: string;
-  redis_url: string;
-  http_addr: string;
-  public_api_addr: string;
-  panel_addr: string;
-  /** Whether the brokers of the user's own speak TLS. */
-  kafka_tls: boolean;
-  spool_dir: string;
-  admin_ports: Record<string, number>;
-  own: OwnServers;
-}
 
 /**
  * run/ports.json: ports that were taken before, by name; they are taken again while they are free.
