@@ -1,10 +1,10 @@
 /**
  * node bench/relays.ts [--deliveries 20000] [--relays 4]
- * Deliveries a second of the relays' own code on one core: reading runs of rows, matching, payload,
- * signature, the guarded client, the log and the position in PostgreSQL; beside a loop of node:http
- * that posts the same bytes to the same endpoint with as many requests at once. Reading from Kafka
- * is not part of it. Finds PostgreSQL through RAVAND_HOME; works for an account of its own, and
- * deletes its relays.
+ * Deliveries per second of the relays' own code on one core: decoding row batches, matching, payload,
+ * signature, the guarded client, the log and the position in PostgreSQL; compared with a loop of
+ * node:http that posts the same bytes to the same endpoint with the same concurrency. Excludes reading
+ * from Kafka. Finds PostgreSQL through RAVAND_HOME, uses an account of its own, and deletes its
+ * relays.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -22,9 +22,9 @@ import { RELAY_LIMITS } from '../pipeline/relays/limits.ts';
 import { relayMetrics } from '../pipeline/relays/metrics.ts';
 import { OutcomeWriter } from '../pipeline/relays/outcome-writer.ts';
 import type { Relay } from '../pipeline/relays/relay.ts';
-import { Slots } from '../pipeline/relays/slots.ts';
+import { ConcurrencyLimit } from '../pipeline/relays/concurrency-limit.ts';
 import { RelayStore } from '../pipeline/relays/store.ts';
-import { relayTask } from '../pipeline/relays/task.ts';
+import { relayPartitionTask } from '../pipeline/relays/partition-task.ts';
 import { AllowedHosts } from '../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../platform/outbound/client.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
@@ -44,7 +44,7 @@ const { values } = parseLine({
 });
 const [deliveries, relayCount] = [Number(values.deliveries), Number(values.relays)];
 const events = Math.ceil(deliveries / relayCount);
-const RUN_ROWS = 100;
+const BATCH_ROWS = 100;
 const partition = 1_000_000 + (randomBytes(4).readUInt32LE() >> 2);
 
 const { database_url } = readyStack();
@@ -52,7 +52,7 @@ const log = pino({ level: 'warn' });
 const database = connectPostgres({ url: database_url, log, name: 'ravand-bench-relays', max: 4 });
 const { accountId } = await seedAccount(database_url, `bench relays ${randomUUID()}`);
 const receiver = fork(join(import.meta.dirname, 'relays/receiver-process.ts'));
-const { port } = await told<{ port: number }>(receiver);
+const { port } = await nextMessage<{ port: number }>(receiver);
 const url = `http://127.0.0.1:${port}/hook`;
 
 /** Every field of a row without a value. */
@@ -82,7 +82,7 @@ try {
       'deliveries/s a core of the process': Math.round((count / cpu) * 1000),
     })),
   );
-  const received = told<{ requests: number }>(receiver);
+  const received = nextMessage<{ requests: number }>(receiver);
   receiver.send('report');
   console.log(
     JSON.stringify({
@@ -145,16 +145,16 @@ function row(offset: number): EventRow {
 }
 
 function runs(): ConsumedMessage[] {
-  return Array.from({ length: Math.ceil(events / RUN_ROWS) }, (_, n) => {
-    const rows = Array.from({ length: Math.min(RUN_ROWS, events - n * RUN_ROWS) }, (__, at) =>
-      row(n * RUN_ROWS + at),
+  return Array.from({ length: Math.ceil(events / BATCH_ROWS) }, (_, n) => {
+    const rows = Array.from({ length: Math.min(BATCH_ROWS, events - n * BATCH_ROWS) }, (__, at) =>
+      row(n * BATCH_ROWS + at),
     );
     const head = {
       epoch: 0,
       partition,
-      first_offset: n * RUN_ROWS,
+      first_offset: n * BATCH_ROWS,
       first_index: 0,
-      last_offset: n * RUN_ROWS + rows.length - 1,
+      last_offset: n * BATCH_ROWS + rows.length - 1,
       last_index: 0,
       appended_at: 0,
     };
@@ -171,7 +171,7 @@ function runs(): ConsumedMessage[] {
   });
 }
 
-/** Relays that the part of the stack does not know: disabled in the table, enabled here. */
+/** Relays that the running service ignores: disabled in the table, enabled here. */
 async function saveRelays(): Promise<Relay[]> {
   return Promise.all(
     Array.from({ length: relayCount }, async (): Promise<Relay> => {
@@ -184,7 +184,7 @@ async function saveRelays(): Promise<Relay[]> {
         accountId,
         url,
         secret: { kind: 'opened', secret: 'bench' },
-        wants: ({ event }) => event === 'order_completed',
+        matches: ({ event }) => event === 'order_completed',
       };
     }),
   );
@@ -194,7 +194,7 @@ async function deliverAll(
   relays: readonly Relay[],
   messages: readonly ConsumedMessage[],
 ): Promise<number> {
-  const limits = { ...RELAY_LIMITS, patience: 10_000 };
+  const limits = { ...RELAY_LIMITS, firstAttemptWait: 10_000 };
   const client = new OutboundClient({
     allowed: new AllowedHosts([`127.0.0.1:${port}`]),
     timeout: 15_000,
@@ -202,31 +202,37 @@ async function deliverAll(
   });
   const [now, random] = [() => Date.now(), () => Math.random()];
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
-  const lanes = new EndpointQueues({
+  const queues = new EndpointQueues({
     limits,
-    slots: new Slots(limits.slots),
+    concurrency: new ConcurrencyLimit(limits.attempts),
     attempt: attemptWith({ client, metrics, now, random }),
     now,
     random,
     onPhase: () => undefined,
   });
-  lanes.update(relays);
+  queues.update(relays);
   const store = new RelayStore(database, `bench/${randomUUID()}`);
   const { signal } = new AbortController();
   const outcomes = new OutcomeWriter({ store, log, signal });
-  const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new WakeSignal() });
+  const first = new FirstAttempts({
+    queues,
+    outcomes,
+    metrics,
+    limits,
+    wakeSignal: new WakeSignal(),
+  });
   const byAccount = new Map([[accountId, relays]]);
-  const task = await relayTask({
+  const task = await relayPartitionTask({
     store,
     definitions: { asOf: () => Promise.resolve(byAccount) },
-    first,
+    firstAttempts: first,
     metrics,
     limits,
     log,
     partition,
     signal,
   });
-  // As the consumer hands them over: many runs a take.
+  // Like the consumer, which passes many row batches at a time.
   for (let from = 0; from < messages.length; from += 20)
     await task.process(messages.slice(from, from + 20));
   client.close();
@@ -258,16 +264,16 @@ async function bareLoop(): Promise<number> {
       one.once('error', reject);
       one.end(body);
     });
-  const lane = async () => {
+  const worker = async () => {
     while (sent++ < wanted) await post();
   };
   await Promise.all(
-    Array.from({ length: Math.min(64, RELAY_LIMITS.perEndpoint * relayCount) }, lane),
+    Array.from({ length: Math.min(64, RELAY_LIMITS.attemptsPerEndpoint * relayCount) }, worker),
   );
   agent.destroy();
   return wanted;
 }
 
-function told<T>(child: ChildProcess): Promise<T> {
+function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
 }

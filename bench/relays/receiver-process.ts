@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * An endpoint that reads each request and answers 204; tells its port to its parent, and how many
- * requests came when asked.
+ * An endpoint that reads each request and answers 204. Sends its port to its parent, and the number
+ * of requests on demand.
  */
 let requests = 0;
 const server = createServer((request, response) => {

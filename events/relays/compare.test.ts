@@ -67,13 +67,13 @@ describe('operators (ingest 4.9)', () => {
     expect(passes({ p: sent }, op, value)).toBe(wanted);
   });
 
-  test.each(OPERATORS)('%s on a property that the event lacks', (op) => {
+  test.each(OPERATORS)('%s on a missing property is true only for missing', (op) => {
     const value = op === 'exists' || op === 'missing' ? undefined : 'x';
     for (const properties of [{}, { p: null }, { q: 'x' }])
       expect(passes(properties, op, value)).toBe(op === 'missing');
   });
 
-  test('a name that objects inherit is no property', () => {
+  test('a name that objects inherit is not a property', () => {
     const inherited = compileFilters([{ prop: 'constructor', op: 'exists' }]);
     expect(inherited(normaliseProperties({}))).toBe(false);
     expect(inherited(normaliseProperties({ constructor: 1 }))).toBe(true);
@@ -91,7 +91,7 @@ describe('operators (ingest 4.9)', () => {
   });
 });
 
-describe('the algebra', () => {
+describe('the operators as an algebra', () => {
   const scalar = fc.oneof(
     fc.string(),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -100,7 +100,7 @@ describe('the algebra', () => {
     fc.integer().map(String),
   );
 
-  test('eq and ne exclude each other where there is a property, and both are false where there is none', () => {
+  test('exactly one of eq and ne is true for a property, and neither for a missing one', () => {
     fc.assert(
       fc.property(scalar, scalar, (sent, value) => {
         expect(passes({ p: sent }, 'eq', value)).toBe(!passes({ p: sent }, 'ne', value));

@@ -13,8 +13,8 @@ const RELAY = {
   secret: 's',
 };
 
-describe('a relay that can be saved (ingest 4.9)', () => {
-  test('is answered as it is stored', () => {
+describe('a valid relay (ingest 4.9)', () => {
+  test('is read as it is stored', () => {
     const filters = [
       { prop: 'order id', op: 'eq', value: 'x' },
       { prop: 'total', op: 'gt', value: 10 },
@@ -41,7 +41,7 @@ describe('a relay that can be saved (ingest 4.9)', () => {
     });
   });
 
-  test('needs a name and a URL only; a URL that cannot be read is no mistake of the form', () => {
+  test('needs only a name and a URL, which may be unreadable', () => {
     const relay = {
       name: 'a',
       url: 'not a url',
@@ -57,7 +57,7 @@ describe('a relay that can be saved (ingest 4.9)', () => {
     });
   });
 
-  test.each(OPERATORS)('knows the operator %s', (op) => {
+  test.each(OPERATORS)('may use the operator %s', (op) => {
     expect(parseRelay({ ...RELAY, filters: [{ prop: 'a', op, value: 1 }] }).ok).toBe(true);
   });
 
@@ -71,7 +71,7 @@ describe('a relay that can be saved (ingest 4.9)', () => {
   });
 });
 
-describe('a relay that cannot', () => {
+describe('an invalid relay', () => {
   const filter = (value: unknown) => ({ ...RELAY, filters: [value] });
   test.each<[string, unknown, string]>([
     ['empty name', { ...RELAY, name: ' ' }, 'name must not be empty'],
@@ -158,11 +158,11 @@ describe('a relay that cannot', () => {
       [],
       'the body must be a JSON object with name, url, events, filters, enabled and secret',
     ],
-  ])('%s', (_, body, message) => {
+  ])('is refused with a sentence: %s', (_, body, message) => {
     expect(parseRelay(body)).toEqual({ ok: false, message });
   });
 
-  test('is told so whatever the body is; nothing throws', () => {
+  test('is refused without an exception, whatever the body is', () => {
     const field = fc.oneof(anyJson, fc.constant(undefined));
     const body = fc.oneof(
       anyJson,

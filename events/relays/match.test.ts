@@ -9,13 +9,13 @@ const event = {
 };
 const all = { events: [], filters: [], activeSince: 0 };
 
-test('an empty list of names means every event (ingest 6.2)', () => {
+test('an empty list of names matches every event (ingest 6.2)', () => {
   expect(compileSelection(all)(event)).toBe(true);
   expect(compileSelection({ ...all, events: ['order_completed', 'x'] })(event)).toBe(true);
   expect(compileSelection({ ...all, events: ['order_completed2'] })(event)).toBe(false);
 });
 
-test('filters come on top of the names', () => {
+test('an event must match both the names and the filters', () => {
   const filters = [{ prop: 'total', op: 'gt', value: 12 }] as const;
   expect(compileSelection({ ...all, filters })(event)).toBe(false);
   expect(compileSelection({ ...all, filters })({ ...event, property_numbers: { total: 13 } })).toBe(
@@ -29,7 +29,7 @@ test('filters come on top of the names', () => {
   ).toBe(false);
 });
 
-test('what was accepted before the relay was active is not delivered', () => {
+test('an event that was accepted before the relay was active does not match', () => {
   expect(compileSelection({ ...all, activeSince: 1000 })(event)).toBe(true);
   expect(compileSelection({ ...all, activeSince: 1001 })(event)).toBe(false);
 });

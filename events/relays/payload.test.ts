@@ -22,7 +22,7 @@ function payload(
   });
 }
 
-test('is {event, user_id, anonymous_id, timestamp, properties, message_id} in this order (ingest 6.2)', () => {
+test('a payload has event, user_id, anonymous_id, timestamp, properties, message_id in this order (ingest 6.2)', () => {
   expect(
     payload(
       {
@@ -41,13 +41,13 @@ test('is {event, user_id, anonymous_id, timestamp, properties, message_id} in th
   );
 });
 
-test('leaves out empty identities and empty properties', () => {
+test('a payload omits empty identities and empty properties', () => {
   expect(payload({}, { user_id: '', anonymous_id: 'a' })).toBe(
     '{"event":"order_completed","anonymous_id":"a","timestamp":"2026-11-21T10:00:00.500Z","message_id":"m1"}',
   );
 });
 
-test('is JSON that says every scalar as it was sent', () => {
+test('a payload has every scalar as it was sent', () => {
   const scalar = fc.oneof(
     fc.string(),
     fc.boolean(),
@@ -70,7 +70,7 @@ test('is JSON that says every scalar as it was sent', () => {
   );
 });
 
-test('holds a key that objects inherit', () => {
+test('a payload contains a property whose name objects inherit', () => {
   expect(payload({ constructor: 'x', toString: 1 })).toContain(
     '"properties":{"constructor":"x","toString":1}',
   );

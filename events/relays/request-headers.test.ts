@@ -14,7 +14,7 @@ test('the signature is hex(HMAC-SHA256(secret, timestamp + "." + payload)) (inge
   );
 });
 
-test('an attempt carries the four headers, and only two without a secret', () => {
+test('an attempt has four headers, and only two without a secret', () => {
   const now = 1795255200_999;
   expect(relayHeaders({ payload: PAYLOAD, secret: undefined, now })).toEqual({
     'Content-Type': 'application/json',
@@ -32,13 +32,13 @@ test('an attempt carries the four headers, and only two without a secret', () =>
   });
 });
 
-test('text that is no ASCII is signed as UTF-8', () => {
+test('text beyond ASCII is signed as UTF-8', () => {
   const ascii = relaySignature({ secret: 's', timestamp: 1, payload: 'خرید' });
   expect(ascii).toMatch(/^[0-9a-f]{64}$/);
   expect(ascii).not.toBe(relaySignature({ secret: 's', timestamp: 1, payload: '????' }));
 });
 
-test('docs/relays.md shows this vector', () => {
+test('docs/relays.md shows this test vector', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/relays.md'), 'utf8');
   const signature = relaySignature({
     secret: 'relay-secret',

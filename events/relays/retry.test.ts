@@ -4,7 +4,7 @@ import { judgeAttempt, MAX_ATTEMPTS, retryDelay } from './retry.ts';
 
 const first = { attempts: 1, random: 0 };
 
-describe('one attempt (ingest 3, 6.2)', () => {
+describe('judging an attempt (ingest 3, 6.2)', () => {
   test.each([200, 201, 204, 299])('%d succeeds', (status) => {
     expect(judgeAttempt({ kind: 'answered', status, excerpt: '' }, first)).toEqual({
       kind: 'succeeded',
@@ -12,7 +12,7 @@ describe('one attempt (ingest 3, 6.2)', () => {
     });
   });
 
-  test.each([408, 429, 500, 502, 503, 504, 599])('%d is tried again', (status) => {
+  test.each([408, 429, 500, 502, 503, 504, 599])('%d is retried', (status) => {
     expect(judgeAttempt({ kind: 'answered', status, excerpt: 'busy' }, first)).toEqual({
       kind: 'retry',
       status,
@@ -33,7 +33,7 @@ describe('one attempt (ingest 3, 6.2)', () => {
     },
   );
 
-  test('no answer is tried again, a refusal is permanent', () => {
+  test('no answer is retried, and a refused address is permanent', () => {
     expect(judgeAttempt({ kind: 'failed', message: 'ECONNREFUSED' }, first)).toEqual({
       kind: 'retry',
       status: null,
@@ -48,7 +48,7 @@ describe('one attempt (ingest 3, 6.2)', () => {
     });
   });
 
-  test('the tenth that fails is the last', () => {
+  test('the tenth failure is the last', () => {
     const last = { attempts: MAX_ATTEMPTS, random: 0 };
     expect(judgeAttempt({ kind: 'answered', status: 500, excerpt: 'x' }, last)).toEqual({
       kind: 'dead',
@@ -66,8 +66,8 @@ describe('one attempt (ingest 3, 6.2)', () => {
   });
 });
 
-describe('the schedule', () => {
-  test('without jitter', () => {
+describe('the retry schedule', () => {
+  test('grows from 10 s to an hour without jitter', () => {
     const delays = Array.from(
       { length: 9 },
       (_, n) => retryDelay({ attempts: n + 1, random: 0 }) / 1000,
@@ -75,7 +75,7 @@ describe('the schedule', () => {
     expect(delays.map(Math.round)).toEqual([10, 21, 44, 93, 194, 408, 858, 1801, 3600]);
   });
 
-  test('ten attempts that all time out end a little under two hours after the first began, whatever the jitter', () => {
+  test('ends ten attempts that time out a little under two hours after the first began, whatever the jitter', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), {

@@ -17,11 +17,11 @@ import { RELAY_LIMITS, type RelayLimits } from './limits.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import { retryLoop } from './retries.ts';
-import { Slots } from './slots.ts';
+import { retryLoop } from './retry-loop.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { RelayStore } from './store.ts';
-import { relayTask } from './task.ts';
-import { upkeepLoop } from './upkeep.ts';
+import { relayPartitionTask } from './partition-task.ts';
+import { maintenanceLoop } from './maintenance.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
@@ -39,20 +39,19 @@ interface RelaysOptions {
 
 export interface Relays {
   connected(): boolean;
-  /** Takes no more, lets attempts under way end (bounded), writes their outcomes. */
+  /** Stops consuming, waits a bounded time for attempts in flight, and writes their outcomes. */
   close(): Promise<void>;
 }
 
 const NAMES = { topic: TOPIC.normalised, group: GROUP.relays };
 /**
- * How long a shutdown waits for attempts under way, ms; what is not finished is attempted again by
- * whoever comes next.
+ * How long a shutdown waits for attempts in flight, ms; the next process attempts the others again.
  */
 const DRAIN_MS = 5000;
 
 /**
- * Puts the part together: events.normalised -> the endpoints of relays, or the queue in PostgreSQL;
- * the queue -> the endpoints.
+ * Assembles the service: events.normalised -> endpoints of relays or the queue in PostgreSQL; queue
+ * -> endpoints.
  */
 export async function startRelays(options: RelaysOptions): Promise<Relays> {
   const { config, log, registry, database, names = NAMES, limits = RELAY_LIMITS, signal } = options;
@@ -62,24 +61,24 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
   const store = new RelayStore(database, `${instance}/${randomBytes(9).toString('base64url')}`);
   const client = new OutboundClient({
     allowed: config.RELAY_ALLOW_HOSTS,
-    timeout: limits.attempt,
+    timeout: limits.attemptTimeout,
     excerptBytes: MAX_ERROR_BYTES,
   });
-  const slots = new Slots(limits.slots);
+  const concurrency = new ConcurrencyLimit(limits.attempts);
   const metrics = relayMetrics(registry, {
-    phases: () => lanes.phases(),
-    attemptsNow: () => slots.used,
+    phases: () => queues.phases(),
+    attemptsNow: () => concurrency.inUse,
   });
   const onPhase: EndpointQueueDeps['onPhase'] = ({ id, accountId }, phase) =>
     log.info(
       { relay_id: id, account_id: accountId, phase },
       phase === 'open'
-        ? 'an endpoint fails: its deliveries wait in the queue'
-        : 'the breaker of a relay moved',
+        ? 'an endpoint fails; its deliveries wait in the queue'
+        : 'the circuit breaker of a relay changed its phase',
     );
-  const lanes = new EndpointQueues({
+  const queues = new EndpointQueues({
     limits,
-    slots,
+    concurrency,
     attempt: attemptWith({ client, metrics, now, random }),
     now,
     random,
@@ -90,12 +89,12 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     sealer: config.SEALING_KEY,
     log,
     now,
-    changed: (relays) => lanes.update(relays),
+    changed: (relays) => queues.update(relays),
   });
   const stopped = new AbortController();
   const outcomes = new OutcomeWriter({ store, log, signal: stopped.signal });
-  const bell = new WakeSignal();
-  const first = new FirstAttempts({ lanes, outcomes, metrics, limits, bell });
+  const wakeSignal = new WakeSignal();
+  const firstAttempts = new FirstAttempts({ queues, outcomes, metrics, limits, wakeSignal });
 
   if (instance !== '') {
     const released = await retryUntilAborted(
@@ -103,13 +102,16 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       () => store.release(`${instance}/`),
     );
     if (released > 0)
-      log.info({ released }, 'deliveries that a killed process had in hand are due again');
+      log.info(
+        { released },
+        'released the leases of a killed process; its deliveries are due again',
+      );
   }
   const { SEALING_KEY: sealer } = config;
   if (!sealer)
     log.warn(
       { code: 'no_sealing_key' },
-      'SEALING_KEY is not set: relays with a secret deliver nothing',
+      'SEALING_KEY is not set; relays with a secret deliver nothing',
     );
   const consumer = await startPartitionConsumer({
     settings: config,
@@ -121,10 +123,10 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     topic: names.topic,
     batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50 },
     assigned: (partition, _committed, fenced) =>
-      relayTask({
+      relayPartitionTask({
         store,
         definitions,
-        first,
+        firstAttempts,
         metrics,
         limits,
         log,
@@ -134,20 +136,28 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     crash: (error) => options.crash(error),
   });
   const loops = new AbortController();
-  const until = AbortSignal.any([signal, loops.signal]);
+  const loopSignal = AbortSignal.any([signal, loops.signal]);
   const keeping = { keep: config.RELAY_LOG_SUCCESSES, retention: config.RELAY_LOG_RETENTION };
   const running = [
-    retryLoop({ store, definitions, lanes, outcomes, limits, log, now, bell, signal: until }).catch(
-      (error: unknown) => options.crash(error),
-    ),
-    upkeepLoop({ store, lanes, metrics, log, now, signal: until, ...keeping }),
+    retryLoop({
+      store,
+      definitions,
+      queues,
+      outcomes,
+      limits,
+      log,
+      now,
+      wakeSignal,
+      signal: loopSignal,
+    }).catch((error: unknown) => options.crash(error)),
+    maintenanceLoop({ store, queues, metrics, log, now, signal: loopSignal, ...keeping }),
   ];
   return {
     connected: () => consumer.connected(),
     async close() {
       loops.abort(new Error('closing'));
       await Promise.all([consumer.close(), ...running]);
-      lanes.update([]);
+      queues.update([]);
       await outcomes.drain(DRAIN_MS);
       stopped.abort(new Error('closing'));
       await delay(0);
@@ -163,7 +173,7 @@ export async function start(context: ServiceContext<RelaysConfig>): Promise<void
   const admin = await context.openAdminPort({
     notReady() {
       const { relays } = running;
-      if (!relays) return ['waits for PostgreSQL (DATABASE_URL)'];
+      if (!relays) return ['waiting for PostgreSQL (DATABASE_URL)'];
       return relays.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'];
     },
   });

@@ -11,23 +11,20 @@ const RELAY: Relay = {
   accountId: 1,
   url: 'https://a.example/in',
   secret: { kind: 'opened', secret: 's' },
-  wants: () => true,
+  matches: () => true,
 };
 const DELIVERY: Delivery = {
   ...{
     relayId: 1,
     accountId: 1,
-    place: { epoch: 0, partition: 0, offset: 1, index: 0 },
+    position: { epoch: 0, partition: 0, offset: 1, index: 0 },
     messageId: 'm',
     event: 'e',
   },
   ...{ payload: '{"event":"e"}', attempts: 3 },
 };
 
-/**
- * One attempt at an endpoint that gives this result; answers what it came to, what was posted and
- * what was counted.
- */
+/** One attempt at an endpoint with this result; answers outcome, requests and counted results. */
 async function attempt(result: OutboundResult | Error, relay = RELAY, delivery = DELIVERY) {
   const posted: OutboundRequest[] = [];
   const counted: string[] = [];
@@ -49,7 +46,7 @@ async function attempt(result: OutboundResult | Error, relay = RELAY, delivery =
 }
 
 describe('an attempt', () => {
-  test('posts the payload with its signature of now', async () => {
+  test('posts the payload, signed with the current time', async () => {
     const { outcome, posted, counted } = await attempt({
       kind: 'answered',
       status: 201,
@@ -75,7 +72,7 @@ describe('an attempt', () => {
     expect(counted).toEqual(['succeeded']);
   });
 
-  test('counts itself: the tenth is the last', async () => {
+  test('is dead when the tenth attempt fails', async () => {
     const failure: OutboundResult = { kind: 'answered', status: 503, excerpt: 'busy' };
     expect((await attempt(failure)).outcome).toMatchObject({ kind: 'retry', error: 'busy' });
     expect((await attempt(failure, RELAY, { ...DELIVERY, attempts: 9 })).outcome).toEqual({
@@ -86,7 +83,7 @@ describe('an attempt', () => {
     });
   });
 
-  test('without a secret is not signed', async () => {
+  test('sends no signature without a secret', async () => {
     const { posted } = await attempt(
       { kind: 'answered', status: 200, excerpt: '' },
       { ...RELAY, secret: { kind: 'none' } },
@@ -94,7 +91,7 @@ describe('an attempt', () => {
     expect(Object.keys(posted[0]?.headers ?? {})).toEqual(['Content-Type', 'User-Agent']);
   });
 
-  test('with a sealed secret is not made', async () => {
+  test('sends nothing while the secret is sealed', async () => {
     const { outcome, posted, counted } = await attempt(
       { kind: 'answered', status: 200, excerpt: '' },
       { ...RELAY, secret: { kind: 'sealed', problem: 'waits: no key' } },
@@ -106,7 +103,7 @@ describe('an attempt', () => {
     ]);
   });
 
-  test('keeps an error of at most 500 bytes that PostgreSQL can hold', async () => {
+  test('truncates an error to 500 bytes that PostgreSQL can store', async () => {
     const { outcome } = await attempt({ kind: 'failed', message: `\u0000${'خطا'.repeat(200)}` });
     const { error = '' } = outcome as { error?: string };
     expect(Buffer.byteLength(error)).toBeLessThanOrEqual(500);
@@ -114,7 +111,7 @@ describe('an attempt', () => {
     expect(error.startsWith('\ufffdخطا')).toBe(true);
   });
 
-  test('never rejects', async () => {
+  test('answers a retry when the client rejects', async () => {
     expect((await attempt(new Error('a defect'))).outcome).toMatchObject({
       kind: 'retry',
       status: null,

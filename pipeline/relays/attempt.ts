@@ -5,7 +5,7 @@ import { errorText, type Delivery, type Outcome } from './delivery.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Relay } from './relay.ts';
 
-interface AttemptParts {
+interface AttemptDeps {
   client: Pick<OutboundClient, 'post'>;
   metrics: Pick<RelayMetrics, 'attempted'>;
   now: () => number;
@@ -13,23 +13,23 @@ interface AttemptParts {
 }
 
 /**
- * Makes one attempt: signs, posts, judges. With a secret that cannot be opened nothing is sent.
- * Never rejects.
+ * Makes one attempt: signs, posts, judges the answer. With a secret that cannot be decrypted nothing
+ * is sent. Never rejects.
  */
 export function attemptWith(
-  parts: AttemptParts,
+  deps: AttemptDeps,
 ): (relay: Relay, delivery: Delivery) => Promise<Outcome> {
-  const { client, metrics, now, random } = parts;
+  const { client, metrics, now, random } = deps;
   return async (relay, delivery) => {
     const { secret } = relay;
     if (secret.kind === 'sealed')
       return { kind: 'waiting', delay: 0, error: errorText(secret.problem) };
     const { payload } = delivery;
-    const began = now();
+    const startedAt = now();
     const headers = relayHeaders({
       payload,
       secret: secret.kind === 'opened' ? secret.secret : undefined,
-      now: began,
+      now: startedAt,
     });
     const result: AttemptResult = await client
       .post({ url: relay.url, headers, body: payload })
@@ -38,7 +38,7 @@ export function attemptWith(
         message: error instanceof Error ? error.message : String(error),
       }));
     const outcome = judgeAttempt(result, { attempts: delivery.attempts + 1, random: random() });
-    metrics.attempted(outcome.kind, now() - began);
+    metrics.attempted(outcome.kind, now() - startedAt);
     return outcome.kind === 'succeeded' ? outcome : { ...outcome, error: errorText(outcome.error) };
   };
 }

@@ -12,7 +12,7 @@ const failures = (count: number, now = 0) =>
   Array.from({ length: count }, () => ({ isAlive: false, now }));
 
 describe('the breaker of an endpoint', () => {
-  test('opens at the fifth failure in a row, is half open after its pause, and closes at the first answer', () => {
+  test('opens after five consecutive failures, is half open after its pause, and closes at the first answer', () => {
     expect(phaseOf(after(...failures(4)), 0)).toBe('closed');
     const open = after(...failures(FAILURES_TO_OPEN));
     expect(phaseOf(open, 0)).toBe('open');
@@ -21,13 +21,13 @@ describe('the breaker of an endpoint', () => {
     expect(afterAttempt(open, { isAlive: true, now: 5001, random: 0 })).toEqual(CLOSED);
   });
 
-  test('an answer between failures begins the count anew', () => {
+  test('resets the count of failures at an answer', () => {
     expect(phaseOf(after(...failures(4), { isAlive: true, now: 0 }, ...failures(4)), 0)).toBe(
       'closed',
     );
   });
 
-  test('opens again for longer when the one attempt fails, at most a minute', () => {
+  test('doubles the pause up to a minute when the single attempt fails', () => {
     let state = after(...failures(FAILURES_TO_OPEN));
     const pauses: number[] = [];
     for (let n = 0; n < 6; n++) {
@@ -38,17 +38,17 @@ describe('the breaker of an endpoint', () => {
     expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   });
 
-  test('attempts that began before it opened do not lengthen the pause', () => {
+  test('does not extend the pause for attempts that began before it opened', () => {
     const open = after(...failures(FAILURES_TO_OPEN));
     expect(afterAttempt(open, { isAlive: false, now: 100, random: 1 }).until).toBe(open.until);
   });
 
-  test('remembers since when nothing succeeded', () => {
+  test('records the time of the first failure since the last success', () => {
     expect(after({ isAlive: false, now: 7 }, ...failures(10, 90)).failingSince).toBe(7);
     expect(after(...failures(3), { isAlive: true, now: 9 }).failingSince).toBeUndefined();
   });
 
-  test('always comes to try again within a minute', () => {
+  test('allows another attempt within a minute, whatever happened before', () => {
     fc.assert(
       fc.property(
         fc.array(

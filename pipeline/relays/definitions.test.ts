@@ -15,13 +15,13 @@ function row(id: number): RelayRow {
   };
 }
 
-test('relays are as they were at the asked time or later, and are read again only when the revision moved', async () => {
-  const database = { revision: '1', rows: [row(1)], looks: 0, reads: 0 };
+test('definitions are at least as new as the requested time and reload only when the revision changed', async () => {
+  const database = { revision: '1', rows: [row(1)], revisionReads: 0, reads: 0 };
   const clock = { now: 1000 };
   const changes: number[][] = [];
   const definitions = new Definitions({
     store: {
-      revision: () => Promise.resolve((database.looks++, database.revision)),
+      revision: () => Promise.resolve((database.revisionReads++, database.revision)),
       relays: () =>
         Promise.resolve((database.reads++, { revision: database.revision, rows: database.rows })),
     },
@@ -32,20 +32,20 @@ test('relays are as they were at the asked time or later, and are read again onl
   });
   expect((await definitions.asOf(1000)).get(1)?.map(({ id }) => id)).toEqual([1]);
   await definitions.asOf(900);
-  expect([database.looks, database.reads]).toEqual([1, 1]);
+  expect([database.revisionReads, database.reads]).toEqual([1, 1]);
   clock.now = 2000;
   await definitions.asOf(1001);
-  expect([database.looks, database.reads]).toEqual([2, 1]);
+  expect([database.revisionReads, database.reads]).toEqual([2, 1]);
   Object.assign(database, { revision: '2', rows: [row(1), row(2)] });
   expect((await definitions.asOf(2000)).get(1)).toHaveLength(1);
   clock.now = 3000;
   expect((await definitions.asOf(2500)).get(1)).toHaveLength(2);
-  // A time that has not come yet means now.
+  // A future time means now.
   clock.now = 4000;
   await definitions.asOf(9_999_999);
-  expect([database.looks, database.reads, changes]).toEqual([4, 2, [[1], [1, 2]]]);
-  // Several partitions that ask at once share a look.
+  expect([database.revisionReads, database.reads, changes]).toEqual([4, 2, [[1], [1, 2]]]);
+  // Concurrent partitions share one read of the revision.
   clock.now = 5000;
   await Promise.all([1, 2, 3].map(() => definitions.asOf(4500)));
-  expect(database.looks).toBe(5);
+  expect(database.revisionReads).toBe(5);
 });

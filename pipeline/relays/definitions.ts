@@ -4,7 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import { relayOf, type Relay } from './relay.ts';
 import type { RelayStore } from './store.ts';
 
-interface DefinitionParts {
+interface DefinitionDeps {
   store: Pick<RelayStore, 'revision' | 'relays'>;
   sealer: Sealer | undefined;
   log: Log;
@@ -13,33 +13,33 @@ interface DefinitionParts {
   changed: (relays: readonly Relay[]) => void;
 }
 
-/** Least time between the beginnings of two looks at the revision, ms: all partitions share one. */
-const LOOK_EVERY = 50;
+/** Minimum time between two reads of the revision, ms; all partitions share one read. */
+const MIN_READ_INTERVAL_MS = 50;
 
 /** Account ids to their enabled relays. */
 export type RelaysByAccount = ReadonlyMap<number, readonly Relay[]>;
 
-/** The enabled relays, as PostgreSQL had them at a time that the reader names. */
+/** The enabled relays, at least as new as the caller asks for. */
 export class Definitions {
-  readonly #parts: DefinitionParts;
+  readonly #deps: DefinitionDeps;
   #revision: string | undefined;
   #byAccount: RelaysByAccount = new Map();
-  /** The relays at hand are those of this time or a later one, ms. */
+  /** The relays in memory are those of this time or a later one, ms. */
   #asOf = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
 
-  constructor(parts: DefinitionParts) {
-    this.#parts = parts;
+  constructor(deps: DefinitionDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * The relays as they were at `time` or later: whoever saved one before an event was accepted
-   * finds it applied to the event. Rejects when PostgreSQL does. A time that has not come yet (a
-   * clock that runs ahead) means now.
+   * The relays as they were at `time` or later: a relay that was saved before an event was accepted
+   * applies to the event. Rejects when PostgreSQL does. A future time (a clock that is ahead) means
+   * now.
    */
   async asOf(time: number): Promise<RelaysByAccount> {
-    const wanted = Math.min(time, this.#parts.now());
-    // The second turn: the refresh under way may have begun too early.
+    const wanted = Math.min(time, this.#deps.now());
+    // Twice, because a refresh that is running may have begun before `time`.
     for (let turn = 0; turn < 2 && this.#asOf < wanted; turn++) await this.#refresh();
     return this.#byAccount;
   }
@@ -50,16 +50,18 @@ export class Definitions {
   }
 
   async #read(): Promise<void> {
-    const { store, now } = this.#parts;
-    await delay(Math.min(LOOK_EVERY, Math.max(0, this.#asOf + LOOK_EVERY - now())));
-    const began = now();
+    const { store, now } = this.#deps;
+    await delay(
+      Math.min(MIN_READ_INTERVAL_MS, Math.max(0, this.#asOf + MIN_READ_INTERVAL_MS - now())),
+    );
+    const startedAt = now();
     const revision = await store.revision();
     if (revision !== this.#revision) await this.#load();
-    this.#asOf = began;
+    this.#asOf = startedAt;
   }
 
   async #load(): Promise<void> {
-    const { store, sealer, log, changed } = this.#parts;
+    const { store, sealer, log, changed } = this.#deps;
     const { revision, rows } = await store.relays();
     const relays = rows.map((row) => relayOf(row, sealer));
     for (const { id, accountId, secret } of relays) {
@@ -72,6 +74,6 @@ export class Definitions {
     this.#byAccount = Map.groupBy(relays, ({ accountId }) => accountId);
     this.#revision = revision;
     changed(relays);
-    log.info({ relays: relays.length, revision }, 'relays were read');
+    log.info({ relays: relays.length, revision }, 'loaded the relays');
   }
 }

@@ -6,25 +6,32 @@ import type { LogPosition } from '../../schemas/log-position.ts';
 export interface Delivery {
   relayId: number;
   accountId: number;
-  place: LogPosition;
+  /** Of the event. */
+  position: LogPosition;
   messageId: string;
   event: string;
-  /** The very bytes that are sent and signed. */
+  /** The exact bytes that are sent and signed. */
   payload: string;
-  /** Attempts that were made before. */
+  /** Attempts so far. */
   attempts: number;
 }
 
 /**
- * What became of a delivery: an attempt's verdict, or no attempt was made and it waits; `error`
- * says for what where a person must do something.
+ * What became of a delivery: an attempt's verdict, or no attempt was made and it waits at least
+ * `delay` ms; `error` says what for, when a person must act.
  */
 export type Outcome = AttemptVerdict | { kind: 'waiting'; delay: number; error: string | null };
 
-/** The delivery is in the hands of this process: an attempt goes on. */
-export const IN_HAND = { kind: 'in_hand' } as const;
+export const WAITING = {
+  kind: 'waiting',
+  delay: 0,
+  error: null,
+} as const satisfies Outcome;
 
-/** At most 500 bytes that PostgreSQL can hold. */
+/** This process is attempting the delivery. */
+export const IN_FLIGHT = { kind: 'in_flight' } as const;
+
+/** At most 500 bytes, without NUL, which PostgreSQL cannot store. */
 export function errorText(text: string): string {
   return truncateBytes(text.replaceAll('\u0000', '\ufffd'), MAX_ERROR_BYTES);
 }

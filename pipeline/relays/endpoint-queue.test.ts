@@ -4,31 +4,37 @@ import type { Delivery, Outcome } from './delivery.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import type { Relay } from './relay.ts';
-import { Slots } from './slots.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 
 const RELAY: Relay = {
   id: 1,
   accountId: 1,
   url: 'https://a.example/',
   secret: { kind: 'none' },
-  wants: () => true,
+  matches: () => true,
 };
 const SUCCESS: Outcome = { kind: 'succeeded', status: 200 };
 const FAILURE: Outcome = { kind: 'retry', status: 500, error: 'x', delay: 10_000 };
 
-/** A lane whose attempts end when the test says so. */
-function laneUnderTest(options: { perEndpoint?: number; slots?: Slots; waiting?: number } = {}) {
+/** A queue whose attempts end when the test says so. */
+function queueUnderTest(
+  options: {
+    attemptsPerEndpoint?: number;
+    concurrency?: ConcurrencyLimit;
+    waitingPerEndpoint?: number;
+  } = {},
+) {
   const limits = {
     ...RELAY_LIMITS,
-    perEndpoint: options.perEndpoint ?? 2,
-    waiting: options.waiting ?? 100,
+    attemptsPerEndpoint: options.attemptsPerEndpoint ?? 2,
+    waitingPerEndpoint: options.waitingPerEndpoint ?? 100,
   };
   const attempts: { delivery: Delivery; end(outcome: Outcome): Promise<void> }[] = [];
   const phases: BreakerPhase[] = [];
   const clock = { now: 0 };
-  const lane = new EndpointQueue(RELAY, {
+  const queue = new EndpointQueue(RELAY, {
     limits,
-    slots: options.slots ?? new Slots(100),
+    concurrency: options.concurrency ?? new ConcurrencyLimit(100),
     attempt: (_, delivery) => {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       attempts.push({
@@ -44,7 +50,7 @@ function laneUnderTest(options: { perEndpoint?: number; slots?: Slots; waiting?:
     random: () => 1,
     onPhase: (_, phase) => phases.push(phase),
   });
-  return { lane, attempts, phases, clock };
+  return { queue, attempts, phases, clock };
 }
 
 const turns = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -53,7 +59,7 @@ function delivery(index: number, attempts = 0): Delivery {
   return {
     relayId: 1,
     accountId: 1,
-    place: { epoch: 0, partition: 0, offset: 1, index },
+    position: { epoch: 0, partition: 0, offset: 1, index },
     messageId: `m${index}`,
     event: 'e',
     payload: '{}',
@@ -61,56 +67,56 @@ function delivery(index: number, attempts = 0): Delivery {
   };
 }
 
-describe('a lane', () => {
-  test('attempts so many at once, the rest in order', async () => {
-    const { lane, attempts } = laneUnderTest();
-    const tickets = [1, 2, 3].map((index) => lane.offer(delivery(index)));
+describe('the queue of an endpoint', () => {
+  test('limits concurrent attempts and starts the rest in order', async () => {
+    const { queue, attempts } = queueUnderTest();
+    const queued = [1, 2, 3].map((index) => queue.enqueue(delivery(index)));
     expect(attempts.map((one) => one.delivery.messageId)).toEqual(['m1', 'm2']);
     await attempts[1]?.end(SUCCESS);
     expect(attempts.map((one) => one.delivery.messageId)).toEqual(['m1', 'm2', 'm3']);
-    expect(tickets.map(({ settled }) => settled)).toEqual([undefined, SUCCESS, undefined]);
+    expect(queued.map(({ result: settled }) => settled)).toEqual([undefined, SUCCESS, undefined]);
     await attempts[0]?.end(FAILURE);
     await attempts[2]?.end(SUCCESS);
-    expect(await Promise.all(tickets.map(({ outcome }) => outcome))).toEqual([
+    expect(await Promise.all(queued.map(({ outcome }) => outcome))).toEqual([
       FAILURE,
       SUCCESS,
       SUCCESS,
     ]);
-    expect(lane.room).toBe(RELAY_LIMITS.claimPerEndpoint);
+    expect(queue.capacity).toBe(RELAY_LIMITS.claimPerEndpoint);
   });
 
-  test('gives back what has not begun, and only that', async () => {
-    const { lane, attempts } = laneUnderTest({ perEndpoint: 1 });
-    const [first, second] = [lane.offer(delivery(1)), lane.offer(delivery(2))];
-    expect(first.withdraw()).toBe(false);
-    expect(second.withdraw()).toBe(true);
+  test('cancels a delivery only before its attempt has begun', async () => {
+    const { queue, attempts } = queueUnderTest({ attemptsPerEndpoint: 1 });
+    const [first, second] = [queue.enqueue(delivery(1)), queue.enqueue(delivery(2))];
+    expect(first.cancel()).toBe(false);
+    expect(second.cancel()).toBe(true);
     expect(await second.outcome).toEqual({ kind: 'waiting', delay: 0, error: null });
     await attempts[0]?.end(SUCCESS);
     expect(attempts).toHaveLength(1);
   });
 
-  test('five failures in a row send what waits back until the pause is over; then one at a time', async () => {
-    const { lane, attempts, phases, clock } = laneUnderTest({ perEndpoint: 1 });
-    const tickets = [1, 2, 3, 4, 5, 6, 7].map((index) => lane.offer(delivery(index)));
+  test('releases waiting deliveries after five consecutive failures, then attempts one at a time', async () => {
+    const { queue, attempts, phases, clock } = queueUnderTest({ attemptsPerEndpoint: 1 });
+    const queued = [1, 2, 3, 4, 5, 6, 7].map((index) => queue.enqueue(delivery(index)));
     for (let n = 0; n < 5; n++) await attempts[n]?.end(FAILURE);
     expect(attempts).toHaveLength(5);
-    expect(tickets.at(-1)?.settled).toEqual({ kind: 'waiting', delay: 5000, error: null });
-    expect([lane.takesFromStream, lane.room, lane.phase]).toEqual([false, 0, 'open']);
-    expect(lane.offer(delivery(8)).settled).toMatchObject({ kind: 'waiting' });
+    expect(queued.at(-1)?.result).toEqual({ kind: 'waiting', delay: 5000, error: null });
+    expect([queue.acceptsFromStream, queue.capacity, queue.phase]).toEqual([false, 0, 'open']);
+    expect(queue.enqueue(delivery(8)).result).toMatchObject({ kind: 'waiting' });
     clock.now = 5000;
-    expect([lane.takesFromStream, lane.room, lane.phase]).toEqual([false, 1, 'half_open']);
-    lane.offer(delivery(9));
-    lane.offer(delivery(10));
+    expect([queue.acceptsFromStream, queue.capacity, queue.phase]).toEqual([false, 1, 'half_open']);
+    queue.enqueue(delivery(9));
+    queue.enqueue(delivery(10));
     expect(attempts).toHaveLength(6);
     await attempts[5]?.end(SUCCESS);
-    expect([lane.takesFromStream, lane.phase]).toEqual([true, 'closed']);
+    expect([queue.acceptsFromStream, queue.phase]).toEqual([true, 'closed']);
     expect(attempts).toHaveLength(7);
     expect(phases).toEqual(['open', 'closed']);
   });
 
-  test('an answer that is final is a sign of life; a tenth failure is none', async () => {
-    const { lane, attempts } = laneUnderTest({ perEndpoint: 10 });
-    for (let index = 0; index < 10; index++) lane.offer(delivery(index));
+  test('counts a final answer as alive, but not a tenth failure', async () => {
+    const { queue, attempts } = queueUnderTest({ attemptsPerEndpoint: 10 });
+    for (let index = 0; index < 10; index++) queue.enqueue(delivery(index));
     const dead = (isExhausted: boolean): Outcome => ({
       kind: 'dead',
       status: 400,
@@ -120,75 +126,75 @@ describe('a lane', () => {
     for (let n = 0; n < 4; n++) await attempts[n]?.end(dead(true));
     await attempts[4]?.end(dead(false));
     for (let n = 5; n < 9; n++) await attempts[n]?.end(dead(true));
-    expect(lane.phase).toBe('closed');
+    expect(queue.phase).toBe('closed');
     await attempts[9]?.end(dead(true));
-    expect(lane.phase).toBe('open');
+    expect(queue.phase).toBe('open');
   });
 
-  test('that was slow gets nothing from the stream until an attempt is quick; the queue goes on', async () => {
-    const { lane, attempts, clock } = laneUnderTest();
-    lane.offer(delivery(1));
-    lane.foundSlow();
-    expect([lane.takesFromStream, lane.room > 0]).toEqual([false, true]);
-    clock.now = RELAY_LIMITS.patience + 1;
+  test('accepts nothing from the stream after a slow attempt until one is fast', async () => {
+    const { queue, attempts, clock } = queueUnderTest();
+    queue.enqueue(delivery(1));
+    queue.markSlow();
+    expect([queue.acceptsFromStream, queue.capacity > 0]).toEqual([false, true]);
+    clock.now = RELAY_LIMITS.firstAttemptWait + 1;
     await attempts[0]?.end(SUCCESS);
-    expect(lane.takesFromStream).toBe(false);
-    lane.offer(delivery(2));
+    expect(queue.acceptsFromStream).toBe(false);
+    queue.enqueue(delivery(2));
     await attempts[1]?.end(SUCCESS);
-    expect(lane.takesFromStream).toBe(true);
+    expect(queue.acceptsFromStream).toBe(true);
   });
 
-  test('takes so many and no more', () => {
-    const { lane } = laneUnderTest({ perEndpoint: 1, waiting: 3 });
+  test('accepts no more deliveries from the stream than waitingPerEndpoint', () => {
+    const { queue } = queueUnderTest({ attemptsPerEndpoint: 1, waitingPerEndpoint: 3 });
     for (let index = 0; index < 4; index++) {
-      expect(lane.takesFromStream).toBe(true);
-      lane.offer(delivery(index));
+      expect(queue.acceptsFromStream).toBe(true);
+      queue.enqueue(delivery(index));
     }
-    expect(lane.takesFromStream).toBe(false);
+    expect(queue.acceptsFromStream).toBe(false);
   });
 
-  test('whose secret is sealed takes nothing, and says for what its deliveries wait', () => {
-    const { lane } = laneUnderTest();
-    lane.update({ ...RELAY, secret: { kind: 'sealed', problem: 'waits: no key' } });
-    expect([lane.takesFromStream, lane.room]).toEqual([false, 0]);
-    expect(lane.waitsFor).toEqual({ kind: 'waiting', delay: 0, error: 'waits: no key' });
+  test('accepts nothing while its secret is sealed, and says what its deliveries wait for', () => {
+    const { queue } = queueUnderTest();
+    queue.update({ ...RELAY, secret: { kind: 'sealed', problem: 'waits: no key' } });
+    expect([queue.acceptsFromStream, queue.capacity]).toEqual([false, 0]);
+    expect(queue.waitingOutcome).toEqual({ kind: 'waiting', delay: 0, error: 'waits: no key' });
   });
 
-  test('another URL is another endpoint: the breaker closes', async () => {
-    const { lane, attempts } = laneUnderTest({ perEndpoint: 6 });
-    for (let index = 0; index < 6; index++) lane.offer(delivery(index));
+  test('closes the breaker when the relay has another URL', async () => {
+    const { queue, attempts } = queueUnderTest({ attemptsPerEndpoint: 6 });
+    for (let index = 0; index < 6; index++) queue.enqueue(delivery(index));
     for (let n = 0; n < 5; n++) await attempts[n]?.end(FAILURE);
-    lane.update({ ...RELAY, url: 'https://b.example/' });
-    expect(lane.phase).toBe('closed');
+    queue.update({ ...RELAY, url: 'https://b.example/' });
+    expect(queue.phase).toBe('closed');
     // An attempt at the old one says nothing about the new one.
     await attempts[5]?.end(FAILURE);
-    expect(lane.takesFromStream).toBe(true);
+    expect(queue.acceptsFromStream).toBe(true);
   });
 });
 
-describe('slots', () => {
-  test('are shared by all lanes, and whoever found none is called up', async () => {
-    const slots = new Slots(2);
-    const [one, other] = [laneUnderTest({ slots }), laneUnderTest({ slots })];
-    one.lane.offer(delivery(1));
-    one.lane.offer(delivery(2));
-    other.lane.offer(delivery(3));
+describe('the concurrency limit', () => {
+  test('is shared by all queues and wakes those that found no permit', async () => {
+    const concurrency = new ConcurrencyLimit(2);
+    const [one, other] = [queueUnderTest({ concurrency }), queueUnderTest({ concurrency })];
+    one.queue.enqueue(delivery(1));
+    one.queue.enqueue(delivery(2));
+    other.queue.enqueue(delivery(3));
     expect(other.attempts).toHaveLength(0);
     await one.attempts[0]?.end(SUCCESS);
     expect(other.attempts).toHaveLength(1);
-    expect(slots.used).toBe(2);
+    expect(concurrency.inUse).toBe(2);
   });
 
-  test('endpoints in trouble get at most half of them', async () => {
-    const slots = new Slots(4);
-    const sick = laneUnderTest({ slots, perEndpoint: 4 });
-    sick.lane.foundSlow();
-    for (let index = 0; index < 4; index++) sick.lane.offer(delivery(index));
-    expect(sick.attempts).toHaveLength(2);
-    const well = laneUnderTest({ slots });
-    well.lane.offer(delivery(9));
-    expect(well.attempts).toHaveLength(1);
-    await sick.attempts[0]?.end(FAILURE);
-    expect(sick.attempts).toHaveLength(3);
+  test('gives failing endpoints at most half of the permits', async () => {
+    const concurrency = new ConcurrencyLimit(4);
+    const failing = queueUnderTest({ concurrency, attemptsPerEndpoint: 4 });
+    failing.queue.markSlow();
+    for (let index = 0; index < 4; index++) failing.queue.enqueue(delivery(index));
+    expect(failing.attempts).toHaveLength(2);
+    const healthy = queueUnderTest({ concurrency });
+    healthy.queue.enqueue(delivery(9));
+    expect(healthy.attempts).toHaveLength(1);
+    await failing.attempts[0]?.end(FAILURE);
+    expect(failing.attempts).toHaveLength(3);
   });
 });

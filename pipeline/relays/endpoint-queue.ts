@@ -1,26 +1,24 @@
-import { errorText, type Delivery, type Outcome } from './delivery.ts';
 import { afterAttempt, CLOSED, phaseOf, type BreakerPhase, type BreakerState } from './breaker.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import { errorText, WAITING, type Delivery, type Outcome } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Relay } from './relay.ts';
-import type { Slots } from './slots.ts';
 
-/** A delivery that a lane took on. */
-export interface Ticket {
-  readonly delivery: Delivery;
+/** A delivery in an endpoint's queue. */
+export interface QueuedAttempt {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** The outcome, once it is there. */
-  readonly settled: Outcome | undefined;
+  /** The outcome, as soon as it is known. */
+  readonly result: Outcome | undefined;
   /**
-   * Takes it back when its attempt has not begun; its outcome is then to wait. Answers false when
-   * an attempt goes on.
+   * Removes it from the queue with the outcome `waiting`. Answers false when its attempt has begun.
    */
-  withdraw(): boolean;
+  cancel(): boolean;
 }
 
 export interface EndpointQueueDeps {
   limits: RelayLimits;
-  slots: Slots;
+  concurrency: ConcurrencyLimit;
   /** One attempt; must not reject. */
   attempt(relay: Relay, delivery: Delivery): Promise<Outcome>;
   now: () => number;
@@ -30,175 +28,157 @@ export interface EndpointQueueDeps {
 
 interface Waiting {
   delivery: Delivery;
-  settle: (outcome: Outcome) => void;
+  resolve: (outcome: Outcome) => void;
 }
 
-const WAIT: Outcome = { kind: 'waiting', delay: 0, error: null };
-
 /**
- * The way to one endpoint: so many attempts at once, so many deliveries waiting, a breaker. What
- * one lane suffers no other lane feels.
+ * The deliveries to one endpoint in memory, with limits of their own and a circuit breaker: an
+ * endpoint that fails does not affect the others.
  */
 export class EndpointQueue {
-  readonly #parts: EndpointQueueDeps;
+  readonly #deps: EndpointQueueDeps;
   #relay: Relay;
   #breaker: BreakerState = CLOSED;
   #phase: BreakerPhase = 'closed';
   #isSlow = false;
   #inFlight = 0;
   readonly #waiting = new Set<Waiting>();
-  readonly #retry = () => this.#pump();
+  readonly #retry = () => this.#startAttempts();
 
-  constructor(relay: Relay, parts: EndpointQueueDeps) {
+  constructor(relay: Relay, deps: EndpointQueueDeps) {
     this.#relay = relay;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   get phase(): BreakerPhase {
-    return phaseOf(this.#breaker, this.#parts.now());
+    return phaseOf(this.#breaker, this.#deps.now());
   }
 
-  /** Since when the endpoint has not answered anything useful, ms; undefined when it is well. */
+  /** Time of the first failure since the last success, ms; undefined while the breaker is closed. */
   get failingSince(): number | undefined {
     return this.phase === 'closed' ? undefined : this.#breaker.failingSince;
   }
 
-  /**
-   * The stream delivers by itself only where that is quick; for everything else there is the queue.
-   */
-  get takesFromStream(): boolean {
+  /** Whether the stream may attempt deliveries itself; otherwise they go to the queue in PostgreSQL. */
+  get acceptsFromStream(): boolean {
     return (
       this.phase === 'closed' &&
       !this.#isSlow &&
       this.#relay.secret.kind !== 'sealed' &&
-      this.#waiting.size < this.#parts.limits.waiting
+      this.#waiting.size < this.#deps.limits.waitingPerEndpoint
     );
   }
 
-  /** What a delivery waits for that the stream does not attempt. */
-  get waitsFor(): Outcome {
+  /** The outcome of a delivery that the stream does not attempt. */
+  get waitingOutcome(): Outcome {
     const { secret } = this.#relay;
-    if (secret.kind === 'sealed')
-      return { kind: 'waiting', delay: 0, error: errorText(secret.problem) };
-    return {
-      kind: 'waiting',
-      delay: Math.max(0, this.#breaker.until - this.#parts.now()),
-      error: null,
-    };
+    if (secret.kind === 'sealed') return { ...WAITING, error: errorText(secret.problem) };
+    return { ...WAITING, delay: Math.max(0, this.#breaker.until - this.#deps.now()) };
   }
 
-  /** How many rows of the queue it can do with. */
-  get room(): number {
+  /** How many rows of the queue in PostgreSQL it can process. */
+  get capacity(): number {
     const { phase } = this;
     if (phase === 'open' || this.#relay.secret.kind === 'sealed') return 0;
-    const most = phase === 'closed' ? this.#parts.limits.claimPerEndpoint : 1;
-    return Math.max(0, most - this.#inFlight - this.#waiting.size);
+    const max = phase === 'closed' ? this.#deps.limits.claimPerEndpoint : 1;
+    return Math.max(0, max - this.#inFlight - this.#waiting.size);
   }
 
-  /** The relay as it is now. Another URL is another endpoint. */
+  /** Replaces the definition of the relay. Another URL is another endpoint. */
   update(relay: Relay): void {
     if (relay.url !== this.#relay.url) {
       this.#breaker = CLOSED;
       this.#isSlow = false;
     }
     this.#relay = relay;
-    this.#tell();
+    this.#reportPhase();
   }
 
   /**
-   * An attempt from the stream outlived the stream's patience: until one is quick again, deliveries
-   * take the way over the queue.
+   * A first attempt took longer than the stream waits: deliveries go to the queue in PostgreSQL
+   * until an attempt is fast again.
    */
-  foundSlow(): void {
+  markSlow(): void {
     this.#isSlow = true;
   }
 
-  offer(delivery: Delivery): Ticket {
-    let settled: Outcome | undefined;
+  enqueue(delivery: Delivery): QueuedAttempt {
+    let result: Outcome | undefined;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const waiting: Waiting = {
       delivery,
-      settle(outcome) {
-        settled = outcome;
+      resolve(outcome) {
+        result = outcome;
         resolve(outcome);
       },
     };
-    // Nothing would call it up again while the breaker is open.
-    if (this.phase === 'open') waiting.settle(this.waitsFor);
+    // While the breaker is open, nothing would start it.
+    if (this.phase === 'open') waiting.resolve(this.waitingOutcome);
     else this.#waiting.add(waiting);
-    this.#pump();
+    this.#startAttempts();
     return {
-      delivery,
       outcome: promise,
-      get settled() {
-        return settled;
+      get result() {
+        return result;
       },
-      withdraw: () => {
+      cancel: () => {
         if (!this.#waiting.delete(waiting)) return false;
-        waiting.settle(WAIT);
+        waiting.resolve(WAITING);
         return true;
       },
     };
   }
 
-  /** Gives back what has not begun: the relay is gone or was disabled. */
-  empty(): void {
-    this.#putBack(WAIT);
+  /** Releases what has not begun: the relay was deleted or disabled. */
+  releaseWaiting(outcome: Outcome = WAITING): void {
+    for (const waiting of this.#waiting) {
+      this.#waiting.delete(waiting);
+      waiting.resolve(outcome);
+    }
   }
 
-  #pump(): void {
+  #startAttempts(): void {
     for (const next of this.#waiting) {
-      const most = this.phase === 'closed' ? this.#parts.limits.perEndpoint : 1;
-      if (this.phase === 'open' || this.#inFlight >= most) return;
-      const release = this.#parts.slots.take({
-        isInTrouble: this.#isSlow || this.#breaker.failures > 0,
+      const max = this.phase === 'closed' ? this.#deps.limits.attemptsPerEndpoint : 1;
+      if (this.phase === 'open' || this.#inFlight >= max) return;
+      const release = this.#deps.concurrency.acquire({
+        isFailing: this.#isSlow || this.#breaker.failures > 0,
         retry: this.#retry,
       });
       if (!release) return;
       this.#waiting.delete(next);
-      void this.#run(next, release);
+      void this.#attempt(next, release);
     }
   }
 
-  async #run({ delivery, settle }: Waiting, release: () => void): Promise<void> {
+  async #attempt({ delivery, resolve }: Waiting, release: () => void): Promise<void> {
     this.#inFlight++;
-    const began = this.#parts.now();
+    const startedAt = this.#deps.now();
     const relay = this.#relay;
-    const outcome = await this.#parts.attempt(relay, delivery);
+    const outcome = await this.#deps.attempt(relay, delivery);
     this.#inFlight--;
     release();
-    if (relay.url === this.#relay.url) this.#learn(outcome, began);
-    settle(outcome);
-    this.#pump();
+    if (relay.url === this.#relay.url) this.#updateBreaker(outcome, startedAt);
+    resolve(outcome);
+    this.#startAttempts();
   }
 
-  #learn(outcome: Outcome, began: number): void {
-    const { now, random, limits } = this.#parts;
+  #updateBreaker(outcome: Outcome, startedAt: number): void {
+    const { now, random, limits } = this.#deps;
     if (outcome.kind === 'waiting') return;
     const isAlive =
       outcome.kind === 'succeeded' || (outcome.kind === 'dead' && !outcome.isExhausted);
     this.#breaker = afterAttempt(this.#breaker, { isAlive, now: now(), random: random() });
-    if (isAlive && now() - began <= limits.patience) this.#isSlow = false;
-    this.#tell();
+    if (isAlive && now() - startedAt <= limits.firstAttemptWait) this.#isSlow = false;
+    this.#reportPhase();
     if (this.phase === 'open')
-      this.#putBack({
-        kind: 'waiting',
-        delay: Math.max(0, this.#breaker.until - now()),
-        error: null,
-      });
+      this.releaseWaiting({ ...WAITING, delay: Math.max(0, this.#breaker.until - now()) });
   }
 
-  #putBack(outcome: Outcome): void {
-    for (const waiting of this.#waiting) {
-      this.#waiting.delete(waiting);
-      waiting.settle(outcome);
-    }
-  }
-
-  #tell(): void {
+  #reportPhase(): void {
     const { phase } = this;
     if (phase === this.#phase) return;
     this.#phase = phase;
-    this.#parts.onPhase(this.#relay, phase);
+    this.#deps.onPhase(this.#relay, phase);
   }
 }

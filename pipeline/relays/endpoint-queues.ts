@@ -2,52 +2,49 @@ import type { BreakerPhase } from './breaker.ts';
 import { EndpointQueue, type EndpointQueueDeps } from './endpoint-queue.ts';
 import type { Relay } from './relay.ts';
 
-/** The lanes of all enabled relays. */
+/** The endpoint queues of all enabled relays. */
 export class EndpointQueues {
-  readonly #parts: EndpointQueueDeps;
-  readonly #lanes = new Map<number, EndpointQueue>();
+  readonly #deps: EndpointQueueDeps;
+  readonly #queues = new Map<number, EndpointQueue>();
 
-  constructor(parts: EndpointQueueDeps) {
-    this.#parts = parts;
+  constructor(deps: EndpointQueueDeps) {
+    this.#deps = deps;
   }
 
-  /**
-   * Takes the relays over as they are now; what waits for one that is gone or disabled is given
-   * back.
-   */
+  /** Applies the current relays. Waiting deliveries of deleted or disabled ones are released. */
   update(relays: Iterable<Relay>): void {
-    const gone = new Set(this.#lanes.keys());
+    const removed = new Set(this.#queues.keys());
     for (const relay of relays) {
-      gone.delete(relay.id);
-      const lane = this.#lanes.get(relay.id);
-      if (lane) lane.update(relay);
-      else this.#lanes.set(relay.id, new EndpointQueue(relay, this.#parts));
+      removed.delete(relay.id);
+      const queue = this.#queues.get(relay.id);
+      if (queue) queue.update(relay);
+      else this.#queues.set(relay.id, new EndpointQueue(relay, this.#deps));
     }
-    for (const id of gone) {
-      this.#lanes.get(id)?.empty();
-      this.#lanes.delete(id);
+    for (const id of removed) {
+      this.#queues.get(id)?.releaseWaiting();
+      this.#queues.delete(id);
     }
   }
 
-  of(relayId: number): EndpointQueue | undefined {
-    return this.#lanes.get(relayId);
+  get(relayId: number): EndpointQueue | undefined {
+    return this.#queues.get(relayId);
   }
 
-  /** Relays that can do with rows of the queue, and with how many. */
-  rooms(): { relayId: number; room: number }[] {
-    return [...this.#lanes]
-      .map(([relayId, lane]) => ({ relayId, room: lane.room }))
-      .filter(({ room }) => room > 0);
+  /** Relays that can process rows of the queue in PostgreSQL, and how many. */
+  capacities(): { relayId: number; capacity: number }[] {
+    return [...this.#queues]
+      .map(([relayId, { capacity }]) => ({ relayId, capacity }))
+      .filter(({ capacity }) => capacity > 0);
   }
 
   *phases(): Iterable<BreakerPhase> {
-    for (const lane of this.#lanes.values()) yield lane.phase;
+    for (const queue of this.#queues.values()) yield queue.phase;
   }
 
   /** Relays whose endpoint has failed without a success since before this time, ms. */
   failingSince(time: number): number[] {
-    return [...this.#lanes]
-      .filter(([, lane]) => (lane.failingSince ?? Number.POSITIVE_INFINITY) <= time)
+    return [...this.#queues]
+      .filter(([, queue]) => (queue.failingSince ?? Number.POSITIVE_INFINITY) <= time)
       .map(([id]) => id);
   }
 }

@@ -1,96 +1,93 @@
-import type { WakeSignal } from './wake-signal.ts';
-import { IN_HAND, type Delivery, type Outcome } from './delivery.ts';
-import type { EndpointQueue, Ticket } from './endpoint-queue.ts';
+import { IN_FLIGHT, WAITING, type Delivery, type Outcome } from './delivery.ts';
+import type { EndpointQueue, QueuedAttempt } from './endpoint-queue.ts';
 import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayLimits } from './limits.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
-import type { Entry } from './store.ts';
+import type { DeliveryResult } from './store.ts';
+import type { WakeSignal } from './wake-signal.ts';
 
-interface FirstParts {
-  lanes: EndpointQueues;
+interface FirstAttemptDeps {
+  queues: EndpointQueues;
   outcomes: OutcomeWriter;
   metrics: Pick<RelayMetrics, 'queued'>;
   limits: RelayLimits;
-  /** Rung when something is in the queue that is due. */
-  bell: WakeSignal;
+  /** Notified when a delivery in the queue is due. */
+  wakeSignal: WakeSignal;
 }
 
-/**
- * What the endpoint's lane did with a delivery of the stream: it took it on, or the delivery waits
- * in the queue.
- */
-type Offered =
-  | { delivery: Delivery; lane: EndpointQueue; ticket: Ticket }
-  | { delivery: Delivery; waits: Outcome };
-
-const WAITS: Outcome = { kind: 'waiting', delay: 0, error: null };
+/** A delivery of the stream: its endpoint attempts it, or it waits in the queue in PostgreSQL. */
+type FirstAttempt =
+  | { delivery: Delivery; queue: EndpointQueue; attempt: QueuedAttempt }
+  | { delivery: Delivery; waiting: Outcome };
 
 /**
- * Attempts deliveries of the stream, and gives the stream back after its patience: what is not
- * finished then goes on by itself, or waits in the queue.
+ * Attempts deliveries of the stream. The stream waits a bounded time for them; attempts that take
+ * longer continue on their own, and the rest goes to the queue in PostgreSQL.
  */
 export class FirstAttempts {
-  readonly #parts: FirstParts;
+  readonly #deps: FirstAttemptDeps;
 
-  constructor(parts: FirstParts) {
-    this.#parts = parts;
+  constructor(deps: FirstAttemptDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * `write` must store what became of the deliveries and answer the rows of those in hand, by their
-   * number.
+   * @param write stores the results and answers the row ids of those in flight, by their index
    */
-  async settle(
+  async complete(
     deliveries: readonly Delivery[],
-    write: (entries: readonly Entry[]) => Promise<ReadonlyMap<number, number>>,
+    write: (results: readonly DeliveryResult[]) => Promise<ReadonlyMap<number, number>>,
   ): Promise<void> {
-    const { outcomes, metrics, bell } = this.#parts;
-    const offered = deliveries.map((delivery) => this.#offer(delivery));
-    await this.#patience(offered.flatMap((one) => ('ticket' in one ? [one.ticket] : [])));
-    const entries = offered.map((one): Entry => ({
+    const { outcomes, metrics, wakeSignal } = this.#deps;
+    const attempts = deliveries.map((delivery) => this.#start(delivery));
+    await this.#wait(attempts.flatMap((one) => ('attempt' in one ? [one.attempt] : [])));
+    const results = attempts.map((one): DeliveryResult => ({
       delivery: one.delivery,
-      outcome: 'ticket' in one ? outcomeNow(one) : one.waits,
+      outcome: 'attempt' in one ? outcomeNow(one) : one.waiting,
     }));
-    const rows = await write(entries);
-    for (const [at, id] of rows) {
-      const one = offered[at];
-      if (one && 'ticket' in one) outcomes.follow(id, one.ticket.outcome);
+    const rows = await write(results);
+    for (const [index, id] of rows) {
+      const one = attempts[index];
+      if (one && 'attempt' in one) outcomes.track(id, one.attempt.outcome);
     }
-    if (entries.some(({ outcome }) => outcome.kind === 'waiting' && outcome.delay === 0))
-      bell.notify();
-    for (const reason of ['waiting', 'retry', 'in_hand'] as const) {
-      const count = entries.filter(({ outcome }) => outcome.kind === reason).length;
-      if (count > 0) metrics.queued(reason, count);
+    if (results.some(({ outcome }) => outcome.kind === 'waiting' && outcome.delay === 0))
+      wakeSignal.notify();
+    for (const kind of ['waiting', 'retry', 'in_flight'] as const) {
+      const count = results.filter(({ outcome }) => outcome.kind === kind).length;
+      if (count > 0) metrics.queued(kind, count);
     }
   }
 
-  #offer(delivery: Delivery): Offered {
-    const lane = this.#parts.lanes.of(delivery.relayId);
-    if (!lane?.takesFromStream) return { delivery, waits: lane?.waitsFor ?? WAITS };
-    return { delivery, lane, ticket: lane.offer(delivery) };
+  #start(delivery: Delivery): FirstAttempt {
+    const queue = this.#deps.queues.get(delivery.relayId);
+    if (!queue?.acceptsFromStream) return { delivery, waiting: queue?.waitingOutcome ?? WAITING };
+    return { delivery, queue, attempt: queue.enqueue(delivery) };
   }
 
-  /** Waits until all have an outcome, at most for the stream's patience. */
-  async #patience(tickets: readonly Ticket[]): Promise<void> {
-    if (tickets.length === 0) return;
+  /** Waits until all have an outcome, at most for firstAttemptWait. */
+  async #wait(attempts: readonly QueuedAttempt[]): Promise<void> {
+    if (attempts.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<void>(
-      (resolve) => (timer = setTimeout(resolve, this.#parts.limits.patience)),
+    const timeout = new Promise<void>(
+      (resolve) => (timer = setTimeout(resolve, this.#deps.limits.firstAttemptWait)),
     );
-    await Promise.race([Promise.all(tickets.map(({ outcome }) => outcome)), over]);
+    await Promise.race([Promise.all(attempts.map(({ outcome }) => outcome)), timeout]);
     clearTimeout(timer);
   }
 }
 
-/**
- * The outcome as it stands: what waits is taken back, what goes on is in hand, and its endpoint is
- * slow.
- */
-function outcomeNow({ ticket, lane }: { ticket: Ticket; lane: EndpointQueue }): Entry['outcome'] {
-  if (ticket.settled === undefined && !ticket.withdraw()) {
-    lane.foundSlow();
-    return IN_HAND;
+/** The current outcome. Cancels an attempt that has not begun; one in flight marks its queue slow. */
+function outcomeNow({
+  attempt,
+  queue,
+}: {
+  attempt: QueuedAttempt;
+  queue: EndpointQueue;
+}): DeliveryResult['outcome'] {
+  if (attempt.result === undefined && !attempt.cancel()) {
+    queue.markSlow();
+    return IN_FLIGHT;
   }
-  return ticket.settled ?? WAITS;
+  return attempt.result ?? WAITING;
 }

@@ -1,46 +1,43 @@
-/** How much the processor does at once, and how long it waits. Tests make some of it smaller. */
+/** Concurrency, batch sizes and waits of the relays. Tests make some of them smaller. */
 export interface RelayLimits {
-  /** One attempt, ms (ingest 6.2). */
-  attempt: number;
-  /** An attempt from the stream that takes longer goes on by itself, and the stream with it, ms. */
-  patience: number;
-  /** Deliveries that the stream settles together. */
-  chunk: number;
-  /** Their payloads together, characters. */
-  chunkSize: number;
-  /** Attempts at the same time to one endpoint. */
-  perEndpoint: number;
+  /** Timeout of one attempt, ms (ingest 6.2). */
+  attemptTimeout: number;
+  /** How long the stream waits for first attempts before it continues without them, ms. */
+  firstAttemptWait: number;
+  /** Deliveries that the stream completes together. */
+  chunkDeliveries: number;
+  /** Characters of their payloads together. */
+  chunkCharacters: number;
+  /** Attempts in flight to one endpoint. */
+  attemptsPerEndpoint: number;
   /** Deliveries that wait in memory for one endpoint. */
-  waiting: number;
-  /** Attempts at the same time in all; endpoints in trouble get at most half of them. */
-  slots: number;
-  /** Most rows that one claim takes for one endpoint, and in all. */
+  waitingPerEndpoint: number;
+  /** Attempts in flight in total; failing endpoints get at most half of them. */
+  attempts: number;
+  /** Maximum number of rows per claim, for one endpoint and in total. */
   claimPerEndpoint: number;
   claim: number;
-  /**
-   * How long a claimed row is this process's own, ms: longer than it may wait for its turn and be
-   * attempted.
-   */
+  /** Lease of a claimed row, ms: longer than it may wait in memory and be attempted. */
   lease: number;
-  /** The same for a row whose attempt has begun, ms. */
-  leaseInHand: number;
-  /** Pause between two looks at the queue: least, and most while nothing is due, ms. */
-  busy: number;
-  idle: number;
+  /** Lease of a row whose attempt has begun, ms. */
+  leaseInFlight: number;
+  /** Pause between two reads of the queue, ms: at least, and at most while nothing is due. */
+  minPause: number;
+  maxPause: number;
 }
 
 export const RELAY_LIMITS: RelayLimits = {
-  attempt: 15_000,
-  patience: 250,
-  chunk: 500,
-  chunkSize: 4 * 2 ** 20,
-  perEndpoint: 16,
-  waiting: 2000,
-  slots: 512,
+  attemptTimeout: 15_000,
+  firstAttemptWait: 250,
+  chunkDeliveries: 500,
+  chunkCharacters: 4 * 2 ** 20,
+  attemptsPerEndpoint: 16,
+  waitingPerEndpoint: 2000,
+  attempts: 512,
   claimPerEndpoint: 64,
   claim: 500,
   lease: 90_000,
-  leaseInHand: 30_000,
-  busy: 50,
-  idle: 400,
+  leaseInFlight: 30_000,
+  minPause: 50,
+  maxPause: 400,
 };

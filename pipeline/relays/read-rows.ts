@@ -17,10 +17,8 @@ const FIELDS = [
   'property_numbers',
 ] as const;
 
-/** What relays look at and tell of a stored event. */
+/** The fields of an event that relays match and send. */
 export type RelayRow = Pick<EventRow, (typeof FIELDS)[number]>;
 
-/**
- * The rows of a record of events.normalised, in the order of their places. Throws UnreadableRecord.
- */
+/** The rows of a record of events.normalised, ordered by position. Throws UnreadableRecord. */
 export const readRows = rowReader(FIELDS);

@@ -15,8 +15,8 @@ const ROW: RelayRow = {
 const sealer = parseSealingKeys(makeSealingKey('k1'));
 
 describe('a relay', () => {
-  test('wants what its names, filters and time say', () => {
-    const { wants } = relayOf(ROW, undefined);
+  test('matches events by name, filters and time', () => {
+    const { matches: wants } = relayOf(ROW, undefined);
     const event = { event: 'a', received_at: 100, properties: { p: 'x' }, property_numbers: {} };
     expect(wants(event)).toBe(true);
     expect(wants({ ...event, event: 'b' })).toBe(false);
@@ -24,7 +24,7 @@ describe('a relay', () => {
     expect(wants({ ...event, received_at: 99 })).toBe(false);
   });
 
-  test('is signed with its secret, opened for this relay of this account only', () => {
+  test('opens its secret for this relay of this account only', () => {
     const sealed = sealer?.seal('s3cret', 'relay:3:7') ?? null;
     expect(relayPurpose(ROW)).toBe('relay:3:7');
     expect(relayOf({ ...ROW, secret: sealed }, sealer).secret).toEqual({
@@ -37,7 +37,7 @@ describe('a relay', () => {
     expect(relayOf(ROW, sealer).secret).toEqual({ kind: 'none' });
   });
 
-  test('without the key is sealed, and says so', () => {
+  test('is sealed without the key, and says which key it needs', () => {
     const sealed = sealer?.seal('s3cret', 'relay:3:7') ?? null;
     const without = relayOf({ ...ROW, secret: sealed }, undefined).secret;
     expect(without).toEqual({

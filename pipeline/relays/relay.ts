@@ -4,19 +4,19 @@ import { compileSelection, type MatchedEvent } from '../../events/relays/match.t
 import { SealError, type Sealer } from '../../platform/sealing.ts';
 
 /**
- * How its requests are signed: not at all, or with an opened secret; sealed: it cannot be opened
- * here, and nothing is sent unsigned.
+ * How requests are signed: not at all, or with the opened secret. `sealed`: it cannot be opened
+ * here; nothing is sent unsigned.
  */
 export type RelaySecret =
   { kind: 'none' } | { kind: 'opened'; secret: string } | { kind: 'sealed'; problem: string };
 
-/** An enabled relay, ready for use. */
+/** An enabled relay with its compiled selection. */
 export interface Relay {
   id: number;
   accountId: number;
   url: string;
   secret: RelaySecret;
-  wants: (event: MatchedEvent) => boolean;
+  matches: (event: MatchedEvent) => boolean;
 }
 
 /** A row of the table relays. */
@@ -33,7 +33,7 @@ export interface RelayRow {
 
 export function relayOf(row: RelayRow, sealer: Sealer | undefined): Relay {
   const { id, accountId, url } = row;
-  return { id, accountId, url, secret: openSecret(row, sealer), wants: compileSelection(row) };
+  return { id, accountId, url, secret: openSecret(row, sealer), matches: compileSelection(row) };
 }
 
 function openSecret(row: RelayRow, sealer: Sealer | undefined): RelaySecret {

@@ -1,7 +1,7 @@
 import type { Filter } from '../../events/relays/filter.ts';
-import type { IN_HAND as IN_HAND_OUTCOME, Outcome } from './delivery.ts';
+import type { IN_FLIGHT, Outcome } from './delivery.ts';
 
-/** One row of RELAYS; without any relay a single one with an id of null. */
+/** A row of RELAYS; without any relay there is one whose id is null. */
 export interface RelayResult {
   revision: string;
   id: string | null;
@@ -27,28 +27,28 @@ export interface ClaimResult {
   attempts: number;
 }
 
-interface Written {
+interface OutcomeColumns {
   status: 'pending' | 'succeeded' | 'dead';
   isAttempt: boolean;
-  isInHand: boolean;
+  isInFlight: boolean;
   responseStatus: number | null;
   error: string | null;
   /** ms */
   delay: number;
 }
 
-/** An outcome as the columns say it. */
-export function written(outcome: Outcome | typeof IN_HAND_OUTCOME): Written {
+/** The columns of an outcome. */
+export function columnsOf(outcome: Outcome | typeof IN_FLIGHT): OutcomeColumns {
   const nothing = {
     isAttempt: false,
-    isInHand: false,
+    isInFlight: false,
     responseStatus: null,
     error: null,
     delay: 0,
   };
   switch (outcome.kind) {
-    case 'in_hand':
-      return { ...nothing, status: 'pending', isInHand: true };
+    case 'in_flight':
+      return { ...nothing, status: 'pending', isInFlight: true };
     case 'waiting':
       return { ...nothing, status: 'pending', error: outcome.error, delay: outcome.delay };
     case 'succeeded':
@@ -81,8 +81,8 @@ export const POSITION =
   'SELECT epoch, log_offset, log_index FROM relay_positions WHERE partition = $1';
 
 /**
- * Adds what ended, and what failed, to relay_hours; `ended` has relay_id, status and is_attempt.
- * Relays in order, so that two such statements do not wait for each other in a circle.
+ * Adds ended deliveries and failed attempts to relay_hours; `ended` has relay_id, status and
+ * is_attempt. Ordered by relay, so that two such statements cannot deadlock.
  */
 const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, dead, failed_attempts)
     SELECT relay_id, date_trunc('hour', now()), count(*) FILTER (WHERE status = 'succeeded'), count(*) FILTER (WHERE status = 'dead'),
@@ -92,10 +92,10 @@ const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, de
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
 /**
- * The position, the queue, the log and the counts, all or nothing: nothing unless the position is
- * where this process left it.
+ * Moves the position and writes queue, log and counts, or nothing: the position must be the one that
+ * this process stored last.
  */
-export const SETTLE = `WITH moved AS (
+export const COMPLETE = `WITH moved AS (
     INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)
     ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, log_offset = excluded.log_offset, log_index = excluded.log_index
       WHERE (p.epoch, p.log_offset, p.log_index) = ($5::int, $6::bigint, $7::int)
@@ -120,10 +120,10 @@ export const SETTLE = `WITH moved AS (
   SELECT EXISTS (SELECT FROM moved) AS moved,
     (SELECT json_agg(json_build_array(e.at, l.id)) FROM logged l JOIN ended e USING (relay_id, epoch, log_offset, log_index) WHERE e.in_hand) AS ids`;
 
-export const IN_HAND = `SELECT e.at, d.id FROM unnest($3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::int[]) AS e (at, relay_id, epoch, log_offset, log_index)
+export const FIND_IN_FLIGHT = `SELECT e.at, d.id FROM unnest($3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::int[]) AS e (at, relay_id, epoch, log_offset, log_index)
   JOIN relay_deliveries d USING (relay_id, epoch, log_offset, log_index) WHERE d.partition = $2 AND d.lease_owner = $1 AND d.status = 'pending'`;
 
-/** Payloads of one claim, together, in bytes: memory. */
+/** Payloads of one claim together, in bytes: limits memory. */
 const CLAIMED_BYTES = 32 * 2 ** 20;
 
 export const CLAIM = `WITH due AS (
@@ -158,11 +158,11 @@ export const FINISH = `WITH ended AS (
     RETURNING d.relay_id, d.status, g.is_attempt
   ) ${COUNT_HOURS}`;
 
-/** What a process of the same instance name had in hand when it was killed: due at once. */
+/** Leased rows of a killed process with the same instance name are due at once. */
 export const RELEASE = `UPDATE relay_deliveries SET leased_until = NULL, lease_owner = NULL
   WHERE status = 'pending' AND leased_until IS NOT NULL AND starts_with(lease_owner, $1)`;
 
-export const GIVE_UP = `WITH old AS (
+export const EXPIRE_PENDING = `WITH old AS (
     SELECT id FROM relay_deliveries
     WHERE relay_id = ANY($1::bigint[]) AND status = 'pending' AND pending_since < now() - interval '2 hours' AND (leased_until IS NULL OR leased_until < now())
     LIMIT 5000 FOR UPDATE SKIP LOCKED
@@ -174,7 +174,7 @@ export const GIVE_UP = `WITH old AS (
   INSERT INTO relay_hours AS h (relay_id, hour, dead) SELECT relay_id, date_trunc('hour', now()), count(*) FROM ended GROUP BY relay_id ORDER BY relay_id
   ON CONFLICT (relay_id, hour) DO UPDATE SET dead = h.dead + excluded.dead`;
 
-/** Looks only at relays that delivered lately. */
+/** Only relays with recent deliveries. */
 export const PRUNE_SUCCESSES = `DELETE FROM relay_deliveries d USING (
     SELECT DISTINCT relay_id FROM relay_hours WHERE hour >= date_trunc('hour', now() - interval '1 hour') AND succeeded > 0
   ) r
@@ -188,8 +188,8 @@ export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE status = 'dead' AN
 export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE hour < now() - interval '400 days'`;
 
 /**
- * Due is what could be attempted now if its endpoint and its secret let it; a disabled relay's rows
- * only wait.
+ * `due`: could be attempted now if endpoint and secret allow it. Rows of disabled relays are only
+ * pending.
  */
 export const QUEUE = `SELECT count(*) AS pending, count(*) FILTER (WHERE r.enabled AND d.next_attempt_at <= now()) AS due,
     greatest(0, coalesce(extract(epoch FROM now() - min(d.next_attempt_at) FILTER (WHERE r.enabled))::float8, 0)) * 1000 AS oldest

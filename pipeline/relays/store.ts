@@ -1,43 +1,43 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { IN_HAND, type Delivery, type Outcome } from './delivery.ts';
+import { IN_FLIGHT, type Delivery, type Outcome } from './delivery.ts';
 import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RelayRow } from './relay.ts';
 import * as sql from './statements.ts';
 
-/** A delivery of the stream and what became of it. */
-export interface Entry {
+/** A delivery of the stream with its outcome. */
+export interface DeliveryResult {
   delivery: Delivery;
-  outcome: Outcome | typeof IN_HAND;
+  outcome: Outcome | typeof IN_FLIGHT;
 }
 
-/** A row of the queue in this process's hands. */
-export interface Claimed {
+/** A row of the queue that this process has leased. */
+export interface ClaimedDelivery {
   id: number;
   delivery: Delivery;
 }
 
-export interface Settling {
+export interface Completion {
   partition: number;
-  /** The position that this process left. */
+  /** The position that this process stored last. */
   from: PartitionPosition;
-  /** The last event of the entries. */
+  /** Of the last event in the results. */
   to: PartitionPosition;
-  entries: readonly Entry[];
+  results: readonly DeliveryResult[];
   lease: number;
 }
 
-/** Somebody else works on the partition: this process must stop. */
+/** Another process processes the partition: this one must stop. */
 export class PositionMoved extends Error {}
 
 /**
- * The tables of RELAYS.md. Every method is one statement, complete by itself; all reject when
- * PostgreSQL does.
+ * The tables of RELAYS.md. Every method is atomic, in one statement, and rejects when PostgreSQL
+ * does.
  */
 export class RelayStore {
   readonly #database: Database;
   readonly #owner: string;
 
-  /** `owner` is this process's own name: whoever claimed a row writes its outcome. */
+  /** @param owner name of this process: only the owner of a lease writes the row's outcome */
   constructor(database: Database, owner: string) {
     this.#database = database;
     this.#owner = owner;
@@ -50,7 +50,7 @@ export class RelayStore {
     return rows[0]?.revision ?? '';
   }
 
-  /** All enabled relays, and the revision that they are of. */
+  /** All enabled relays, and their revision. */
   async relays(): Promise<{ revision: string; rows: RelayRow[] }> {
     const { rows } = await this.#database.query<sql.RelayResult>(sql.RELAYS);
     return {
@@ -86,22 +86,28 @@ export class RelayStore {
   }
 
   /**
-   * Moves the position and writes what became of the deliveries up to it, together. Answers the
-   * rows of those in hand, by their number in `entries`; a relay that is gone meanwhile has none.
-   * Repeated after an answer that was lost, it changes nothing and answers the same. Throws
+   * Moves the position and writes the results up to it in one transaction. Answers the row ids of
+   * those in flight, by their index in `results`; deliveries of a deleted relay have none. It is
+   * idempotent: repeated after a lost answer, it changes nothing and answers the same. Throws
    * PositionMoved.
    */
-  async settle({ partition, from, to, entries, lease }: Settling): Promise<Map<number, number>> {
-    const rows = entries.map(({ delivery, outcome }, at) => ({
+  async complete({
+    partition,
+    from,
+    to,
+    results,
+    lease,
+  }: Completion): Promise<Map<number, number>> {
+    const rows = results.map(({ delivery, outcome }, at) => ({
       at,
       delivery,
-      ...sql.written(outcome),
+      ...sql.columnsOf(outcome),
     }));
     const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of);
     const { rows: answers } = await this.#database.query<{
       moved: boolean;
       ids: [number, number][] | null;
-    }>(sql.SETTLE, [
+    }>(sql.COMPLETE, [
       ...[
         partition,
         to.epoch,
@@ -116,9 +122,9 @@ export class RelayStore {
       column(({ at }) => at),
       column(({ delivery }) => delivery.relayId),
       column(({ delivery }) => delivery.accountId),
-      column(({ delivery }) => delivery.place.epoch),
-      column(({ delivery }) => delivery.place.offset),
-      column(({ delivery }) => delivery.place.index),
+      column(({ delivery }) => delivery.position.epoch),
+      column(({ delivery }) => delivery.position.offset),
+      column(({ delivery }) => delivery.position.index),
       column(({ delivery }) => storable(delivery.messageId)),
       column(({ delivery }) => storable(delivery.event)),
       column(({ delivery, status }) => (status === 'succeeded' ? null : delivery.payload)),
@@ -127,27 +133,27 @@ export class RelayStore {
       column(({ responseStatus }) => responseStatus),
       column(({ error }) => error),
       column(({ delay }) => delay / 1000),
-      column(({ isInHand }) => isInHand),
+      column(({ isInFlight }) => isInFlight),
     ]);
     const [answer] = answers;
     if (answer?.moved === true) return new Map(answer.ids ?? []);
     const position = await this.position(partition);
     if (position.epoch !== to.epoch || position.offset !== to.offset || position.index !== to.index)
       throw new PositionMoved(`another process moved the position of partition ${partition}`);
-    return this.#inHandOf(partition, entries);
+    return this.#inFlightOf(partition, results);
   }
 
-  /** Takes due rows for the relays, at most so many for each and so many bytes in all. */
+  /** Leases due rows, at most `capacity` for each relay and `limit` in total. */
   async claim(options: {
-    rooms: readonly { relayId: number; room: number }[];
-    most: number;
+    capacities: readonly { relayId: number; capacity: number }[];
+    limit: number;
     lease: number;
-  }): Promise<Claimed[]> {
-    const { rooms, most, lease } = options;
+  }): Promise<ClaimedDelivery[]> {
+    const { capacities, limit, lease } = options;
     const { rows } = await this.#database.query<sql.ClaimResult>(sql.CLAIM, [
-      rooms.map(({ relayId }) => relayId),
-      rooms.map(({ room }) => room),
-      most,
+      capacities.map(({ relayId }) => relayId),
+      capacities.map(({ capacity }) => capacity),
+      limit,
       lease / 1000,
       this.#owner,
     ]);
@@ -156,7 +162,7 @@ export class RelayStore {
       delivery: {
         relayId: Number(row.relay_id),
         accountId: Number(row.account_id),
-        place: {
+        position: {
           epoch: row.epoch,
           partition: row.partition,
           offset: Number(row.log_offset),
@@ -170,12 +176,9 @@ export class RelayStore {
     }));
   }
 
-  /**
-   * Writes what became of rows in hand. A row that is not this process's own any more is left as it
-   * is.
-   */
+  /** Writes outcomes of leased rows. Rows whose lease another process has taken stay unchanged. */
   async finish(outcomes: readonly { id: number; outcome: Outcome }[]): Promise<void> {
-    const rows = outcomes.map(({ id, outcome }) => ({ id, ...sql.written(outcome) }));
+    const rows = outcomes.map(({ id, outcome }) => ({ id, ...sql.columnsOf(outcome) }));
     await this.#database.query(sql.FINISH, [
       this.#owner,
       rows.map(({ id }) => id),
@@ -188,29 +191,27 @@ export class RelayStore {
   }
 
   /**
-   * Gives back what processes whose owner names begin so had in hand; answers how many rows. Only
-   * for processes that cannot run any more.
+   * Releases the leases of processes whose owner name begins with the prefix; answers how many
+   * rows. Only for processes that no longer run.
    */
   async release(ownerPrefix: string): Promise<number> {
     return (await this.#database.query(sql.RELEASE, [ownerPrefix])).rowCount ?? 0;
   }
 
-  /**
-   * Ends deliveries that have been pending for two hours to endpoints that failed all that time.
-   */
-  async giveUp(relayIds: readonly number[]): Promise<void> {
-    await this.#database.query(sql.GIVE_UP, [relayIds]);
+  /** Marks deliveries dead that have been pending for two hours to endpoints that are down. */
+  async expirePending(relayIds: readonly number[]): Promise<void> {
+    await this.#database.query(sql.EXPIRE_PENDING, [relayIds]);
   }
 
   /**
-   * Forgets successes beyond the newest `keep` of each relay, dead deliveries older than
+   * Deletes successes beyond the newest `keep` of each relay, dead deliveries older than
    * `retention` ms, and hours older than 400 days; answers how many deliveries.
    */
   async prune({ keep, retention }: { keep: number; retention: number }): Promise<number> {
-    const forgotten = (await this.#database.query(sql.PRUNE_SUCCESSES, [keep])).rowCount ?? 0;
+    const succeeded = (await this.#database.query(sql.PRUNE_SUCCESSES, [keep])).rowCount ?? 0;
     const dead = (await this.#database.query(sql.PRUNE_DEAD, [retention / 1000])).rowCount ?? 0;
     await this.#database.query(sql.PRUNE_HOURS);
-    return forgotten + dead;
+    return succeeded + dead;
   }
 
   async queue(): Promise<{ pending: number; due: number; oldest: number }> {
@@ -224,25 +225,28 @@ export class RelayStore {
     };
   }
 
-  async #inHandOf(partition: number, entries: readonly Entry[]): Promise<Map<number, number>> {
-    const inHand = entries.flatMap(({ delivery, outcome }, at) =>
-      outcome.kind === IN_HAND.kind ? [{ at, delivery }] : [],
+  async #inFlightOf(
+    partition: number,
+    results: readonly DeliveryResult[],
+  ): Promise<Map<number, number>> {
+    const inFlight = results.flatMap(({ delivery, outcome }, at) =>
+      outcome.kind === IN_FLIGHT.kind ? [{ at, delivery }] : [],
     );
-    if (inHand.length === 0) return new Map();
-    const { rows } = await this.#database.query<{ at: number; id: string }>(sql.IN_HAND, [
+    if (inFlight.length === 0) return new Map();
+    const { rows } = await this.#database.query<{ at: number; id: string }>(sql.FIND_IN_FLIGHT, [
       this.#owner,
       partition,
-      inHand.map(({ at }) => at),
-      inHand.map(({ delivery }) => delivery.relayId),
-      inHand.map(({ delivery }) => delivery.place.epoch),
-      inHand.map(({ delivery }) => delivery.place.offset),
-      inHand.map(({ delivery }) => delivery.place.index),
+      inFlight.map(({ at }) => at),
+      inFlight.map(({ delivery }) => delivery.relayId),
+      inFlight.map(({ delivery }) => delivery.position.epoch),
+      inFlight.map(({ delivery }) => delivery.position.offset),
+      inFlight.map(({ delivery }) => delivery.position.index),
     ]);
     return new Map(rows.map(({ at, id }) => [at, Number(id)]));
   }
 }
 
-/** PostgreSQL's text holds no NUL; the payload says it as JSON does. */
+/** PostgreSQL's text cannot contain NUL; in the payload it is escaped. */
 function storable(text: string): string {
   return text.includes('\u0000') ? text.replaceAll('\u0000', '\ufffd') : text;
 }

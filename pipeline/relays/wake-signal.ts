@@ -1,16 +1,18 @@
-/** Ends a pause early: the stream put something into the queue that can be attempted at once. */
+/** Ends a pause early: the stream added a due delivery to the queue. */
 export class WakeSignal {
-  #isRung = false;
+  #isNotified = false;
   #wake: (() => void) | undefined;
 
   notify(): void {
-    this.#isRung = true;
+    this.#isNotified = true;
     this.#wake?.();
   }
 
-  /** Waits until it is rung (also when it was rung before), the signal aborts, or `ms` are over. */
+  /**
+   * Waits for a notification (one before the call counts), until the signal aborts, at most `ms`.
+   */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isRung && !signal.aborted) {
+    if (!this.#isNotified && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       const wake = () => resolve(undefined);
       this.#wake = wake;
@@ -21,6 +23,6 @@ export class WakeSignal {
       signal.removeEventListener('abort', wake);
       this.#wake = undefined;
     }
-    this.#isRung = false;
+    this.#isNotified = false;
   }
 }

@@ -15,7 +15,7 @@ import { createAccount, eventually, FULL, readyStack, sleep } from '../support/s
 const DELIVERIES = FULL ? 10_000 : 1500;
 const KILLS = FULL ? 10 : 3;
 
-describe('relays: everything that matched arrives, whatever is killed and whoever is sick', () => {
+describe('relays', () => {
   let database: Database;
   let account: RelayAccount;
   let relays: RelayProcess;
@@ -56,9 +56,9 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
   }
 
   it(
-    `${DELIVERIES} deliveries with ${KILLS} kills arrive at least once, signed, and the log is true; so do those to an endpoint that flaps`,
+    `deliver ${DELIVERIES} events at least once, signed, with an accurate log, through ${KILLS} kills and to an endpoint that flaps`,
     async () => {
-      const [well, flapping] = [receiver(0), receiver(1)];
+      const [healthy, flapping] = [receiver(0), receiver(1)];
       // Two seconds down, two seconds up; after a while it stays up, so that the schedule of the
       // unluckiest delivery ends.
       const flapsUntil = Date.now() + (FULL ? 60_000 : 20_000);
@@ -69,7 +69,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       );
       const flaps = Math.floor(DELIVERIES / 10);
       const event = `killed-${randomUUID().slice(0, 8)}`;
-      const wellId = await account.save({ event, url: well.url });
+      const healthyId = await account.save({ event, url: healthy.url });
       const flappingId = await account.save({
         event,
         url: flapping.url,
@@ -79,21 +79,21 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       const sending = account.send(event, DELIVERIES);
       const left: number[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
-        // In the middle of the work: each kill comes when its share of the requests was made.
+        // Kills at even shares of the requests, so that work is in flight.
         const share = (DELIVERIES * (kill + 1)) / (KILLS + 1);
         await eventually(
           { ms: 120_000, every: 5, waitingFor: `${Math.floor(share)} requests` },
-          () => Promise.resolve(well.requests.length >= share ? true : undefined),
+          () => Promise.resolve(healthy.requests.length >= share ? true : undefined),
         );
-        left.push(DELIVERIES - well.accepted().size);
+        left.push(DELIVERIES - healthy.accepted().size);
         await relays.killAndStart();
       }
       const sent = await sending;
-      await account.untilFinished(wellId, DELIVERIES, FULL ? 400_000 : 120_000);
+      await account.untilFinished(healthyId, DELIVERIES, FULL ? 400_000 : 120_000);
       await account.untilFinished(flappingId, flaps, FULL ? 600_000 : 240_000);
 
-      const [taken, flapped] = [well.accepted(), flapping.accepted()];
-      const repeats = [...taken.values()].reduce((sum, times) => sum + times - 1, 0);
+      const [delivered, flapped] = [healthy.accepted(), flapping.accepted()];
+      const repeats = [...delivered.values()].reduce((sum, times) => sum + times - 1, 0);
       console.log(
         JSON.stringify({
           deliveries: DELIVERIES,
@@ -103,16 +103,16 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
           flapping: { ...(await account.counts(flappingId)), requests: flapping.requests.length },
         }),
       );
-      expect(sent.filter((id) => !taken.has(id))).toEqual([]);
-      expect(taken.size).toBe(DELIVERIES);
-      // The kills met work under way.
+      expect(sent.filter((id) => !delivered.has(id))).toEqual([]);
+      expect(delivered.size).toBe(DELIVERIES);
+      // The kills happened while work was in flight.
       expect(left.filter((count) => count > 0).length).toBeGreaterThan(KILLS / 2);
       expect(sent.slice(0, flaps).filter((id) => !flapped.has(id))).toEqual([]);
       expect(flapped.size).toBe(flaps);
-      expect([...well.requests, ...flapping.requests].filter(({ isSigned }) => !isSigned)).toEqual(
-        [],
-      );
-      expect(await account.counts(wellId)).toEqual({
+      expect(
+        [...healthy.requests, ...flapping.requests].filter(({ isSigned }) => !isSigned),
+      ).toEqual([]);
+      expect(await account.counts(healthyId)).toEqual({
         succeeded: DELIVERIES,
         dead: 0,
         failed: 0,
@@ -123,31 +123,31 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
         dead: 0,
         pending: 0,
       });
-      expect(await account.falseSuccesses(wellId, taken)).toEqual([]);
+      expect(await account.falseSuccesses(healthyId, delivered)).toEqual([]);
       expect(await account.falseSuccesses(flappingId, flapped)).toEqual([]);
     },
     FULL ? 1_500_000 : 480_000,
   );
 
-  it('a sick endpoint slows nobody: the others have everything while it still times out', async () => {
-    const [well, silent, redirecting, secret] = [
+  it('deliver to healthy endpoints without delay while another one times out', async () => {
+    const [healthy, silent, redirecting, secret] = [
       receiver(2),
       receiver(3),
       receiver(4),
       receiver(6),
     ];
-    const event = `sick-${randomUUID().slice(0, 8)}`;
-    const wellId = await account.save({ event, url: well.url });
+    const event = `failing-${randomUUID().slice(0, 8)}`;
+    const healthyId = await account.save({ event, url: healthy.url });
 
-    const undisturbed = await latencies(event, well, 'before');
+    const undisturbed = await latencies(event, healthy, 'before');
 
     silent.behave(() => 'silent');
     redirecting.behave(() => ({ status: 307, location: secret.url }));
     const silentId = await account.save({ event, url: silent.url });
     const deadId = await account.save({ event, url: 'http://127.0.0.1:1/' });
     const redirectingId = await account.save({ event, url: redirecting.url });
-    const disturbed = await latencies(event, well, 'while');
-    const sick = {
+    const disturbed = await latencies(event, healthy, 'while');
+    const failing = {
       silent: await account.counts(silentId),
       dead: await account.counts(deadId),
       redirecting: await account.counts(redirectingId),
@@ -156,14 +156,14 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       JSON.stringify({
         medians_ms: { undisturbed: median(undisturbed), disturbed: median(disturbed) },
         p95_ms: { undisturbed: high(undisturbed), disturbed: high(disturbed) },
-        sick,
+        failing,
       }),
     );
 
-    // Everything was there for the healthy one while nothing has come of the silent one.
+    // The healthy endpoint has everything while the silent one has nothing.
     expect(silent.accepted().size).toBe(0);
-    expect(sick.silent).toMatchObject({ succeeded: 0, dead: 0 });
-    expect(await account.counts(wellId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
+    expect(failing.silent).toMatchObject({ succeeded: 0, dead: 0 });
+    expect(await account.counts(healthyId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
     // A redirect into the private network is permanent, and nothing arrived there.
     await account.untilFinished(redirectingId, PROBES, 30_000);
     expect(await account.counts(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
@@ -181,7 +181,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       response_status: null,
       attempts: 1,
     });
-    // Nobody is there: pending, with the reason, and the breaker keeps the rest from trying.
+    // A closed port: deliveries are pending with the reason, and the breaker stops further attempts.
     await eventually({ ms: 30_000, waitingFor: 'the breaker of the dead endpoint' }, async () =>
       (await relays.metric('ravand_relay_breakers', 'open"')) > 0 ? true : undefined,
     );
@@ -194,15 +194,15 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       new Set(['connect ECONNREFUSED 127.0.0.1:1']),
     );
 
-    // It comes back, and so does a process that was killed with attempts in hand: everything that
-    // waited arrives.
+    // The endpoint recovers, and so does a process that was killed with attempts in flight:
+    // everything that waited arrives.
     await relays.killAndStart();
     silent.behave(() => ({ status: 200 }));
     await account.untilFinished(silentId, PROBES, 150_000);
     expect(silent.accepted().size).toBe(PROBES);
     expect(await account.falseSuccesses(silentId, silent.accepted())).toEqual([]);
 
-    // What was dead is delivered once its address was put right and it was retried.
+    // Dead deliveries arrive once their URL is corrected and they are retried.
     await database.query('UPDATE relays SET url = $2 WHERE id = $1', [
       redirectingId,
       receiver(5).url,
@@ -245,7 +245,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0;
   }
 
-  it('a relay that was saved before an event was accepted always applies, one that was disabled never', async () => {
+  it('apply a relay that was saved before an event was accepted, and never a disabled one', async () => {
     const at = receiver(5);
     const event = `saved-${randomUUID().slice(0, 8)}`;
     await account.send(event, 5);
@@ -276,15 +276,15 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
     });
   }, 120_000);
 
-  it('a name that answers with a private address at its second look-up is refused there, for good', async () => {
+  it('refuse a host name permanently whose second lookup answers a private address', async () => {
     const at = receiver(6);
-    let looks = 0;
+    let lookups = 0;
     const client = new OutboundClient({
       allowed: new AllowedHosts([]),
       timeout: 2000,
       excerptBytes: 500,
       resolve: () =>
-        looks++ === 0
+        lookups++ === 0
           ? Promise.reject(new Error('queryA ETIMEOUT'))
           : Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     });
@@ -299,13 +299,13 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       accountId: 1,
       url: `http://changes.example:${at.port}/`,
       secret: { kind: 'none' },
-      wants: () => true,
+      matches: () => true,
     };
-    const place = { epoch: 0, partition: 0, offset: 0, index: 0 };
+    const position = { epoch: 0, partition: 0, offset: 0, index: 0 };
     const delivery = {
       relayId: 1,
       accountId: 1,
-      place,
+      position,
       messageId: 'm',
       event: 'e',
       payload: '{"message_id":"m"}',
@@ -319,11 +319,11 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       kind: 'dead',
       error: expect.stringContaining('loopback') as string,
     });
-    expect([looks, at.requests]).toEqual([2, []]);
+    expect([lookups, at.requests]).toEqual([2, []]);
     client.close();
   });
 
-  it('with a secret that cannot be opened nothing is sent, and the queue says why', async () => {
+  it('send nothing while the secret cannot be opened, and the queue says why', async () => {
     const at = receiver(5);
     const event = `sealed-${randomUUID().slice(0, 8)}`;
     const id = await account.save({ event, url: at.url });
@@ -346,7 +346,7 @@ describe('relays: everything that matched arrives, whatever is killed and whoeve
       error: expect.stringContaining('sealed under the key other') as string,
     });
     expect(at.accepted().has(messageId)).toBe(false);
-    // With a secret that opens it goes out.
+    // With a readable secret it is sent.
     await account.seal(id, sealer, RELAY_SECRET);
     await account.untilFinished(id, 1, 30_000);
     expect(at.requests.find((request) => request.messageId === messageId)?.isSigned).toBe(true);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { IN_HAND, type Delivery, type Outcome } from '../../../pipeline/relays/delivery.ts';
+import { IN_FLIGHT, type Delivery, type Outcome } from '../../../pipeline/relays/delivery.ts';
 import { BEFORE_FIRST } from '../../../schemas/log-position.ts';
-import { PositionMoved, RelayStore, type Entry } from '../../../pipeline/relays/store.ts';
+import { PositionMoved, RelayStore, type DeliveryResult } from '../../../pipeline/relays/store.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import { createAccount, readyStack } from '../../support/stack.ts';
 
-/** Of RELAYS.md: what the control plane says for POST /v1/relays/{id}/retry. */
+/** The statement of the control plane for POST /v1/relays/{id}/retry (RELAYS.md). */
 const RETRY = `UPDATE relay_deliveries
    SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
  WHERE relay_id = $1 AND account_id = $2 AND status = 'dead'`;
@@ -17,7 +17,7 @@ const SUCCESS: Outcome = { kind: 'succeeded', status: 204 };
 const LATER: Outcome = { kind: 'retry', status: 503, error: 'down', delay: 0 };
 const DEAD: Outcome = { kind: 'dead', status: 410, error: 'gone', isExhausted: false };
 
-describe('the tables of relays', () => {
+describe('the store of relays', () => {
   let database: Database;
   let accountId: number;
   let store: RelayStore;
@@ -40,7 +40,7 @@ describe('the tables of relays', () => {
   });
   beforeEach(async () => {
     store = new RelayStore(database, `test/${randomUUID()}`);
-    // Beyond the partitions of any topic, disabled: the part of the stack leaves it alone.
+    // Beyond the partitions of any topic; the relay is disabled, so the running service ignores it.
     partition = 1_000_000 + Math.floor(Math.random() * 1e9);
     relayId = await saveRelay();
   });
@@ -54,11 +54,11 @@ describe('the tables of relays', () => {
   }
 
   function delivery(offset: number, over: Partial<Delivery> = {}): Delivery {
-    const place = { epoch: 0, partition, offset, index: 0 };
+    const position = { epoch: 0, partition, offset, index: 0 };
     return {
       relayId,
       accountId,
-      place,
+      position,
       messageId: `m${offset}`,
       event: 'e',
       payload: `{"n":${offset}}`,
@@ -67,21 +67,21 @@ describe('the tables of relays', () => {
     };
   }
 
-  /** Settles one entry an outcome, at the offsets 1, 2, … */
-  async function settle(
-    outcomes: readonly Entry['outcome'][],
+  /** Completes one delivery per outcome, at the offsets 1, 2, … */
+  async function complete(
+    outcomes: readonly DeliveryResult['outcome'][],
     first = 1,
   ): Promise<Map<number, number>> {
-    const entries = outcomes.map((outcome, at): Entry => ({
+    const results = outcomes.map((outcome, at): DeliveryResult => ({
       delivery: delivery(first + at),
       outcome,
     }));
     const from = first === 1 ? BEFORE_FIRST : { epoch: 0, offset: first - 1, index: 0 };
-    return store.settle({
+    return store.complete({
       partition,
       from,
       to: { epoch: 0, offset: first + outcomes.length - 1, index: 0 },
-      entries,
+      results,
       lease: LEASE,
     });
   }
@@ -114,11 +114,16 @@ describe('the tables of relays', () => {
     return rows[0];
   }
 
-  const claim = (by = store, room = 10) =>
-    by.claim({ rooms: [{ relayId, room }], most: 100, lease: LEASE });
+  const claim = (by = store, capacity = 10) =>
+    by.claim({ capacities: [{ relayId, capacity }], limit: 100, lease: LEASE });
 
-  it('hold what became of each delivery, its counts and the position, together', async () => {
-    await settle([SUCCESS, LATER, DEAD, { kind: 'waiting', delay: 5000, error: 'waits: no key' }]);
+  it('stores the outcomes, the counts and the position in one transaction', async () => {
+    await complete([
+      SUCCESS,
+      LATER,
+      DEAD,
+      { kind: 'waiting', delay: 5000, error: 'waits: no key' },
+    ]);
     const plain = { isFinished: false, isLeased: false };
     expect(await log()).toEqual([
       {
@@ -164,44 +169,46 @@ describe('the tables of relays', () => {
     expect(await store.position(partition)).toEqual({ epoch: 0, offset: 4, index: 0 });
   });
 
-  it('change once when the same settlement comes twice, and it has the same answer', async () => {
-    const first = await settle([SUCCESS, IN_HAND, LATER]);
+  it('applies a repeated completion once and answers it the same way', async () => {
+    const first = await complete([SUCCESS, IN_FLIGHT, LATER]);
     expect([...first.keys()]).toEqual([1]);
-    expect(await settle([SUCCESS, IN_HAND, LATER])).toEqual(first);
+    expect(await complete([SUCCESS, IN_FLIGHT, LATER])).toEqual(first);
     expect(await log()).toHaveLength(3);
     expect(await counts()).toEqual({ succeeded: 1, dead: 0, failed: 1 });
   });
 
-  it('refuse whoever left the position somewhere else', async () => {
-    await settle([SUCCESS, SUCCESS]);
-    const stale = store.settle({
+  it('refuses a completion from another position', async () => {
+    await complete([SUCCESS, SUCCESS]);
+    const stale = store.complete({
       partition,
       from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
-      entries: [{ delivery: delivery(1), outcome: SUCCESS }],
+      results: [{ delivery: delivery(1), outcome: SUCCESS }],
       lease: LEASE,
     });
     await expect(stale).rejects.toThrow(PositionMoved);
     expect(await counts()).toEqual({ succeeded: 2, dead: 0, failed: 0 });
   });
 
-  it('leave out what belongs to a relay that is gone', async () => {
-    const entries = [delivery(1, { relayId: 2_000_000_000 }), delivery(1)].map((one): Entry => ({
-      delivery: one,
-      outcome: IN_HAND,
-    }));
-    const rows = await store.settle({
+  it('ignores deliveries of a deleted relay', async () => {
+    const results = [delivery(1, { relayId: 2_000_000_000 }), delivery(1)].map(
+      (one): DeliveryResult => ({
+        delivery: one,
+        outcome: IN_FLIGHT,
+      }),
+    );
+    const rows = await store.complete({
       partition,
       from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
-      entries,
+      results,
       lease: LEASE,
     });
     expect([...rows.keys()]).toEqual([1]);
   });
 
-  it('take texts that PostgreSQL finds hard', async () => {
-    const entries: Entry[] = [
+  it('stores texts with NUL, quotes and braces', async () => {
+    const results: DeliveryResult[] = [
       {
         delivery: delivery(1, {
           messageId: 'a\u0000{"\\NULL"},',
@@ -211,11 +218,11 @@ describe('the tables of relays', () => {
         outcome: LATER,
       },
     ];
-    await store.settle({
+    await store.complete({
       partition,
       from: BEFORE_FIRST,
       to: { epoch: 0, offset: 1, index: 0 },
-      entries,
+      results,
       lease: LEASE,
     });
     const [claimed] = await claim();
@@ -229,8 +236,8 @@ describe('the tables of relays', () => {
     });
   });
 
-  it('give a due row to one process only, until its lease ends', async () => {
-    await settle(Array.from({ length: 20 }, () => LATER));
+  it('leases a due row to one process only until the lease expires', async () => {
+    await complete(Array.from({ length: 20 }, () => LATER));
     const other = new RelayStore(database, 'test/other');
     const taken = (await Promise.all([claim(), claim(other), claim(), claim(other)])).flat();
     expect(taken.map(({ id }) => id).sort()).toEqual(
@@ -245,8 +252,8 @@ describe('the tables of relays', () => {
     expect(await claim(other, 100)).toHaveLength(20);
   });
 
-  it('take the outcome of a row from whoever has it, once', async () => {
-    await settle([LATER, LATER, LATER, LATER]);
+  it('accepts the outcome of a row from the owner of its lease, once', async () => {
+    await complete([LATER, LATER, LATER, LATER]);
     const [a, b, c, d] = (await claim()).map(({ id }) => id);
     await new RelayStore(database, 'test/other').finish([{ id: a ?? 0, outcome: DEAD }]);
     const outcomes: { id: number; outcome: Outcome }[] = [
@@ -274,18 +281,18 @@ describe('the tables of relays', () => {
     expect((await claim()).map(({ id }) => id)).toEqual([b]);
   });
 
-  it('give back what a killed process had in hand', async () => {
+  it('releases the leases of a killed process', async () => {
     const instance = `killed-${randomUUID()}/`;
     const killed = new RelayStore(database, `${instance}1`);
-    await settle([LATER, LATER]);
+    await complete([LATER, LATER]);
     expect(await claim(killed)).toHaveLength(2);
     expect(await claim()).toEqual([]);
     expect(await store.release(instance)).toBe(2);
     expect(await claim()).toHaveLength(2);
   });
 
-  it('make dead deliveries pending again, with ten attempts to go (POST retry)', async () => {
-    await settle([DEAD, SUCCESS, DEAD, LATER]);
+  it('makes dead deliveries pending with ten more attempts (POST retry)', async () => {
+    await complete([DEAD, SUCCESS, DEAD, LATER]);
     expect((await database.query(RETRY, [relayId, accountId + 1])).rowCount).toBe(0);
     expect((await database.query(RETRY, [relayId, accountId])).rowCount).toBe(2);
     const again = await claim();
@@ -296,14 +303,13 @@ describe('the tables of relays', () => {
     ]);
   });
 
-  it('keep the newest successes of each relay and dead deliveries for their time', async () => {
-    await settle([SUCCESS, SUCCESS, SUCCESS, DEAD, DEAD, LATER]);
+  it('keeps the newest successes of each relay, and dead deliveries for their retention', async () => {
+    await complete([SUCCESS, SUCCESS, SUCCESS, DEAD, DEAD, LATER]);
     await database.query(
       `UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`,
       [relayId],
     );
-    // Other tests' relays are pruned by the same statement; what a million days and a million
-    // successes keep is everything.
+    // The statement prunes other tests' relays too; a million days and successes keep everything.
     await database.query(`DELETE FROM relay_deliveries WHERE relay_id <> $1 AND account_id = $2`, [
       relayId,
       accountId,
@@ -321,13 +327,13 @@ describe('the tables of relays', () => {
     expect(await counts()).toEqual({ succeeded: 3, dead: 2, failed: 3 });
   });
 
-  it('end what has been pending for two hours to an endpoint that is gone', async () => {
-    await settle([LATER, LATER, { kind: 'waiting', delay: 0, error: null }]);
+  it('marks deliveries dead that were pending for two hours to an endpoint that is down', async () => {
+    await complete([LATER, LATER, { kind: 'waiting', delay: 0, error: null }]);
     await database.query(
       `UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND message_id <> 'm2'`,
       [relayId],
     );
-    await store.giveUp([relayId]);
+    await store.expirePending([relayId]);
     expect((await log()).map(({ status, error }) => [status, error])).toEqual([
       ['dead', 'down'],
       ['pending', 'down'],
@@ -336,15 +342,15 @@ describe('the tables of relays', () => {
     expect(await counts()).toEqual({ succeeded: 0, dead: 2, failed: 2 });
   });
 
-  it('measure the queue; what a disabled relay has waiting is not due', async () => {
+  it('measures the queue and does not count rows of disabled relays as due', async () => {
     const before = await store.queue();
-    await settle([LATER, LATER, SUCCESS]);
+    await complete([LATER, LATER, SUCCESS]);
     const after = await store.queue();
     expect([after.pending - before.pending, after.due - before.due]).toEqual([2, 0]);
     expect(after.oldest).toBeGreaterThanOrEqual(0);
   });
 
-  it('count every change of a relay, and tell the enabled ones', async () => {
+  it('increments the revision at every change of a relay and reads the enabled ones', async () => {
     const before = Number(await store.revision());
     await database.query('UPDATE relays SET enabled = true, url = $2, filters = $3 WHERE id = $1', [
       relayId,

@@ -12,9 +12,9 @@ import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
-import { Slots } from './slots.ts';
-import type { Settling } from './store.ts';
-import { relayTask } from './task.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { Completion } from './store.ts';
+import { relayPartitionTask } from './partition-task.ts';
 
 const log = pino({ level: 'silent' });
 const empty = eventRowCodec.type.random() as unknown as EventRow;
@@ -74,31 +74,31 @@ function relay(id: number, over: Partial<Relay> = {}): Relay {
     accountId: 1,
     url: `https://r${id}.example/`,
     secret: { kind: 'none' },
-    wants: () => true,
+    matches: () => true,
     ...over,
   };
 }
 
-/** A task whose endpoints answer as the test says, over a store that keeps what it was told. */
+/** A task whose endpoints answer as the test says, with a store that records its completions. */
 async function taskUnderTest(options: {
   relays: Relay[];
   answer: (relay: Relay, messageId: string) => Promise<Outcome>;
   position?: PartitionPosition;
   chunk?: number;
 }) {
-  const limits = { ...RELAY_LIMITS, patience: 30, chunk: options.chunk ?? 500 };
-  const settled: Settling[] = [];
+  const limits = { ...RELAY_LIMITS, firstAttemptWait: 30, chunkDeliveries: options.chunk ?? 500 };
+  const completed: Completion[] = [];
   const finished: { id: number; outcome: Outcome }[] = [];
   const asked: number[] = [];
-  const lanes = new EndpointQueues({
+  const queues = new EndpointQueues({
     limits,
-    slots: new Slots(100),
+    concurrency: new ConcurrencyLimit(100),
     attempt: (to, delivery) => options.answer(to, delivery.messageId),
     now: () => Date.now(),
     random: () => 0,
     onPhase: () => undefined,
   });
-  lanes.update(options.relays);
+  queues.update(options.relays);
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
   const { signal } = new AbortController();
   const outcomes = new OutcomeWriter({
@@ -106,15 +106,15 @@ async function taskUnderTest(options: {
     log,
     signal,
   });
-  const task = await relayTask({
+  const task = await relayPartitionTask({
     store: {
       position: () => Promise.resolve(options.position ?? BEFORE_FIRST),
-      settle: (settling) => {
-        settled.push(settling);
+      complete: (completion) => {
+        completed.push(completion);
         return Promise.resolve(
           new Map(
-            settling.entries.flatMap(({ outcome }, at) =>
-              outcome.kind === 'in_hand' ? [[at, 100 + at] as const] : [],
+            completion.results.flatMap(({ outcome }, at) =>
+              outcome.kind === 'in_flight' ? [[at, 100 + at] as const] : [],
             ),
           ),
         );
@@ -126,30 +126,36 @@ async function taskUnderTest(options: {
         return Promise.resolve(Map.groupBy(options.relays, ({ accountId }) => accountId));
       },
     },
-    first: new FirstAttempts({ lanes, outcomes, metrics, limits, bell: new WakeSignal() }),
+    firstAttempts: new FirstAttempts({
+      queues,
+      outcomes,
+      metrics,
+      limits,
+      wakeSignal: new WakeSignal(),
+    }),
     metrics,
     limits,
     log,
     partition: 2,
     signal,
   });
-  return { task, settled, finished, asked, outcomes };
+  return { task, completed, finished, asked, outcomes };
 }
 
 const SUCCESS: Outcome = { kind: 'succeeded', status: 200 };
-const kinds = (settling: Settling | undefined) =>
-  settling?.entries.map(
+const kinds = (completion: Completion | undefined) =>
+  completion?.results.map(
     ({ delivery, outcome }) => `${delivery.relayId}:${delivery.messageId}:${outcome.kind}`,
   );
 
-describe('one partition', () => {
-  test('each event goes to each relay of its account that wants it; the offset follows what is settled', async () => {
+describe('the task of a partition', () => {
+  test('sends each event to each matching relay of its account and then advances the offset', async () => {
     const relays = [
       relay(1),
-      relay(2, { wants: ({ event }) => event === 'b' }),
+      relay(2, { matches: ({ event }) => event === 'b' }),
       relay(3, { accountId: 9 }),
     ];
-    const { task, settled, asked } = await taskUnderTest({
+    const { task, completed, asked } = await taskUnderTest({
       relays,
       answer: () => Promise.resolve(SUCCESS),
     });
@@ -159,81 +165,83 @@ describe('one partition', () => {
         message(5, [row(12, { account_id: 8 })]),
       ]),
     ).toBe(6);
-    expect(settled.map(kinds)).toEqual([['1:m10:succeeded', '1:m11:succeeded', '2:m11:succeeded']]);
-    expect(settled[0]).toMatchObject({
+    expect(completed.map(kinds)).toEqual([
+      ['1:m10:succeeded', '1:m11:succeeded', '2:m11:succeeded'],
+    ]);
+    expect(completed[0]).toMatchObject({
       partition: 2,
       from: BEFORE_FIRST,
       to: { epoch: 0, offset: 11, index: 0 },
     });
-    expect(settled[0]?.entries[0]?.delivery.place).toEqual({
+    expect(completed[0]?.results[0]?.delivery.position).toEqual({
       epoch: 0,
       partition: 2,
       offset: 10,
       index: 0,
     });
-    // Whoever saved a relay before the newest of these events was appended finds it applied.
+    // A relay that was saved before the newest of these events was appended applies to it.
     expect(asked).toEqual([5000]);
   });
 
-  test('places that were settled before are skipped, in this process and before it', async () => {
-    const { task, settled } = await taskUnderTest({
+  test('skips positions that this or an earlier process has completed', async () => {
+    const { task, completed } = await taskUnderTest({
       relays: [relay(1)],
       answer: () => Promise.resolve(SUCCESS),
       position: { epoch: 0, offset: 10, index: 0 },
     });
     await task.process([message(4, [row(9), row(10), row(11)])]);
     await task.process([message(5, [row(11), row(12)])]);
-    expect(settled.map(kinds)).toEqual([['1:m11:succeeded'], ['1:m12:succeeded']]);
-    expect(settled[1]?.from).toEqual({ epoch: 0, offset: 11, index: 0 });
+    expect(completed.map(kinds)).toEqual([['1:m11:succeeded'], ['1:m12:succeeded']]);
+    expect(completed[1]?.from).toEqual({ epoch: 0, offset: 11, index: 0 });
   });
 
-  test('is settled in chunks; all deliveries of one event are in one', async () => {
-    const { task, settled } = await taskUnderTest({
+  test('completes deliveries in chunks, with all deliveries of one event in one chunk', async () => {
+    const { task, completed } = await taskUnderTest({
       relays: [relay(1), relay(2)],
       answer: () => Promise.resolve(SUCCESS),
       chunk: 3,
     });
     await task.process([message(4, [row(1), row(2), row(3)])]);
-    expect(settled.map((one) => one.entries.length)).toEqual([4, 2]);
-    expect(settled.map(({ to }) => to.offset)).toEqual([2, 3]);
+    expect(completed.map((one) => one.results.length)).toEqual([4, 2]);
+    expect(completed.map(({ to }) => to.offset)).toEqual([2, 3]);
   });
 
-  test('an endpoint that does not answer is left behind: its attempt goes on, the others are settled', async () => {
+  test('does not wait for an endpoint that does not answer: its attempt continues, and the others complete', async () => {
     let answer: (outcome: Outcome) => void = () => undefined;
     const silent = new Promise<Outcome>((resolve) => (answer = resolve));
-    const { task, settled, finished, outcomes } = await taskUnderTest({
+    const { task, completed, finished, outcomes } = await taskUnderTest({
       relays: [relay(1), relay(2)],
       answer: ({ id }) => (id === 1 ? silent : Promise.resolve(SUCCESS)),
     });
     expect(await task.process([message(4, [row(1)])])).toBe(5);
-    expect(settled.map(kinds)).toEqual([['1:m1:in_hand', '2:m1:succeeded']]);
-    // From now on its deliveries wait in the queue at once.
+    expect(completed.map(kinds)).toEqual([['1:m1:in_flight', '2:m1:succeeded']]);
+    // From now on its deliveries go to the queue without an attempt.
     await task.process([message(5, [row(2)])]);
-    expect(kinds(settled[1])).toEqual(['1:m2:waiting', '2:m2:succeeded']);
+    expect(kinds(completed[1])).toEqual(['1:m2:waiting', '2:m2:succeeded']);
     expect(outcomes.has(100)).toBe(true);
     answer(SUCCESS);
     await outcomes.drain(2000);
     expect(finished).toEqual([{ id: 100, outcome: SUCCESS }]);
   });
 
-  test('a record that cannot be read holds nothing up', async () => {
-    const { task, settled } = await taskUnderTest({
+  test('skips a record that cannot be decoded', async () => {
+    const { task, completed } = await taskUnderTest({
       relays: [relay(1)],
       answer: () => Promise.resolve(SUCCESS),
     });
     const broken = { ...message(4, [row(1)]), value: Buffer.from('nonsense') };
     expect(await task.process([broken, message(5, [row(2)])])).toBe(6);
-    expect(settled.map(kinds)).toEqual([['1:m2:succeeded']]);
+    expect(completed.map(kinds)).toEqual([['1:m2:succeeded']]);
   });
 
-  test('without relays nothing is read', async () => {
-    const { task, settled } = await taskUnderTest({
+  test('does not decode records while there are no relays', async () => {
+    const { task, completed } = await taskUnderTest({
       relays: [],
       answer: () => Promise.resolve(SUCCESS),
     });
     expect(await task.process([{ ...message(4, [row(1)]), value: Buffer.from('nonsense') }])).toBe(
       5,
     );
-    expect(settled).toEqual([]);
+    expect(completed).toEqual([]);
   });
 });

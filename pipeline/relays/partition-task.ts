@@ -12,40 +12,40 @@ import { readRows, type RelayRow } from './read-rows.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import { PositionMoved, type RelayStore } from './store.ts';
 
-export interface TaskParts {
-  store: Pick<RelayStore, 'position' | 'settle'>;
+export interface PartitionTaskDeps {
+  store: Pick<RelayStore, 'position' | 'complete'>;
   definitions: Pick<Definitions, 'asOf'>;
-  first: FirstAttempts;
+  firstAttempts: FirstAttempts;
   metrics: RelayMetrics;
   limits: RelayLimits;
   log: Log;
   partition: number;
-  /** Aborts when the partition is taken away or the process ends. */
+  /** Aborts when the partition is revoked or the process ends. */
   signal: AbortSignal;
 }
 
 /**
- * Works one partition of events.normalised through: what a relay wants is attempted at once, and is
- * delivered or stands in the queue before the offset is committed. A place that was settled before
- * is skipped. While PostgreSQL is away the partition waits.
+ * Processes one partition of events.normalised: attempts each matching delivery, which is delivered
+ * or in the queue before the offset is committed. Skips positions that are completed already. While
+ * PostgreSQL is unavailable, the partition waits.
  */
-export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
-  const { store, definitions, first, metrics, limits, log, partition, signal } = parts;
+export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<PartitionTask> {
+  const { store, definitions, firstAttempts, metrics, limits, log, partition, signal } = deps;
   let position = await retryUntilAborted(
     { log, signal, code: 'postgres_unreachable', what: 'reading the position of a partition' },
     () => store.position(partition),
   );
   let chunk: Delivery[] = [];
-  let size = 0;
+  let characters = 0;
   let to: PartitionPosition = position;
 
-  const settle = async (): Promise<void> => {
+  const complete = async (): Promise<void> => {
     if (chunk.length === 0) return;
     const deliveries = chunk;
-    [chunk, size] = [[], 0];
+    [chunk, characters] = [[], 0];
     metrics.matched(deliveries.length);
     const from = position;
-    await first.settle(deliveries, (entries) =>
+    await firstAttempts.complete(deliveries, (results) =>
       retryUntilAborted(
         {
           log,
@@ -54,30 +54,31 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
           what: 'completing deliveries',
           isFinal: (error) => error instanceof PositionMoved,
         },
-        () => store.settle({ partition, from, to, entries, lease: limits.leaseInHand }),
+        () => store.complete({ partition, from, to, results, lease: limits.leaseInFlight }),
       ),
     );
     position = to;
   };
 
   const add = async (row: RelayRow, relays: RelaysByAccount): Promise<void> => {
-    const mark = { epoch: row._epoch, offset: row._offset, index: row._index };
-    if (comparePartitionPositions(mark, to) <= 0) return;
-    const wanting = relays.get(row.account_id)?.filter((relay) => relay.wants(row)) ?? [];
-    if (wanting.length === 0) return;
+    const next = { epoch: row._epoch, offset: row._offset, index: row._index };
+    if (comparePartitionPositions(next, to) <= 0) return;
+    const matching = relays.get(row.account_id)?.filter((relay) => relay.matches(row)) ?? [];
+    if (matching.length === 0) return;
     const payload = relayPayload(row);
     const common = {
       accountId: row.account_id,
-      place: { ...mark, partition: row._partition },
+      position: { ...next, partition: row._partition },
       messageId: row.message_id,
       event: row.event,
       payload,
       attempts: 0,
     };
-    for (const { id } of wanting) chunk.push({ relayId: id, ...common });
-    size += payload.length;
-    to = mark;
-    if (chunk.length >= limits.chunk || size >= limits.chunkSize) await settle();
+    for (const { id } of matching) chunk.push({ relayId: id, ...common });
+    characters += payload.length;
+    to = next;
+    if (chunk.length >= limits.chunkDeliveries || characters >= limits.chunkCharacters)
+      await complete();
   };
 
   return {
@@ -91,7 +92,7 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
       );
       for (const message of relays.size === 0 ? [] : messages)
         for (const row of readable(message)) await add(row, relays);
-      await settle();
+      await complete();
       return last.offset + 1;
     },
     release: () => Promise.resolve(),
@@ -105,7 +106,7 @@ export async function relayTask(parts: TaskParts): Promise<PartitionTask> {
       metrics.unreadable();
       log.warn(
         { code: error.code, partition, offset: message.offset },
-        'a record cannot be read and is not delivered; see events.dead',
+        'a record cannot be decoded and is not delivered; see events.dead',
       );
       return [];
     }
