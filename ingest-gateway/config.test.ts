@@ -13,7 +13,7 @@ describe('the settings of the ingest host', () => {
     });
   });
 
-  it('name every value that cannot be read', () => {
+  it('report every value that cannot be parsed', () => {
     const read = () =>
       parseSettings(settings, {
         MAX_BODY_BYTES: '15MiB',

@@ -2,7 +2,7 @@ import type { Subscription } from '../../events/quota.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** What the gateway needs to know of an account. */
+/** The settings of an account that the gateway uses. */
 export interface AccountRow {
   id: number;
   /** Days; 0 keeps events for ever. */
@@ -41,7 +41,7 @@ interface KeyColumns extends AccountColumns {
 
 const ACCOUNT_COLUMNS = 'a.id AS account_id, a.retention_days, a.subscription, a.max_events';
 
-/** A request waits no longer than this for the store, ms. */
+/** Longest wait of a request for the store, ms. */
 export const STORE_DEADLINE = { ms: 3000, waitingFor: 'accounts and write keys in PostgreSQL' };
 
 /** Accounts and write keys in PostgreSQL. */

@@ -10,7 +10,7 @@ let events: number | undefined;
 let accounts: Accounts;
 
 const store: AccountStore = {
-  keys: () => Promise.reject(new Error('not asked here')),
+  keys: () => Promise.reject(new Error('not read here')),
   accounts: async (ids) => {
     reads++;
     await Promise.resolve();
@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 describe('the facts of an account', () => {
-  it('are as old as 15 s at most', async () => {
+  it('are at most 15 s old', async () => {
     expect(await accounts.facts(7)).toEqual({ retentionDays: 90, quota: 'open' });
     row = { ...row, subscription: 'cancelled', retentionDays: 30 };
     now += 14_999;
@@ -40,24 +40,24 @@ describe('the facts of an account', () => {
     expect(await accounts.facts(7)).toEqual({ retentionDays: 30, quota: 'quota_cancelled' });
   });
 
-  it('are read once for requests that come together', async () => {
+  it('are read once for concurrent requests', async () => {
     await Promise.all([accounts.facts(7), accounts.facts(7), accounts.facts(8)]);
     expect(reads).toBeLessThanOrEqual(2);
   });
 
-  it('that came with a key need no read', async () => {
+  it('are not read again when they came with the key', async () => {
     accounts.learn({ ...row, subscription: 'trial_ended' });
     expect(await accounts.facts(7)).toEqual({ retentionDays: 90, quota: 'quota_trial_over' });
     expect(reads).toBe(0);
   });
 
-  it('that came with a key long ago are read', async () => {
+  it('are read again when they came with the key too long ago', async () => {
     accounts.learn({ ...row, subscription: 'trial_ended' });
     now += 5000;
     expect(await accounts.facts(7)).toEqual({ retentionDays: 90, quota: 'open' });
   });
 
-  it('fail open; the retention is used for a minute, then falls back', async () => {
+  it('leave the account open when they cannot be read; the retention applies for another minute', async () => {
     row = { ...row, subscription: 'cancelled' };
     await accounts.facts(7);
     isDown = true;
@@ -72,7 +72,7 @@ describe('the facts of an account', () => {
     expect(await accounts.facts(7)).toEqual({ retentionDays: 90, quota: 'quota_cancelled' });
   });
 
-  it('hold the ceiling of the month, and leave the account open when the month cannot be counted', async () => {
+  it('include the monthly ceiling, and leave the account open when the month cannot be counted', async () => {
     row = { ...row, maxEvents: 100 };
     events = 99;
     expect(await accounts.facts(7)).toMatchObject({ quota: 'open' });

@@ -4,24 +4,21 @@ import type { AccountRow, AccountStore } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 
-/** A verdict is as old as this at most; so is what it rests on (ingest 8). */
+/** Maximum age of a quota verdict and of the facts behind it (ingest 8). */
 const VERDICT_MS = 15_000;
-/** A retention that could not be read again is used this long (ingest 2.4). */
+/** How long a retention applies that cannot be read again (ingest 2.4). */
 const RETENTION_MS = 60_000;
 
 interface Known {
   facts: AccountFacts;
-  /** When the verdict has to be made again. */
+  /** When the facts expire. */
   until: number;
   retentionUntil: number;
 }
 
 interface AccountsOptions {
   store: AccountStore;
-  /**
-   * Events that the account has had accepted in this Jalali month; may reject, which leaves the
-   * account open.
-   */
+  /** Accepted events of this Jalali month; a rejection leaves the account open. */
   eventsThisMonth: (accountId: number) => Promise<number>;
   now: () => number;
   capacity?: number;
@@ -29,15 +26,15 @@ interface AccountsOptions {
 }
 
 /**
- * The facts of accounts, remembered; when they cannot be read, the account stays open and its
- * retention falls back to the shortest window.
+ * Caches the facts of accounts. When they cannot be read, the account is open and its retention
+ * falls back to the shortest window.
  */
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #known: BoundedMap<number, Known>;
   readonly #lookup: BatchedLookup<number, AccountRow>;
   readonly #pending = new Map<number, Promise<AccountFacts>>();
-  /** Rows that came with a key and have no verdict yet. */
+  /** Rows that were read with a key and have no verdict yet. */
   readonly #learned: BoundedMap<number, { row: AccountRow; at: number }>;
 
   constructor(options: AccountsOptions) {
@@ -47,12 +44,12 @@ export class Accounts {
     this.#lookup = new BatchedLookup((ids) => options.store.accounts(ids));
   }
 
-  /** Takes a row that was read with a key: it saves the first look-up. */
+  /** Keeps a row that was read with a key; it saves the first lookup. */
   learn(row: AccountRow): void {
     this.#learned.set(row.id, { row, at: this.#options.now() });
   }
 
-  /** At once when they are fresh, which is the rule. Never rejects. */
+  /** Synchronous while cached facts are fresh, which is the common case. Never rejects. */
   facts(accountId: number): AccountFacts | Promise<AccountFacts> {
     const known = this.#known.get(accountId);
     if (known && this.#options.now() < known.until) return known.facts;
@@ -65,7 +62,7 @@ export class Accounts {
   }
 
   async #refresh(accountId: number, before: Known | undefined): Promise<AccountFacts> {
-    const asked = this.#options.now();
+    const readAt = this.#options.now();
     const row = await this.#read(accountId);
     const eventsThisMonth = row && row.maxEvents > 0 ? await this.#count(accountId) : undefined;
     const now = this.#options.now();
@@ -76,8 +73,8 @@ export class Accounts {
       };
       this.#known.set(accountId, {
         facts,
-        until: asked + VERDICT_MS,
-        retentionUntil: asked + RETENTION_MS,
+        until: readAt + VERDICT_MS,
+        retentionUntil: readAt + RETENTION_MS,
       });
       return facts;
     }

@@ -1,4 +1,4 @@
-/** Too many look-ups wait already; the caller answers as if the store could not be reached. */
+/** Too many lookups are waiting; callers treat the store as unreachable. */
 export class LookupOverloaded extends Error {
   override readonly name = 'LookupOverloaded';
 }
@@ -7,12 +7,12 @@ const MAX_KEYS_PER_QUERY = 500;
 const MAX_WAITING = 10_000;
 
 /**
- * Gathers look-ups: one query is under way at a time and asks for everything that came in
- * meanwhile, so that a flood of unknown keys costs the store no more than a trickle. Look-ups of
- * one key share an answer.
+ * Batches lookups: one query runs at a time, and the next one covers all keys that were requested
+ * meanwhile. So many unknown keys cost the store little more than a few. Lookups of one key share a
+ * result.
  */
 export class BatchedLookup<Key, Value> {
-  readonly #ask: (keys: Key[]) => Promise<Map<Key, Value>>;
+  readonly #query: (keys: Key[]) => Promise<Map<Key, Value>>;
   #waiting = new Map<
     Key,
     {
@@ -21,12 +21,12 @@ export class BatchedLookup<Key, Value> {
       reject: (error: unknown) => void;
     }
   >();
-  #asking = new Map<Key, Promise<Value | undefined>>();
+  #querying = new Map<Key, Promise<Value | undefined>>();
   #isRunning = false;
 
-  /** @param ask answers the values of those keys that have one */
-  constructor(ask: (keys: Key[]) => Promise<Map<Key, Value>>) {
-    this.#ask = ask;
+  /** @param query resolves with the values of the keys that have one */
+  constructor(query: (keys: Key[]) => Promise<Map<Key, Value>>) {
+    this.#query = query;
   }
 
   /**
@@ -34,10 +34,10 @@ export class BatchedLookup<Key, Value> {
    * LookupOverloaded.
    */
   find(key: Key): Promise<Value | undefined> {
-    const known = this.#asking.get(key) ?? this.#waiting.get(key)?.promise;
+    const known = this.#querying.get(key) ?? this.#waiting.get(key)?.promise;
     if (known) return known;
     if (this.#waiting.size >= MAX_WAITING)
-      return Promise.reject(new LookupOverloaded(`${MAX_WAITING} look-ups wait already`));
+      return Promise.reject(new LookupOverloaded(`${MAX_WAITING} lookups are waiting already`));
     const waiting = Promise.withResolvers<Value | undefined>();
     this.#waiting.set(key, waiting);
     if (!this.#isRunning) void this.#run();
@@ -50,15 +50,15 @@ export class BatchedLookup<Key, Value> {
       const group = [...this.#waiting].slice(0, MAX_KEYS_PER_QUERY);
       for (const [key, { promise }] of group) {
         this.#waiting.delete(key);
-        this.#asking.set(key, promise);
+        this.#querying.set(key, promise);
       }
       try {
-        const found = await this.#ask(group.map(([key]) => key));
+        const found = await this.#query(group.map(([key]) => key));
         for (const [key, { resolve }] of group) resolve(found.get(key));
       } catch (error) {
         for (const [, { reject }] of group) reject(error);
       }
-      for (const [key] of group) this.#asking.delete(key);
+      for (const [key] of group) this.#querying.delete(key);
     }
     this.#isRunning = false;
   }

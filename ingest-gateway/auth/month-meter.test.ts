@@ -10,11 +10,11 @@ const database = {
   query: (_: string, [month]: [string]) => Promise.resolve({ rows: METERS[month] ?? [] }),
 } as unknown as Database;
 
-it('the ceiling of a full month is open again when the next Jalali month begins in Tehran', async () => {
+it('an account at its monthly ceiling is open again when the next Jalali month begins in Tehran', async () => {
   let now = Date.parse('2026-11-21T20:29:59Z');
   const accounts = new Accounts({
     store: {
-      keys: () => Promise.reject(new Error('not asked here')),
+      keys: () => Promise.reject(new Error('not read here')),
       accounts: (ids) =>
         Promise.resolve(
           new Map(

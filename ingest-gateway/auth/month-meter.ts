@@ -8,8 +8,8 @@ const READ =
   "SELECT account_id, value FROM meters WHERE meter = 'events' AND month = $1 AND account_id = ANY($2::bigint[])";
 
 /**
- * Events that an account has had accepted in this Jalali month (ingest 8), from the meters; 0 when
- * nothing was counted yet. Rejects when they cannot be read.
+ * Accepted events of an account in this Jalali month (ingest 8), from the meters. Rejects when they
+ * cannot be read.
  */
 export function monthMeter(
   database: Pick<Database, 'query'>,

@@ -5,7 +5,7 @@ const BEARER = 'Bearer ';
 /**
  * The write key of a request (ingest 5.1): from `Authorization: Bearer`, else the header
  * X-Service-Key, else the query parameter write_key. Only the exact prefix "Bearer " is stripped;
- * another scheme, or an empty value, falls through to the next place. Undefined when there is none.
+ * another scheme or an empty value falls through to the next one. Undefined without a key.
  * @param query what follows the question mark; empty when nothing does
  */
 export function presentedKey(headers: IncomingHttpHeaders, query: string): string | undefined {

@@ -13,13 +13,13 @@ function hashOf(key: string): string {
 }
 
 let now: number;
-let asked: string[][];
+let queries: string[][];
 let stored: Map<string, KeyRow>;
 let isDown: boolean;
 
 const store: AccountStore = {
   keys: async (hashes) => {
-    asked.push([...hashes]);
+    queries.push([...hashes]);
     await Promise.resolve();
     if (isDown) throw new Error('down');
     return new Map(
@@ -28,14 +28,14 @@ const store: AccountStore = {
       ),
     );
   },
-  accounts: async () => Promise.reject(new Error('not asked here')),
+  accounts: async () => Promise.reject(new Error('not read here')),
 };
 
 let keys: WriteKeys;
 
 beforeEach(() => {
   now = 1000;
-  asked = [];
+  queries = [];
   stored = new Map([[hashOf('good'), row]]);
   isDown = false;
   const accounts = new Accounts({
@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 
 describe('write keys', () => {
-  it('are remembered for a minute, known and unknown ones alike', async () => {
+  it('are cached for a minute, valid and invalid ones alike', async () => {
     expect(await keys.verify('good')).toEqual(principal);
     expect(await keys.verify('bad')).toBe('invalid');
     stored = new Map([[hashOf('bad'), row]]);
@@ -57,33 +57,33 @@ describe('write keys', () => {
     now += 1;
     expect(await keys.verify('good')).toBe('invalid');
     expect(await keys.verify('bad')).toEqual(principal);
-    expect(asked.length).toBe(4);
+    expect(queries.length).toBe(4);
   });
 
-  it('are asked for once, however many requests carry them, and together', async () => {
+  it('are looked up once, in one query, for concurrent requests', async () => {
     const answers: Verification[] = await Promise.all(
       ['good', 'a', 'good', 'b', 'a', 'c'].map(async (key) => keys.verify(key)),
     );
     expect(answers).toEqual([principal, 'invalid', principal, 'invalid', 'invalid', 'invalid']);
-    expect(asked).toEqual([[hashOf('good')], ['a', 'b', 'c'].map(hashOf)]);
+    expect(queries).toEqual([[hashOf('good')], ['a', 'b', 'c'].map(hashOf)]);
   });
 
-  it('of a store that cannot be reached: not verified, and asked again after 5 s, not before', async () => {
+  it('are unverified while the store is unreachable, which is queried again after 5 s', async () => {
     isDown = true;
     expect(await Promise.all(['good', 'a'].map(async (key) => keys.verify(key)))).toEqual([
       'unverified',
       'unverified',
     ]);
-    expect(asked.length).toBe(1);
+    expect(queries.length).toBe(1);
     isDown = false;
     now += 4999;
     expect(keys.verify('good')).toBe('unverified');
-    expect(asked.length).toBe(1);
+    expect(queries.length).toBe(1);
     now += 1;
     expect(await keys.verify('good')).toEqual(principal);
   });
 
-  it('that are remembered work while the store is away, until their minute is over', async () => {
+  it('are accepted from the cache for a minute while the store is unreachable', async () => {
     await keys.verify('good');
     isDown = true;
     await keys.verify('other');
@@ -93,9 +93,9 @@ describe('write keys', () => {
     expect(await keys.verify('good')).toBe('unverified');
   });
 
-  it('of any length take bounded room', async () => {
+  it('of any length need bounded memory', async () => {
     expect(await keys.verify('x'.repeat(10_000))).toBe('invalid');
     expect(keys.verify('x'.repeat(10_000))).toBe('invalid');
-    expect(asked.length).toBe(1);
+    expect(queries.length).toBe(1);
   });
 });

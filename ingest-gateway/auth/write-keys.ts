@@ -6,12 +6,12 @@ import { BatchedLookup } from './batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 
 /**
- * How a key was verified (ingest 5.1). `unverified`: the store could not be asked, which is no
- * fault of the client.
+ * The result of verifying a key (ingest 5.1). `unverified`: the store is unreachable, which is not
+ * the client's fault.
  */
 export type Verification = Principal | 'invalid' | 'unverified';
 
-/** The pause after a store that could not be reached; clients are told the same in Retry-After. */
+/** The store is not queried for this long after a failure; Retry-After says the same. */
 export const STORE_PAUSE_MS = 5000;
 
 interface Known {
@@ -29,44 +29,44 @@ interface WriteKeysOptions {
   onUnreachable?: (error: unknown) => void;
 }
 
-/** Longer ones are remembered by their hash, so that the size of the cache is bounded. */
+/** Longer keys are cached by their hash, so that the size of the cache is bounded. */
 const MAX_CACHED_TEXT = 64;
 
 /**
- * Verifies write keys: remembers known and unknown ones for the same time, asks the store once for
- * a key however many requests carry it.
+ * Verifies write keys. Caches valid and invalid ones for the same time; concurrent requests with one
+ * key share a lookup.
  */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;
   readonly #known: BoundedMap<string, Known>;
   readonly #lookup: BatchedLookup<string, KeyRow>;
-  #askAgainAt = -Infinity;
+  #retryAt = -Infinity;
 
   constructor(options: WriteKeysOptions) {
     this.#options = options;
     this.#known = new BoundedMap(options.capacity ?? 100_000);
-    this.#lookup = new BatchedLookup((hashes) => this.#askStore(hashes));
+    this.#lookup = new BatchedLookup((hashes) => this.#queryStore(hashes));
   }
 
   get size(): number {
     return this.#known.size;
   }
 
-  /** At once when the key is remembered, which is the rule. Never rejects. */
+  /** Synchronous for a cached key, which is the common case. Never rejects. */
   verify(key: string): Verification | Promise<Verification> {
     const now = this.#options.now();
-    const remembered = key.length <= MAX_CACHED_TEXT ? key : hashOf(key);
-    const known = this.#known.get(remembered);
+    const cacheKey = key.length <= MAX_CACHED_TEXT ? key : hashOf(key);
+    const known = this.#known.get(cacheKey);
     if (known && now < known.until) return known.verification;
-    if (now < this.#askAgainAt) return 'unverified';
-    return this.#ask(remembered, hashOf(key));
+    if (now < this.#retryAt) return 'unverified';
+    return this.#lookUp(cacheKey, hashOf(key));
   }
 
-  async #ask(remembered: string, keyHash: string): Promise<Verification> {
+  async #lookUp(cacheKey: string, keyHash: string): Promise<Verification> {
     try {
       const row = await this.#lookup.find(keyHash);
       const verification = row ? this.#principal(row) : 'invalid';
-      this.#known.set(remembered, {
+      this.#known.set(cacheKey, {
         verification,
         until: this.#options.now() + this.#options.cacheFor,
       });
@@ -76,13 +76,13 @@ export class WriteKeys {
     }
   }
 
-  async #askStore(hashes: readonly string[]): Promise<Map<string, KeyRow>> {
+  async #queryStore(hashes: readonly string[]): Promise<Map<string, KeyRow>> {
     const { now, store, onUnreachable } = this.#options;
-    if (now() < this.#askAgainAt) throw new Error('the store could not be reached a moment ago');
+    if (now() < this.#retryAt) throw new Error('the store was unreachable a moment ago');
     try {
       return await store.keys(hashes);
     } catch (error) {
-      this.#askAgainAt = now() + STORE_PAUSE_MS;
+      this.#retryAt = now() + STORE_PAUSE_MS;
       onUnreachable?.(error);
       throw error;
     }

@@ -12,7 +12,7 @@ const bytesOf = (lines: readonly string[]) =>
   Buffer.from(`${lines.join('\r\n')}\r\n\r\n{}`, 'latin1');
 
 describe('the head of a common request', () => {
-  it('is read', () => {
+  it('is parsed', () => {
     const lines = [
       'POST /v1/batch?write_key=k&x=1 HTTP/1.1',
       'x-service-KEY: \t k ',
@@ -67,14 +67,14 @@ describe('the head of a common request', () => {
     expect(parseHead(bytesOf(lines))).toBeUndefined(),
   );
 
-  it('is left to node:http when it has not come whole', () => {
+  it('goes to node:http when it is incomplete', () => {
     const whole = bytesOf(common);
     for (let length = 0; length < whole.length - 2; length++)
       expect(parseHead(whole.subarray(0, length))).toBeUndefined();
     expect(parseHead(whole.subarray(0, whole.length - 2))).toBeDefined();
   });
 
-  it('never throws, and never sees more than there is', () => {
+  it('never throws and never reads beyond its bytes', () => {
     const pieces = fc.array(
       fc.constantFrom(
         ...common,

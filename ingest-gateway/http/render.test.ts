@@ -10,7 +10,7 @@ const nothing: IngestSummary = {
   errors: [],
 };
 
-describe('the answer to a request that was taken', () => {
+describe('the answer to an accepted request', () => {
   it.each<[string, 'single' | 'batch', Partial<IngestSummary>, string]>([
     ['an event', 'single', { accepted: 1 }, '{"status":"ok","accepted":1}'],
     [
@@ -48,8 +48,8 @@ describe('the answer to a request that was taken', () => {
   );
 });
 
-describe('the envelope of a failure', () => {
-  it('carries the sentence of the code, or the reason of a rejection', () => {
+describe('the answer to a failure', () => {
+  it('has the sentence of the code, or the reason of a rejection', () => {
     expect(renderFailure({ code: 'malformed_json' })).toEqual({
       status: 400,
       body: '{"status":"error","message":"malformed JSON"}',
@@ -60,7 +60,7 @@ describe('the envelope of a failure', () => {
     });
   });
 
-  it('tells when to come back where the specification says so, and nowhere else', () => {
+  it('has Retry-After only where the specification says so', () => {
     expect(renderFailure({ code: 'key_unverified' }).headers).toEqual(['Retry-After', '5']);
     expect(renderFailure({ code: 'unavailable' }).headers).toBeUndefined();
   });

@@ -4,10 +4,7 @@ import type { Clicks, LinkStore } from './link-store.ts';
 const MAX_CODES = 100_000;
 const LINGER_MS = 250;
 
-/**
- * Clicks of short links, gathered and written behind the answers: a counter and the last time,
- * nothing about the visitor (ingest 4.7).
- */
+/** Clicks of short links, written after the answers: a count and a time (ingest 4.7). */
 export function clickCounter(options: {
   store: Pick<LinkStore, 'addClicks'>;
   onFailed: (error: unknown) => void;

@@ -12,7 +12,7 @@ interface LinkRoutesOptions {
   onAnswered: (path: string, status: number) => void;
 }
 
-/** The route of short links, and what is to be done before the process ends. */
+/** The route of short links; `close` writes what is pending before the process ends. */
 export function linkRoutes(options: LinkRoutesOptions): {
   routes: SelfServedRoute[];
   close: (ms: number) => Promise<void>;
@@ -23,7 +23,7 @@ export function linkRoutes(options: LinkRoutesOptions): {
     onFailed: (error) =>
       log.warn(
         { err: error, code: 'clicks_unwritten' },
-        'clicks of short links cannot be written yet; they wait',
+        'clicks of short links cannot be written; the gateway retries',
       ),
   });
   const server = new LinkServer({

@@ -5,19 +5,19 @@ import { LinkServer } from './link-server.ts';
 
 let now: number;
 let isDown: boolean;
-let asked: number;
+let queries: number;
 let clicks: string[];
 let server: Server;
 
 beforeEach(async () => {
   now = 0;
   isDown = false;
-  asked = 0;
+  queries = 0;
   clicks = [];
   const links = new LinkServer({
     store: {
       targets: () => {
-        asked++;
+        queries++;
         return isDown
           ? Promise.reject(new Error('down'))
           : Promise.resolve(new Map([['AAAAAAA', 'https://x.ir/']]));
@@ -50,14 +50,14 @@ describe('a short link', () => {
   it('is looked up once a minute', async () => {
     for (let time = 0; time < 3; time++)
       expect(await visit('AAAAAAA')).toEqual([302, 'https://x.ir/']);
-    expect(asked).toBe(1);
+    expect(queries).toBe(1);
     now = 60_000;
     await visit('AAAAAAA');
-    expect(asked).toBe(2);
+    expect(queries).toBe(2);
     expect(clicks).toHaveLength(4);
   });
 
-  it('is a plain 404 when it cannot be looked up, and leads on when it was known', async () => {
+  it('is a plain 404 when it cannot be looked up, and still redirects when it is cached', async () => {
     isDown = true;
     expect(await visit('AAAAAAA')).toEqual([404, null]);
     isDown = false;
@@ -67,9 +67,9 @@ describe('a short link', () => {
     expect(await visit('AAAAAAA')).toEqual([302, 'https://x.ir/']);
   });
 
-  it('that cannot be one is not looked up', async () => {
+  it('is not looked up when its code is invalid', async () => {
     expect(await visit('UUUUUUU')).toEqual([404, null]);
-    expect(asked).toBe(0);
+    expect(queries).toBe(0);
     expect(clicks).toEqual([]);
   });
 });

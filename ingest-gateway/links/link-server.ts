@@ -6,7 +6,7 @@ import { discard } from '../http/discard.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
-/** The route as it stands in the table of the ingest host. */
+/** The route in the table of the ingest host. */
 export const LINKS_PATH = '/s/:code';
 
 export interface LinkServerOptions {
@@ -16,19 +16,17 @@ export interface LinkServerOptions {
   isClosing: () => boolean;
   onAnswered: (path: string, status: number) => void;
   onUnreachable?: (error: unknown) => void;
-  /** Links that are remembered. */
+  /** Cached links. */
   capacity?: number;
 }
 
-/**
- * A mapping never changes, so it is remembered; one that was deleted by hand goes on this long, ms.
- */
-const REMEMBERED_MS = 60_000;
+/** A target never changes, so it is cached; a deleted link still works for this long, ms. */
+const CACHED_MS = 60_000;
 const NOT_FOUND = 'not found\n';
 
 /**
- * Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. The click is
- * counted once the answer is written.
+ * Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. Counts the
+ * click after the answer.
  */
 export class LinkServer {
   readonly #options: LinkServerOptions;
@@ -43,15 +41,15 @@ export class LinkServer {
 
   /** Never rejects. */
   async serve(
-    asked: string,
+    path: string,
     { request, response }: { request: IncomingMessage; response: ServerResponse },
   ): Promise<void> {
-    const code = readCode(asked);
+    const code = readCode(path);
     const target = code === undefined ? undefined : await this.#targetOf(code);
-    const canGoOn = request.complete || (await discard(request));
+    const canContinue = request.complete || (await discard(request));
     if (response.headersSent || response.destroyed) return;
     const head = ['X-Service-Trace', traceOf(request.headers['x-service-trace'])];
-    if (this.#options.isClosing() || !canGoOn) head.push('Connection', 'close');
+    if (this.#options.isClosing() || !canContinue) head.push('Connection', 'close');
     if (code === undefined || target === undefined) {
       response
         .writeHead(404, [
@@ -75,7 +73,7 @@ export class LinkServer {
       ...head,
     ]);
     response.end(() => {
-      // A HEAD comes from a program that looks where the link leads.
+      // A HEAD comes from a program that checks where the link leads.
       if (request.method === 'GET')
         this.#options.clicks.add(code, { count: 1, lastAt: this.#options.now() });
     });
@@ -88,7 +86,7 @@ export class LinkServer {
     if (known && now() < known.until) return known.target;
     try {
       const target = await this.#lookup.find(code);
-      if (target !== undefined) this.#known.set(code, { target, until: now() + REMEMBERED_MS });
+      if (target !== undefined) this.#known.set(code, { target, until: now() + CACHED_MS });
       return target;
     } catch (error) {
       onUnreachable?.(error);

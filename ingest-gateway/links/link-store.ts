@@ -1,21 +1,21 @@
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** Visits of one code. */
+/** Clicks on one code. */
 export interface Clicks {
   count: number;
-  /** Of the last one, milliseconds since the epoch. */
+  /** Of the last click, ms since the epoch. */
   lastAt: number;
 }
 
-/** Short links in PostgreSQL; everything rejects when it cannot be reached. */
+/** Short links in PostgreSQL; every method rejects when it is unreachable. */
 export interface LinkStore {
   /** Targets by code. */
   targets(codes: readonly string[]): Promise<Map<string, string>>;
   addClicks(clicks: ReadonlyMap<string, Clicks>): Promise<void>;
 }
 
-/** A visitor waits no longer than this for the store, ms. */
+/** Longest wait of a visitor for the store, ms. */
 const LOOKUP_DEADLINE = { ms: 2000, waitingFor: 'short links in PostgreSQL' };
 
 export function connectLinkStore(database: Pick<Database, 'query'>): LinkStore {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { GatewayMetrics } from './gateway-metrics.ts';
 
-it('what is counted stands in the text that Prometheus reads, each time it asks', async () => {
+it('each scrape of Prometheus reads the current counts', async () => {
   const metrics = new GatewayMetrics();
   metrics.answered('/v1/track', 200);
   metrics.answered('/v1/track', 200);

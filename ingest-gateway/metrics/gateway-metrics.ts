@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { EventCounts } from '../../ingest/outcome-record.ts';
 import { Latency } from './latency.ts';
 
-/** A number that is read when somebody asks. */
+/** A metric whose value is read when Prometheus scrapes. */
 export interface Reading {
   name: string;
   help: string;
@@ -12,18 +12,15 @@ export interface Reading {
   label?: string;
 }
 
-/**
- * What the gateway tells Prometheus. Hot counts are plain numbers and cost no look-up of labels;
- * they are handed over when somebody asks.
- */
+/** The gateway's metrics. Hot counts are plain numbers, without a lookup of labels per event. */
 export class GatewayMetrics {
   readonly registry = new Registry();
-  /** Answers by path, at the index of their status. */
+  /** Counts of answers by path; the index is the status. */
   readonly #requests = new Map<string, number[]>();
   readonly #events = { accepted: 0, duplicate: 0, rejected: 0 };
   readonly #publish = new Latency({
     name: 'ravand_gateway_publish_seconds',
-    help: 'Time from handing a record to the log until its acknowledgement.',
+    help: 'Time from sending a record to Kafka until its acknowledgement.',
     registry: this.registry,
   });
 
@@ -32,7 +29,7 @@ export class GatewayMetrics {
     const requests = this.#requests;
     new Counter({
       name: 'ravand_gateway_requests_total',
-      help: 'Answers by path and status; `other` stands for paths that are not served.',
+      help: 'Answers by path and status; `other` means paths that are not served.',
       labelNames: ['path', 'status'],
       registers: [this.registry],
       collect() {
@@ -44,14 +41,14 @@ export class GatewayMetrics {
     });
     this.read({
       name: 'ravand_gateway_events_total',
-      help: 'Events by what became of them: accepted (published or spooled), duplicate, rejected.',
+      help: 'Events by outcome: accepted (published or spooled), duplicate, rejected.',
       kind: 'counter',
       label: 'outcome',
       read: () => Object.entries(this.#events),
     });
   }
 
-  /** Adds a number to what is told. */
+  /** Registers a metric that is read at each scrape. */
   read(reading: Reading): void {
     const labelNames = reading.label === undefined ? [] : [reading.label];
     const values = () => {

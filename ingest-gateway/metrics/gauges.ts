@@ -7,7 +7,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Reading } from './gateway-metrics.ts';
 
-interface Measured {
+interface Components {
   spool: Spool;
   publisher: Publisher;
   claims: ClaimBatcher;
@@ -25,7 +25,7 @@ const PHASES: readonly Phase[] = [
   'closed',
 ];
 
-/** Every number of the gateway's parts that operators can see. */
+/** The metrics that are read from the components of the gateway. */
 export function gatewayReadings({
   spool,
   publisher,
@@ -33,7 +33,7 @@ export function gatewayReadings({
   keys,
   events,
   budget,
-}: Measured): Reading[] {
+}: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
     help,
@@ -48,58 +48,54 @@ export function gatewayReadings({
   return [
     gauge('spool_bytes', 'Bytes in the spool.', () => spool.bytes),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
-    gauge(
-      'spool_records',
-      'Records in the spool that are not in the log yet.',
-      () => spool.records,
-    ),
+    gauge('spool_records', 'Records in the spool that are not in Kafka yet.', () => spool.records),
     gauge('spool_events', 'Accepted events in the spool.', () => spool.events.total),
     gauge(
       'spool_quarantine_bytes',
-      'Bytes that were damaged, or that the log refuses, kept aside for an operator.',
+      'Bytes in quarantine: damaged, or refused by Kafka.',
       () => spool.quarantine.bytes,
     ),
     counter(
       'spool_quarantined_total',
-      'Pieces put into quarantine by this process.',
+      'Pieces that this process put into quarantine.',
       () => spool.quarantine.found,
     ),
-    counter('spool_torn_total', 'Cut-off ends of segments found at the start.', () => spool.torn),
+    counter('spool_torn_total', 'Torn segment tails found at the start.', () => spool.torn),
     gauge(
       'publisher_phase',
-      '1 for what the publisher is doing.',
+      '1 for the current phase of the publisher.',
       () => PHASES.map((phase) => [phase, publisher.phase === phase ? 1 : 0]),
       'phase',
     ),
     gauge(
       'in_flight_records',
-      'Records that wait for an acknowledgement of the log.',
+      'Records that wait for an acknowledgement of Kafka.',
       () => publisher.inFlight.records,
     ),
-    gauge('in_flight_bytes', 'Bytes of them.', () => publisher.inFlight.bytes),
+    gauge(
+      'in_flight_bytes',
+      'Bytes of the records that wait for an acknowledgement of Kafka.',
+      () => publisher.inFlight.bytes,
+    ),
     counter(
       'records_total',
-      'Records by where they were made durable.',
+      'Records by where they became durable.',
       () => Object.entries(publisher.counters),
       'outcome',
     ),
     gauge(
       'claims_available',
-      '1 while Redis answers claims; otherwise events are published unguarded.',
+      '1 while Redis answers claims; otherwise events are published without claims.',
       () => (claims.available ? 1 : 0),
     ),
     counter(
       'claims_total',
-      'Message-id claims by what was done.',
+      'Message-id claims by action.',
       () => Object.entries(claims.counters),
       'action',
     ),
-    gauge(
-      'write_keys_cached',
-      'Write keys that are remembered, known or unknown.',
-      () => keys.size,
-    ),
-    gauge('requests_in_flight', 'Requests under way.', () => events.active),
+    gauge('write_keys_cached', 'Cached write keys, valid or not.', () => keys.size),
+    gauge('requests_in_flight', 'Requests in progress.', () => events.active),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];
 }

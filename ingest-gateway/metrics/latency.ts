@@ -9,8 +9,8 @@ interface Value {
 }
 
 /**
- * A histogram without labels for the hot path: prom-client's own costs many times what it counts.
- * The registry asks it like any other metric.
+ * A histogram without labels for the hot path: prom-client's own costs several times more. The
+ * registry reads it like any other metric.
  */
 export class Latency {
   readonly name: string;

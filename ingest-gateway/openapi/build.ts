@@ -10,10 +10,7 @@ export interface ServedRoute {
 
 const TRACE = { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } };
 
-/**
- * The OpenAPI 3.1 document of the routes that a host serves. Throws for a route that OPERATIONS
- * does not know.
- */
+/** The OpenAPI 3.1 document of routes. Throws for a route without a row in OPERATIONS. */
 export function buildOpenapi(routes: readonly ServedRoute[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const { method, path } of routes) {
@@ -31,7 +28,7 @@ export function buildOpenapi(routes: readonly ServedRoute[], version: string): S
       title: 'Ravand ingest host',
       version,
       description:
-        'Takes events with a public write key, also from browsers of any origin. OPTIONS under /v1/ answers 204; any other path or method there answers 405. Content-Type is not looked at; gzip is decoded.',
+        'Accepts events with a public write key, also from browsers of any origin. OPTIONS under /v1/ answers 204; any other path or method there answers 405. Content-Type is ignored; gzip is decoded.',
     },
     paths,
     components: {
@@ -117,7 +114,7 @@ function refused(refusals: readonly Answer[]): Record<string, Schema> {
   );
 }
 
-/** A rejection is told by its reason (ingest 7.3), not by one sentence. */
+/** A rejection has the reason of the event (ingest 7.3) instead of one sentence. */
 function reason(sentence: string): string {
   return sentence === 'rejected' ? 'the reason of a rejection' : sentence;
 }

@@ -6,7 +6,7 @@ import { allRoutes, openapiDocument } from './documents.ts';
 import { OPERATIONS } from './operations.ts';
 import { schemas } from './schemas.ts';
 
-it('the document in docs/ is what the code says; `node ingest-gateway/openapi/write.ts` makes it anew', async () => {
+it('the document in docs/ matches the code; `node ingest-gateway/openapi/write.ts` writes it', async () => {
   const { path, text } = await openapiDocument();
   expect(readFileSync(join(import.meta.dirname, '../..', path), 'utf8')).toBe(text);
 });
@@ -19,13 +19,13 @@ it('every documented operation is a route', () => {
   );
 });
 
-it('every schema that an operation names is there', () => {
+it('every schema that an operation names exists', () => {
   for (const { request, done } of Object.values(OPERATIONS))
     for (const name of [request, done.schema])
       if (name !== undefined) expect(schemas[name], name).toBeDefined();
 });
 
-it('names every code of a warning', () => {
+it('the document names every warning code', () => {
   // The compiler holds this list against the type.
   const codes: Record<WarningCode, true> = {
     ...{

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../failures.ts';
-import * as hook from '../webhooks/answers.ts';
+import * as webhook from '../webhooks/answers.ts';
 import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
@@ -7,24 +7,21 @@ import type { Schema, schemas } from './schemas.ts';
 
 type SchemaName = keyof typeof schemas;
 
-/** What the document says of a route; a new route of the host is a new row of OPERATIONS. */
+/** The documentation of a route; each route of the host has a row in OPERATIONS. */
 export interface Operation {
   summary: string;
   description?: string;
-  /**
-   * The write key in one of its three places; nothing; something of the route's own, which the
-   * description tells.
-   */
+  /** `own`: the description says how the route authenticates. */
   auth: 'write_key' | 'none' | 'own';
   request?: SchemaName;
-  /** The answer to what was taken; no schema: it has no JSON body. */
+  /** The answer on success; without a schema it has no JSON body. */
   done: {
     status: number;
     description: string;
     schema?: SchemaName;
     headers?: Record<string, Schema>;
   };
-  /** The refusals that the route can answer with, each with the envelope of ingest 7.1. */
+  /** Refusals with the envelope of ingest 7.1. */
   refusals: readonly Answer[];
   /** Refusals without that envelope, by status. */
   plain?: Readonly<Record<number, string>>;
@@ -52,19 +49,19 @@ function single(summary: string): Operation {
     summary,
     auth: 'write_key',
     request: 'Event',
-    done: { status: 200, description: 'durable, or held already', schema: 'EventTaken' },
+    done: { status: 200, description: 'durable, or a duplicate', schema: 'EventAccepted' },
     refusals: EVENT_REFUSALS,
   };
 }
 
-/** By method and path, as the routes have them. */
+/** By method and path of the route. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/status': {
-    summary: 'Whether the host runs',
+    summary: 'Whether the host is running',
     auth: 'none',
     done: {
       status: 200,
-      description: 'it does',
+      description: 'it is running',
       schema: 'Status',
       headers: {
         'X-Server-Time': { type: 'string', format: 'date-time' },
@@ -79,27 +76,27 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/screen': single('Records a screen view; without a name it is screen_viewed'),
   'POST /v1/alias': single('Joins previous_id into user_id'),
   'POST /v1/batch': {
-    ...single('Takes up to 500 typed events; a bad one does not lose the good ones'),
+    ...single('Accepts up to 500 typed events; an invalid one does not affect the others'),
     request: 'Batch',
     done: {
       status: 200,
-      description: 'durable, or held already; what was not taken stands under errors',
-      schema: 'BatchTaken',
+      description: 'durable, or duplicates; rejected items are listed under errors',
+      schema: 'BatchAccepted',
     },
   },
   [`POST ${WEBHOOKS_PATH}`]: {
-    summary: 'Takes a webhook of another platform',
+    summary: 'Accepts a webhook delivery of another platform',
     description:
-      'The signature or the shared secret of the connection is checked on the bytes of the body. Served when SEALING_KEY is set.',
+      'The signature or shared secret of the connection is verified on the bytes of the body. Served when SEALING_KEY is set.',
     auth: 'own',
-    done: { status: 200, description: 'taken, or nothing in it to take', schema: 'DeliveryTaken' },
+    done: { status: 200, description: 'accepted, or without events', schema: 'DeliveryAccepted' },
     refusals: [
-      hook.UNREADABLE_BODY,
-      hook.SIGNATURE_MISMATCH,
-      hook.UNAUTHORIZED,
-      hook.UNKNOWN_WEBHOOK,
-      hook.UNVERIFIED,
-      hook.UNAVAILABLE,
+      webhook.UNREADABLE_BODY,
+      webhook.SIGNATURE_MISMATCH,
+      webhook.UNAUTHORIZED,
+      webhook.UNKNOWN_WEBHOOK,
+      webhook.UNVERIFIED,
+      webhook.UNAVAILABLE,
     ],
     path: {
       source: { ...text, description: 'The platform' },
@@ -107,7 +104,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
   },
   [`GET ${LINKS_PATH}`]: {
-    summary: 'Leads a short link to its target',
+    summary: 'Redirects a short link to its target',
     auth: 'none',
     done: {
       status: 302,

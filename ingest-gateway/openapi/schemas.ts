@@ -69,19 +69,19 @@ export const schemas: Readonly<Record<string, Schema>> = {
       sent_at: { ...time, description: 'Of every item that has none' },
     },
   },
-  EventTaken: {
+  EventAccepted: {
     type: 'object',
     required: ['status', 'accepted'],
     properties: { status: { const: 'ok' }, accepted: { const: 1 }, warnings },
   },
-  BatchTaken: {
+  BatchAccepted: {
     type: 'object',
     required: ['status'],
     properties: {
       status: { const: 'ok' },
-      accepted: count('Duplicates included; absent when zero'),
-      duplicates: count('Of these, events that were held already'),
-      rejected: count('Items that were not taken'),
+      accepted: count('Includes duplicates; absent when zero'),
+      duplicates: count('Duplicates among the accepted events'),
+      rejected: count('Rejected items'),
       warnings: { ...warnings, description: 'About fifty at most; the others are counted' },
       errors: {
         type: 'array',
@@ -93,7 +93,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       },
     },
   },
-  DeliveryTaken: {
+  DeliveryAccepted: {
     type: 'object',
     required: ['status'],
     properties: {

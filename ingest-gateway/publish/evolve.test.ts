@@ -21,21 +21,21 @@ function after(...facts: Fact[]): { state: PublisherState; actions: Action[] } {
 }
 
 describe('the publisher', () => {
-  it('begins behind its spool', () => expect(routeOf(initialState)).toBe('spool'));
+  it('first appends to the spool', () => expect(routeOf(initialState)).toBe('spool'));
 
-  it('goes straight to the log once the spool is empty', () => {
+  it('publishes directly once the spool is empty', () => {
     expect(after('connected', 'drained')).toEqual({
       state: { phase: 'direct' },
       actions: ['drain', 'send_held'],
     });
   });
 
-  it('keeps what is new in memory while the last spooled records are under way', () => {
+  it('holds new records in memory while the last spooled records are in flight', () => {
     expect(routeOf(after('connected', 'caught_up').state)).toBe('hold');
     expect(after('connected', 'caught_up', 'drained').actions).toEqual(['drain', 'send_held']);
   });
 
-  it('spools what is held when the last spooled records fail, or too much is held', () => {
+  it('spools held records when the last spooled ones fail, or too many are held', () => {
     expect(after('connected', 'caught_up', 'failed').actions).toEqual([
       'drain',
       'drop_producer',
@@ -48,7 +48,7 @@ describe('the publisher', () => {
     });
   });
 
-  it('stops publishing at the first failure, spools what is in flight, and drains with another producer', () => {
+  it('stops publishing at the first failure, spools records in flight, and drains with another producer', () => {
     const direct: Fact[] = ['connected', 'drained'];
     expect(after(...direct, 'failed')).toEqual({
       state: { phase: 'waiting', failures: 1 },
@@ -57,7 +57,7 @@ describe('the publisher', () => {
     expect(after(...direct, 'failed', 'retry_due', 'connected').state.phase).toBe('draining');
   });
 
-  it('counts failures until a spooled record arrives', () => {
+  it('counts failures until a spooled record is acknowledged', () => {
     expect(after('connect_failed', 'retry_due', 'connect_failed').state).toEqual({
       phase: 'waiting',
       failures: 2,
@@ -71,7 +71,7 @@ describe('the publisher', () => {
     );
   });
 
-  it('after any facts: the log is used in direct only, failing always ends in another attempt, closed is the end', () => {
+  it('publishes only in phase direct, retries after each failure, and stays closed, whatever happens', () => {
     const fact = fc.constantFrom<Fact>(
       'connected',
       'connect_failed',

@@ -25,7 +25,7 @@ type Behaviour = 'ack' | 'ambiguous' | 'lost' | 'silent' | 'throw' | 'slow';
  * record behind one that it gave up.
  */
 class FakeLog {
-  readonly taken: OutgoingRecord[] = [];
+  readonly appended: OutgoingRecord[] = [];
   readonly #script: Behaviour[];
   connectFailures: number;
   largest = Infinity;
@@ -56,8 +56,8 @@ class FakeLog {
       const behaviour = script.shift() ?? 'ack';
       if (behaviour === 'throw') throw new PublishFailed('queue full', -184);
       inTurn(behaviour === 'slow', () => {
-        const isTaken = !isBroken && ['ack', 'slow', 'ambiguous'].includes(behaviour);
-        if (isTaken) this.taken.push(record);
+        const isAppended = !isBroken && ['ack', 'slow', 'ambiguous'].includes(behaviour);
+        if (isAppended) this.appended.push(record);
         isBroken ||= behaviour !== 'ack' && behaviour !== 'slow';
         if (behaviour !== 'silent')
           done(isBroken ? new PublishFailed('timed out', -192) : undefined, 0);
@@ -118,14 +118,16 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /** First occurrences of each partition. */
-function firstOccurrences(taken: readonly OutgoingRecord[], partition: number): number[] {
+function firstOccurrences(appended: readonly OutgoingRecord[], partition: number): number[] {
   return [
-    ...new Set(taken.filter((one) => one.partition === partition).map((one) => Number(one.value))),
+    ...new Set(
+      appended.filter((one) => one.partition === partition).map((one) => Number(one.value)),
+    ),
   ];
 }
 
 describe('the publisher', () => {
-  it('whatever the log does: everything answered durable arrives, in order in its partition', async () => {
+  it('delivers every durable record, in order within its partition, whatever Kafka does', async () => {
     const behaviours = fc.array(
       fc.oneof(
         { weight: 6, arbitrary: fc.constant<Behaviour>('ack') },
@@ -159,7 +161,7 @@ describe('the publisher', () => {
               const expected = Array.from({ length: next }, (_, number) => number).filter(
                 (number) => number % 2 === partition,
               );
-              expect(firstOccurrences(fake.taken, partition)).toEqual(expected);
+              expect(firstOccurrences(fake.appended, partition)).toEqual(expected);
             }
           });
         },
@@ -168,26 +170,26 @@ describe('the publisher', () => {
     );
   });
 
-  it('answers from the spool while the log cannot be reached, and empties it afterwards', async () => {
+  it('spools while Kafka is unreachable and drains the spool afterwards', async () => {
     const fake = new FakeLog([], 1_000_000);
     await withPublisher(fake, async (publisher, spool) => {
       expect(await publisher.publish([record(0), record(1)])).toEqual([]);
       expect(spool.records).toBe(2);
       fake.connectFailures = 0;
       await until(() => publisher.phase === 'direct');
-      expect(fake.taken.map((one) => one.value.toString())).toEqual(['0', '1']);
+      expect(fake.appended.map((one) => one.value.toString())).toEqual(['0', '1']);
       expect(spool.bytes).toBe(0);
     });
   });
 
-  it('refuses when the spool takes nothing either, and names which records', async () => {
+  it('names the refused records when the spool refuses them too', async () => {
     await withPublisher(new FakeLog([], 1_000_000), async (publisher, spool) => {
       const large = { ...record(0), value: Buffer.alloc(spool.maxBytes) };
       expect(await publisher.publish([record(1), large])).toEqual([large]);
     });
   });
 
-  it('turns to the spool when more is in flight than may', async () => {
+  it('spools when too many bytes are in flight', async () => {
     const fake = new FakeLog(Array<Behaviour>(20).fill('slow'));
     const check = async (publisher: Publisher) => {
       await until(() => publisher.phase === 'direct');
@@ -199,12 +201,12 @@ describe('the publisher', () => {
       expect((await Promise.all(answers)).flat()).toEqual([]);
       expect(publisher.counters.spooled).toBeGreaterThan(0);
       await until(() => publisher.phase === 'direct');
-      expect(firstOccurrences(fake.taken, 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      expect(firstOccurrences(fake.appended, 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     };
     await withPublisher(fake, check, 50);
   });
 
-  it('goes back to the log under load that never stops', async () => {
+  it('publishes directly again under constant load', async () => {
     const fake = new FakeLog(['lost']);
     await withPublisher(fake, async (publisher) => {
       const load = { isOn: true };
@@ -220,12 +222,12 @@ describe('the publisher', () => {
       load.isOn = false;
       await loading;
       await until(() => publisher.inFlight.records === 0);
-      const order = firstOccurrences(fake.taken, 0);
+      const order = firstOccurrences(fake.appended, 0);
       expect(order).toEqual(order.toSorted((a, b) => a - b));
     });
   });
 
-  it('keeps a record aside that the log refuses for good, and no other', async () => {
+  it('quarantines only the record that Kafka always refuses', async () => {
     const fake = new FakeLog([], 2);
     fake.largest = 10;
     await withPublisher(fake, async (publisher, spool) => {
@@ -240,12 +242,14 @@ describe('the publisher', () => {
         ).flat(),
       ).toEqual([]);
       await until(() => publisher.phase === 'direct');
-      expect(new Set(fake.taken.map((one) => one.value.toString()))).toEqual(new Set(['0', '2']));
+      expect(new Set(fake.appended.map((one) => one.value.toString()))).toEqual(
+        new Set(['0', '2']),
+      );
       expect([publisher.counters.setAside, spool.quarantine.found]).toEqual([1, 1]);
     });
   });
 
-  it('spools what is in flight when it closes', async () => {
+  it('spools records in flight when it closes', async () => {
     const fake = new FakeLog(['silent']);
     const folder = await mkdtemp(join(tmpdir(), 'ravand-publisher-'));
     const spool = await openSpool({ folder, maxBytes: 1 << 20 });

@@ -70,7 +70,7 @@ function plain(record: LogRecord | undefined): unknown {
 }
 
 describe('frames', () => {
-  it('give back what was written, in chunks of any size, without damage', () => {
+  it('decode to what was written, in chunks of any size, without damage', () => {
     fc.assert(
       fc.property(records, fc.integer({ min: 1, max: 400 }), (all, chunk) => {
         const { frames, damage } = decodeInChunks(written(all).bytes, chunk);
@@ -80,7 +80,7 @@ describe('frames', () => {
     );
   });
 
-  it('of a segment cut anywhere: exactly those that end before the cut', () => {
+  it('of a truncated segment are exactly those that end before the cut', () => {
     fc.assert(
       fc.property(records, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
         const { bytes, ends } = written(all);
@@ -101,7 +101,7 @@ describe('frames', () => {
     );
   });
 
-  it('with bytes flipped anywhere: exactly the undamaged ones, and the damage covers the others', () => {
+  it('with flipped bytes are exactly the undamaged ones, and the damage covers the others', () => {
     const flips = fc.array(
       fc.record({
         share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -135,7 +135,7 @@ describe('frames', () => {
     );
   });
 
-  it('with bytes cut out of the middle: exactly the undamaged ones', () => {
+  it('with bytes missing in the middle are exactly the undamaged ones', () => {
     fc.assert(
       fc.property(records, fc.nat(1000), fc.integer({ min: 1, max: 90 }), (all, from, count) => {
         const { bytes, ends } = written(all);
@@ -155,7 +155,7 @@ describe('frames', () => {
     );
   });
 
-  it('inside the body of a damaged one are not taken when the marker is another', () => {
+  it('inside the body of a damaged frame are ignored when their marker differs', () => {
     const inner = encodeFrameHead(
       { ...plainRecord, value: Buffer.from('forged') },
       Buffer.from('0000000000000001', 'hex'),
@@ -166,7 +166,7 @@ describe('frames', () => {
     expect(decodeFrames({ bytes: outer, marker: MARKER, isEnd: true }).frames).toEqual([]);
   });
 
-  it('of any bytes at all: never throws', () => {
+  it('of arbitrary bytes never make the decoder throw', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.constant(MARKER), fc.uint8Array({ maxLength: 30 }))),
@@ -179,7 +179,7 @@ describe('frames', () => {
     );
   });
 
-  it('a payload of any bytes is a record or undefined', () => {
+  it('with an arbitrary payload are a record or undefined', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 40 }),

@@ -82,7 +82,7 @@ async function segmentFiles(): Promise<string[]> {
 }
 
 describe('the spool', () => {
-  it('gives records back in order, across segments, and removes their files', async () => {
+  it('returns records in order across segments and removes their files', async () => {
     const spool = await opened({ segmentBytes: 200 });
     const values = Array.from({ length: 40 }, (_, at) => `${at % 3 === 0 ? 'k' : ''}value-${at}`);
     for (let at = 0; at < values.length; at += 4)
@@ -98,7 +98,7 @@ describe('the spool', () => {
     expect([spool.bytes, spool.records]).toEqual([0, 0]);
   });
 
-  it('takes records while it is drained, and again after it was cleared', async () => {
+  it('accepts records while it is drained, and again after it was cleared', async () => {
     const spool = await opened();
     await append(spool, ['a']);
     expect(await drain(spool)).toEqual(['a']);
@@ -109,7 +109,7 @@ describe('the spool', () => {
     expect(await drain(spool)).toEqual(['c']);
   });
 
-  it('has after kill -9 everything that was not acknowledged, in order', async () => {
+  it('has everything that was not acknowledged, in order, after kill -9', async () => {
     const first = await opened({ segmentBytes: 100 });
     await append(first, ['a', 'b']);
     await append(first, ['c', 'd']);
@@ -124,7 +124,7 @@ describe('the spool', () => {
     expect(['a', 'b']).toContain(left[0]);
   });
 
-  it('reads again what was not acknowledged', async () => {
+  it('reads frames again that were not acknowledged', async () => {
     const spool = await opened();
     await append(spool, ['a', 'b', 'c']);
     const [a] = await spool.read(1);
@@ -135,20 +135,20 @@ describe('the spool', () => {
     expect(spool.isEmpty).toBe(true);
   });
 
-  it('refuses when it is full, and takes again when there is room', async () => {
+  it('refuses records while it is full', async () => {
     const spool = await opened({ maxBytes: 500, segmentBytes: 100 });
     const answers = await append(
       spool,
       Array.from({ length: 20 }, () => 'x'.repeat(50)),
     );
-    const taken = answers.filter((answer) => answer === undefined).length;
-    expect(taken).toBeGreaterThan(3);
-    expect(answers.filter((answer) => answer?.code === 'spool_full').length).toBe(20 - taken);
-    expect((await drain(spool)).length).toBe(taken);
+    const appended = answers.filter((answer) => answer === undefined).length;
+    expect(appended).toBeGreaterThan(3);
+    expect(answers.filter((answer) => answer?.code === 'spool_full').length).toBe(20 - appended);
+    expect((await drain(spool)).length).toBe(appended);
     expect(await append(spool, ['y'])).toEqual([undefined]);
   });
 
-  it('refuses when the disk fails, and takes again when it is back', async () => {
+  it('refuses records while the disk fails', async () => {
     const spool = await opened();
     await rm(folder, { recursive: true });
     expect((await append(spool, ['a', 'b'])).map((answer) => answer?.code)).toEqual([
@@ -162,7 +162,7 @@ describe('the spool', () => {
     expect(await drain(spool)).toEqual(['c']);
   });
 
-  it('refuses after it was closed', async () => {
+  it('refuses records after it was closed', async () => {
     const spool = await opened();
     await spool.close();
     expect((await append(spool, ['a'])).map((answer) => answer?.code)).toEqual(['spool_closed']);
@@ -170,7 +170,7 @@ describe('the spool', () => {
 });
 
 describe('recovery', () => {
-  it('cuts a torn end off', async () => {
+  it('cuts off a torn tail', async () => {
     const first = await opened();
     await append(first, ['a', 'b']);
     await abandon(first);
@@ -183,7 +183,7 @@ describe('recovery', () => {
     expect(second.quarantine.found).toBe(0);
   });
 
-  it('keeps a damaged frame aside and goes on behind it', async () => {
+  it('quarantines a damaged frame and continues after it', async () => {
     const first = await opened();
     await append(first, ['aaaa', 'bbbb', 'cccc']);
     await abandon(first);
@@ -203,7 +203,7 @@ describe('recovery', () => {
     );
   });
 
-  it('removes segments without a frame', async () => {
+  it('removes segments without frames', async () => {
     await writeFile(join(folder, '000000000007-0011223344556677.spool'), Buffer.alloc(100));
     const spool = await opened();
     expect(await segmentFiles()).toEqual([]);
@@ -213,12 +213,12 @@ describe('recovery', () => {
 });
 
 describe('the lock', () => {
-  it('keeps a second process out, this one included', async () => {
+  it('excludes a second process, and a second open of this one', async () => {
     await opened();
     await expect(opened()).rejects.toThrow(SpoolLocked);
   });
 
-  it('of a dead process is taken over, also when its id lives on as another', async () => {
+  it('of a dead process is replaced, even when its id is in use again', async () => {
     const first = await opened();
     await abandon(first);
     const second = await opened();
@@ -228,12 +228,12 @@ describe('the lock', () => {
     await opened();
   });
 
-  it('is given back', async () => {
+  it('is released by close', async () => {
     await (await opened()).close();
     await opened();
   });
 
-  it('that cannot be read is stale', async () => {
+  it('is stale when it cannot be read', async () => {
     await writeFile(join(folder, 'lock'), 'x');
     await opened();
   });

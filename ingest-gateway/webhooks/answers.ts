@@ -1,6 +1,6 @@
 import { renderFailure, type Answer } from '../http/render.ts';
 
-/** A sentence of this route that no other route has (ingest 4.6). */
+/** A refusal with a sentence of this route (ingest 4.6). */
 function refusal(status: number, message: string, headers?: readonly string[]): Answer {
   return {
     status,
@@ -19,9 +19,7 @@ export const UNVERIFIED = refusal(503, 'cannot verify the webhook right now; ret
 ]);
 export const UNAVAILABLE = renderFailure({ code: 'unavailable' });
 
-/**
- * The answer to a genuine delivery: how many events it added, which is absent when it added none.
- */
+/** The answer to a genuine delivery; `accepted` is absent when it added no event. */
 export function acceptedAnswer(published: number): Answer {
   return {
     status: 200,

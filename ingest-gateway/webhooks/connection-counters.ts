@@ -2,7 +2,7 @@ import { truncateBytes } from '../../events/bytes.ts';
 import type { ConnectionStore, DeliveryCounts } from './connection-store.ts';
 import { DeferredUpdates } from './deferred-updates.ts';
 
-/** What became of one delivery, for its connection. */
+/** The outcome of one delivery for the counters of its connection. */
 export type DeliveryOutcome =
   | { readonly kind: 'accepted'; readonly events: number }
   | { readonly kind: 'skipped'; readonly reason: string }
@@ -14,8 +14,8 @@ const MAX_CONNECTIONS = 20_000;
 const LINGER_MS = 50;
 
 /**
- * What a delivery adds to its connection. A text of PostgreSQL holds no NUL, and a reason may quote
- * the delivery.
+ * What a delivery adds to the counters of its connection. PostgreSQL text holds no NUL, and a reason
+ * may quote the delivery.
  */
 export function countsOf(outcome: DeliveryOutcome): DeliveryCounts {
   const lastError =
@@ -39,14 +39,14 @@ function merge(before: DeliveryCounts, after: DeliveryCounts): DeliveryCounts {
   };
 }
 
-/** The counters of connections, written behind the answers (ingest 2.8). */
+/** The counters of connections, written after the answers (ingest 2.8). */
 export function connectionCounters(options: {
   store: Pick<ConnectionStore, 'add'>;
   onFailed: (error: unknown) => void;
 }): DeferredUpdates<number, DeliveryCounts> {
   const { store, onFailed } = options;
   return new DeferredUpdates({
-    write: (tallies) => store.add(tallies),
+    write: (counts) => store.add(counts),
     merge,
     capacity: MAX_CONNECTIONS,
     linger: LINGER_MS,

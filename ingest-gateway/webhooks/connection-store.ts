@@ -14,20 +14,20 @@ export interface Connection {
   sealed: Buffer | null;
 }
 
-/** What one or more deliveries of a connection add up to. */
+/** The sums of one or more deliveries of a connection. */
 export interface DeliveryCounts {
   received: number;
   accepted: number;
   rejected: number;
-  /** Of the last of them; empty after a success. */
+  /** Of the last delivery; empty after a success. */
   lastError: string;
 }
 
-/** Connections in PostgreSQL; everything rejects when it cannot be reached. */
+/** Connections in PostgreSQL; every method rejects when it is unreachable. */
 export interface ConnectionStore {
-  /** By token: those of active accounts. */
+  /** The connections of active accounts, by token. */
   byToken(tokens: readonly string[]): Promise<Map<string, Connection>>;
-  add(tallies: ReadonlyMap<number, DeliveryCounts>): Promise<void>;
+  add(counts: ReadonlyMap<number, DeliveryCounts>): Promise<void>;
 }
 
 interface Columns {
@@ -40,7 +40,7 @@ interface Columns {
   secret: Buffer | null;
 }
 
-/** A delivery waits no longer than this for the store, ms. */
+/** Longest wait of a delivery for the store, ms. */
 const LOOKUP_DEADLINE = { ms: 3000, waitingFor: 'webhook connections in PostgreSQL' };
 
 export function connectConnectionStore(database: Pick<Database, 'query'>): ConnectionStore {
@@ -59,8 +59,8 @@ export function connectConnectionStore(database: Pick<Database, 'query'>): Conne
         ),
       );
     },
-    async add(tallies) {
-      const all = [...tallies];
+    async add(counts) {
+      const all = [...counts];
       await database.query(
         `UPDATE webhook_connections c
          SET received = c.received + t.received, accepted = c.accepted + t.accepted, rejected = c.rejected + t.rejected, last_error = t.last_error
@@ -68,10 +68,10 @@ export function connectConnectionStore(database: Pick<Database, 'query'>): Conne
          WHERE c.id = t.id`,
         [
           all.map(([id]) => id),
-          all.map(([, tally]) => tally.received),
-          all.map(([, tally]) => tally.accepted),
-          all.map(([, tally]) => tally.rejected),
-          all.map(([, tally]) => tally.lastError),
+          all.map(([, one]) => one.received),
+          all.map(([, one]) => one.accepted),
+          all.map(([, one]) => one.rejected),
+          all.map(([, one]) => one.lastError),
         ],
       );
     },

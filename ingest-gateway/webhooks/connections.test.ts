@@ -15,20 +15,20 @@ const known: Connection = {
 let now: number;
 let stored: Map<string, Connection>;
 let isDown: boolean;
-let asked: string[][];
+let queries: string[][];
 let connections: Connections;
 
-const find = (token: string = TOKEN, underWay = 1) => connections.find({ token, underWay });
+const find = (token: string = TOKEN, active = 1) => connections.find({ token, active });
 
 beforeEach(() => {
   now = 0;
   stored = new Map([[TOKEN, known]]);
   isDown = false;
-  asked = [];
+  queries = [];
   connections = new Connections({
     store: {
       byToken: (tokens) => {
-        asked.push([...tokens]);
+        queries.push([...tokens]);
         return isDown ? Promise.reject(new Error('down')) : Promise.resolve(stored);
       },
     },
@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 
 describe('connections by token', () => {
-  it('are asked for each time: what is disabled is so at once, and so is what is enabled', async () => {
+  it('are looked up each time: disabling and enabling take effect at once', async () => {
     expect(await find()).toBe(known);
     stored = new Map([[TOKEN, { ...known, enabled: false }]]);
     expect(await find()).toMatchObject({ enabled: false });
@@ -45,45 +45,45 @@ describe('connections by token', () => {
     expect(await find(TOKEN, 100)).toBe(known);
   });
 
-  it('in a flood share an answer for 20 ms', async () => {
+  it('share a lookup for 20 ms when many deliveries are in progress', async () => {
     for (let time = 0; time < 20; time++) {
       now = time;
       expect(await find(TOKEN, 9)).toBe(known);
     }
-    expect(asked).toHaveLength(1);
+    expect(queries).toHaveLength(1);
     now = 20;
     await find(TOKEN, 9);
-    expect(asked).toHaveLength(2);
+    expect(queries).toHaveLength(2);
   });
 
-  it('deliveries that come together share a query', async () => {
+  it('are looked up in one query for concurrent deliveries', async () => {
     await Promise.all(Array.from({ length: 50 }, () => find()));
-    expect(asked.length).toBeLessThan(3);
+    expect(queries.length).toBeLessThan(3);
   });
 
   it.each(['', 'x', 'a'.repeat(33), `${'a'.repeat(31)}'`])(
-    '%j is no token: the store is not asked',
+    'are not looked up for %j, which is not a token',
     async (token) => {
       expect(await find(token)).toBe('unknown');
-      expect(asked).toEqual([]);
+      expect(queries).toEqual([]);
     },
   );
 
-  it('are remembered for a minute while the store cannot be reached, which is asked again after five seconds', async () => {
+  it('are cached for a minute while the store is unreachable, which is queried again after five seconds', async () => {
     await find();
     isDown = true;
     now = 20;
     expect(await find()).toBe(known);
     expect(await find('b'.repeat(32))).toBe('unverified');
-    expect(asked).toHaveLength(2);
+    expect(queries).toHaveLength(2);
     now = 5020;
     expect(await find()).toBe(known);
-    expect(asked).toHaveLength(3);
+    expect(queries).toHaveLength(3);
     now = 60_000;
     expect(await find()).toBe('unverified');
   });
 
-  it('one that was deleted is not remembered', async () => {
+  it('are removed from the cache when they are deleted', async () => {
     await find();
     stored = new Map();
     now = 20;

@@ -4,8 +4,8 @@ import { STORE_PAUSE_MS } from '../auth/write-keys.ts';
 import type { Connection, ConnectionStore } from './connection-store.ts';
 
 /**
- * `unknown`: no active account has such a connection. `unverified`: the store could not be asked,
- * which is no fault of the platform.
+ * `unknown`: no active account has such a connection. `unverified`: the store is unreachable, which
+ * is not the platform's fault.
  */
 export type FoundConnection = Connection | 'unknown' | 'unverified';
 
@@ -16,58 +16,59 @@ interface ConnectionsOptions {
   onUnreachable?: (error: unknown) => void;
 }
 
-/** How long a connection is good for while the store cannot be reached, ms. */
-const REMEMBERED_MS = 60_000;
-/**
- * In a flood (so many deliveries under way) those that follow each other so closely, ms, share an
- * answer of the store.
- */
-const FLOOD = 8;
+/** How long a cached connection is used while the store is unreachable, ms. */
+const CACHED_MS = 60_000;
+/** With more concurrent deliveries than this, those within FRESH_MS share a lookup. */
+const MANY_DELIVERIES = 8;
 const FRESH_MS = 20;
 const TOKEN = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Finds connections by their token. The store is asked anew all the time, because a connection that
- * is disabled answers 404 from then on: one query is under way at a time and serves all deliveries
- * that came in meanwhile. What it answered is remembered for the time that it cannot be reached.
+ * Finds connections by their token. The store is queried each time, because a connection answers 404
+ * as soon as it is disabled; one query runs at a time and serves all deliveries that arrive
+ * meanwhile. Results are cached for the time that the store is unreachable.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #lookup: BatchedLookup<string, Connection>;
-  readonly #remembered: BoundedMap<string, { connection: Connection; at: number }>;
-  #askAgainAt = -Infinity;
+  readonly #cache: BoundedMap<string, { connection: Connection; at: number }>;
+  #retryAt = -Infinity;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#remembered = new BoundedMap(options.capacity ?? 20_000);
-    this.#lookup = new BatchedLookup((tokens) => this.#ask(tokens));
+    this.#cache = new BoundedMap(options.capacity ?? 20_000);
+    this.#lookup = new BatchedLookup((tokens) => this.#query(tokens));
   }
 
-  /** Never rejects. @param underWay deliveries that the gateway has in hand */
-  async find({ token, underWay }: { token: string; underWay: number }): Promise<FoundConnection> {
+  /** Never rejects. @param active deliveries in progress */
+  async find({ token, active }: { token: string; active: number }): Promise<FoundConnection> {
     if (!TOKEN.test(token)) return 'unknown';
     const { now } = this.#options;
-    const known = this.#remembered.get(token);
-    const asked = now();
-    if (known?.connection.enabled === true && underWay > FLOOD && asked - known.at < FRESH_MS)
+    const known = this.#cache.get(token);
+    const queriedAt = now();
+    if (
+      known?.connection.enabled === true &&
+      active > MANY_DELIVERIES &&
+      queriedAt - known.at < FRESH_MS
+    )
       return known.connection;
     try {
       const connection = await this.#lookup.find(token);
-      if (connection) this.#remembered.set(token, { connection, at: asked });
-      else this.#remembered.delete(token);
+      if (connection) this.#cache.set(token, { connection, at: queriedAt });
+      else this.#cache.delete(token);
       return connection ?? 'unknown';
     } catch {
-      return known && now() - known.at < REMEMBERED_MS ? known.connection : 'unverified';
+      return known && now() - known.at < CACHED_MS ? known.connection : 'unverified';
     }
   }
 
-  async #ask(tokens: readonly string[]): Promise<Map<string, Connection>> {
+  async #query(tokens: readonly string[]): Promise<Map<string, Connection>> {
     const { store, now, onUnreachable } = this.#options;
-    if (now() < this.#askAgainAt) throw new Error('the store could not be reached a moment ago');
+    if (now() < this.#retryAt) throw new Error('the store was unreachable a moment ago');
     try {
       return await store.byToken(tokens);
     } catch (error) {
-      this.#askAgainAt = now() + STORE_PAUSE_MS;
+      this.#retryAt = now() + STORE_PAUSE_MS;
       onUnreachable?.(error);
       throw error;
     }

@@ -47,7 +47,7 @@ describe('deferred updates', () => {
     ]);
   });
 
-  it('wait while they cannot be written, and nothing is lost', async () => {
+  it('are retried without loss while they cannot be written', async () => {
     const counters = updates();
     isDown = true;
     counters.add('k', 1);
@@ -60,7 +60,7 @@ describe('deferred updates', () => {
     expect(counters.size).toBe(0);
   });
 
-  it('are bounded: further keys are dropped, and that is told', async () => {
+  it('are bounded: further keys are dropped and reported', async () => {
     const counters = updates(2);
     for (const key of ['a', 'b', 'c', 'd', 'a']) counters.add(key, 1);
     expect(counters.size).toBe(2);
@@ -74,7 +74,7 @@ describe('deferred updates', () => {
     ]);
   });
 
-  it('are written before the process ends, or given up in time', async () => {
+  it('are written before the process ends, or abandoned in time', async () => {
     const counters = updates();
     counters.add('k', 1);
     await counters.close(1000);
@@ -86,8 +86,8 @@ describe('deferred updates', () => {
   });
 });
 
-describe('the tally of a delivery', () => {
-  it('cuts the reason to 500 bytes and leaves out what PostgreSQL cannot hold', () => {
+describe('the counts of a delivery', () => {
+  it('have a reason of at most 500 bytes, without bytes that PostgreSQL cannot store', () => {
     const { lastError } = countsOf({ kind: 'skipped', reason: `a\0b\n${'س'.repeat(300)}` });
     expect(lastError).toMatch(/^a b س+$/);
     expect(Buffer.byteLength(lastError)).toBeLessThanOrEqual(500);

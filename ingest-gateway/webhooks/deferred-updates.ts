@@ -1,12 +1,12 @@
 import { backoffDelay } from '../../platform/backoff.ts';
 
 export interface DeferredOptions<Key, Update> {
-  /** Writes some of them at once; rejects when they cannot be written. */
+  /** Writes some updates at once; rejects when they cannot be written. */
   write: (updates: ReadonlyMap<Key, Update>) => Promise<void>;
   merge: (before: Update, after: Update) => Update;
-  /** Most keys that wait; updates of further ones are dropped. */
+  /** Maximum number of waiting keys; updates of further keys are dropped. */
   capacity: number;
-  /** How long updates wait for company, ms. */
+  /** How long updates are gathered before a write, ms. */
   linger: number;
   random: () => number;
   onFailed?: (error: unknown) => void;
@@ -18,9 +18,9 @@ const MAX_KEYS_PER_WRITE = 1000;
 const RETRY = { base: 500, cap: 15_000 };
 
 /**
- * Updates that nobody waits for, such as counters: gathered, merged by key and written together;
- * tried again with pauses while they cannot be written. What was not written when the process dies
- * is lost, and a write whose answer was lost may count twice: nothing rests on these numbers.
+ * Updates that no answer waits for, such as counters: merged by key, written together, retried with
+ * backoff. What is not written when the process dies is lost, and a write whose answer is lost may
+ * count twice: nothing depends on these numbers.
  */
 export class DeferredUpdates<Key, Update> {
   readonly #options: DeferredOptions<Key, Update>;
@@ -46,7 +46,7 @@ export class DeferredUpdates<Key, Update> {
     this.#schedule();
   }
 
-  /** Writes what waits, within `ms`. Never rejects. */
+  /** Writes what is waiting, within `ms`. Never rejects. */
   async close(ms: number): Promise<void> {
     clearTimeout(this.#timer);
     const deadline = Date.now() + ms;

@@ -42,7 +42,7 @@ export function webhookRoutes(options: WebhookRoutesOptions): {
     onFailed: (error) =>
       log.warn(
         { err: error, code: 'webhook_counters_unwritten' },
-        'counters of webhook connections cannot be written yet; they wait',
+        'counters of webhook connections cannot be written; the gateway retries',
       ),
   });
   const connections = new Connections({

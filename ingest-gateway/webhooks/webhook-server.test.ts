@@ -25,7 +25,7 @@ const HEADERS = {
 let sealer: Sealer;
 let connection: FoundConnection;
 let budget: BodyBudget;
-let tallies: DeliveryCounts[];
+let counts: DeliveryCounts[];
 let published: LogRecord[];
 let isDurable: (record: LogRecord) => boolean;
 let duplicates: ReadonlySet<number>;
@@ -85,16 +85,16 @@ beforeEach(async () => {
   sealer = sealerOf();
   connection = connected();
   budget = new BodyBudget(10_000);
-  tallies = [];
+  counts = [];
   published = [];
   isDurable = () => true;
   duplicates = new Set();
   released = 0;
-  const hooks = new WebhookServer({
+  const webhooks = new WebhookServer({
     connections: { find: () => Promise.resolve(connection) },
     sealer,
     accept: (delivery) => acceptDelivery(ports, delivery),
-    counters: { add: (_id, tally) => tallies.push(tally) },
+    counters: { add: (_id, one) => counts.push(one) },
     budget,
     maxRequests: 10,
     log,
@@ -104,7 +104,7 @@ beforeEach(async () => {
   });
   server = createServer(
     (request, response) =>
-      void hooks.serve({ source: 'hosted_storefront', token: 't' }, { request, response }),
+      void webhooks.serve({ source: 'hosted_storefront', token: 't' }, { request, response }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
@@ -126,7 +126,7 @@ async function deliver(
 const unavailable = { status: 'error', message: 'temporarily unavailable, please retry' };
 const unverified = { status: 'error', message: 'cannot verify the webhook right now; retry' };
 
-describe('a fault on our side is a 503, never a 4xx (promise 5)', () => {
+describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)', () => {
   it('when connections cannot be read', async () => {
     connection = 'unverified';
     expect(await deliver()).toEqual([503, unverified, '5']);
@@ -135,14 +135,14 @@ describe('a fault on our side is a 503, never a 4xx (promise 5)', () => {
   it('when the secret cannot be opened', async () => {
     connection = connected({ sealed: sealerOf().seal('s', 'integration:3:hosted_storefront') });
     expect(await deliver()).toEqual([503, unverified, '5']);
-    expect(tallies).toEqual([]);
+    expect(counts).toEqual([]);
   });
 
-  it('when bus and disk buffer both failed: the claim is released, and nothing is counted', async () => {
+  it('when Kafka and the spool both fail: the claim is released and nothing is counted', async () => {
     isDurable = () => false;
     expect(await deliver()).toEqual([503, unavailable, null]);
     expect(released).toBe(1);
-    expect(tallies).toEqual([]);
+    expect(counts).toEqual([]);
   });
 
   it('when the outcome of a duplicate cannot be recorded', async () => {
@@ -151,16 +151,16 @@ describe('a fault on our side is a 503, never a 4xx (promise 5)', () => {
     expect(await deliver()).toEqual([503, unavailable, null]);
   });
 
-  it('when memory for bodies is used up', async () => {
+  it('when the memory budget for bodies is exhausted', async () => {
     budget.acquire(9_990);
     expect(await deliver()).toEqual([503, unavailable, null]);
   });
 });
 
 describe('a delivery', () => {
-  it('is published with its bytes beside its event, and counted; no quota is asked', async () => {
+  it('is published with its bytes beside its event and counted, without a quota check', async () => {
     expect(await deliver()).toEqual([200, { status: 'ok', accepted: 1 }, null]);
-    expect(tallies).toEqual([{ received: 1, accepted: 1, rejected: 0, lastError: '' }]);
+    expect(counts).toEqual([{ received: 1, accepted: 1, rejected: 0, lastError: '' }]);
     const [record] = published.map(({ value }) => rawRecordCodec.decode(value));
     expect(record).toMatchObject({
       account_id: 3,
@@ -185,14 +185,14 @@ describe('a delivery', () => {
     expect(budget.bytes).toBe(0);
   });
 
-  it('that is held already is told by the outcome record, and adds nothing', async () => {
+  it('is recorded as an outcome and adds nothing when it is a duplicate', async () => {
     duplicates = new Set([0]);
     expect(await deliver()).toEqual([200, { status: 'ok' }, null]);
     expect(published.map(({ topic }) => topic)).toEqual(['ingest.outcomes']);
-    expect(tallies).toEqual([{ received: 1, accepted: 0, rejected: 0, lastError: '' }]);
+    expect(counts).toEqual([{ received: 1, accepted: 0, rejected: 0, lastError: '' }]);
   });
 
-  it('without an id gets a dedupe id that is its own, and claims nothing', async () => {
+  it('gets a dedupe id of its own and claims nothing when it has no message id', async () => {
     const body = JSON.stringify({ email: 'a@b.c' });
     expect(
       await deliver(body, {
@@ -210,15 +210,15 @@ describe('a delivery', () => {
     ['disabled', () => connected({ enabled: false })],
     ['of another source', () => connected({ source: 'plugin_storefront' })],
     ['unknown', () => 'unknown' as const],
-  ])('to a connection that is %s: 404', async (_, found) => {
+  ])('to a connection that is %s is answered 404', async (_, found) => {
     connection = found();
     expect(await deliver()).toEqual([404, { status: 'error', message: 'unknown webhook' }, null]);
-    expect(tallies).toEqual([]);
+    expect(counts).toEqual([]);
   });
 });
 
 describe('the events of one delivery', () => {
-  it('that fall into several partitions carry the bytes of the delivery once, and number their acceptances through', async () => {
+  it('carry the bytes of the delivery once and consecutive sequence numbers across partitions', async () => {
     const events = Array.from({ length: 20 }, (_, at) => ({
       type: 'track' as const,
       event: 'x',
@@ -262,7 +262,7 @@ describe('the events of one delivery', () => {
     }
   });
 
-  it('one that cannot be written down is left out', async () => {
+  it('exclude an event that cannot be serialised', async () => {
     let deep: unknown = [];
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
     const events = [
@@ -286,7 +286,7 @@ describe('the events of one delivery', () => {
   });
 });
 
-it('without a sealing key the route is not registered', () => {
+it('the webhook route is not registered without a sealing key', () => {
   const options = {
     ports,
     budget,

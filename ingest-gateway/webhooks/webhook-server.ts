@@ -24,7 +24,7 @@ import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
 
-/** The route as it stands in the table of the ingest host. */
+/** The route in the table of the ingest host. */
 export const WEBHOOKS_PATH = '/v1/hooks/:source/:token';
 /** Bytes of a delivery, as sent and as decoded (ingest 8). */
 export const MAX_DELIVERY_BYTES = 1_048_576;
@@ -33,9 +33,9 @@ export interface WebhookServerOptions {
   connections: Pick<Connections, 'find'>;
   sealer: Pick<Sealer, 'open'>;
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
-  counters: { add: (connectionId: number, tally: DeliveryCounts) => void };
+  counters: { add: (connectionId: number, counts: DeliveryCounts) => void };
   budget: BodyBudget;
-  /** Deliveries that may be under way at once. */
+  /** Concurrent deliveries. */
   maxRequests: number;
   log: Log;
   now: () => number;
@@ -49,8 +49,8 @@ export interface Exchange {
 }
 
 /**
- * Serves POST /v1/hooks/{source}/{token} (ingest 4.6): finds the connection, checks the signature
- * on the very bytes, maps, makes durable, answers, and counts behind the answer.
+ * Serves POST /v1/hooks/{source}/{token} (ingest 4.6): finds the connection, verifies the signature
+ * on the bytes of the body, maps the delivery to events, makes them durable, answers and counts.
  */
 export class WebhookServer {
   readonly #options: WebhookServerOptions;
@@ -80,19 +80,19 @@ export class WebhookServer {
     }
     this.#active--;
     if (answer === undefined) return;
-    const canGoOn = request.complete || (await discard(request));
-    send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canGoOn });
+    const canContinue = request.complete || (await discard(request));
+    send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canContinue });
     onAnswered(WEBHOOKS_PATH, answer.status);
   }
 
-  /** Undefined when the platform has gone. */
+  /** Undefined when the platform has left. */
   async #answer(
     { source, token }: { source: string; token: string },
     request: IncomingMessage,
     trace: string,
   ): Promise<Answer | undefined> {
     if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
-    const connection = await this.#options.connections.find({ token, underWay: this.#active });
+    const connection = await this.#options.connections.find({ token, active: this.#active });
     if (connection === 'unverified') return UNVERIFIED;
     if (connection === 'unknown' || connection.source !== source || !connection.enabled)
       return UNKNOWN_WEBHOOK;
@@ -109,14 +109,14 @@ export class WebhookServer {
         return UNREADABLE_BODY;
       default:
         try {
-          return await this.#take(connection, raw, { request, trace });
+          return await this.#accept(connection, raw, { request, trace });
         } finally {
           budget.release(raw.length);
         }
     }
   }
 
-  async #take(
+  async #accept(
     connection: Connection,
     raw: Buffer,
     { request, trace }: { request: IncomingMessage; trace: string },
@@ -146,18 +146,15 @@ export class WebhookServer {
     });
     if (result.outcome === 'unavailable') return UNAVAILABLE;
     const { published, duplicates, reason } = result;
-    const isTaken = published + duplicates > 0 || reason === undefined;
+    const isAccepted = published + duplicates > 0 || reason === undefined;
     this.#count(
       connection,
-      isTaken ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
+      isAccepted ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
     );
     return acceptedAnswer(published);
   }
 
-  /**
-   * The stored secret, undefined when there is none; `sealed` when it cannot be opened, which is a
-   * fault of this installation.
-   */
+  /** Undefined without a secret; `sealed` when it cannot be opened, which is our fault. */
   #secretOf(connection: Connection, trace: string): { text: string } | undefined | 'sealed' {
     if (connection.sealed === null) return undefined;
     try {
@@ -172,7 +169,7 @@ export class WebhookServer {
       };
       this.#options.log.error(
         facts,
-        'the secret of a webhook connection cannot be opened: give SEALING_KEY the key that it was sealed under',
+        'the secret of a webhook connection cannot be opened: add the key that sealed it to SEALING_KEY',
       );
       return 'sealed';
     }

@@ -18,7 +18,7 @@ interface QuotaGateOptions {
   log: Log;
 }
 
-/** Verdicts stand for 15 s per account; what cannot be read lets the events in (ingest 8). */
+/** Caches verdicts for 15 s per account; lets events in when the quota cannot be read (ingest 8). */
 export function quotaGate({ database, readUsage, log }: QuotaGateOptions): CheckQuota {
   const verdicts = new BoundedMap<number, { verdict: QuotaRefusal | undefined; until: number }>(
     MAX_ACCOUNTS,
@@ -53,7 +53,7 @@ export function quotaGate({ database, readUsage, log }: QuotaGateOptions): Check
     } catch (error) {
       log.warn(
         { err: error, code: 'quota_unreadable', account_id: accountId },
-        'the quota cannot be read; events are let in',
+        'the quota cannot be read; events are accepted without it',
       );
       return undefined;
     }
