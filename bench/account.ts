@@ -3,7 +3,7 @@ import { makeKey, WRITE_KEY_PREFIX } from '../control-plane/keys.ts';
 import { createLog } from '../platform/log.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 
-/** A fresh account with a write key, for traffic that must not mix with anything. */
+/** Creates an account with a write key, so that traffic does not mix with other data. */
 export async function seedAccount(
   databaseUrl: string,
   name: string,

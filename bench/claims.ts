@@ -193,7 +193,7 @@ async function redisCpu(from: Redis): Promise<number> {
 
 async function infoNumber(from: Redis, section: string, field: string): Promise<number> {
   const found = new RegExp(`^${field}:([\\d.]+)`, 'm').exec(await from.info(section))?.[1];
-  if (found === undefined) throw new Error(`Redis does not tell ${field}`);
+  if (found === undefined) throw new Error(`Redis does not report ${field}`);
   return Number(found);
 }
 

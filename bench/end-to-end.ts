@@ -1,17 +1,16 @@
 import { createClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { seedAccount } from './account.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { percentile, postAtRate } from './load-client.ts';
+import { benchStack } from './stack.ts';
 
 const BATCH = 50;
 const PEOPLE = 20_000;
 const PROBE_EVERY = 200;
 
 interface EndToEnd {
-  /** Events a second that were answered 200. */
+  /** Events per second that were answered 200. */
   rate: number;
   failed: number;
   seconds: number;
@@ -24,9 +23,8 @@ interface EndToEnd {
 }
 
 /**
- * The whole path: batches of fifty at a fixed rate through a running stack, and single probe events
- * in an account of their own whose rows are looked for all the time: how long after its answer is
- * an event visible?
+ * The whole path: batches of fifty at a fixed rate through a running stack. Probe events in another
+ * account measure the time between the answer and the visible row.
  */
 async function measure(options: {
   ready: Ready;
@@ -38,7 +36,7 @@ async function measure(options: {
 }): Promise<EndToEnd> {
   const { ready } = options;
   const run = randomUUID().slice(0, 8);
-  const warehouse = createClient({
+  const clickhouse = createClient({
     url: ready.clickhouse_url,
     database: ready.clickhouse_database,
   });
@@ -62,7 +60,7 @@ async function measure(options: {
   const watcher = async () => {
     const deadline = () => !running && [...answered.keys()].every((id) => visible.has(id));
     for (let quiet = 0; !deadline() && quiet < 400; quiet += running ? 0 : 1) {
-      const answer = await warehouse.query({
+      const answer = await clickhouse.query({
         query:
           "SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} AND event = 'probe' AND startsWith(message_id, {run:String})",
         query_params: { a: options.probeAccount, run },
@@ -90,7 +88,7 @@ async function measure(options: {
   running = false;
   await probing;
   await watching;
-  await warehouse.close();
+  await clickhouse.close();
   const delays = [...answered].flatMap(([id, at]) => {
     const seen = visible.get(id);
     return seen === undefined ? [] : [Math.max(0, seen - at)];
@@ -107,7 +105,7 @@ async function measure(options: {
   };
 }
 
-/** A batch as an SDK on a server sends it: events of several people, about 450 bytes each. */
+/** A batch as a server SDK sends it: events of several people, about 450 bytes each. */
 function batchBody(run: string, n: number): Buffer {
   const items = Array.from({ length: BATCH }, (_, i) => {
     const number = n * BATCH + i;
@@ -116,8 +114,7 @@ function batchBody(run: string, n: number): Buffer {
   return Buffer.from(`{"batch":[${items.join(',')}]}`);
 }
 
-const home = process.env['RAVAND_HOME'] ?? '.ravand';
-const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
+const ready = benchStack();
 const [rate = 16_000, seconds = 120] = process.argv.slice(2).map(Number);
 const [load, probe] = [
   await seedAccount(ready.database_url, 'bench load'),

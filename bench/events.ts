@@ -6,8 +6,8 @@ import { isJsonObject, type JsonObject } from '../events/json.ts';
 import { coreWithoutPersian } from './events/without-persian.ts';
 
 /**
- * Speed of the event core beside bare JSON.parse in the same run: `node bench/events.ts [seconds]`.
- * One "item" is a track event of about 450 bytes; batches hold 100 of them.
+ * Speed of the event core beside plain JSON.parse: `node bench/events.ts [seconds]`. An item is a
+ * track event of about 450 bytes; batches have 100 of them.
  */
 const NOW = Date.UTC(2026, 10, 21, 10);
 const BATCH = 100;
@@ -103,7 +103,7 @@ function validateBatch(body: unknown): void {
   for (const accepted of decided.accepted) sink += distinctIdHash(seed, accepted.distinctId) % 4;
 }
 
-/** Items a second of `run`, which handles one batch; the first half second is not counted. */
+/** Items per second of `run`, which handles one batch, after a warm-up of 0.5 s. */
 function measure(run: () => void): number {
   const warm = process.hrtime.bigint() + 500_000_000n;
   while (process.hrtime.bigint() < warm) run();
@@ -114,24 +114,21 @@ function measure(run: () => void): number {
   return (batches * BATCH) / (Number(process.hrtime.bigint() - start) / 1e9);
 }
 
-/**
- * CPU µs that an item takes, in turns that take the same load of the machine: the median of the
- * turns.
- */
+/** CPU µs per item: medians of turns that alternate, so that other load affects all variants. */
 function cpuInTurns(variants: Readonly<Record<string, () => void>>): Record<string, number> {
   const TURNS = 15;
-  const taken: Record<string, number[]> = {};
+  const spent: Record<string, number[]> = {};
   for (let turn = 0; turn <= TURNS; turn++) {
     for (const [name, run] of Object.entries(variants)) {
       const start = process.cpuUsage();
       for (let batches = 0; batches < 200; batches++) run();
       const { user, system } = process.cpuUsage(start);
       // The first turn warms up.
-      if (turn > 0) (taken[name] ??= []).push((user + system) / (200 * BATCH));
+      if (turn > 0) (spent[name] ??= []).push((user + system) / (200 * BATCH));
     }
   }
   return Object.fromEntries(
-    Object.entries(taken).map(([name, all]) => [
+    Object.entries(spent).map(([name, all]) => [
       name,
       all.toSorted((a, b) => a - b)[TURNS >> 1] ?? NaN,
     ]),
@@ -154,7 +151,7 @@ for (const [name, text] of [
     'parse and normalise': measure(() => normalise(JSON.parse(json))),
   };
   const bare = rates['JSON.parse'] ?? NaN;
-  console.log(`${name}: ${Math.round(Buffer.byteLength(json) / BATCH)} bytes an item`);
+  console.log(`${name}: ${Math.round(Buffer.byteLength(json) / BATCH)} bytes per item`);
   for (const [what, rate] of Object.entries(rates)) {
     console.log(
       `  ${what.padEnd(30)} ${Math.round(rate).toLocaleString('en').padStart(10)} items/s  ${(1e6 / rate).toFixed(2).padStart(6)} µs  ${(bare / rate).toFixed(2)} x JSON.parse`,
@@ -166,17 +163,17 @@ const bodies = {
   ascii: JSON.parse(batchOf(ascii)) as unknown,
   persian: JSON.parse(batchOf(persian)) as unknown,
 };
-const taken = cpuInTurns({
+const cpu = cpuInTurns({
   'ascii, without Persian normalisation': () => plain(bodies.ascii),
   ascii: () => normalise(bodies.ascii),
   'persian, without Persian normalisation': () => plain(bodies.persian),
   persian: () => normalise(bodies.persian),
 });
 console.log('the step "normalise" with and without Persian normalisation, CPU time:');
-for (const [what, micros] of Object.entries(taken)) {
-  const bare = taken[`${what.split(',')[0] ?? ''}, without Persian normalisation`] ?? NaN;
+for (const [what, micros] of Object.entries(cpu)) {
+  const bare = cpu[`${what.split(',')[0] ?? ''}, without Persian normalisation`] ?? NaN;
   console.log(
-    `  ${what.padEnd(40)} ${micros.toFixed(3)} µs an item  ${(micros / bare).toFixed(2)} x without`,
+    `  ${what.padEnd(40)} ${micros.toFixed(3)} µs per item  ${(micros / bare).toFixed(2)} x without`,
   );
 }
 if (!Number.isFinite(sink)) console.log(sink);

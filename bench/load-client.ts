@@ -1,11 +1,10 @@
 import { Agent, request } from 'node:http';
 
-/** Posts bodies over kept-open connections at a fixed rate; no pipelining. */
 export interface PostResult {
   /** Requests answered 200. */
   answered: number;
   failed: number;
-  /** Time from sending to the answer, ms, in the order of the answers. */
+  /** Latencies, ms, in the order of the answers. */
   latencies: number[];
 }
 
@@ -22,7 +21,8 @@ interface PostOptions {
 }
 
 /**
- * Sends at a fixed rate, late requests at once, until the time is over; waits for the last answers.
+ * Posts bodies at a fixed rate over keep-alive connections, without pipelining, and waits for the
+ * last answers. Late requests are sent at once.
  */
 export async function postAtRate(options: PostOptions): Promise<PostResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connections });
@@ -68,7 +68,7 @@ async function post(
   });
 }
 
-/** The value below which a share of the values lies (nearest rank). */
+/** The nearest-rank percentile; `share` is between 0 and 1. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return (

@@ -5,26 +5,23 @@ import { CommandError, type CommandContext } from '../cli/command.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { print } from '../cli/terminal.ts';
 
-/**
- * The measurements, in the order in which they run; each is a script of its own that prints its
- * table.
- */
+/** All benchmarks in the order in which they run. Each is a script that prints a table. */
 const BENCHES: Readonly<Record<string, string>> = {
-  events: 'the event core beside bare JSON.parse',
+  events: 'the event core, beside plain JSON.parse',
   claims: 'message-id claims: bytes and CPU',
-  gateway: 'single events and batches beside a bare node:http server',
+  gateway: 'single events and batches, beside a bare node:http server',
   normaliser: 'raw records to rows',
-  sink: 'rows into ClickHouse beside a plain client',
+  sink: 'rows into ClickHouse, beside a plain client',
   reports:
     'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
-  profiles: 'the fold of a million people: new, in memory, and cold in ClickHouse',
-  webhooks: 'signed deliveries beside a bare server that computes the HMAC and parses',
-  relays: 'deliveries to an endpoint beside a bare client loop',
-  rebuild: 'events and profiles from the log into tables beside the live ones',
-  'end-to-end': 'everything at once: sustained rate, time until a row is visible',
+  profiles: 'profiles of a million people: new, cached, and cold in ClickHouse',
+  webhooks: 'signed deliveries, beside a bare server that computes the HMAC and parses',
+  relays: 'deliveries to an endpoint, beside a bare client loop',
+  rebuild: 'events and profiles from the log into shadow tables',
+  'end-to-end': 'the whole path: sustained rate, time until a row is visible',
 };
 
-/** Runs only when it is asked for by name: it takes long, and tens of gigabytes of disk. */
+/** Run only by name: takes long and needs tens of gigabytes of disk. */
 const ONLY_BY_NAME = new Set(['reports']);
 
 /**
@@ -43,11 +40,11 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const unknown = names.find((name) => !(name in BENCHES));
   if (unknown !== undefined) {
     const known = Object.entries(BENCHES).map(([name, what]) => `  ${name.padEnd(12)} ${what}`);
-    throw new CommandError(`unknown bench ${unknown}; there are\n${known.join('\n')}`, 2);
+    throw new CommandError(`unknown benchmark ${unknown}; choose from\n${known.join('\n')}`, 2);
   }
   const ready = context.ready();
   if (ready === undefined)
-    throw new CommandError('no stack is running here: start it with ./ravand up');
+    throw new CommandError('no stack is running: start one with ./ravand up');
   let failed = 0;
   for (const name of names.length > 0
     ? names
@@ -59,9 +56,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   return failed === 0 ? 0 : 1;
 }
 
-/**
- * Some scripts find the stack through its folder, others through the settings that services have.
- */
+/** Some scripts find the stack by RAVAND_HOME, others by the settings of services. */
 function environment({ env, home }: CommandContext, ready: Ready): NodeJS.ProcessEnv {
   const {
     kafka_brokers: KAFKA_BROKERS,

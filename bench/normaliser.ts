@@ -1,9 +1,8 @@
 /**
  * node bench/normaliser.ts [--events 400000] [--items 1,10,100]
- * Rows a second and CPU of the normaliser's process when it catches up on records of 1, 10 and 100
- * events, claims included, beside a loop of bare JSON.parse over the same bodies in the same
- * minute. Finds the servers through KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; works in topics,
- * claims and a database of its own, and drops them.
+ * Rows per second and CPU of the normaliser's process when it catches up on records of 1, 10 and 100
+ * events, claims included, beside a loop of plain JSON.parse over the same bodies. Finds the servers
+ * by KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; uses temporary topics, claims and a database.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -102,7 +101,7 @@ async function measure(
   }
 }
 
-/** Puts the records into the topic and answers their bodies, at most 50 MB of them. */
+/** Fills the topic; answers the bodies of its records, at most 50 MiB. */
 async function fill(
   topic: string,
   { events, items }: { events: number; items: number },
@@ -113,7 +112,7 @@ async function fill(
   const now = Date.now();
   for (let n = 0, bytes = 0; n * items < events; n++) {
     const first = n * items;
-    const batch = Array.from({ length: items }, (_, at) => shopEvent(first + at));
+    const batch = Array.from({ length: items }, (_, at) => productViewed(first + at));
     const record = sampleRecord(batch, { sequence: first, received_at: now });
     bytes += record.body.length;
     if (bytes < 50 * 2 ** 20) bodies.push(record.body);
@@ -132,7 +131,7 @@ async function fill(
   return bodies;
 }
 
-function shopEvent(n: number) {
+function productViewed(n: number) {
   return {
     type: 'track',
     event: 'product_viewed',
@@ -150,7 +149,7 @@ function shopEvent(n: number) {
   };
 }
 
-/** From the first tenth of the rows, when the code is warm, to the last. */
+/** Measures from the first tenth of the rows, when the code is warm, to the last. */
 async function measureNormaliser(
   names: Names,
   { events, database }: { events: number; database: string },

@@ -1,16 +1,13 @@
 /**
  * ./ravand bench profiles -- [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
- * Events a second of the fold (decode, load, fold, save) on a real ClickHouse: of people who are
- * new, of people who are known but cold, and of people who are in memory. One process and one
- * thread; ClickHouse works beside it. Records are made before each clock starts; reading them from
- * Kafka is not part of it (bench/sink.ts says what that costs). On the ClickHouse of the stack
- * under RAVAND_HOME, in a database of its own, which it drops.
+ * Events per second of the fold (decode, load, fold, save) on a real ClickHouse: of new people, of
+ * people in the cache, and of people whose profiles are only in ClickHouse. One process, one thread.
+ * Excludes reading from Kafka (see bench/sink.ts). Uses a temporary database on the ClickHouse of
+ * the stack under RAVAND_HOME.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseLine } from '../cli/arguments.ts';
-import type { Ready } from '../cli/stack/ready.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
@@ -23,8 +20,9 @@ import { readEvents } from '../projections/profiles/read-events.ts';
 import { sharedRequests } from '../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
 import { foldTask } from '../projections/profiles/task.ts';
-import { Shop } from './profiles/shop.ts';
+import { EventGenerator } from './profiles/event-generator.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
+import { benchStack } from './stack.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -43,9 +41,7 @@ const [people, events, partitions] = [
 ];
 const config = parseSettings(profilesSettings, { PROFILES_CACHE_BYTES: values.cache });
 const database = `bench_profiles_${randomBytes(4).toString('hex')}`;
-const ready = JSON.parse(
-  readFileSync(join(process.env['RAVAND_HOME'] ?? '', 'run', 'ready.json'), 'utf8'),
-) as Ready;
+const ready = benchStack();
 const settings = parseSettings(clickhouseSettings, {
   CLICKHOUSE_URL: ready.clickhouse_url,
   CLICKHOUSE_DATABASE: database,
@@ -64,12 +60,12 @@ const client = connectClickhouse({
 });
 
 const servers = await pidsOf(['clickhouse']);
-/** CPU time of the ClickHouse of the stack, ms; 0 for a server elsewhere. */
+/** CPU time of the stack's ClickHouse, ms; 0 for an external server. */
 const serverCpu = () => servers.reduce((sum, pid) => sum + cpuOf(pid), 0);
-/** Events of one visit. */
+/** Consecutive events of one person. */
 const SESSION = 8;
-/** Events a take gets: about PROFILES_BATCH_BYTES of the log. */
-const TAKE = 36_000;
+/** Events of one batch: about PROFILES_BATCH_BYTES of the log. */
+const BATCH_EVENTS = 36_000;
 
 interface Measured {
   what: string;
@@ -81,7 +77,7 @@ interface Measured {
   heap: number;
 }
 
-/** The yardstick: decoding the needed fields of the same rows, and nothing else. */
+/** The baseline: decodes the needed fields of the same rows. */
 function measureDecoding(batches: readonly ConsumedMessage[][]): Measured {
   const [began, before] = [performance.now(), process.cpuUsage()];
   const count = batches.flat().reduce((sum, message) => sum + readEvents(message).length, 0);
@@ -96,7 +92,7 @@ function measureDecoding(batches: readonly ConsumedMessage[][]): Measured {
   };
 }
 
-/** One worker: its caches begin empty. */
+/** One worker with empty caches. */
 class Worker {
   readonly #caches: ProfileCache[] = [];
   readonly #store = sharedRequests(clickhouseProfiles({ client, cluster: '' }));
@@ -128,7 +124,7 @@ class Worker {
     return this.#caches.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Rounds of one take a partition, all partitions at once; only the takes are measured. */
+  /** Processes one batch per partition at a time. Only the processing is measured. */
   async measure(
     what: string,
     wanted: number,
@@ -137,7 +133,7 @@ class Worker {
     let [done, took, cpu] = [0, 0, 0];
     const serverBefore = serverCpu();
     while (done < wanted) {
-      const count = Math.min(TAKE * partitions, wanted - done);
+      const count = Math.min(BATCH_EVENTS * partitions, wanted - done);
       const batches = round(count);
       const [began, before] = [performance.now(), process.cpuUsage()];
       await Promise.all(
@@ -159,23 +155,23 @@ class Worker {
 }
 
 try {
-  const shop = new Shop({ people, partitions });
+  const generator = new EventGenerator({ people, partitions });
   let first: Worker | undefined = new Worker();
   const heapBefore = process.memoryUsage().heapUsed;
   const measured = [
     await first.measure(`${people} new people, one event each`, people, (count) =>
-      shop.nextPeople(count),
+      generator.newPeople(count),
     ),
   ];
   const perPerson = Math.round(((measured[0]?.heap ?? 0) - heapBefore) / Math.max(1, first.cached));
   measured.push(
-    await first.measure('warm: everybody in memory, an event each', events, (count) =>
-      shop.anybody(count),
+    await first.measure('warm: everybody in the cache, one event each', events, (count) =>
+      generator.anyPeople(count),
     ),
   );
   measured.push(
     await first.measure(`warm, ${SESSION} events each`, events, (count) =>
-      shop.anybody(count, SESSION),
+      generator.anyPeople(count, SESSION),
     ),
   );
   const facts = {
@@ -187,18 +183,18 @@ try {
   globalThis.gc?.();
   measured.push(
     await new Worker().measure(
-      'cold: an empty cache, everybody in ClickHouse, an event each',
+      'cold: an empty cache, everybody in ClickHouse, one event each',
       events,
-      (count) => shop.anybody(count),
+      (count) => generator.anyPeople(count),
     ),
   );
   globalThis.gc?.();
   measured.push(
     await new Worker().measure(`cold, ${SESSION} events each`, events, (count) =>
-      shop.anybody(count, SESSION),
+      generator.anyPeople(count, SESSION),
     ),
   );
-  measured.push(measureDecoding(shop.anybody(TAKE * partitions)));
+  measured.push(measureDecoding(generator.anyPeople(BATCH_EVENTS * partitions)));
   console.table(
     measured.map(({ what, events: count, took, cpu, clickhouseCpu, heap }) => ({
       what,

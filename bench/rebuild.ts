@@ -1,15 +1,12 @@
 /**
  * node bench/rebuild.ts [--events 300000] [--people 20000] [--items 50]
- * Rows a second, CPU and memory of `./ravand rebuild` of events and of profiles, from events.raw
- * and from events.normalised, on everything that the log of the stack under RAVAND_HOME holds;
- * first it puts so many events more into events.raw and waits until the live tables have them.
- * Beside: bench/normaliser.ts and bench/profiles.ts measure the same work elsewhere.
+ * Rows per second, CPU and memory of `./ravand rebuild` of events and of profiles, from events.raw
+ * and from events.normalised, over the whole log of the stack under RAVAND_HOME. First adds events
+ * to events.raw and waits until the live tables have them.
  */
 import { fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseLine } from '../cli/arguments.ts';
-import type { Ready } from '../cli/stack/ready.ts';
 import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -20,6 +17,7 @@ import { rawRecordCodec } from '../schemas/codec.ts';
 import { seedAccount } from './account.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 import { TOPIC } from '../schemas/topology.ts';
+import { benchStack } from './stack.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -35,8 +33,7 @@ const [events, people, items] = [
   Number(values.people),
   Number(values.items),
 ];
-const home = process.env['RAVAND_HOME'] ?? '';
-const ready = JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
+const ready = benchStack();
 const settings = parseSettings(
   { ...kafkaSettings, ...clickhouseSettings },
   {
@@ -66,7 +63,7 @@ try {
       'rows/s': Math.round((rows / took) * 1000),
       'CPU µs a row': Number(((cpu / rows) * 1000).toFixed(2)),
       'rows/s a core of the process': Math.round((rows / cpu) * 1000),
-      'most memory MiB': Math.round(rss / 1024),
+      'peak memory MiB': Math.round(rss / 1024),
     });
   }
   console.table(table);
@@ -85,7 +82,7 @@ async function fill(accountId: number): Promise<void> {
   const waiting: SampleEvent[][] = Array.from({ length: partitions }, () => []);
   const pending: Promise<number>[] = [];
   for (let n = 0; n < events; n++) {
-    const event = shopEvent(run, n);
+    const event = makeEvent(run, n);
     const partition = partitionOf({ accountId, distinctId: event.user_id, partitions });
     const batch = waiting[partition] ?? [];
     batch.push(event);
@@ -114,7 +111,7 @@ async function fill(accountId: number): Promise<void> {
   await producer.close(10_000);
 }
 
-function shopEvent(run: number, n: number): SampleEvent & { user_id: string } {
+function makeEvent(run: number, n: number): SampleEvent & { user_id: string } {
   const identify =
     n % 10 === 0
       ? {
@@ -169,17 +166,17 @@ async function rebuild(
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     },
   );
-  let said = '';
-  child.stdout?.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  let output = '';
+  child.stdout?.on('data', (bytes: Buffer) => (output += bytes.toString()));
   const cost = await new Promise<{ code: number; took: number; cpu: number; rss: number }>(
     (resolve, reject) => {
       child.once('message', (message) =>
         resolve(message as { code: number; took: number; cpu: number; rss: number }),
       );
       child.once('exit', (code) =>
-        reject(new Error(`the rebuild ended with ${code ?? 'a signal'}: ${said}`)),
+        reject(new Error(`the rebuild ended with ${code ?? 'a signal'}: ${output}`)),
       );
     },
   );
-  return { ...cost, rows: (JSON.parse(said) as { rows: number }).rows };
+  return { ...cost, rows: (JSON.parse(output) as { rows: number }).rows };
 }

@@ -55,7 +55,7 @@ const receiver = fork(join(import.meta.dirname, 'relays/receiver-process.ts'));
 const { port } = await nextMessage<{ port: number }>(receiver);
 const url = `http://127.0.0.1:${port}/hook`;
 
-/** Every field of a row without a value. */
+/** A row with an empty value in every field. */
 const EMPTY = emptyRow();
 
 interface Measured {
@@ -66,11 +66,11 @@ interface Measured {
 }
 
 try {
-  const [relays, messages] = [await saveRelays(), runs()];
-  const relayPart = () => deliverAll(relays, messages);
+  const [relays, messages] = [await insertRelays(), rowBatches()];
+  const relayCode = () => deliverAll(relays, messages);
   const measured = [
     await measure('bare node:http loop', bareLoop),
-    await measure('relays', relayPart),
+    await measure('relays', relayCode),
     await measure('bare node:http loop, again', bareLoop),
   ];
   console.table(
@@ -144,7 +144,7 @@ function row(offset: number): EventRow {
   };
 }
 
-function runs(): ConsumedMessage[] {
+function rowBatches(): ConsumedMessage[] {
   return Array.from({ length: Math.ceil(events / BATCH_ROWS) }, (_, n) => {
     const rows = Array.from({ length: Math.min(BATCH_ROWS, events - n * BATCH_ROWS) }, (__, at) =>
       row(n * BATCH_ROWS + at),
@@ -172,7 +172,7 @@ function runs(): ConsumedMessage[] {
 }
 
 /** Relays that the running service ignores: disabled in the table, enabled here. */
-async function saveRelays(): Promise<Relay[]> {
+async function insertRelays(): Promise<Relay[]> {
   return Promise.all(
     Array.from({ length: relayCount }, async (): Promise<Relay> => {
       const { rows } = await database.query<{ id: string }>(

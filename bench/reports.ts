@@ -7,15 +7,13 @@
  * --keep leaves the database; --database names it, and asks it without filling it again when it was
  * kept.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
-import type { Ready } from '../cli/stack/ready.ts';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
 import type { CompiledReport } from '../management-api/warehouse/sql-params.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
+import { benchStack } from './stack.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -30,9 +28,7 @@ const { values } = parseLine({
     database: { type: 'string' },
   },
 });
-const ready = JSON.parse(
-  readFileSync(join(process.env['RAVAND_HOME'] ?? '.ravand', 'run/ready.json'), 'utf8'),
-) as Ready;
+const ready = benchStack();
 const volume: Volume = {
   ...{
     events: Number(values.events),
@@ -40,21 +36,20 @@ const volume: Volume = {
     days: Number(values.days),
     mergedOneIn: 100,
   },
-  // The last midnight (UTC): a database that was kept answers the same questions until the next
-  // one.
+  // The last midnight (UTC), so that a kept database gives the same answers for a day.
   until: Math.floor(Date.now() / 86_400_000) * 86_400,
 };
 const ROUNDS = Number(values.rounds);
-/** As the host's own (management-api/reports/run.ts), with patience for a slow machine. */
+/** The limits of the host (management-api/reports/run.ts), with a longer timeout. */
 const LIMITS = {
   max_execution_time: 600,
   max_memory_usage: '6000000000',
   max_bytes_before_external_group_by: '2000000000',
 };
 
-const outside = createClient({ url: ready.clickhouse_url });
+const server = createClient({ url: ready.clickhouse_url });
 const database = values.database ?? `bench_reports_${Date.now().toString(36)}`;
-await outside.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` });
+await server.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` });
 const client = createClient({
   ...{ url: ready.clickhouse_url, database, request_timeout: 600_000 },
   clickhouse_settings: {
@@ -65,7 +60,7 @@ const client = createClient({
 
 interface Measured {
   seconds: number;
-  /** Peak memory of the query, MB; NaN when the server did not tell. */
+  /** Peak memory of the query, MB; NaN when the server did not report it. */
   megabytes: number;
 }
 
@@ -85,14 +80,14 @@ async function once({ sql, params }: CompiledReport): Promise<Measured> {
   await answer.json();
   const seconds = (performance.now() - startedAt) / 1000;
   const summary = answer.response_headers['x-clickhouse-summary'];
-  const told =
+  const reported =
     typeof summary === 'string'
       ? (JSON.parse(summary) as { memory_usage?: string }).memory_usage
       : undefined;
-  return { seconds, megabytes: Number(told ?? NaN) / 1e6 };
+  return { seconds, megabytes: Number(reported ?? NaN) / 1e6 };
 }
 
-/** The catalogue is filled last but one. */
+/** Filling reaches the catalogue near the end. */
 async function isFilled(): Promise<boolean> {
   const answer = await client.query({
     query:
@@ -124,7 +119,7 @@ try {
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |');
   for (const { name, ours, scan, grouped, json } of questions(volume)) {
     const runs = [[], [], [], []] as Measured[][];
-    // Round by round, so that all of them meet the same minute.
+    // Rounds alternate, so that other load affects all queries.
     for (let round = 0; round < ROUNDS; round++) {
       runs[0]?.push(await once(ours));
       for (const [at, sql] of [scan, grouped, json].entries())
@@ -157,6 +152,6 @@ try {
 } finally {
   await client.close();
   if (values.keep || values.database !== undefined) console.error(`kept: --database ${database}`);
-  else await outside.command({ query: `DROP DATABASE ${database}` });
-  await outside.close();
+  else await server.command({ query: `DROP DATABASE ${database}` });
+  await server.close();
 }

@@ -1,12 +1,12 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../test/support/service-process.ts';
 
-/** The server that is measured has this core. */
+/** Core of the measured server. */
 const SERVER_CORE = '0';
-/** The load client and what the server leans on share this one. */
+/** Core of the load client and of the servers that the measured one uses. */
 const LOAD_CORE = '1';
 
 const execute = promisify(execFile);
@@ -50,10 +50,7 @@ export async function startServer(
   throw new Error(`${script} does not answer on port ${port}`);
 }
 
-/**
- * Runs a load client on its core while the server's CPU time is taken; answers what it printed, and
- * that time in ms.
- */
+/** Runs a load client on its core; answers its output and the CPU time of the server, ms. */
 export async function loadServer(
   { child }: Server,
   script: string,
@@ -80,39 +77,21 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/**
- * Processes of those parts of the stack that run on this machine; servers of one's own elsewhere
- * have none.
- */
+/** Process ids of services of the stack on this machine; external servers have none. */
 export async function pidsOf(names: readonly string[]): Promise<number[]> {
   const { stdout } = await execute(join(root, 'ravand'), ['status', '--json']);
-  const { parts } = JSON.parse(stdout) as { parts: { name: string; pid: number | null }[] };
-  return parts.filter(({ name }) => names.includes(name)).flatMap(({ pid }) => pid ?? []);
+  const { parts: services } = JSON.parse(stdout) as {
+    parts: { name: string; pid: number | null }[];
+  };
+  return services.filter(({ name }) => names.includes(name)).flatMap(({ pid }) => pid ?? []);
 }
 
-/**
- * Puts parts that the measured server leans on onto the load client's core, and answers what puts
- * them back.
- */
-export async function pinParts(names: readonly string[]): Promise<() => Promise<void>> {
+/** Pins services that the measured server uses to the load client's core; answers the undo. */
+export async function pinServices(names: readonly string[]): Promise<() => Promise<void>> {
   const pids = await pidsOf(names);
   const pin = async (cores: string) => {
     for (const pid of pids) await execute('taskset', ['-acp', cores, String(pid)]);
   };
   await pin(LOAD_CORE);
   return () => pin(`${SERVER_CORE},${LOAD_CORE}`);
-}
-
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

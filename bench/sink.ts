@@ -1,9 +1,8 @@
 /**
  * node bench/sink.ts [--rows 1000000] [--run 500]
- * Rows a second and CPU of the sink's process when it catches up on a topic that is full already,
- * beside a plain `client.insert` of the same rows as JSONEachRow, in the same minute. Finds the
- * servers through KAFKA_BROKERS, CLICKHOUSE_URL and DATABASE_URL; works in a topic and a database
- * of its own, and drops both.
+ * Rows per second and CPU of the sink's process when it catches up on a full topic, beside a plain
+ * `client.insert` of the same rows as JSONEachRow. Finds the servers by KAFKA_BROKERS,
+ * CLICKHOUSE_URL and DATABASE_URL; uses a temporary topic and database.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,10 +1,7 @@
 import { runLoad } from './load.ts';
 import { requestTemplates } from './bodies.ts';
 
-/**
- * Puts load on one port and prints the result as JSON; a process of its own, so that it can stay on
- * its own core.
- */
+/** Sends requests to one port; prints the result as JSON. */
 const [port = '', template = '', connections = '', duration = '', writeKey = '', run = ''] =
   process.argv.slice(2);
 const chosen = requestTemplates(writeKey)[Number(template)];

@@ -1,7 +1,4 @@
-/**
- * The yardstick: `client.insert` of the same rows as objects (JSONEachRow), from a process of its
- * own.
- */
+/** The baseline: `client.insert` of the same rows as objects (JSONEachRow). */
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { clickhouseSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
@@ -15,7 +12,7 @@ const client = connectClickhouse({
   connections,
 });
 const now = Date.now();
-// One batch of objects, made before the clock starts and inserted again and again.
+// One batch of objects, built before the measurement starts and inserted repeatedly.
 const values = Array.from({ length: batch }, (_, index) =>
   Object.fromEntries(
     Object.entries(sampleRow({ partition: 0, offset: 1, index, now })).filter(([name]) =>

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 /**
- * The yardstick: reads the body, computes its HMAC and compares it, parses it as JSON, answers. No
- * look-up, no mapping, no claims, no log.
+ * The baseline: reads the body, compares its HMAC, parses it as JSON, answers. No lookup, no
+ * mapping, no claims, no log.
  */
 const [port = '', secret = ''] = process.argv.slice(2);
 createServer((request, response) => {

@@ -1,21 +1,13 @@
 import { signatureOf } from '../../events/webhooks/signature.ts';
-import { deliveryText, order } from '../../test/support/webhooks/hosted-payloads.ts';
 import { runLoad } from '../gateway/load.ts';
+import { ORDER_ID, signedOrder } from './order.ts';
 
-/**
- * Puts signed orders on one port, each with an id of its own, and prints the result as JSON; a
- * process of its own, so that it can stay on its own core.
- */
+/** Sends signed orders to one port, each with an id of its own; prints the result as JSON. */
 const [port = '', connections = '', duration = '', token = '', secret = '', run = ''] =
   process.argv.slice(2);
-/**
- * In place of the order's id: as many digits, so that only they and the signature differ between
- * requests.
- */
-const ID = '100000000000000000';
-const body = Buffer.from(deliveryText(order(new Date(), { id: ID })));
-const idAt = body.indexOf(ID);
-let serial = BigInt(ID) + BigInt(run) * 1_000_000_000n;
+const body = signedOrder();
+const idAt = body.indexOf(ORDER_ID);
+let serial = BigInt(ORDER_ID) + BigInt(run) * 1_000_000_000n;
 
 const result = await runLoad({
   host: '127.0.0.1',
@@ -36,4 +28,4 @@ const result = await runLoad({
     return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
   },
 });
-console.log(JSON.stringify({ ...result, bytes: body.length }));
+console.log(JSON.stringify(result));

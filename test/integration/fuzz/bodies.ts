@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import { objectOf, oddValue } from './json-text.ts';
 
 /** One request as it will be sent; `kind` names what was done to it. */
@@ -44,46 +44,46 @@ const CONTEXT = [
  * The JSON text of an event; each field is as it should be, odd, or not there. Message ids never
  * meet by chance.
  */
-function eventText(dice: Dice, oddness: number): string {
+function eventText(random: SeededRandom, oddness: number): string {
   const good: Record<string, string> = {
     event: '"bought"',
-    user_id: `"u${dice.below(50)}"`,
+    user_id: `"u${random.below(50)}"`,
     anonymous_id: '"a"',
     previous_id: '"p"',
-    message_id: `"${dice.hex(24)}"`,
-    timestamp: JSON.stringify(new Date(Date.now() - dice.below(86_400_000)).toISOString()),
+    message_id: `"${random.hex(24)}"`,
+    timestamp: JSON.stringify(new Date(Date.now() - random.below(86_400_000)).toISOString()),
     sent_at: JSON.stringify(new Date().toISOString()),
     properties: '{"price":5,"quantity":2,"title":"کفش"}',
     traits: '{"city":"تهران","phone":"09123456789"}',
-    context: `{${CONTEXT.filter(() => dice.chance(0.2))
-      .map((name) => `"${name}":${oddValue(dice)}`)
+    context: `{${CONTEXT.filter(() => random.chance(0.2))
+      .map((name) => `"${name}":${oddValue(random)}`)
       .join(',')}}`,
-    type: `"${dice.pick(SINGLE)}"`,
+    type: `"${random.pick(SINGLE)}"`,
   };
   const fields = FIELDS.flatMap((name) => {
-    if (dice.chance(oddness)) return [`"${name}":${oddField(dice, name)}`];
-    return dice.chance(0.8) || name === 'user_id' || name === 'type' || name === 'event'
+    if (random.chance(oddness)) return [`"${name}":${oddField(random, name)}`];
+    return random.chance(0.8) || name === 'user_id' || name === 'type' || name === 'event'
       ? [`"${name}":${good[name] ?? 'null'}`]
       : [];
   });
-  if (dice.chance(0.05)) fields.push(dice.pick(fields));
+  if (random.chance(0.05)) fields.push(random.pick(fields));
   return `{${fields.join(',')}}`;
 }
 
-function envelope(dice: Dice, oddness: number): Pick<Input, 'path' | 'body'> {
-  if (dice.chance(0.6))
-    return { path: `/v1/${dice.pick(SINGLE)}`, body: Buffer.from(eventText(dice, oddness)) };
-  const size = dice.chance(0.02) ? 400 + dice.below(120) : dice.below(6);
+function envelope(random: SeededRandom, oddness: number): Pick<Input, 'path' | 'body'> {
+  if (random.chance(0.6))
+    return { path: `/v1/${random.pick(SINGLE)}`, body: Buffer.from(eventText(random, oddness)) };
+  const size = random.chance(0.02) ? 400 + random.below(120) : random.below(6);
   const items = Array.from({ length: size }, () =>
-    dice.chance(0.02) ? oddValue(dice) : eventText(dice, oddness),
+    random.chance(0.02) ? oddValue(random) : eventText(random, oddness),
   );
-  const common = dice.chance(0.2)
-    ? `,"context":${dice.chance(0.5) ? '{"locale":"fa"}' : oddValue(dice)},"sent_at":${dice.chance(0.8) ? 'null' : oddValue(dice)}`
+  const common = random.chance(0.2)
+    ? `,"context":${random.chance(0.5) ? '{"locale":"fa"}' : oddValue(random)},"sent_at":${random.chance(0.8) ? 'null' : oddValue(random)}`
     : '';
   return {
     path: '/v1/batch',
     body: Buffer.from(
-      `{"batch":${dice.chance(0.03) ? oddValue(dice) : `[${items.join(',')}]`}${common}}`,
+      `{"batch":${random.chance(0.03) ? oddValue(random) : `[${items.join(',')}]`}${common}}`,
     ),
   };
 }
@@ -92,11 +92,11 @@ function envelope(dice: Dice, oddness: number): Pick<Input, 'path' | 'body'> {
  * A message id is odd and still unlike all others: a duplicate of a single event reads like a first
  * delivery, and would be missed in the count.
  */
-function oddField(dice: Dice, name: string): string {
-  if (name === 'properties' || name === 'traits') return objectOf(dice, dice.below(300));
-  if (name !== 'message_id') return oddValue(dice);
-  const id = dice.hex(24);
-  return dice.pick([
+function oddField(random: SeededRandom, name: string): string {
+  if (name === 'properties' || name === 'traits') return objectOf(random, random.below(300));
+  if (name !== 'message_id') return oddValue(random);
+  const id = random.hex(24);
+  return random.pick([
     'null',
     '""',
     '7',
@@ -104,23 +104,23 @@ function oddField(dice: Dice, name: string): string {
     `"${id}\\ud800"`,
     `"\\u0000${id}"`,
     `"ي ${id} "`,
-    `"${id}${'x'.repeat(dice.below(300))}"`,
+    `"${id}${'x'.repeat(random.below(300))}"`,
   ]);
 }
 
 /** Damages bytes: flips, cuts, doubles, and bytes that are no UTF-8. */
-function damage(dice: Dice, body: Buffer): Buffer {
+function damage(random: SeededRandom, body: Buffer): Buffer {
   let bytes = Buffer.from(body);
-  for (let times = 1 + dice.below(3); times > 0 && bytes.length > 0; times--) {
-    const at = dice.below(bytes.length);
-    const end = Math.min(bytes.length, at + dice.below(20));
-    const kind = dice.below(6);
-    if (kind === 0) bytes[at] = dice.below(256);
+  for (let times = 1 + random.below(3); times > 0 && bytes.length > 0; times--) {
+    const at = random.below(bytes.length);
+    const end = Math.min(bytes.length, at + random.below(20));
+    const kind = random.below(6);
+    if (kind === 0) bytes[at] = random.below(256);
     else if (kind === 1) bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]);
     else if (kind === 2)
       bytes = Buffer.concat([
         bytes.subarray(0, at),
-        dice.bytes(1 + dice.below(8)),
+        random.bytes(1 + random.below(8)),
         bytes.subarray(at),
       ]);
     else if (kind === 3) bytes = bytes.subarray(0, at);
@@ -128,7 +128,7 @@ function damage(dice: Dice, body: Buffer): Buffer {
     else
       bytes = Buffer.concat([
         bytes.subarray(0, at),
-        dice.pick([
+        random.pick([
           Buffer.of(0xed, 0xa0, 0x80),
           Buffer.of(0xc0, 0x80),
           Buffer.of(0xff),
@@ -143,18 +143,18 @@ function damage(dice: Dice, body: Buffer): Buffer {
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const SPACES = gzipSync(Buffer.alloc(5_242_881, ' '));
 
-function zipped(dice: Dice, body: Buffer): { kind: string; body: Buffer } {
+function zipped(random: SeededRandom, body: Buffer): { kind: string; body: Buffer } {
   const whole = gzipSync(body, { level: 1 });
-  const kind = dice.below(100);
+  const kind = random.below(100);
   if (kind < 40) return { kind: 'gzip', body: whole };
-  if (kind < 60) return { kind: 'gzip, cut', body: whole.subarray(0, dice.below(whole.length)) };
-  if (kind < 75) return { kind: 'gzip, damaged', body: damage(dice, whole) };
+  if (kind < 60) return { kind: 'gzip, cut', body: whole.subarray(0, random.below(whole.length)) };
+  if (kind < 75) return { kind: 'gzip, damaged', body: damage(random, whole) };
   if (kind < 85)
     return { kind: 'gzip, two members', body: Buffer.concat([whole, gzipSync(Buffer.from(' '))]) };
   if (kind < 90)
-    return { kind: 'gzip, more behind it', body: Buffer.concat([whole, dice.bytes(20)]) };
+    return { kind: 'gzip, more behind it', body: Buffer.concat([whole, random.bytes(20)]) };
   if (kind < 95) return { kind: 'gzip that is none', body };
-  return dice.chance(0.2)
+  return random.chance(0.2)
     ? { kind: 'gzip bomb', body: BOMB }
     : { kind: 'gzip over the limit', body: SPACES };
 }
@@ -175,22 +175,22 @@ const ODD_HEADERS: readonly [string, string][] = [
   ['if-match', '*'],
 ];
 
-/** A request of many kinds. The same dice give the same requests, apart from the times in them. */
-export function fuzzInput(dice: Dice): Input {
-  const oddness = dice.pick([0, 0, 0.03, 0.1, 0.6]);
-  const { path, body } = envelope(dice, oddness);
-  const headers = Object.fromEntries(dice.chance(0.15) ? [dice.pick(ODD_HEADERS)] : []);
+/** A request of many kinds. The same random give the same requests, apart from the times in them. */
+export function fuzzInput(random: SeededRandom): Input {
+  const oddness = random.pick([0, 0, 0.03, 0.1, 0.6]);
+  const { path, body } = envelope(random, oddness);
+  const headers = Object.fromEntries(random.chance(0.15) ? [random.pick(ODD_HEADERS)] : []);
   const kind = oddness === 0 ? 'plain' : 'odd values';
-  const roll = dice.below(1000);
-  if (roll < 200) return { kind: 'damaged bytes', path, headers, body: damage(dice, body) };
+  const roll = random.below(1000);
+  if (roll < 200) return { kind: 'damaged bytes', path, headers, body: damage(random, body) };
   if (roll < 400)
     return {
       path,
-      headers: { 'content-encoding': dice.pick(['gzip', 'GZIP', 'x-gzip']) },
-      ...zipped(dice, body),
+      headers: { 'content-encoding': random.pick(['gzip', 'GZIP', 'x-gzip']) },
+      ...zipped(random, body),
     };
   if (roll < 410)
-    return { kind: 'very deep', path: '/v1/track', headers, body: Buffer.from(deep(dice)) };
+    return { kind: 'very deep', path: '/v1/track', headers, body: Buffer.from(deep(random)) };
   if (roll < 412)
     return {
       kind: 'oversized',
@@ -201,7 +201,7 @@ export function fuzzInput(dice: Dice): Input {
   if (roll < 430)
     return {
       kind: 'other paths',
-      path: dice.pick([
+      path: random.pick([
         '/v1/',
         '/v1/%00',
         '/v1/track/../batch',
@@ -217,18 +217,18 @@ export function fuzzInput(dice: Dice): Input {
   if (roll < 440)
     return {
       kind: 'odd query',
-      path: `${path}?${dice.pick(['write_key=', 'write_key=%', 'write_key=%00&write_key=x', '%', '&&&=&'])}`,
+      path: `${path}?${random.pick(['write_key=', 'write_key=%', 'write_key=%00&write_key=x', '%', '&&&=&'])}`,
       headers,
       body,
     };
   return { kind, path, headers, body };
 }
 
-function deep(dice: Dice): string {
-  const depth = dice.pick([10_000, 100_000, 500_000]);
-  const [open, close] = dice.pick([
+function deep(random: SeededRandom): string {
+  const depth = random.pick([10_000, 100_000, 500_000]);
+  const [open, close] = random.pick([
     ['[', ']'],
     ['{"a":', '}'],
   ] as const);
-  return `{"event":"deep","user_id":"u","message_id":"${dice.hex(24)}","properties":{"deep":${open.repeat(depth)}1${close.repeat(depth)}}}`;
+  return `{"event":"deep","user_id":"u","message_id":"${random.hex(24)}","properties":{"deep":${open.repeat(depth)}1${close.repeat(depth)}}}`;
 }

@@ -13,7 +13,7 @@ import {
 import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 import type { Target } from './exchange.ts';
 import { residentBytes, watchMemory } from './process-memory.ts';
-import { fuzz } from './run.ts';
+import { fuzz } from './send-inputs.ts';
 
 const SEED = Number(process.env['RAVAND_FUZZ_SEED'] ?? 20_261_121);
 const INPUTS = Number(process.env['RAVAND_FUZZ_INPUTS'] ?? 20_000);
@@ -22,7 +22,7 @@ const WARM_UP = 500;
  * The gateway holds at most 256 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), and what JSON.parse
  * makes of a few of them.
  */
-const MOST_GROWTH = 512 * 1024 * 1024;
+const MAX_GROWTH = 512 * 1024 * 1024;
 /** Everything a client can be told that is no fault of ours. */
 const ALLOWED = [200, 400, 401, 404, 405, 408, 413, 431];
 
@@ -96,7 +96,7 @@ it(
     const raw = await watchTopic('events.raw');
     const before = await restarts();
     const pid = (await serviceStatus('ingest-gateway')).pid ?? 0;
-    await fuzz({ target, seed: SEED + 1, inputs: WARM_UP, lanes: 16 }).then(({ faults }) =>
+    await fuzz({ target, seed: SEED + 1, inputs: WARM_UP, connections: 16 }).then(({ faults }) =>
       expect(faults).toEqual([]),
     );
     const atFirst = await residentBytes(pid);
@@ -107,7 +107,7 @@ it(
       target,
       seed: SEED,
       inputs: INPUTS,
-      lanes: 24,
+      connections: 24,
     });
     const seconds = (Date.now() - began) / 1000;
     const most = await memory();
@@ -129,7 +129,7 @@ it(
       [...statuses.keys()].filter((status) => status !== 0 && !ALLOWED.includes(status)),
     ).toEqual([]);
     expect((await serviceStatus('ingest-gateway')).pid).toBe(pid);
-    expect(most - atFirst).toBeLessThan(MOST_GROWTH);
+    expect(most - atFirst).toBeLessThan(MAX_GROWTH);
 
     const wanted = [...accepted].filter(([, n]) => n > 0);
     const stored = await eventually(

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 /**
  * Texts of JSON values that parsers and servers stumble over; many of them no parser of objects
@@ -73,18 +73,19 @@ const NO_VALUES: readonly string[] = [
   '"open',
 ];
 
-export function oddValue(dice: Dice): string {
-  const kind = dice.below(100);
-  if (kind < 70) return dice.pick(ODD_VALUES);
-  if (kind < 78) return JSON.stringify('x'.repeat(dice.below(9000)));
-  if (kind < 84) return JSON.stringify('ی\u064b'.repeat(dice.below(5000)));
-  if (kind < 90) return nested(dice, dice.pick([3, 30, 300, 3000]));
-  if (kind < 97) return objectOf(dice, dice.below(dice.chance(0.1) ? 400 : 6));
-  return dice.pick(NO_VALUES);
+export function oddValue(random: SeededRandom): string {
+  const kind = random.below(100);
+  if (kind < 70) return random.pick(ODD_VALUES);
+  if (kind < 78) return JSON.stringify('x'.repeat(random.below(9000)));
+  if (kind < 84) return JSON.stringify('ی\u064b'.repeat(random.below(5000)));
+  if (kind < 90) return nested(random, random.pick([3, 30, 300, 3000]));
+  if (kind < 97) return objectOf(random, random.below(random.chance(0.1) ? 400 : 6));
+  return random.pick(NO_VALUES);
 }
 
-function nested(dice: Dice, depth: number): string {
-  if (dice.chance(0.5)) return '['.repeat(depth) + ']'.repeat(depth - (dice.chance(0.1) ? 1 : 0));
+function nested(random: SeededRandom, depth: number): string {
+  if (random.chance(0.5))
+    return '['.repeat(depth) + ']'.repeat(depth - (random.chance(0.1) ? 1 : 0));
   return '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
 }
 
@@ -102,12 +103,12 @@ const ODD_KEYS: readonly string[] = [
   '"phone"',
 ];
 
-export function objectOf(dice: Dice, size: number): string {
+export function objectOf(random: SeededRandom, size: number): string {
   const key = (index: number) =>
-    dice.chance(0.3)
-      ? dice.pick(ODD_KEYS)
-      : dice.chance(0.05)
-        ? JSON.stringify('k'.repeat(dice.below(400)))
+    random.chance(0.3)
+      ? random.pick(ODD_KEYS)
+      : random.chance(0.05)
+        ? JSON.stringify('k'.repeat(random.below(400)))
         : `"k${index}"`;
-  return `{${Array.from({ length: size }, (_, index) => `${key(index)}:${dice.pick(ODD_VALUES)}`).join(',')}}`;
+  return `{${Array.from({ length: size }, (_, index) => `${key(index)}:${random.pick(ODD_VALUES)}`).join(',')}}`;
 }

@@ -1,8 +1,8 @@
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { RawInput } from './exchange.ts';
 
 interface Making {
-  dice: Dice;
+  random: SeededRandom;
   writeKey: string;
   /** A new trace, to know the answer and the rows by. */
   trace: () => string;
@@ -15,14 +15,14 @@ const SLOW_MS = 25_000;
  * several requests in one go, clients that leave.
  */
 export function rawInput(making: Making): RawInput {
-  const { dice } = making;
+  const { random } = making;
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
-  const kind = dice.pick(kinds);
+  const kind = random.pick(kinds);
   return { kind: `raw: ${kind}`, ...KINDS[kind](making) };
 }
 
-const event = (dice: Dice) =>
-  `{"event":"raw","user_id":"u${dice.below(9)}","message_id":"${dice.hex(24)}"}`;
+const event = (random: SeededRandom) =>
+  `{"event":"raw","user_id":"u${random.below(9)}","message_id":"${random.hex(24)}"}`;
 
 function head({ writeKey, trace }: Making, ...lines: string[]): string {
   return [
@@ -37,14 +37,14 @@ function head({ writeKey, trace }: Making, ...lines: string[]): string {
 }
 
 const whole = (making: Making, ...lines: string[]) => {
-  const body = event(making.dice);
+  const body = event(making.random);
   return `${head(making, `Content-Length: ${body.length}`, ...lines)}${body}`;
 };
 
 const KINDS = {
   'a length that lies': (making) => {
-    const body = event(making.dice);
-    const length = making.dice.pick([
+    const body = event(making.random);
+    const length = making.random.pick([
       '0',
       '1',
       `${body.length - 1}`,
@@ -73,8 +73,8 @@ const KINDS = {
     ],
   }),
   chunks: (making) => {
-    const body = event(making.dice);
-    const at = making.dice.below(body.length);
+    const body = event(making.random);
+    const at = making.random.below(body.length);
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
     return {
       pieces: [
@@ -85,7 +85,7 @@ const KINDS = {
     };
   },
   'chunks that lie': (making) => {
-    const bad = making.dice.pick([
+    const bad = making.random.pick([
       'zz\r\n{}\r\n',
       '-1\r\n{}\r\n',
       'ffffffffffffffff\r\n{}\r\n',
@@ -101,7 +101,7 @@ const KINDS = {
   'another transfer encoding': (making) => ({
     pieces: [
       {
-        bytes: `${head(making, `Transfer-Encoding: ${making.dice.pick(['gzip', 'identity', 'chunked, gzip', 'chunked, chunked', 'xchunked'])}`)}{}`,
+        bytes: `${head(making, `Transfer-Encoding: ${making.random.pick(['gzip', 'identity', 'chunked, gzip', 'chunked, chunked', 'xchunked'])}`)}{}`,
       },
     ],
     isHalfClosed: true,
@@ -111,7 +111,7 @@ const KINDS = {
       {
         bytes: head(
           making,
-          `X-Big: ${'x'.repeat(making.dice.pick([15_000, 17_000, 100_000]))}`,
+          `X-Big: ${'x'.repeat(making.random.pick([15_000, 17_000, 100_000]))}`,
           'Content-Length: 0',
         ),
       },
@@ -122,7 +122,7 @@ const KINDS = {
       {
         bytes: head(
           making,
-          ...Array.from({ length: making.dice.pick([500, 3000]) }, (_, n) => `X-${n}: ${n}`),
+          ...Array.from({ length: making.random.pick([500, 3000]) }, (_, n) => `X-${n}: ${n}`),
           'Content-Length: 0',
         ),
       },
@@ -134,7 +134,7 @@ const KINDS = {
         bytes: Buffer.from(
           head(
             making,
-            `X-Odd: ${making.dice.pick(['\u0000', '\u0001', '\u00ff', 'a\rb', 'a\nb'])}`,
+            `X-Odd: ${making.random.pick(['\u0000', '\u0001', '\u00ff', 'a\rb', 'a\nb'])}`,
             'Content-Length: 0',
           ),
           'latin1',
@@ -142,17 +142,17 @@ const KINDS = {
       },
     ],
   }),
-  'odd first lines': ({ dice }) => ({
+  'odd first lines': ({ random }) => ({
     pieces: [
       {
-        bytes: `${dice.pick(['GET', 'POST /v1/track', 'POST  /v1/track HTTP/1.1', 'POST /v1/track HTTP/9.9', 'BREW /v1/track HTTP/1.1', 'PRI * HTTP/2.0', '\u0016\u0003\u0001', 'POST http://[::1 HTTP/1.1', 'OPTIONS * HTTP/1.1'])}\r\nHost: x\r\n\r\n`,
+        bytes: `${random.pick(['GET', 'POST /v1/track', 'POST  /v1/track HTTP/1.1', 'POST /v1/track HTTP/9.9', 'BREW /v1/track HTTP/1.1', 'PRI * HTTP/2.0', '\u0016\u0003\u0001', 'POST http://[::1 HTTP/1.1', 'OPTIONS * HTTP/1.1'])}\r\nHost: x\r\n\r\n`,
       },
     ],
     isHalfClosed: true,
   }),
   pipelined: (making) => ({
     pieces: [
-      { bytes: Array.from({ length: 1 + making.dice.below(8) }, () => whole(making)).join('') },
+      { bytes: Array.from({ length: 1 + making.random.below(8) }, () => whole(making)).join('') },
     ],
   }),
   'pipelined behind a broken one': (making) => ({
@@ -164,18 +164,21 @@ const KINDS = {
   'half closed, cut': (making) => {
     const bytes = whole(making);
     return {
-      pieces: [{ bytes: bytes.slice(0, making.dice.below(bytes.length)) }],
+      pieces: [{ bytes: bytes.slice(0, making.random.below(bytes.length)) }],
       isHalfClosed: true,
     };
   },
   'gone, whole': (making) => ({ pieces: [{ bytes: whole(making) }], isBroken: true }),
   'gone, cut': (making) => {
     const bytes = whole(making);
-    return { pieces: [{ bytes: bytes.slice(0, making.dice.below(bytes.length)) }], isBroken: true };
+    return {
+      pieces: [{ bytes: bytes.slice(0, making.random.below(bytes.length)) }],
+      isBroken: true,
+    };
   },
   'in small pieces': (making) => {
     const bytes = whole(making);
-    const size = 1 + making.dice.below(80);
+    const size = 1 + making.random.below(80);
     return {
       pieces: Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => ({
         bytes: bytes.slice(n * size, (n + 1) * size),
@@ -187,8 +190,8 @@ const KINDS = {
     pieces: [{ bytes: whole(making, 'Connection: Upgrade', 'Upgrade: websocket') }],
   }),
   'an expectation': (making) => ({ pieces: [{ bytes: whole(making, 'Expect: 100-continue') }] }),
-  noise: ({ dice }) => ({
-    pieces: [{ bytes: dice.bytes(1 + dice.below(500)) }],
+  noise: ({ random }) => ({
+    pieces: [{ bytes: random.bytes(1 + random.below(500)) }],
     isHalfClosed: true,
   }),
 } satisfies Record<string, (making: Making) => Omit<RawInput, 'kind'>>;

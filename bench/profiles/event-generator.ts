@@ -5,19 +5,19 @@ import type { EventRow } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { sampleRow } from '../sink/rows.ts';
 
-/** Rows of a run, as the normaliser makes them. */
-const RUN = 500;
+/** Rows of a row batch, as the normaliser makes them. */
+const BATCH_ROWS = 500;
 const NOW = 1_790_000_000_000;
 
 /**
- * The events of a shop as records of events.normalised, by partition: one in ten sets traits, one
- * in ten is an order, one in fifty a refund.
+ * Generates records of events.normalised, by partition. One event in ten sets traits, one in ten is
+ * an order, one in fifty a refund.
  */
-export class Shop {
+export class EventGenerator {
   readonly #people: number;
   readonly #partitions: number;
   readonly #offsets: number[];
-  #met = 0;
+  #newPeople = 0;
   #events = 0;
 
   constructor(options: { people: number; partitions: number }) {
@@ -27,14 +27,12 @@ export class Shop {
   }
 
   /** The next `count` people, one event each. */
-  nextPeople(count: number): ConsumedMessage[][] {
-    return this.#records(count, () => this.#met++);
+  newPeople(count: number): ConsumedMessage[][] {
+    return this.#records(count, () => this.#newPeople++);
   }
 
-  /**
-   * `count` events of people drawn from all that there are, so many events of each who is drawn.
-   */
-  anybody(count: number, each = 1): ConsumedMessage[][] {
+  /** `count` events of people chosen at random, `each` consecutive events of one person. */
+  anyPeople(count: number, each = 1): ConsumedMessage[][] {
     let [person, left] = [0, 0];
     return this.#records(count, () => {
       if (left-- === 0) [person, left] = [Math.floor(Math.random() * this.#people), each - 1];
@@ -43,20 +41,22 @@ export class Shop {
   }
 
   #records(count: number, person: () => number): ConsumedMessage[][] {
-    const runs: Buffer[][] = this.#offsets.map(() => []);
+    const open: Buffer[][] = this.#offsets.map(() => []);
     const batches: ConsumedMessage[][] = this.#offsets.map(() => []);
     for (let n = 0; n < count; n++) {
-      const name = `user-${person()}`;
+      const distinctId = `user-${person()}`;
       const partition = partitionOf({
         accountId: 1,
-        distinctId: name,
+        distinctId,
         partitions: this.#partitions,
       });
-      const rows = runs[partition] ?? [];
-      rows.push(eventRowCodec.type.toBuffer(this.#row(name, { partition, index: rows.length })));
-      if (rows.length === RUN) this.#close(partition, { runs, batches });
+      const rows = open[partition] ?? [];
+      rows.push(
+        eventRowCodec.type.toBuffer(this.#row(distinctId, { partition, index: rows.length })),
+      );
+      if (rows.length === BATCH_ROWS) this.#close(partition, { open, batches });
     }
-    for (const partition of this.#offsets.keys()) this.#close(partition, { runs, batches });
+    for (const partition of this.#offsets.keys()) this.#close(partition, { open, batches });
     return batches;
   }
 
@@ -90,13 +90,13 @@ export class Shop {
 
   #close(
     partition: number,
-    { runs, batches }: { runs: Buffer[][]; batches: ConsumedMessage[][] },
+    { open, batches }: { open: Buffer[][]; batches: ConsumedMessage[][] },
   ): void {
-    const rows = runs[partition] ?? [];
+    const rows = open[partition] ?? [];
     if (rows.length === 0) return;
     const offset = this.#offsets[partition] ?? 0;
     this.#offsets[partition] = offset + 1;
-    runs[partition] = [];
+    open[partition] = [];
     const head = {
       epoch: 0,
       partition,

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../cli/demo/random.ts';
 
 /** Choices that depend on the seed alone. */
-export class Dice {
+export class SeededRandom {
   readonly #random: () => number;
 
   constructor(seed: number) {

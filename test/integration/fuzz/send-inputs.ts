@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { fuzzInput } from './bodies.ts';
-import { Dice } from './dice.ts';
+import { SeededRandom } from './seeded-random.ts';
 import { exchange, rawExchange, type Exchange, type Target } from './exchange.ts';
 import { rawInput, slowInputs } from './raw-inputs.ts';
 
@@ -9,7 +9,7 @@ interface FuzzOptions {
   seed: number;
   inputs: number;
   /** Requests under way at once. */
-  lanes: number;
+  connections: number;
 }
 
 /**
@@ -35,7 +35,12 @@ export interface FuzzOutcome {
 const RAW_EVERY = 25;
 
 /** Sends inputs that depend on the seed alone, and says what was answered. */
-export async function fuzz({ target, seed, inputs, lanes }: FuzzOptions): Promise<FuzzOutcome> {
+export async function fuzz({
+  target,
+  seed,
+  inputs,
+  connections: lanes,
+}: FuzzOptions): Promise<FuzzOutcome> {
   const outcome: FuzzOutcome = {
     accepted: new Map(),
     refused: new Set(),
@@ -50,25 +55,25 @@ export async function fuzz({ target, seed, inputs, lanes }: FuzzOptions): Promis
     for (const answer of answers) noteAnswer(outcome, kind, answer);
   };
   /** Traces of a connection's own requests. */
-  const traces = (dice: Dice) => () => {
-    const trace = dice.hex(16);
+  const traces = (random: SeededRandom) => () => {
+    const trace = random.hex(16);
     outcome.unsure.add(trace);
     return trace;
   };
   const lane = async (first: number) => {
     for (let index = first; index < inputs; index += lanes) {
-      const dice = new Dice(seed * 1_000_000 + index);
+      const random = new SeededRandom(seed * 1_000_000 + index);
       if (index % RAW_EVERY === 0) {
-        const input = rawInput({ dice, writeKey: target.writeKey, trace: traces(dice) });
+        const input = rawInput({ random, writeKey: target.writeKey, trace: traces(random) });
         note(input.kind, await rawExchange(target, input));
       } else {
-        const { kind, ...input } = fuzzInput(dice);
-        note(kind, [await exchange(target, agent, { ...input, trace: dice.hex(16) })]);
+        const { kind, ...input } = fuzzInput(random);
+        note(kind, [await exchange(target, agent, { ...input, trace: random.hex(16) })]);
       }
     }
   };
-  const dice = new Dice(seed);
-  const slow = slowInputs({ dice, writeKey: target.writeKey, trace: traces(dice) });
+  const random = new SeededRandom(seed);
+  const slow = slowInputs({ random, writeKey: target.writeKey, trace: traces(random) });
   await Promise.all([
     ...Array.from({ length: lanes }, (_, number) => lane(number)),
     ...slow.map(async (input) => note(input.kind, await rawExchange(target, input))),
