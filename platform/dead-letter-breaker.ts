@@ -1,4 +1,4 @@
-/** What was seen lately: events processed, and how many of them died. Older ones fade. */
+/** Recently processed events, and how many of them are dead. Older ones lose weight. */
 export interface BreakerState {
   readonly processed: number;
   readonly dead: number;
@@ -6,16 +6,15 @@ export interface BreakerState {
 
 export interface BreakerLimits {
   /**
-   * So many must have died before anything is concluded from it: a few poison records go to
-   * events.dead.
+   * The breaker ignores fewer dead events than this: a few poison records go to events.dead.
    */
   minDead: number;
   /**
-   * The share of dead events above which the processor rather than the data is processed to be broken;
-   * 1 or more: never.
+   * The share of dead events above which the processor rather than the data is processed to be
+   * broken; 1 or more: never.
    */
   maxDeadShare: number;
-  /** Above this many events processed, both counts are halved. */
+  /** Above this many processed events both counts are halved. */
   windowEvents: number;
 }
 
@@ -26,19 +25,19 @@ export type BreakerVerdict =
 export const EMPTY_WINDOW: BreakerState = { processed: 0, dead: 0 };
 
 /**
- * Decides whether the dead letters of a part of a batch may be written. 'stop' leaves the state as
- * it was: the same part is tried again later, and passes when others went well meanwhile. An event
- * that cannot be counted (a record that cannot be read) counts as one.
+ * Decides whether the dead letters of a chunk may be written. 'stop' keeps the state: the same
+ * chunk is retried later, and passes once enough other events were processed successfully. A record
+ * without a known number of events counts as one.
  */
 export function judge(
   state: BreakerState,
-  part: { processed: number; dead: number },
+  chunk: { processed: number; dead: number },
   limits: BreakerLimits,
 ): BreakerVerdict {
-  const processed = state.processed + part.processed;
-  const dead = state.dead + part.dead;
+  const processed = state.processed + chunk.processed;
+  const dead = state.dead + chunk.dead;
   const share = processed === 0 ? 0 : dead / processed;
-  if (part.dead > 0 && dead >= limits.minDead && share > limits.maxDeadShare)
+  if (chunk.dead > 0 && dead >= limits.minDead && share > limits.maxDeadShare)
     return { verdict: 'stop', share };
   return {
     verdict: 'pass',

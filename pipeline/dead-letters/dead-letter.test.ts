@@ -21,7 +21,7 @@ const failure: Failure = {
   messageId: 'm',
 };
 const to = { topic: DEAD_LETTER_TOPIC, partitions: 3 };
-const letter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {}) =>
+const deadLetter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {}) =>
   deadLetterOf({
     stage: 'normalise',
     failure: { ...failure, ...changes },
@@ -30,8 +30,8 @@ const letter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {})
   });
 
 describe('a dead letter', () => {
-  it('tells the reason, the position and the bytes, and survives its codec', () => {
-    const back = deadLetterCodec.decode(deadLetterRecord(letter(), to).value);
+  it('contains the reason, the position and the bytes of the failed record', () => {
+    const back = deadLetterCodec.decode(deadLetterRecord(deadLetter(), to).value);
     expect(back).toMatchObject({
       reason: 'item_missing',
       topic: 'events.raw',
@@ -46,28 +46,30 @@ describe('a dead letter', () => {
     expect(back.key).toEqual(record.key);
   });
 
-  it('has the fingerprint of its cause, whatever the record', () => {
-    expect(letter().fingerprint).toBe(
-      letter({ detail: 'the body holds no event at position 44', index: 1 }, { offset: 71 })
+  it('has the same fingerprint for the same cause, whatever the record', () => {
+    expect(deadLetter().fingerprint).toBe(
+      deadLetter({ detail: 'the body holds no event at position 44', index: 1 }, { offset: 71 })
         .fingerprint,
     );
-    expect(letter().fingerprint).not.toBe(letter({ reason: 'not_normalisable' }).fingerprint);
-    expect(letter({ detail: 'invalid "x"' }).fingerprint).toBe(
-      letter({ detail: 'invalid "yz"' }).fingerprint,
+    expect(deadLetter().fingerprint).not.toBe(
+      deadLetter({ reason: 'not_normalisable' }).fingerprint,
+    );
+    expect(deadLetter({ detail: 'invalid "x"' }).fingerprint).toBe(
+      deadLetter({ detail: 'invalid "yz"' }).fingerprint,
     );
   });
 
-  it('of a record as large as the log takes still fits into the log, and says that it is cut', () => {
-    const large = letter({}, { value: Buffer.alloc(16 * 1024 * 1024, 'x') });
+  it('truncates a record of the maximum size, and says so in its detail', () => {
+    const large = deadLetter({}, { value: Buffer.alloc(16 * 1024 * 1024, 'x') });
     expect(large.value.length).toBe(MAX_DEAD_LETTER_VALUE_BYTES);
     expect(large.detail).toContain('only the first');
     expect(deadLetterRecord(large, to).value.length).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('has one key a position, and goes to one partition a partition', () => {
-    expect(deadLetterKey(letter())).toBe('events.raw/5/70/3');
-    expect(deadLetterKey(letter({ index: null }))).toBe('events.raw/5/70/record');
-    expect(deadLetterRecord(letter(), to)).toMatchObject({
+  it('has one key per position, and goes to the partition of its source partition', () => {
+    expect(deadLetterKey(deadLetter())).toBe('events.raw/5/70/3');
+    expect(deadLetterKey(deadLetter({ index: null }))).toBe('events.raw/5/70/record');
+    expect(deadLetterRecord(deadLetter(), to)).toMatchObject({
       topic: 'events.dead',
       partition: 2,
       key: 'events.raw/5/70/3',

@@ -5,8 +5,8 @@ import type { DeadLetter } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
- * A letter must fit into a record of 16 MiB itself: of a value above this only the beginning is
- * kept; the whole stands in the raw log.
+ * A dead letter must fit into a Kafka record of 16 MiB: a larger value is truncated; the raw log
+ * has the whole record.
  */
 export const MAX_DEAD_LETTER_VALUE_BYTES = 15 * 1024 * 1024;
 const MAX_KEY_BYTES = 16 * 1024;
@@ -29,7 +29,7 @@ export function deadLetterOf(input: {
     stage,
     reason: failure.reason,
     detail: failure.detail.slice(0, MAX_DETAIL_UNITS).toWellFormed() + note,
-    fingerprint: causeOf(stage, failure),
+    fingerprint: fingerprintOf(stage, failure),
     topic: record.topic,
     partition: record.partition,
     offset: record.offset,
@@ -45,27 +45,27 @@ export function deadLetterOf(input: {
 }
 
 /**
- * Key of a letter in events.dead. A crash between writing and committing writes a letter twice: who
- * reads them keeps one of a key.
+ * Key of a dead letter in events.dead. A crash between publish and commit writes it twice: readers
+ * keep one per key.
  */
 export function deadLetterKey(
-  letter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
+  deadLetter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
 ): string {
-  return `${letter.topic}/${letter.partition}/${letter.offset}/${letter.index ?? 'record'}`;
+  return `${deadLetter.topic}/${deadLetter.partition}/${deadLetter.offset}/${deadLetter.index ?? 'record'}`;
 }
 
 /**
- * Letters of one cause have one fingerprint: what differs from record to record (quotations,
- * numbers) is left out.
+ * Dead letters with the same cause have the same fingerprint: quotations and numbers, which differ
+ * from record to record, are left out.
  */
-function causeOf(stage: string, { reason, detail }: Failure): string {
+function fingerprintOf(stage: string, { reason, detail }: Failure): string {
   const shape = detail.replace(/"[^]*?"|'[^]*?'|[\d.]+/g, '?');
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);
 }
 
 export const DEAD_LETTER_TOPIC = TOPIC.dead;
 
-/** A record for the log, as platform/kafka/producer.ts takes it. */
+/** A record for platform/kafka/producer.ts. */
 export interface DeadLetterRecord {
   topic: string;
   partition: number;
@@ -74,17 +74,16 @@ export interface DeadLetterRecord {
 }
 
 /**
- * Letters of one partition of the log lie in one partition of the topic, in the order of their
- * positions.
+ * Dead letters of one partition go to one partition of events.dead, ordered by position.
  */
 export function deadLetterRecord(
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   to: { topic: string; partitions: number },
 ): DeadLetterRecord {
   return {
     topic: to.topic,
-    partition: letter.partition % to.partitions,
-    key: deadLetterKey(letter),
-    value: deadLetterCodec.encode(letter),
+    partition: deadLetter.partition % to.partitions,
+    key: deadLetterKey(deadLetter),
+    value: deadLetterCodec.encode(deadLetter),
   };
 }

@@ -3,20 +3,20 @@ import type { DeadLetter, RawRecord } from '../../schemas/records.ts';
 
 export type RedrivenRecord =
   | { readonly kind: 'record'; readonly partition: number; readonly record: RawRecord }
-  /** This version cannot make anything of the bytes: what must happen first, in a sentence. */
+  /** This version cannot redrive the record; `why` says what must happen first. */
   | { readonly kind: 'unready'; readonly why: string };
 
 /**
- * The raw record that gives a letter of the normaliser another try, for the same partition of
- * events.raw (DESIGN.md, "Replay"). It names the old place, so that the claim moves to the new one,
- * and keeps gateway and sequence: it is the same acceptance, and is no new one in the books. A
- * letter whose record nobody could read was never counted as accepted, since its items were
- * unknown: it goes in again as what it is, naming no place.
- * @param bytes the whole failed record: the value of the letter, or of its position in events.raw
- * where the letter had to be cut
+ * The raw record that retries a dead letter of the normaliser, for the same partition of events.raw
+ * (ARCHITECTURE.md, G7). It contains the original position, so that the claim moves to the new one,
+ * and keeps gateway and sequence: it is the same acceptance and is not counted as a new one. A record
+ * that could not be decoded was never counted as accepted, since its items were unknown: it is
+ * redriven without an original position.
+ * @param bytes the whole failed record: the value of the dead letter, or of the record in events.raw
+ * when the dead letter is truncated
  */
 export function redrivenRecord(
-  letter: Pick<DeadLetter, 'partition' | 'offset' | 'index' | 'events'>,
+  deadLetter: Pick<DeadLetter, 'partition' | 'offset' | 'index' | 'events'>,
   bytes: Buffer,
   epoch: number,
 ): RedrivenRecord {
@@ -31,28 +31,33 @@ export function redrivenRecord(
         : 'its bytes are no raw record: discard it';
     return { kind: 'unready', why: `${error.message}; ${why}` };
   }
-  const { partition, offset, index } = letter;
-  if (letter.events === 0)
+  const { partition, offset, index } = deadLetter;
+  if (deadLetter.events === 0)
     return { kind: 'record', partition, record: { ...record, redriven_from: null } };
-  const place = { epoch, partition, offset, index: index ?? 0 };
+  const original = { epoch, partition, offset, index: index ?? 0 };
   if (index === null)
-    return { kind: 'record', partition, record: { ...record, redriven_from: place } };
+    return { kind: 'record', partition, record: { ...record, redriven_from: original } };
   const item = record.items[index];
   if (item === undefined)
     return { kind: 'unready', why: `the record holds no item ${index}: discard the letter` };
   return {
     kind: 'record',
     partition,
-    record: { ...record, sequence: record.sequence + index, items: [item], redriven_from: place },
+    record: {
+      ...record,
+      sequence: record.sequence + index,
+      items: [item],
+      redriven_from: original,
+    },
   };
 }
 
 /**
- * Whether a raw record is the redrive of this one: the same acceptance, naming the same old place.
+ * Whether both records are the same redrive: the same acceptance and the same original position.
  */
 export function isRedriveOf(found: RawRecord, wanted: RawRecord): boolean {
   const [a, b] = [found.redriven_from, wanted.redriven_from];
-  const samePlace =
+  const sameOrigin =
     a === null || b === null
       ? a === b
       : a.epoch === b.epoch &&
@@ -60,7 +65,7 @@ export function isRedriveOf(found: RawRecord, wanted: RawRecord): boolean {
         a.offset === b.offset &&
         a.index === b.index;
   return (
-    samePlace &&
+    sameOrigin &&
     found.gateway === wanted.gateway &&
     found.sequence === wanted.sequence &&
     found.items.length === wanted.items.length

@@ -11,6 +11,6 @@ it.each([
   [299, 100, [150, 125, 100, 80]],
   [300, 100, [300, 150, 125, 100, 80]],
   [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, [100, 80]],
-])('%i of an allowance of %i reaches %j', (value, allowance, expected) => {
+])('a meter of %i with an allowance of %i has reached %j percent', (value, allowance, expected) => {
   expect(reachedPercents(value, allowance)).toEqual(expected);
 });

@@ -20,12 +20,12 @@ import type { ServiceContext } from '../../platform/run-service.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { METERING_READER, meteringGroup } from '../../schemas/topology.ts';
 
-interface Parts {
+interface MeteringOptions {
   config: MeteringConfig;
   log: Log;
   database: Database;
   warehouse: ClickHouseClient;
-  /** A connected admin, made anew after a failure. */
+  /** A connected admin client; reconnects after a failure. */
   admin: () => Promise<Admin>;
   registry: Registry;
   signal: AbortSignal;
@@ -38,15 +38,15 @@ export interface Metering {
   close(): Promise<void>;
 }
 
-/** Most minutes that are compared at a turn. */
-const COMPARED_AT_ONCE = 5000;
+/** Minutes that are reconciled at once. */
+const MAX_MINUTES = 5000;
 
-/** Counts the books and the meters from the logs, and compares the books with what is stored. */
-export async function startMetering(parts: Parts): Promise<Metering> {
-  const { config, log, database, warehouse, registry, signal } = parts;
+/** Counts events from the topics, meters usage, and reconciles the counts with the stored rows. */
+export async function startMetering(options: MeteringOptions): Promise<Metering> {
+  const { config, log, database, warehouse, registry, signal } = options;
   const gap = new Gauge({
     name: 'ravand_books_gap',
-    help: 'Published events that went through both hops and are neither stored nor dead (negative: stored too often). Must be 0.',
+    help: 'Published events that the normaliser and the sink have processed and that are neither stored nor dead (negative: stored more than once). Must be 0.',
     registers: [registry],
   });
   const inFlight = new Gauge({
@@ -56,13 +56,13 @@ export async function startMetering(parts: Parts): Promise<Metering> {
   });
   const counts = new Gauge({
     name: 'ravand_books_events',
-    help: 'The books of all accounts (promise 6), without what stands in spools: received, published, duplicate, rejected, stored, dead.',
+    help: 'Reconciliation counts of all accounts (G6), without events in spools: received, published, duplicate, rejected, stored, dead.',
     labelNames: ['count'],
     registers: [registry],
   });
-  const settledSeconds = new Gauge({
+  const watermarkSeconds = new Gauge({
     name: 'ravand_settled_until_seconds',
-    help: 'Everything appended before this time is stored or dead (Unix time).',
+    help: 'Every event appended before this time is stored or dead (Unix time).',
     registers: [registry],
   });
 
@@ -85,26 +85,26 @@ export async function startMetering(parts: Parts): Promise<Metering> {
             monthOf: (at) => quotaMonth(at).key,
             signal: AbortSignal.any([signal, fenced]),
           }),
-        crash: parts.crash,
+        crash: options.crash,
         registry,
       }),
     ),
   );
 
-  let settled = UNKNOWN;
-  const upkeep = (name: string, ms: number, work: () => Promise<void>) =>
+  let watermark = UNKNOWN;
+  const every = (name: string, ms: number, work: () => Promise<void>) =>
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
-    upkeep('settled', 1000, async () => {
-      settled = evolve(settled, await takeSnapshot(await parts.admin(), Date.now()));
-      settledSeconds.set(settled.until / 1000);
+    every('high watermark', 1000, async () => {
+      watermark = evolve(watermark, await takeSnapshot(await options.admin(), Date.now()));
+      watermarkSeconds.set(watermark.until / 1000);
     }),
-    upkeep('books', config.BOOKS_INTERVAL, async () => {
+    every('reconciliation', config.BOOKS_INTERVAL, async () => {
       const found = await reconcile({
         database,
         warehouse,
-        settledUntil: settled.until - MARGIN,
-        limit: COMPARED_AT_ONCE,
+        processedUntil: watermark.until - MARGIN,
+        limit: MAX_MINUTES,
       });
       gap.set(found.gap);
       inFlight.set(found.inFlight);
@@ -126,18 +126,18 @@ export async function startMetering(parts: Parts): Promise<Metering> {
       if (found.gap !== 0)
         log.error(
           { code: 'books_gap', gap: found.gap },
-          'the books do not balance: look at ./ravand status and ./ravand lag',
+          'the books do not balance: check ./ravand status and ./ravand lag',
         );
     }),
-    upkeep('profiles', config.PROFILES_METER_INTERVAL, async () => {
+    every('profiles', config.PROFILES_METER_INTERVAL, async () => {
       for (const month of watchedMonths(Date.now()))
         await meterProfiles(database, warehouse, month);
     }),
-    upkeep('announcements', 15_000, async () => {
+    every('announcements', 15_000, async () => {
       let written = 0;
       for (const month of watchedMonths(Date.now())) written += await announce(database, month);
       if (written > 0)
-        log.info({ announcements: written }, 'announcements of used allowances were written');
+        log.info({ announcements: written }, 'recorded announcements of used allowances');
     }),
   ];
 
@@ -164,12 +164,12 @@ export async function startMetering(parts: Parts): Promise<Metering> {
 }
 
 /**
- * Clocks of PostgreSQL and of this process may differ a little; a count that is this young is not
- * called a gap, ms.
+ * Tolerance for clock differences between PostgreSQL and this process: newer differences are not
+ * reported as a gap, ms.
  */
 const MARGIN = 5000;
 
-/** The service: its clients, the counting and the admin port. */
+/** Starts the service: clients, counting, admin port. */
 export async function start(context: ServiceContext<MeteringConfig>): Promise<void> {
   const { config, log, registry, signal, crash, onShutdown } = context;
   const name = 'ravand-metering';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
+import type { EventOffset } from '../../schemas/log-position.ts';
 import type {
   DeadLetter,
   EventRow,
@@ -7,14 +8,7 @@ import type {
   RawRecord,
   Verdict,
 } from '../../schemas/records.ts';
-import {
-  MinuteDeltas,
-  countDeadLetter,
-  countOutcome,
-  countRaw,
-  countVerdicts,
-  type VerdictPosition,
-} from './count.ts';
+import { MinuteDeltas, countDeadLetter, countOutcome, countRaw, countVerdicts } from './count.ts';
 
 const MINUTE = 60_000;
 const record = (items: number, redriven = false) =>
@@ -44,8 +38,8 @@ function rowOf(receivedAt: number): EventRow {
   } as unknown as EventRow;
 }
 
-describe('the books', () => {
-  it('count every place of a raw record under the minute of reception', () => {
+describe('the reconciliation (G6)', () => {
+  it('counts every event of a raw record in its minute of reception', () => {
     const deltas = new MinuteDeltas();
     countRaw(deltas, record(3), new Set());
     countRaw(deltas, record(2), new Set());
@@ -54,13 +48,13 @@ describe('the books', () => {
     ]);
   });
 
-  it('count a redriven dead letter as no new acceptance', () => {
+  it('does not count a redriven dead letter as a new acceptance', () => {
     const deltas = new MinuteDeltas();
     countRaw(deltas, record(1, true), new Set());
     expect(deltas.all()).toMatchObject([{ places: 1, repeats: 1, dead: -1 }]);
   });
 
-  it('stay right when a killed redrive put a letter into the log twice: the second one is a repeat, and dead once', () => {
+  it('counts a dead letter once when a killed redrive wrote it to the log twice', () => {
     const deltas = new MinuteDeltas();
     const redriven = new Set<string>();
     countRaw(deltas, record(1), redriven);
@@ -72,8 +66,8 @@ describe('the books', () => {
     expect(book).toMatchObject({ places: 3, repeats: 2, dead: 0 });
   });
 
-  it('count a row that ClickHouse refuses as dead once, however often its letter was written', () => {
-    const run = {
+  it('counts a row that ClickHouse rejects as dead once, however often its dead letter was written', () => {
+    const rowBatch = {
       epoch: 0,
       partition: 2,
       first_offset: 4,
@@ -83,7 +77,7 @@ describe('the books', () => {
       appended_at: 0,
       rows: [rowOf(2 * MINUTE + 9)],
     };
-    const letter = (offset: number, index: number | null, stage = 'project') =>
+    const deadLetter = (offset: number, index: number | null, stage = 'project') =>
       ({
         stage,
         topic: 'events.normalised',
@@ -91,24 +85,24 @@ describe('the books', () => {
         offset,
         index,
         account_id: 7,
-        value: rowBatchCodec.encode(run),
+        value: rowBatchCodec.encode(rowBatch),
       }) as DeadLetter;
     const deltas = new MinuteDeltas();
-    const last = new Map<string, VerdictPosition>();
+    const last = new Map<string, EventOffset>();
     for (const one of [
-      letter(5, 1),
-      letter(5, 3),
-      letter(5, 1),
-      letter(5, 3),
-      letter(6, 0),
-      letter(7, null),
-      letter(8, 0, 'normalise'),
+      deadLetter(5, 1),
+      deadLetter(5, 3),
+      deadLetter(5, 1),
+      deadLetter(5, 3),
+      deadLetter(6, 0),
+      deadLetter(7, null),
+      deadLetter(8, 0, 'normalise'),
     ])
       countDeadLetter(deltas, last, one);
     expect(deltas.all()).toMatchObject([{ account_id: 7, minute: 2 * MINUTE, dead: 3 }]);
   });
 
-  it('skip verdicts that come again after a crash of the normaliser', () => {
+  it('skips verdicts that are repeated after a crash of the normaliser', () => {
     const deltas = new MinuteDeltas();
     const last = countVerdicts(deltas, { offset: 4, index: 1 }, [
       verdict(4, 0, 'duplicate'),
@@ -123,7 +117,7 @@ describe('the books', () => {
     expect(deltas.all()).toMatchObject([{ duplicates_after: 1, dead: 1 }]);
   });
 
-  it('count an outcome that was published twice once', () => {
+  it('counts an outcome once when it was published twice', () => {
     const deltas = new MinuteDeltas();
     const seen = new Map<string, number>();
     const outcome = {

@@ -1,4 +1,5 @@
 import { rowBatchCodec } from '../../schemas/codec.ts';
+import { compareEventOffsets, type EventOffset } from '../../schemas/log-position.ts';
 import type {
   DeadLetter,
   IngestOutcome,
@@ -9,7 +10,7 @@ import type {
 
 const MINUTE = 60_000;
 
-/** What is added to the books of one account and minute. */
+/** Counts to add to one account and minute. */
 export interface MinuteDelta {
   account_id: number;
   /** Start of the minute of reception, ms since the epoch. */
@@ -72,10 +73,10 @@ export class MinuteDeltas {
 }
 
 /**
- * A raw record: each of its items is a place in the log. A redriven dead letter is no new
- * acceptance: its old place is counted already, and is dead no more. `redriven` holds the old
- * places that were redriven lately: a letter that went in twice (a redrive was killed) was dead
- * once, and the normaliser counts the second time as a repeat.
+ * Counts a raw record: each item is a position in the log. A redriven dead letter is not a new
+ * acceptance: its original position is counted already, and is no longer dead. `redriven` contains
+ * recently redriven positions: a dead letter that was redriven twice (the first redrive was killed)
+ * was dead once, and the normaliser reports the second record as a repeat.
  */
 export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<string>): void {
   const { account_id: account, received_at: at, items, redriven_from: from } = record;
@@ -85,7 +86,7 @@ export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<
   else deltas.add(account, at, { places, repeats: places, dead: -places });
 }
 
-/** Remembers a key, the newest ones only; true when it was there. */
+/** Adds a key and drops the oldest ones; true when the key was present. */
 function isKnown(keys: Set<string>, key: string): boolean {
   if (keys.has(key)) return true;
   keys.add(key);
@@ -95,61 +96,53 @@ function isKnown(keys: Set<string>, key: string): boolean {
 }
 
 /**
- * Redrives that are remembered of a partition: a killed one is taken up again at the next redrive
- * of its group.
+ * Redriven positions remembered per partition: the next redrive of the same group resumes a killed
+ * one.
  */
 const MAX_REDRIVEN = 500;
 
 /**
- * A letter of the sink: ClickHouse refuses the row, so it will never be stored. Letters of the
- * normaliser are counted by its verdicts. A letter that cannot be attributed (a whole record) is
- * not counted: the gap that it leaves shows that the log is damaged. `last`: the last letter
- * counted of each partition of the log; the sink writes them in order, and again after a crash.
+ * Counts a dead letter of the sink: ClickHouse rejected the row, so it will never be stored. Dead
+ * letters of the normaliser are counted by their verdicts. A dead letter of a whole record is not
+ * attributed to an account and not counted: the gap shows that the log is damaged. `last`: the last
+ * counted dead letter per partition; the sink writes them in order, and repeats them after a crash.
  */
 export function countDeadLetter(
   deltas: MinuteDeltas,
-  last: Map<string, VerdictPosition>,
-  letter: DeadLetter,
+  last: Map<string, EventOffset>,
+  deadLetter: DeadLetter,
 ): void {
-  const { stage, topic, partition, offset, index, account_id: account } = letter;
+  const { stage, topic, partition, offset, index, account_id: account } = deadLetter;
   if (stage !== 'project' || index === null || account === null) return;
   const key = `${topic}/${partition}`;
   const before = last.get(key);
-  if (before && (offset < before.offset || (offset === before.offset && index <= before.index)))
-    return;
-  const row = rowBatchCodec.decode(letter.value).rows[0];
+  if (before && compareEventOffsets({ offset, index }, before) <= 0) return;
+  const row = rowBatchCodec.decode(deadLetter.value).rows[0];
   if (row) deltas.add(account, row.received_at, { dead: 1 });
   last.set(key, { offset, index });
 }
 
-/** A place in a raw partition; -1 before the first one. */
-export interface VerdictPosition {
-  offset: number;
-  index: number;
-}
-
 /**
- * Verdicts come again after a crash of the normaliser, never out of order: what is at or below the
- * last one taken is skipped.
+ * Counts verdicts. They are ordered, and repeated after a crash of the normaliser: verdicts up to
+ * the last counted position are skipped.
  */
 export function countVerdicts(
   deltas: MinuteDeltas,
-  last: VerdictPosition,
+  last: EventOffset,
   verdicts: readonly Verdict[],
-): VerdictPosition {
-  let position = last;
+): EventOffset {
+  let counted = last;
   for (const { offset, index, account_id, received_at, verdict } of verdicts) {
-    if (offset < position.offset || (offset === position.offset && index <= position.index))
-      continue;
+    if (compareEventOffsets({ offset, index }, counted) <= 0) continue;
     deltas.add(account_id, received_at, { [COLUMN_OF[verdict]]: 1 });
-    position = { offset, index };
+    counted = { offset, index };
   }
-  return position;
+  return counted;
 }
 
 /**
- * Gateways number their outcomes, and one gateway writes to one partition: an outcome that was
- * published twice is counted once.
+ * Counts an outcome. Gateways number their outcomes, and a gateway writes to one partition: an
+ * outcome that was published twice is counted once.
  */
 export function countOutcome(
   deltas: MinuteDeltas,
@@ -168,7 +161,7 @@ export function countOutcome(
 }
 
 /**
- * Gateway processes that are remembered: each restart is a new one, and a spool is emptied long
+ * Gateway processes remembered per partition. Each restart adds one, and a spool is drained long
  * before this many restarts.
  */
 const MAX_GATEWAYS = 2000;

@@ -9,37 +9,30 @@ import { retry } from '../../platform/backoff.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import {
-  MinuteDeltas,
-  countDeadLetter,
-  countOutcome,
-  countRaw,
-  countVerdicts,
-  type VerdictPosition,
-} from './count.ts';
+import { MinuteDeltas, countDeadLetter, countOutcome, countRaw, countVerdicts } from './count.ts';
 import { PositionMoved, readPosition, writeCounts } from './write-counts.ts';
+import type { EventOffset } from '../../schemas/log-position.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
- * Counts one message and keeps what must be remembered; `state` is what is stored beside the
- * position.
+ * Counts messages. `state` is stored with the position and given back to the next process.
  */
 interface Counter {
   count(deltas: MinuteDeltas, value: Buffer): void;
   state(): Record<string, unknown>;
 }
 
-function rawCounter(kept: Record<string, unknown>): Counter {
-  const redriven = new Set((kept['redriven'] as string[] | undefined) ?? []);
+function rawCounter(stored: Record<string, unknown>): Counter {
+  const redriven = new Set((stored['redriven'] as string[] | undefined) ?? []);
   return {
     count: (deltas, value) => countRaw(deltas, rawRecordCodec.decode(value), redriven),
     state: () => (redriven.size === 0 ? {} : { redriven: [...redriven] }),
   };
 }
 
-function deadLetterCounter(kept: Record<string, unknown>): Counter {
+function deadLetterCounter(stored: Record<string, unknown>): Counter {
   const last = new Map(
-    Object.entries((kept['last'] as Record<string, VerdictPosition> | undefined) ?? {}),
+    Object.entries((stored['last'] as Record<string, EventOffset> | undefined) ?? {}),
   );
   return {
     count: (deltas, value) => countDeadLetter(deltas, last, deadLetterCodec.decode(value)),
@@ -47,8 +40,8 @@ function deadLetterCounter(kept: Record<string, unknown>): Counter {
   };
 }
 
-function verdictCounter(kept: Record<string, unknown>): Counter {
-  let last = (kept['last'] as VerdictPosition | undefined) ?? { offset: -1, index: -1 };
+function verdictCounter(stored: Record<string, unknown>): Counter {
+  let last = (stored['last'] as EventOffset | undefined) ?? { offset: -1, index: -1 };
   return {
     count: (deltas, value) => {
       last = countVerdicts(deltas, last, verdictRecordCodec.decode(value).verdicts);
@@ -57,9 +50,9 @@ function verdictCounter(kept: Record<string, unknown>): Counter {
   };
 }
 
-function outcomeCounter(kept: Record<string, unknown>): Counter {
+function outcomeCounter(stored: Record<string, unknown>): Counter {
   const seen = new Map(
-    Object.entries((kept['gateways'] as Record<string, number> | undefined) ?? {}),
+    Object.entries((stored['gateways'] as Record<string, number> | undefined) ?? {}),
   );
   return {
     count: (deltas, value) => countOutcome(deltas, seen, ingestOutcomeCodec.decode(value)),
@@ -67,14 +60,15 @@ function outcomeCounter(kept: Record<string, unknown>): Counter {
   };
 }
 
-/** The topics that the books are made from. */
-export const COUNTED_TOPICS: Readonly<Record<string, (kept: Record<string, unknown>) => Counter>> =
-  {
-    [TOPIC.raw]: rawCounter,
-    [TOPIC.verdicts]: verdictCounter,
-    [TOPIC.outcomes]: outcomeCounter,
-    [TOPIC.dead]: deadLetterCounter,
-  };
+/** The counted topics, and their counters. */
+export const COUNTED_TOPICS: Readonly<
+  Record<string, (stored: Record<string, unknown>) => Counter>
+> = {
+  [TOPIC.raw]: rawCounter,
+  [TOPIC.verdicts]: verdictCounter,
+  [TOPIC.outcomes]: outcomeCounter,
+  [TOPIC.dead]: deadLetterCounter,
+};
 
 interface TaskOptions {
   database: Database;
@@ -86,12 +80,12 @@ interface TaskOptions {
 }
 
 /**
- * Counting of one partition: what is counted and the position move together in PostgreSQL; the
- * offset in Kafka is committed for operators only.
+ * Counts one partition. Counts and position move in one PostgreSQL transaction; the offset in Kafka
+ * is committed only for operators.
  */
 export async function startCounting(options: TaskOptions): Promise<PartitionTask> {
   const { database, log, topic, partition } = options;
-  const patience = {
+  const untilAborted = {
     base: 200,
     cap: 5000,
     attempts: Number.POSITIVE_INFINITY,
@@ -101,18 +95,18 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
     if (attempt === 0)
       log.warn(
         { err: error, topic, partition, code: 'postgres_unreachable' },
-        'the books wait for PostgreSQL',
+        'the reconciliation waits for PostgreSQL',
       );
   };
-  const position = await retry({ ...patience, onFailure }, () =>
+  const start = await retry({ ...untilAborted, onFailure }, () =>
     readPosition(database, topic, partition),
   );
-  let next = position.next;
-  const counter = COUNTED_TOPICS[topic]?.(position.state);
+  let next = start.next;
+  const counter = COUNTED_TOPICS[topic]?.(start.state);
   if (!counter) throw new Error(`nothing counts the topic ${topic}`);
 
   return {
-    from: position.next,
+    from: start.next,
     async process(messages: readonly ConsumedMessage[]) {
       const deltas = new MinuteDeltas();
       for (const { value, offset } of messages) {
@@ -120,8 +114,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
         try {
           counter.count(deltas, value);
         } catch (error) {
-          // A record that nobody can read is a dead letter of the normaliser; it holds no
-          // acceptance that could be counted.
+          // The normaliser makes a dead letter of an undecodable record; its events are unknown.
           if (!(error instanceof UnreadableRecord)) throw error;
           log.warn(
             { topic, partition, offset, code: error.code },
@@ -132,9 +125,9 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
       const end = (messages.at(-1)?.offset ?? next - 1) + 1;
       if (end <= next) return next;
       let uncertain = false;
-      await retry({ ...patience, onFailure }, async () => {
-        // A lost answer may hide a write that took place: then the position has moved already, by
-        // us.
+      await retry({ ...untilAborted, onFailure }, async () => {
+        // The write may have succeeded although its reply was lost: then this process has moved
+        // the position already.
         if (uncertain && (await readPosition(database, topic, partition)).next === end) return;
         try {
           await writeCounts(database, {

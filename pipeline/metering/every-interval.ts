@@ -1,12 +1,12 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 
-/** After a failure the next try comes no later than this, however rare the work is, ms. */
-const RETRY = 30_000;
+/** Maximum delay before a retry, ms. */
+const MAX_RETRY_DELAY = 30_000;
 
 /**
- * Repeats a piece of upkeep until the signal aborts. A failure is logged once per row of failures,
- * and tried again soon.
+ * Repeats periodic work until the signal aborts. Consecutive failures are logged once, and retried
+ * soon.
  */
 export async function everyInterval(
   options: { name: string; ms: number; log: Log; signal: AbortSignal },
@@ -16,17 +16,17 @@ export async function everyInterval(
   while (!options.signal.aborted) {
     try {
       await work();
-      if (failing) options.log.info({ loop: options.name }, 'works again');
+      if (failing) options.log.info({ loop: options.name }, 'recovered');
       failing = false;
     } catch (error) {
       if (!failing && !isAborted(options.signal))
         options.log.warn(
           { err: error, loop: options.name, code: 'upkeep_failed' },
-          'failed; trying again soon',
+          'failed; retrying soon',
         );
       failing = true;
     }
-    await delay(failing ? Math.min(options.ms, RETRY) : options.ms, options.signal).catch(
+    await delay(failing ? Math.min(options.ms, MAX_RETRY_DELAY) : options.ms, options.signal).catch(
       () => undefined,
     );
   }

@@ -1,12 +1,12 @@
-/** Ends or commits of all partitions of a topic, by partition. */
+/** End or committed offsets of a topic, by partition. */
 export type Offsets = ReadonlyMap<number, number>;
 
 /**
- * One look at the log; taken in this order: raw ends, commits of the normaliser, normalised ends,
- * commits of the sink.
+ * Offsets of both hops, read in this order: ends of events.raw, commits of the normaliser, ends of
+ * events.normalised, commits of the sink.
  */
 export interface LogSnapshot {
-  /** When the look began, ms since the epoch. */
+  /** When the first offset was read, ms since the epoch. */
   at: number;
   rawEnds: Offsets;
   normaliserCommits: Offsets;
@@ -15,34 +15,33 @@ export interface LogSnapshot {
 }
 
 export interface HighWatermark {
-  /**
-   * Everything appended to events.raw before this time is stored or dead; 0 while nothing is known.
-   */
+  /** Everything appended to events.raw before this time is stored or dead; 0 while unknown. */
   until: number;
-  /** What the first hop must reach, as it stood at `at`. */
-  first: { at: number; rawEnds: Offsets } | undefined;
-  /** What the second hop must reach, for a first hop that was reached. */
-  second: { at: number; normalisedEnds: Offsets } | undefined;
+  /** The ends that the normaliser must reach for the next watermark. */
+  normalising: { at: number; rawEnds: Offsets } | undefined;
+  /** The ends that the sink must reach, for raw ends that the normaliser has reached. */
+  storing: { at: number; normalisedEnds: Offsets } | undefined;
 }
 
-export const UNKNOWN: HighWatermark = { until: 0, first: undefined, second: undefined };
+export const UNKNOWN: HighWatermark = { until: 0, normalising: undefined, storing: undefined };
 
 /**
- * Follows cuts through both hops: a cut of the raw ends is settled once the normaliser has passed
- * it and the sink has passed what was normalised by then.
+ * Follows the raw ends of one snapshot through both hops: the watermark advances to the time of
+ * that snapshot once the normaliser has reached its raw ends, and the sink everything normalised by
+ * then.
  */
-export function evolve(state: HighWatermark, look: LogSnapshot): HighWatermark {
-  let { until, first, second } = state;
-  first ??= { at: look.at, rawEnds: look.rawEnds };
-  if (!second && reached(first.rawEnds, look.normaliserCommits)) {
-    second = { at: first.at, normalisedEnds: look.normalisedEnds };
-    first = undefined;
+export function evolve(state: HighWatermark, snapshot: LogSnapshot): HighWatermark {
+  let { until, normalising, storing } = state;
+  normalising ??= { at: snapshot.at, rawEnds: snapshot.rawEnds };
+  if (!storing && reached(normalising.rawEnds, snapshot.normaliserCommits)) {
+    storing = { at: normalising.at, normalisedEnds: snapshot.normalisedEnds };
+    normalising = undefined;
   }
-  if (second && reached(second.normalisedEnds, look.sinkCommits)) {
-    until = second.at;
-    second = undefined;
+  if (storing && reached(storing.normalisedEnds, snapshot.sinkCommits)) {
+    until = storing.at;
+    storing = undefined;
   }
-  return { until, first, second };
+  return { until, normalising, storing };
 }
 
 function reached(ends: Offsets, commits: Offsets): boolean {

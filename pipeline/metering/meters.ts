@@ -5,8 +5,8 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { reachedPercents } from './announce.ts';
 
 /**
- * Counts the people seen in the month, per account, and raises the high-water mark (ingest 8):
- * joining names lowers the count, never the mark.
+ * Counts the people seen in the month, per account, and raises the high watermark of the meter
+ * (ingest 8): merging distinct ids lowers the count, never the meter.
  */
 export async function meterProfiles(
   database: Database,
@@ -22,7 +22,7 @@ export async function meterProfiles(
   );
 }
 
-/** Writes the announcements that are due, once per meter and month. Answers how many are new. */
+/** Records due announcements, once per meter and month. Returns the number of new ones. */
 export async function announce(database: Database, month: QuotaMonth): Promise<number> {
   const answer = await database.query<{
     account_id: string;

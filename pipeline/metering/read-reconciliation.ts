@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /**
- * The books of the installation or of one account (promise 6). received = rejected + duplicate +
- * published + spooled; published = stored + dead + in_flight.
+ * Reconciliation of the installation or of one account (ARCHITECTURE.md, G6). received = rejected +
+ * duplicate + published + spooled; published = stored + dead + in_flight.
  */
 export interface ReconciliationCounts {
   received: number;
@@ -16,14 +16,14 @@ export interface ReconciliationCounts {
 }
 
 /**
- * The books as they were last compared, at most some seconds ago.
- * @param spooled accepted events that stand in gateways' spools now
+ * The counts as of the last reconciliation, a few seconds old at most.
+ * @param spooled accepted events that are in the spools of gateways now
  */
 export async function readReconciliation(
   database: Database,
   options: { accountId?: number; spooled: number },
 ): Promise<ReconciliationCounts> {
-  const names = [
+  const columns = [
     'places',
     'repeats',
     'duplicates_after',
@@ -33,8 +33,8 @@ export async function readReconciliation(
     'rejected',
     'stored',
   ] as const;
-  const answer = await database.query<Record<(typeof names)[number], number>>(
-    `SELECT ${names.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
+  const answer = await database.query<Record<(typeof columns)[number], number>>(
+    `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
     [options.accountId ?? null],
   );
   const row = answer.rows[0];

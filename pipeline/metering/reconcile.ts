@@ -4,43 +4,43 @@ import type { Database } from '../../platform/postgres/pool.ts';
 
 const HOUR = 3_600_000;
 
-/** A minute of an account that was counted since it last balanced. */
+/** A minute of an account whose counts changed since it last balanced. */
 interface OpenMinute {
   account_id: number;
   minute: number;
-  /** Rows that ClickHouse must hold. */
+  /** Rows that ClickHouse must contain. */
   expected: number;
   stored: number;
   changed: string;
-  /** When it changed, ms since the epoch. */
+  /** Time of the last change, ms since the epoch. */
   changed_at: number;
 }
 
-/** Minutes that do not balance yet. */
+/** The differences of the open minutes. */
 export interface Reconciliation {
   /**
-   * Rows that are missing in ClickHouse (negative: too many) though everything counted so far has
-   * gone through both hops: must be none.
+   * Rows missing in ClickHouse (negative: too many) although normaliser and sink have processed
+   * everything that was counted: must be 0.
    */
   gap: number;
-  /** Rows that are under way. */
+  /** Rows that are published and not stored yet. */
   inFlight: number;
-  compared: number;
+  minutes: number;
 }
 
 /**
- * Compares what was published with the rows of ClickHouse, minute by minute, for minutes that
- * changed since they last balanced (at most `limit`).
- * @param settledUntil everything counted before this time has gone through both hops, ms since the
- * epoch
+ * Compares published events with the rows of ClickHouse, minute by minute, for up to `limit` minutes
+ * that changed since they last balanced.
+ * @param processedUntil normaliser and sink have processed everything counted before this time, ms
+ * since the epoch
  */
 export async function reconcile(options: {
   database: Database;
   warehouse: ClickHouseClient;
-  settledUntil: number;
+  processedUntil: number;
   limit: number;
 }): Promise<Reconciliation> {
-  const { database, settledUntil } = options;
+  const { database, processedUntil } = options;
   const answer = await database.query<{
     account_id: string;
     minute: Date;
@@ -60,7 +60,7 @@ export async function reconcile(options: {
     expected: Number(row.expected),
     stored: Number(row.stored),
   }));
-  const comparison: Reconciliation = { gap: 0, inFlight: 0, compared: open.length };
+  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, minutes: open.length };
   for (const minutes of byHour(open)) {
     const counts = await countStored(options.warehouse, minutes);
     const balanced: OpenMinute[] = [];
@@ -68,13 +68,13 @@ export async function reconcile(options: {
     for (const minute of minutes) {
       const found = { ...minute, stored: counts.get(`${minute.account_id} ${minute.minute}`) ?? 0 };
       (found.stored === minute.expected ? balanced : differing).push(found);
-      if (minute.changed_at < settledUntil) comparison.gap += minute.expected - found.stored;
-      else comparison.inFlight += minute.expected - found.stored;
+      if (minute.changed_at < processedUntil) reconciliation.gap += minute.expected - found.stored;
+      else reconciliation.inFlight += minute.expected - found.stored;
     }
     await writeStored(database, balanced, false);
     await writeStored(database, differing, true);
   }
-  return comparison;
+  return reconciliation;
 }
 
 function byHour(open: readonly OpenMinute[]): OpenMinute[][] {
@@ -106,7 +106,7 @@ async function countStored(
   return new Map(rows.map((row) => [`${Number(row.account)} ${row.minute * 1000}`, Number(row.n)]));
 }
 
-/** Notes what was found, unless more was counted meanwhile. */
+/** Records the stored rows of a minute, unless its counts changed in the meantime. */
 async function writeStored(
   database: Database,
   minutes: readonly OpenMinute[],

@@ -4,8 +4,8 @@ import type { LogSnapshot, Offsets } from './high-watermark.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
 /**
- * Looks at the log in the order that makes the look a safe one: what is read later can only be
- * further.
+ * Reads the offsets in the order of LogSnapshot. Offsets that are read later can only be higher, so
+ * the snapshot never overstates progress.
  */
 export async function takeSnapshot(admin: Admin, now: number): Promise<LogSnapshot> {
   const rawEnds = await ends(admin, TOPIC.raw);

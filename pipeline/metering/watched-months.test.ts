@@ -8,4 +8,6 @@ it.each([
   [AZAR, ['1405-08', '1405-09']],
   [AZAR + 7_199_999, ['1405-08', '1405-09']],
   [AZAR + 7_200_000, ['1405-09']],
-])('%i', (now, keys) => expect(watchedMonths(now).map(({ key }) => key)).toEqual(keys));
+])('at %i the watched months are %j', (now, keys) =>
+  expect(watchedMonths(now).map(({ key }) => key)).toEqual(keys),
+);

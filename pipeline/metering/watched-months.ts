@@ -1,16 +1,16 @@
 import { quotaMonth, type QuotaMonth } from '../../events/tehran-time.ts';
 
 /**
- * What happened in the last moments of a month is counted for this long behind it, ms: longer than
- * the profile meter's figure may be old.
+ * The previous month is metered for this long after its end, ms: longer than the interval of the
+ * profile meter.
  */
-const AFTERWARDS = 2 * 3_600_000;
+const GRACE_PERIOD = 2 * 3_600_000;
 
 /**
- * The months whose meters are looked at now: the present one and, soon after its beginning, the one
- * before.
+ * The months whose meters are updated: the current one and, shortly after its start, the previous
+ * one.
  */
 export function watchedMonths(now: number): QuotaMonth[] {
   const month = quotaMonth(now);
-  return now - month.from < AFTERWARDS ? [quotaMonth(month.from - 1), month] : [month];
+  return now - month.from < GRACE_PERIOD ? [quotaMonth(month.from - 1), month] : [month];
 }

@@ -7,7 +7,7 @@ export interface CountingPosition {
   state: Record<string, unknown>;
 }
 
-/** How far the counting of a partition got. */
+/** The position up to which a partition has been counted. */
 export async function readPosition(
   database: Database,
   topic: string,
@@ -21,10 +21,12 @@ export async function readPosition(
   return row ? { next: Number(row.next_offset), state: row.state } : { next: 0, state: {} };
 }
 
-/** Another process counts this partition now; what this one counted was not written. */
+/** Another process counts this partition now; the counts of this process were not written. */
 export class PositionMoved extends Error {
   constructor(topic: string, partition: number) {
-    super(`somebody else counts ${topic} ${partition} now; starting over from what is written`);
+    super(
+      `another process counts ${topic} ${partition} now; restarting from the recorded position`,
+    );
     this.name = 'PositionMoved';
   }
 }
@@ -64,8 +66,8 @@ interface Counted {
 }
 
 /**
- * Moves the position and adds the counts in one statement, so that a crash counts nothing twice and
- * nothing never. The events meter counts what was accepted once: repeats, duplicates and dead
+ * Moves the position and adds the counts in one statement, so that a crash neither loses nor
+ * repeats a count. The events meter counts accepted events once: repeats, duplicates and dead
  * letters are not billed (ingest 8). Throws PositionMoved when the position is not the expected
  * one.
  */

@@ -1,59 +1,101 @@
-import { describe, expect, it } from 'vitest';
-import { decideRebuild, decideReplay, type ReplayEvidence } from './decide.ts';
-
-const MISSING: ReplayEvidence = {
-  stored: false,
-  differs: false,
-  verdict: undefined,
-  storedElsewhere: false,
-  expired: false,
-  processable: true,
-};
+import { describe, it } from 'vitest';
+import { decider } from '../../events/testing/given.ts';
+import {
+  decideRebuild,
+  decideReplay,
+  type RebuildEvidence,
+  type ReplayEvidence,
+  type ReplayVerdict,
+} from './decide.ts';
 
 describe('the verdict of a replay', () => {
-  it.each([
-    ['nothing stands', {}, 'new'],
-    ['a row stands', { stored: true }, 'stored'],
-    ['another row stands', { stored: true, differs: true }, 'would_change'],
+  const NOT_STORED: ReplayEvidence = {
+    stored: false,
+    differs: false,
+    verdict: undefined,
+    storedElsewhere: false,
+    expired: false,
+    processable: true,
+  };
+  const { given } = decider((evidence: ReplayEvidence, found: Partial<ReplayEvidence>) =>
+    decideReplay({ ...evidence, ...found }),
+  );
+
+  it.each<[string, Partial<ReplayEvidence>, ReplayVerdict]>([
+    ['an event without a stored row is new', {}, 'new'],
+    ['an event with a stored row is stored', { stored: true }, 'stored'],
     [
-      'a row stands, whatever was said and however old it is',
+      'an event with a different stored row would change',
+      { stored: true, differs: true },
+      'would_change',
+    ],
+    [
+      'an event with a stored row is stored, whatever its verdict, age and duplicates',
       { stored: true, verdict: 'duplicate', storedElsewhere: true, expired: true },
       'stored',
     ],
-    ['the pipeline called it a duplicate', { verdict: 'duplicate' }, 'duplicate'],
-    ['the same acceptance stood elsewhere', { verdict: 'repeat' }, 'duplicate'],
-    ['its key stands at another place', { storedElsewhere: true }, 'duplicate'],
-    ['it was dead and is not any more', { verdict: 'dead' }, 'new'],
-    ['it was dead, and redriven since', { verdict: 'dead', storedElsewhere: true }, 'duplicate'],
-    ['it is too old', { expired: true }, 'expired'],
-    ['it was born too old', { verdict: 'expired', expired: true }, 'expired'],
-    ['it cannot be processed', { processable: false }, 'dead'],
     [
-      'it cannot be processed, and stands all the same',
+      'an event that the normaliser found a duplicate is a duplicate',
+      { verdict: 'duplicate' },
+      'duplicate',
+    ],
+    ['an event whose acceptance was repeated is a duplicate', { verdict: 'repeat' }, 'duplicate'],
+    [
+      'an event whose dedupe key is stored elsewhere is a duplicate',
+      { storedElsewhere: true },
+      'duplicate',
+    ],
+    ['a dead event that can now be processed is new', { verdict: 'dead' }, 'new'],
+    [
+      'a dead event that was redriven is a duplicate',
+      { verdict: 'dead', storedElsewhere: true },
+      'duplicate',
+    ],
+    ['an event beyond its retention is expired', { expired: true }, 'expired'],
+    [
+      'an event that was expired on arrival is expired',
+      { verdict: 'expired', expired: true },
+      'expired',
+    ],
+    ['an event that cannot be processed is dead', { processable: false }, 'dead'],
+    [
+      'an event with a stored row is stored, although it can no longer be processed',
       { processable: false, stored: true },
       'stored',
     ],
-  ] as const)('%s', (_, changes, verdict) => {
-    expect(decideReplay({ ...MISSING, ...changes })).toBe(verdict);
+  ])('%s', (_, found, verdict) => {
+    given(NOT_STORED).when(found).then(verdict);
   });
 });
 
 describe('the verdict of a rebuild', () => {
-  const clear = {
+  const PUBLISHED: RebuildEvidence = {
     verdict: undefined,
     seenBefore: false,
     addedByReplay: false,
     processable: true,
-  } as const;
-  it.each([
-    ['published', {}, 'row'],
-    ['born expired: retention decides', { verdict: 'expired' }, 'row'],
-    ['a duplicate', { verdict: 'duplicate' }, 'duplicate'],
-    ['seen before where no verdict reaches', { seenBefore: true }, 'duplicate'],
-    ['dead', { verdict: 'dead' }, 'dead'],
-    ['dead, and added by a replay since', { verdict: 'dead', addedByReplay: true }, 'row'],
-    ['not processable', { processable: false }, 'dead'],
-  ] as const)('%s', (_, changes, verdict) => {
-    expect(decideRebuild({ ...clear, ...changes })).toBe(verdict);
+  };
+  const { given } = decider((evidence: RebuildEvidence, found: Partial<RebuildEvidence>) =>
+    decideRebuild({ ...evidence, ...found }),
+  );
+
+  it.each<[string, Partial<RebuildEvidence>, ReturnType<typeof decideRebuild>]>([
+    ['a published event becomes a row', {}, 'row'],
+    [
+      'an event expired on arrival becomes a row, which retention removes',
+      { verdict: 'expired' },
+      'row',
+    ],
+    ['a duplicate becomes no row', { verdict: 'duplicate' }, 'duplicate'],
+    ['a key seen before the verdicts begin is a duplicate', { seenBefore: true }, 'duplicate'],
+    ['a dead event becomes no row', { verdict: 'dead' }, 'dead'],
+    [
+      'a dead event that a replay added becomes a row',
+      { verdict: 'dead', addedByReplay: true },
+      'row',
+    ],
+    ['an event that cannot be processed becomes no row', { processable: false }, 'dead'],
+  ])('%s', (_, found, verdict) => {
+    given(PUBLISHED).when(found).then(verdict);
   });
 });

@@ -2,16 +2,16 @@ import type { VerdictKind } from '../../schemas/records.ts';
 
 /** What a replay does with one event of its range (docs/replay.md, "Verdicts"). */
 export type ReplayVerdict =
-  /** No row stands at its place, and none of its dedupe key: the row is added. */
+  /** No row is stored at its position, and none with its dedupe key: the row is added. */
   | 'new'
   | 'stored'
-  /** Stored, and today's normalisation gives another row: reported only. */
+  /** Stored, and this version normalises it to a different row: reported only. */
   | 'would_change'
-  /** Older than its account keeps events, or than 400 days. */
+  /** Beyond the retention of its account, or 400 days old. */
   | 'expired'
-  /** The same event stands, or stood, at another place. */
+  /** The same event is, or was, stored at another position. */
   | 'duplicate'
-  /** It cannot be processed today either. */
+  /** This version cannot process it either. */
   | 'dead';
 
 export const REPLAY_VERDICTS: readonly ReplayVerdict[] = [
@@ -24,26 +24,20 @@ export const REPLAY_VERDICTS: readonly ReplayVerdict[] = [
 ];
 
 export interface ReplayEvidence {
-  /** A row stands at this very place. */
+  /** A row is stored at this position. */
   stored: boolean;
-  /** It stands there and differs from the row of today. */
+  /** The stored row differs from the row that this version produces. */
   differs: boolean;
-  /**
-   * What the normaliser said of the place when it took it; undefined: a row, or the verdicts do not
-   * reach back so far.
-   */
+  /** Verdict of the normaliser; undefined for a row, and for positions older than the verdicts. */
   verdict: VerdictKind | undefined;
-  /** A row of the same dedupe key stands at another place within the window. */
+  /** A row with the same dedupe key is stored at another position, within the window. */
   storedElsewhere: boolean;
   expired: boolean;
-  /** Today's normalisation gives a row. */
+  /** This version normalises the event to a row. */
   processable: boolean;
 }
 
-/**
- * Stored rows come first: what they say no claim and no verdict of the past can take back
- * (DESIGN.md, "Replay").
- */
+/** Stored rows come first: no claim and no earlier verdict revokes them (ARCHITECTURE.md, G7). */
 export function decideReplay(evidence: ReplayEvidence): ReplayVerdict {
   if (!evidence.processable) return evidence.stored ? 'stored' : 'dead';
   if (evidence.stored) return evidence.differs ? 'would_change' : 'stored';
@@ -56,26 +50,23 @@ export function decideReplay(evidence: ReplayEvidence): ReplayVerdict {
 export interface RebuildEvidence {
   verdict: VerdictKind | undefined;
   /**
-   * The pass over the log met the same dedupe key before, within the window; asked only where no
-   * verdict reaches.
+   * The rebuild has seen the same dedupe key before, within the window; only checked for positions
+   * older than the verdicts.
    */
   seenBefore: boolean;
-  /**
-   * The place was dead when it was taken, and a replay has added it since: its row is in the live
-   * table.
-   */
+  /** The normaliser rejected the event, and a replay added its row to the live table. */
   addedByReplay: boolean;
   processable: boolean;
 }
 
-/** Whether an event of the log becomes a row of a rebuilt table. */
+/** Whether an event of the log becomes a row of the rebuilt table. */
 export function decideRebuild({
-  verdict: said,
+  verdict,
   seenBefore,
-  addedByReplay: added,
+  addedByReplay,
   processable,
 }: RebuildEvidence): 'row' | 'duplicate' | 'dead' {
   if (!processable) return 'dead';
-  if (said === 'duplicate' || said === 'repeat' || seenBefore) return 'duplicate';
-  return said === 'dead' && !added ? 'dead' : 'row';
+  if (verdict === 'duplicate' || verdict === 'repeat' || seenBefore) return 'duplicate';
+  return verdict === 'dead' && !addedByReplay ? 'dead' : 'row';
 }

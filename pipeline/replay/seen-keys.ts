@@ -1,15 +1,15 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 
 /**
- * Keys of a stretch of the pass: open addressing over the first 53 bits of a claim and its time, 16
- * bytes a slot.
+ * Hash table from the first 53 bits of a claim id to a time, with open addressing; 16 bytes per
+ * slot.
  */
 class KeyTable {
   readonly #keys: Float64Array;
   readonly #times: Float64Array;
   readonly #mask: number;
   size = 0;
-  /** The latest time in it, ms. */
+  /** Latest time in the table, ms. */
   newest = 0;
 
   constructor(slots: number) {
@@ -42,36 +42,36 @@ class KeyTable {
   }
 }
 
-/** Stretches that are kept: the window is at least (this - 1) of them long. */
+/** Tables that are kept; the oldest one is dropped when the newest one is full. */
 const KEY_TABLES = 4;
 
 /**
- * De-duplication of one pass over the log without claims, for places that no verdict of the
- * pipeline reaches: the first event of a key stands, another one within the window of it is a
- * duplicate. Memory is bounded by `keys`; when they do not suffice for the window, `shortest` tells
- * what was covered, ms. Two keys clash once in about 10^15 pairs.
+ * Deduplicates one pass over the log without claims, for positions older than the verdicts: the
+ * first event of a key is kept, another one within the window is a duplicate. Memory is bounded by
+ * `keys`; when that is too few for the window, `shortestWindow` is the window that was covered, ms.
+ * Two keys collide once in about 10^15 pairs.
  */
 export class SeenKeys {
   readonly #window: number;
   readonly #slots: number;
-  #stretches: KeyTable[];
-  /** The shortest window that was covered so far, ms; undefined: the whole one, always. */
+  #tables: KeyTable[];
+  /** The shortest window covered so far, ms; undefined while the whole window is covered. */
   shortestWindow: number | undefined;
 
   constructor(options: { window: number; keys: number }) {
     this.#window = options.window;
     this.#slots = 2 ** Math.ceil(Math.log2((2 * Math.max(64, options.keys)) / KEY_TABLES));
-    this.#stretches = [new KeyTable(this.#slots)];
+    this.#tables = [new KeyTable(this.#slots)];
   }
 
   /**
-   * Whether the key was seen within the window before `at` (ms since the epoch); if not, it counts
-   * as seen from now on.
+   * Whether the key was seen within the window around `at` (ms since the epoch). If not, it is
+   * added.
    */
   isDuplicate(claim: ClaimId, at: number): boolean {
     const key = numberOf(claim);
-    for (const stretch of this.#stretches) {
-      const first = stretch.get(key);
+    for (const table of this.#tables) {
+      const first = table.get(key);
       if (first !== undefined && Math.abs(at - first) < this.#window) return true;
     }
     this.#add(key, at);
@@ -79,17 +79,17 @@ export class SeenKeys {
   }
 
   #add(key: number, at: number): void {
-    const young = this.#stretches.at(-1);
-    if (young?.full === true) {
-      this.#stretches.push(new KeyTable(this.#slots));
-      if (this.#stretches.length > KEY_TABLES) {
-        const gone = this.#stretches.shift();
-        const covered = at - (gone?.newest ?? at);
+    const newest = this.#tables.at(-1);
+    if (newest?.full === true) {
+      this.#tables.push(new KeyTable(this.#slots));
+      if (this.#tables.length > KEY_TABLES) {
+        const dropped = this.#tables.shift();
+        const covered = at - (dropped?.newest ?? at);
         if (covered < this.#window)
           this.shortestWindow = Math.min(this.shortestWindow ?? covered, covered);
       }
     }
-    this.#stretches.at(-1)?.set(key, at);
+    this.#tables.at(-1)?.set(key, at);
   }
 }
 

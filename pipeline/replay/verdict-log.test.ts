@@ -13,33 +13,33 @@ const verdict = (offset: number, index: number): Verdict => ({
   verdict: 'duplicate',
 });
 
-async function* pieces(records: readonly (readonly Verdict[])[]) {
+async function* batches(records: readonly (readonly Verdict[])[]) {
   for (const verdicts of records)
     yield await Promise.resolve([
       { value: verdictRecordCodec.encode({ partition: 0, verdicts: [...verdicts] }) },
     ]);
 }
 
-it('answers exactly the verdicts of the records that are asked for, however records of the two logs are cut and repeated', async () => {
-  const places = fc.uniqueArray(fc.tuple(fc.nat(40), fc.nat(2)), {
+it('returns exactly the verdicts of the requested records, however the verdicts are batched and repeated', async () => {
+  const positions = fc.uniqueArray(fc.tuple(fc.nat(40), fc.nat(2)), {
     selector: ([offset, index]) => `${offset}/${index}`,
     maxLength: 40,
   });
   await fc.assert(
     fc.asyncProperty(
-      places,
+      positions,
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 1, max: 15 }),
       fc.nat(3),
-      async (list, size, step, again) => {
+      async (list, size, step, repeatLast) => {
         const sorted = list
           .map(([offset, index]) => verdict(offset, index))
           .sort((a, b) => a.offset - b.offset || a.index - b.index);
         const records: Verdict[][] = [];
-        // After a crash of the normaliser the last records come again.
+        // After a crash the normaliser repeats its last records.
         for (let at = 0; at < sorted.length; at += size)
-          records.push(sorted.slice(at, at + size), ...(again === 0 ? records.slice(-1) : []));
-        const log = new VerdictLog(pieces(records));
+          records.push(sorted.slice(at, at + size), ...(repeatLast === 0 ? records.slice(-1) : []));
+        const log = new VerdictLog(batches(records));
         for (let first = 0; first <= 40; first += step) {
           const last = first + step - 1;
           const found = await log.between(first, last);

@@ -4,38 +4,37 @@ import type { VerdictKind } from '../../schemas/records.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 
 /**
- * Follows the verdicts of one raw partition (events.verdicts) beside a reader of its records: both
- * are in the order of places, verdicts come again after a crash of the normaliser. Holds the
- * verdicts of a few records only.
+ * Reads the verdicts of one partition (events.verdicts) in step with a reader of its raw records.
+ * Both are ordered by position; verdicts are repeated after a crash of the normaliser. Keeps only
+ * the verdicts of a few records in memory.
  */
 export class VerdictLog {
-  readonly #pieces: AsyncIterator<readonly Pick<ConsumedMessage, 'value'>[]>;
-  readonly #held = new Map<string, { offset: number; verdict: VerdictKind }>();
-  #reached = -1;
+  readonly #batches: AsyncIterator<readonly Pick<ConsumedMessage, 'value'>[]>;
+  readonly #verdicts = new Map<string, { offset: number; verdict: VerdictKind }>();
+  #readUntil = -1;
   #ended = false;
   /**
-   * Verdicts of records from this offset on are all at hand; undefined until the first one was
-   * read.
+   * The log has the verdicts of all records from this offset on; undefined until the first verdict
+   * is read.
    */
-  firstSeen: number | undefined;
+  firstOffset: number | undefined;
 
   /**
-   * `pieces` begins at or before the verdicts of the first record that is asked for, and ends
-   * behind those of the last.
+   * `batches` covers the verdicts of all records that `between` is called for.
    */
-  constructor(pieces: AsyncIterable<readonly Pick<ConsumedMessage, 'value'>[]>) {
-    this.#pieces = pieces[Symbol.asyncIterator]();
+  constructor(batches: AsyncIterable<readonly Pick<ConsumedMessage, 'value'>[]>) {
+    this.#batches = batches[Symbol.asyncIterator]();
   }
 
   /**
-   * What was said of the events of raw records up to `last`, by positionKey; nothing of records
-   * before `first` is kept any more. Offsets rise from call to call.
+   * The verdicts on events of raw records up to `last`, by eventOffsetKey. Drops the verdicts on
+   * records before `first`: offsets must rise from call to call.
    */
   async between(first: number, last: number): Promise<ReadonlyMap<string, VerdictKind>> {
-    while (!this.#ended && this.#reached <= last) await this.#readOn(first);
+    while (!this.#ended && this.#readUntil <= last) await this.#readBatch(first);
     const found = new Map<string, VerdictKind>();
-    for (const [key, { offset, verdict }] of this.#held) {
-      if (offset < first) this.#held.delete(key);
+    for (const [key, { offset, verdict }] of this.#verdicts) {
+      if (offset < first) this.#verdicts.delete(key);
       else if (offset <= last) found.set(key, verdict);
     }
     return found;
@@ -43,20 +42,21 @@ export class VerdictLog {
 
   async close(): Promise<void> {
     this.#ended = true;
-    await this.#pieces.return?.();
+    await this.#batches.return?.();
   }
 
-  async #readOn(first: number): Promise<void> {
-    const piece = await this.#pieces.next();
-    if (piece.done === true) {
+  async #readBatch(first: number): Promise<void> {
+    const batch = await this.#batches.next();
+    if (batch.done === true) {
       this.#ended = true;
       return;
     }
-    for (const { value } of piece.value) {
+    for (const { value } of batch.value) {
       for (const { offset, index, verdict } of verdictsOf(value)) {
-        this.firstSeen ??= offset;
-        this.#reached = Math.max(this.#reached, offset);
-        if (offset >= first) this.#held.set(eventOffsetKey({ offset, index }), { offset, verdict });
+        this.firstOffset ??= offset;
+        this.#readUntil = Math.max(this.#readUntil, offset);
+        if (offset >= first)
+          this.#verdicts.set(eventOffsetKey({ offset, index }), { offset, verdict });
       }
     }
   }
