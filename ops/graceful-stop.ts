@@ -67,7 +67,7 @@ export class GracefulStop {
 
   /**
    * Waits for work that takes no signal, as long as there is time to: rejects with Stopped or
-   * Refusal then, and the work goes on unheard.
+   * CommandError then, and the work goes on unheard.
    */
   async run<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#writing;
@@ -101,13 +101,16 @@ export class GracefulStop {
  * therefore did not come to its end.
  */
 export async function unlessStopped<T>(
-  halt: GracefulStop,
+  gracefulStop: GracefulStop,
   work: Promise<T>,
 ): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (halt.requested && (error === halt.readSignal.reason || error === halt.writeSignal.reason))
+    if (
+      gracefulStop.requested &&
+      (error === gracefulStop.readSignal.reason || error === gracefulStop.writeSignal.reason)
+    )
       return undefined;
     throw error;
   }

@@ -1,10 +1,9 @@
-import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { decodeDeadLetter } from './read-dead-letter.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 
@@ -13,10 +12,10 @@ const READER = 'dead-letters';
 /** Letters in one statement. */
 const CHUNK = 500;
 /** Most that one command reads before it answers. */
-const MOST = { records: 500_000, ms: 60_000 };
+const LIMITS = { records: 500_000, ms: 60_000 };
 
-interface Located {
-  letter: DeadLetter;
+interface LocatedDeadLetter {
+  deadLetter: DeadLetter;
   partition: number;
   offset: number;
 }
@@ -26,13 +25,13 @@ interface Located {
  * changes nothing: a letter is one row, under its key. Answers false when there is more than one
  * command reads: then what is known so far is told, and the next one goes on.
  */
-export async function indexLetters(options: {
-  surroundings: OperatorContext;
+export async function indexDeadLetters(options: {
+  operator: OperatorContext;
   database: Database;
   reader: RangeReader;
 }): Promise<boolean> {
   const { database, reader } = options;
-  const ends = await withKafkaAdmin(options.surroundings.settings, (admin) =>
+  const ends = await withKafkaAdmin(options.operator.settings, (admin) =>
     topicEnds(admin, DEAD_LETTER_TOPIC),
   );
   const { rows } = await database.query<{ partition: number; next_offset: string }>(
@@ -42,15 +41,15 @@ export async function indexLetters(options: {
   const positions = new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
   let complete = true;
   for (const { partition, low, high } of ends) {
-    const deadline = Date.now() + MOST.ms;
+    const deadline = Date.now() + LIMITS.ms;
     for (let from = Math.max(low, positions.get(partition) ?? 0); from < high;) {
-      const some: Located[] = [];
-      const records = Math.min(CHUNK, MOST.records);
+      const some: LocatedDeadLetter[] = [];
+      const records = Math.min(CHUNK, LIMITS.records);
       const read = await reader.search(
-        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits: { records, ms: MOST.ms } },
+        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits: { records, ms: LIMITS.ms } },
         (record) => {
-          const letter = decoded(record);
-          if (letter) some.push({ letter, partition, offset: record.offset });
+          const letter = decodeDeadLetter(record.value);
+          if (letter) some.push({ deadLetter: letter, partition, offset: record.offset });
           return undefined;
         },
       );
@@ -63,16 +62,6 @@ export async function indexLetters(options: {
     }
   }
   return complete;
-}
-
-function decoded({ value }: ConsumedMessage): DeadLetter | undefined {
-  try {
-    return value === null ? undefined : deadLetterCodec.decode(value);
-  } catch (error) {
-    // Not ours: nothing else writes this topic, and a letter about it would be read here again.
-    if (error instanceof UnreadableRecord) return undefined;
-    throw error;
-  }
 }
 
 const WRITE = `
@@ -88,11 +77,16 @@ ON CONFLICT (letter) DO NOTHING`;
 
 async function write(
   database: Database,
-  { partition, next, some }: { partition: number; next: number; some: readonly Located[] },
+  {
+    partition,
+    next,
+    some,
+  }: { partition: number; next: number; some: readonly LocatedDeadLetter[] },
 ): Promise<void> {
   // A letter that was written twice stands in the topic twice; one statement may name it once.
-  const letters = [...new Map(some.map((one) => [deadLetterKey(one.letter), one])).entries()];
-  const column = <T>(of: (letter: DeadLetter) => T) => letters.map(([, { letter }]) => of(letter));
+  const letters = [...new Map(some.map((one) => [deadLetterKey(one.deadLetter), one])).entries()];
+  const column = <T>(of: (letter: DeadLetter) => T) =>
+    letters.map(([, { deadLetter: letter }]) => of(letter));
   await database.query(WRITE, [
     partition,
     next,

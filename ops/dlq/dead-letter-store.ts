@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { LetterState, StateCount } from './groups.ts';
+import type { DeadLetterState, StateCount } from './groups.ts';
 
 /** A row of dead_letters. */
-export interface KnownLetter {
+export interface DeadLetterRow {
   letter: string;
   dead_partition: number;
   dead_offset: number;
@@ -18,7 +18,7 @@ export interface KnownLetter {
   message_id: string;
   /** ms since the epoch */
   failed_at: number;
-  state: LetterState;
+  state: DeadLetterState;
   attempt: string | null;
   /** ms since the epoch; null when nobody ever redrove it. */
   attempt_at: number | null;
@@ -37,7 +37,7 @@ const COLUMNS = `letter, dead_partition, dead_offset::float8, stage, reason, fin
  * States of dead letters in PostgreSQL. Every change is one statement that names the state it
  * expects, so that two operators at once change a letter once.
  */
-export class LetterStore {
+export class DeadLetterStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -57,9 +57,9 @@ export class LetterStore {
   /** Letters of a group in one state, in the order of their positions, behind `after`. */
   async ofGroup(
     group: string,
-    options: { state: LetterState; limit: number; after?: string | undefined },
-  ): Promise<KnownLetter[]> {
-    const { rows } = await this.#database.query<KnownLetter>(
+    options: { state: DeadLetterState; limit: number; after?: string | undefined },
+  ): Promise<DeadLetterRow[]> {
+    const { rows } = await this.#database.query<DeadLetterRow>(
       `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 AND state = $2
          AND ($4::text IS NULL OR (partition, record_offset, coalesce(item, 0), letter) > (SELECT partition, record_offset, coalesce(item, 0), letter FROM dead_letters WHERE letter = $4))
        ORDER BY partition, record_offset, coalesce(item, 0), letter LIMIT $3`,
@@ -68,17 +68,17 @@ export class LetterStore {
     return rows;
   }
 
-  async newestOfGroup(group: string, limit: number): Promise<KnownLetter[]> {
-    const { rows } = await this.#database.query<KnownLetter>(
+  async newestOfGroup(group: string, limit: number): Promise<DeadLetterRow[]> {
+    const { rows } = await this.#database.query<DeadLetterRow>(
       `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 ORDER BY failed_at DESC, letter LIMIT $2`,
       [group, limit],
     );
     return rows;
   }
 
-  async find(letter: string): Promise<KnownLetter | undefined> {
+  async find(letter: string): Promise<DeadLetterRow | undefined> {
     return (
-      await this.#database.query<KnownLetter>(
+      await this.#database.query<DeadLetterRow>(
         `SELECT ${COLUMNS} FROM dead_letters WHERE letter = $1`,
         [letter],
       )
@@ -89,25 +89,25 @@ export class LetterStore {
   async ofEvent(options: {
     accountId: number;
     messageId: string;
-    places: readonly { topic: string; partition: number; offset: number; index: number }[];
-  }): Promise<KnownLetter[]> {
-    const { places } = options;
-    const { rows } = await this.#database.query<KnownLetter>(
+    positions: readonly { topic: string; partition: number; offset: number; index: number }[];
+  }): Promise<DeadLetterRow[]> {
+    const { positions } = options;
+    const { rows } = await this.#database.query<DeadLetterRow>(
       `SELECT ${COLUMNS} FROM dead_letters WHERE (account_id = $1 AND message_id = $2)
          OR (topic, partition, record_offset) IN (SELECT * FROM unnest($3::text[], $4::int[], $5::bigint[])) ORDER BY failed_at LIMIT 50`,
       [
         options.accountId,
         options.messageId,
-        places.map(({ topic }) => topic),
-        places.map(({ partition }) => partition),
-        places.map(({ offset }) => offset),
+        positions.map(({ topic }) => topic),
+        positions.map(({ partition }) => partition),
+        positions.map(({ offset }) => offset),
       ],
     );
     return rows.filter(
       (row) =>
         row.message_id === options.messageId ||
         row.index === null ||
-        places.some(
+        positions.some(
           ({ topic, partition, offset, index }) =>
             topic === row.topic &&
             partition === row.partition &&
@@ -157,7 +157,7 @@ export class LetterStore {
    * Takes over letters whose redrive never ended; answers those that nobody else took over
    * meanwhile.
    */
-  async takeOver(letters: readonly KnownLetter[], attempt: string): Promise<Set<string>> {
+  async takeOver(letters: readonly DeadLetterRow[], attempt: string): Promise<Set<string>> {
     const { rows } = await this.#database.query<{ letter: string }>(
       `UPDATE dead_letters SET attempt = $3, changed_at = now() FROM unnest($1::text[], $2::text[]) AS old (letter, attempt)
        WHERE dead_letters.letter = old.letter AND dead_letters.attempt = old.attempt AND state = 'redriving' RETURNING dead_letters.letter`,

@@ -1,11 +1,11 @@
-export type LetterState = 'dead' | 'redriving' | 'redriven' | 'discarded';
+export type DeadLetterState = 'dead' | 'redriving' | 'redriven' | 'discarded';
 
 /** Letters of one cause and one state, counted. */
 export interface StateCount {
   fingerprint: string;
   stage: string;
   reason: string;
-  state: LetterState;
+  state: DeadLetterState;
   letters: number;
   events: number;
   /** ms since the epoch */
@@ -16,7 +16,7 @@ export interface StateCount {
 }
 
 /** Letters of one cause. */
-export interface LetterGroup {
+export interface DeadLetterGroup {
   /** What `show`, `redrive` and `discard` take. */
   group: string;
   stage: string;
@@ -27,7 +27,7 @@ export interface LetterGroup {
    * number and count none.
    */
   events: number;
-  states: Record<LetterState, number>;
+  states: Record<DeadLetterState, number>;
   first: number;
   last: number;
   sample: string;
@@ -37,11 +37,11 @@ export interface LetterGroup {
  * Puts the states of each cause together. Groups with letters that wait for a decision come first,
  * then those that failed last.
  */
-export function groupsOf(counts: readonly StateCount[]): LetterGroup[] {
+export function groupsOf(counts: readonly StateCount[]): DeadLetterGroup[] {
   const groups = [...Map.groupBy(counts, ({ fingerprint }) => fingerprint)].map(
-    ([group, some]): LetterGroup => {
+    ([group, some]): DeadLetterGroup => {
       const newest = some.reduce((a, b) => (b.last > a.last ? b : a));
-      const states: Record<LetterState, number> = {
+      const states: Record<DeadLetterState, number> = {
         dead: 0,
         redriving: 0,
         redriven: 0,
@@ -57,20 +57,20 @@ export function groupsOf(counts: readonly StateCount[]): LetterGroup[] {
       };
     },
   );
-  const waiting = ({ states }: LetterGroup) => (states.dead + states.redriving > 0 ? 1 : 0);
+  const waiting = ({ states }: DeadLetterGroup) => (states.dead + states.redriving > 0 ? 1 : 0);
   return groups.sort((a, b) => waiting(b) - waiting(a) || b.last - a.last);
 }
 
-export type Found =
-  | { readonly kind: 'one'; readonly group: LetterGroup }
+export type GroupMatch =
+  | { readonly kind: 'one'; readonly group: DeadLetterGroup }
   | { readonly kind: 'none' }
-  | { readonly kind: 'several'; readonly groups: readonly LetterGroup[] };
+  | { readonly kind: 'several'; readonly groups: readonly DeadLetterGroup[] };
 
 /**
  * The group that a person means: a fingerprint, the beginning of one, or a reason that only one
  * group has.
  */
-export function findGroup(groups: readonly LetterGroup[], text: string): Found {
+export function findGroup(groups: readonly DeadLetterGroup[], text: string): GroupMatch {
   const found = groups.filter(({ group, reason }) => group.startsWith(text) || reason === text);
   const [only] = found;
   if (only === undefined) return { kind: 'none' };

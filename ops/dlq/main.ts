@@ -6,25 +6,25 @@ import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { countText } from '../../cli/format.ts';
-import { openTools } from './connect.ts';
-import { findGroup, groupsOf, type LetterGroup } from './groups.ts';
-import { indexLetters } from './dead-letter-index.ts';
-import { LetterStore } from './dead-letter-store.ts';
-import { readLetter } from './read-dead-letter.ts';
+import { openTools } from './redrive-tools.ts';
+import { findGroup, groupsOf, type DeadLetterGroup } from './groups.ts';
+import { indexDeadLetters } from './dead-letter-index.ts';
+import { DeadLetterStore } from './dead-letter-store.ts';
+import { readDeadLetter } from './read-dead-letter.ts';
 import { redriveGroup, type RedriveReport } from './redrive.ts';
-import { groupDetailLines, groupLines, letterLines } from './show.ts';
+import { groupDetailLines, groupLines, deadLetterLines } from './render.ts';
 
 export const DLQ_USAGE =
   'dlq [list | show GROUP|LETTER | redrive GROUP [--limit N] [--dry-run] | discard GROUP --reason TEXT] [--json]';
 
-const SHOWN_LETTERS = 20;
-const MOST_AT_ONCE = 100_000;
+const SHOWN_DEAD_LETTERS = 20;
+const MAX_LIMIT = 100_000;
 
-interface Desk {
-  surroundings: OperatorContext;
+interface DlqContext {
+  operator: OperatorContext;
   database: Database;
   reader: RangeReader;
-  store: LetterStore;
+  store: DeadLetterStore;
   json: boolean;
 }
 
@@ -50,23 +50,23 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       );
     return name;
   };
-  const surroundings = operatorContext(context);
+  const operator = operatorContext(context);
   const database = connectPostgres({
-    url: surroundings.settings.DATABASE_URL,
-    log: surroundings.log,
+    url: operator.settings.DATABASE_URL,
+    log: operator.log,
     name: 'ravand-dlq',
     max: 2,
   });
   const reader = new RangeReader({
-    settings: surroundings.settings,
+    settings: operator.settings,
     clientId: 'ravand-dlq',
     profile: 'interactive',
   });
   const desk = {
-    surroundings,
+    operator,
     database,
     reader,
-    store: new LetterStore(database),
+    store: new DeadLetterStore(database),
     json: values.json === true,
   };
   try {
@@ -95,9 +95,9 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   }
 }
 
-async function index(desk: Desk): Promise<void> {
+async function index(desk: DlqContext): Promise<void> {
   try {
-    const complete = await indexLetters(desk);
+    const complete = await indexDeadLetters(desk);
     if (!complete && !desk.json)
       print(
         'events.dead holds more letters than one command reads: this is a part of them, the next command goes on',
@@ -110,18 +110,18 @@ async function index(desk: Desk): Promise<void> {
   }
 }
 
-async function list({ store, json }: Desk): Promise<number> {
+async function list({ store, json }: DlqContext): Promise<number> {
   const groups = groupsOf(await store.counts());
-  if (json) print(JSON.stringify({ groups: groups.map(plain) }));
+  if (json) print(JSON.stringify({ groups: groups.map(jsonOf) }));
   else for (const line of groupLines(groups)) print(line);
   return 0;
 }
 
-async function show(desk: Desk, name: string): Promise<number> {
+async function show(desk: DlqContext, name: string): Promise<number> {
   const { store, reader, json } = desk;
   const known = await store.find(name.includes('events.') ? name : `events.raw/${name}`);
   if (known) {
-    const letter = await readLetter(reader, known);
+    const letter = await readDeadLetter(reader, known);
     if (json)
       print(
         JSON.stringify({
@@ -132,25 +132,25 @@ async function show(desk: Desk, name: string): Promise<number> {
           },
         }),
       );
-    else for (const line of letterLines(known, letter)) print(line);
+    else for (const line of deadLetterLines(known, letter)) print(line);
     return 0;
   }
-  const group = await groupNamed(desk, name);
-  const letters = await store.newestOfGroup(group.group, SHOWN_LETTERS);
+  const group = await requireGroup(desk, name);
+  const letters = await store.newestOfGroup(group.group, SHOWN_DEAD_LETTERS);
   const [newest] = letters;
-  const sample = newest && (await readLetter(reader, newest));
+  const sample = newest && (await readDeadLetter(reader, newest));
   if (json)
-    print(JSON.stringify({ group: { ...plain(group), detail: sample?.detail ?? null }, letters }));
+    print(JSON.stringify({ group: { ...jsonOf(group), detail: sample?.detail ?? null }, letters }));
   else for (const line of groupDetailLines(group, { letters, sample })) print(line);
   return 0;
 }
 
 async function redrive(
-  desk: Desk,
+  desk: DlqContext,
   options: { group: string; limit: number; dryRun: boolean },
 ): Promise<number> {
   const { database, json } = desk;
-  const group = await groupNamed(desk, options.group);
+  const group = await requireGroup(desk, options.group);
   const about = { group: group.group, stage: group.stage, reason: group.reason };
   if (!options.dryRun)
     await audit(database, {
@@ -184,7 +184,10 @@ async function redrive(
   }
 }
 
-async function discard(desk: Desk, options: { group: string; reason: string }): Promise<number> {
+async function discard(
+  desk: DlqContext,
+  options: { group: string; reason: string },
+): Promise<number> {
   if (options.reason === '')
     throw new CommandError(
       'dlq discard needs --reason TEXT: it is kept with the letters and in the audit lines',
@@ -192,7 +195,7 @@ async function discard(desk: Desk, options: { group: string; reason: string }): 
     );
   if (options.reason.length > 500)
     throw new CommandError('--reason is longer than 500 characters', 2);
-  const group = await groupNamed(desk, options.group);
+  const group = await requireGroup(desk, options.group);
   const about = {
     group: group.group,
     stage: group.stage,
@@ -213,7 +216,7 @@ async function discard(desk: Desk, options: { group: string; reason: string }): 
 }
 
 function reportLines(
-  group: LetterGroup,
+  group: DeadLetterGroup,
   { report, dryRun }: { report: RedriveReport; dryRun: boolean },
 ): string[] {
   const { redriven, recovered, replayed, unready, uncertain } = report;
@@ -241,7 +244,7 @@ function reportLines(
   ];
 }
 
-async function groupNamed({ store }: Desk, name: string): Promise<LetterGroup> {
+async function requireGroup({ store }: DlqContext, name: string): Promise<DeadLetterGroup> {
   const found = findGroup(groupsOf(await store.counts()), name);
   switch (found.kind) {
     case 'one':
@@ -264,7 +267,7 @@ function audit(
   return recordAudit(database, { accountId: null, actor: 'operator', ...line });
 }
 
-function plain(group: LetterGroup): Record<string, unknown> {
+function jsonOf(group: DeadLetterGroup): Record<string, unknown> {
   return {
     ...group,
     first: new Date(group.first).toISOString(),
@@ -277,9 +280,9 @@ function sum(counts: ReadonlyMap<string, number>): number {
 }
 
 function limitOf(text: string | undefined): number {
-  if (text === undefined) return MOST_AT_ONCE;
+  if (text === undefined) return MAX_LIMIT;
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > MOST_AT_ONCE)
-    throw new CommandError(`--limit ${text}: expected a whole number from 1 to ${MOST_AT_ONCE}`, 2);
+  if (!/^\d+$/.test(text) || value < 1 || value > MAX_LIMIT)
+    throw new CommandError(`--limit ${text}: expected a whole number from 1 to ${MAX_LIMIT}`, 2);
   return value;
 }

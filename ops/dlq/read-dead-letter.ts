@@ -1,19 +1,19 @@
 import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
 import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
-import { deadLetterCodec } from '../../schemas/codec.ts';
+import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
-import type { KnownLetter } from './dead-letter-store.ts';
+import type { DeadLetterRow } from './dead-letter-store.ts';
 
-const ONE = { records: 1, ms: 10_000 };
+const ONE_RECORD = { records: 1, ms: 10_000 };
 
 /**
  * The letter itself, from events.dead; undefined when the topic does not keep it any more. Rejects
  * when no broker answers.
  */
-export async function readLetter(
+export async function readDeadLetter(
   reader: RangeReader,
-  known: Pick<KnownLetter, 'dead_partition' | 'dead_offset'>,
+  known: Pick<DeadLetterRow, 'dead_partition' | 'dead_offset'>,
 ): Promise<DeadLetter | undefined> {
   const value = await readValue(reader, {
     topic: DEAD_LETTER_TOPIC,
@@ -40,9 +40,22 @@ async function readValue(
   { topic, partition, offset }: { topic: string; partition: number; offset: number },
 ): Promise<Buffer | undefined> {
   let value: Buffer | undefined;
-  await reader.search({ topic, partition, from: offset, to: offset + 1, limits: ONE }, (record) => {
-    if (record.offset === offset && record.value !== null) value = record.value;
-    return 'found';
-  });
+  await reader.search(
+    { topic, partition, from: offset, to: offset + 1, limits: ONE_RECORD },
+    (record) => {
+      if (record.offset === offset && record.value !== null) value = record.value;
+      return 'found';
+    },
+  );
   return value;
+}
+
+/** undefined: not a dead letter; nothing else writes this topic, and a dead letter about it would recur. */
+export function decodeDeadLetter(value: Buffer | null): DeadLetter | undefined {
+  try {
+    return value === null ? undefined : deadLetterCodec.decode(value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return undefined;
+    throw error;
+  }
 }

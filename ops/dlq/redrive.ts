@@ -1,3 +1,4 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { delay } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -7,22 +8,25 @@ import { redrivenRecord } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
-import { tryRecord } from './attempt.ts';
-import type { KnownLetter, LetterStore } from './dead-letter-store.ts';
-import { failedBytes, readLetter } from './read-dead-letter.ts';
-import { findPrior } from './prior.ts';
-import { rowsStored } from './row-books.ts';
-import { rowsOfLetter, storeLetter } from './stored-rows.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { tryRecord } from './try-record.ts';
+import type { DeadLetterRow, DeadLetterStore } from './dead-letter-store.ts';
+import { failedBytes, readDeadLetter } from './read-dead-letter.ts';
+import { findPublished } from './recover.ts';
+import {
+  rowsOfDeadLetter,
+  markRowsStored,
+  storeDeadLetterRows,
+  type RawRecordPosition,
+} from './store-rows.ts';
 
 export interface RedriveTools {
-  store: LetterStore;
+  store: DeadLetterStore;
   database: Database;
   reader: RangeReader;
   admin: Admin;
   eventsTable: EventsTable;
   /** Items of a raw record whose rows are stored under its place. */
-  storedItems: (place: RawPlace) => Promise<number[]>;
+  storedItems: (place: RawRecordPosition) => Promise<number[]>;
   /**
    * Publishes to events.raw and answers the offset; rejects when the log did not acknowledge it.
    */
@@ -32,18 +36,6 @@ export interface RedriveTools {
   epoch: number;
   month: (at: number) => string;
   now: () => number;
-}
-
-/**
- * A raw record: its partition and offset, and what finds its rows in ClickHouse; `receivedAt` in ms
- * since the epoch.
- */
-export interface RawPlace {
-  accountId: number;
-  receivedAt: number;
-  epoch: number;
-  partition: number;
-  offset: number;
 }
 
 export interface RedriveReport {
@@ -73,7 +65,7 @@ const BATCH = { letters: 50, bytes: 32 * 1024 * 1024 };
  */
 const ATTEMPT_MS = 15_000;
 
-type Prepared = { known: KnownLetter; bytes: number } & (
+type Candidate = { known: DeadLetterRow; bytes: number } & (
   | { kind: 'raw'; partition: number; record: RawRecord; key: Buffer | null; events: number }
   | { kind: 'rows'; partition: number; rows: EncodedRow[] }
   | { kind: 'replayed' }
@@ -94,7 +86,7 @@ export async function redriveGroup(tools: RedriveTools, limits: Limits): Promise
     unready: new Map(),
     uncertain: 0,
   };
-  if (!limits.dryRun) await settleKilled(tools, limits.group, report);
+  if (!limits.dryRun) await recoverInterrupted(tools, limits.group, report);
   let after: string | undefined;
   for (let left = limits.limit; left > 0;) {
     const known = await tools.store.ofGroup(limits.group, {
@@ -111,9 +103,9 @@ export async function redriveGroup(tools: RedriveTools, limits: Limits): Promise
       if (one.kind === 'replayed')
         await markReplayed(tools, { one, dryRun: limits.dryRun, report });
     const ready = batch.filter((one) => one.kind === 'raw' || one.kind === 'rows');
-    if (limits.dryRun) for (const one of ready) count(report, one);
+    if (limits.dryRun) for (const one of ready) countRedriven(report, one);
     else {
-      await publishAll(
+      await publishBatch(
         tools,
         ready.filter((one) => one.kind === 'raw'),
         report,
@@ -128,22 +120,22 @@ export async function redriveGroup(tools: RedriveTools, limits: Limits): Promise
 
 async function prepareBatch(
   tools: RedriveTools,
-  known: readonly KnownLetter[],
-): Promise<Prepared[]> {
-  const batch: Prepared[] = [];
+  known: readonly DeadLetterRow[],
+): Promise<Candidate[]> {
+  const batch: Candidate[] = [];
   let bytes = 0;
   for (const one of known) {
     if (batch.length > 0 && bytes > BATCH.bytes) break;
-    const prepared = tried(await unlessReplayed(tools, await prepare(tools, one)));
+    const prepared = unlessFailing(await unlessReplayed(tools, await prepare(tools, one)));
     bytes += prepared.bytes;
     batch.push(prepared);
   }
   return batch;
 }
 
-async function prepare({ reader, epoch }: RedriveTools, known: KnownLetter): Promise<Prepared> {
-  const unready = (why: string): Prepared => ({ kind: 'unready', known, why, bytes: 0 });
-  const letter = await readLetter(reader, known);
+async function prepare({ reader, epoch }: RedriveTools, known: DeadLetterRow): Promise<Candidate> {
+  const unready = (why: string): Candidate => ({ kind: 'unready', known, why, bytes: 0 });
+  const letter = await readDeadLetter(reader, known);
   if (!letter) return unready('events.dead does not keep the letter any more: discard it');
   const bytes = await failedBytes(reader, letter);
   if (!bytes)
@@ -151,7 +143,7 @@ async function prepare({ reader, epoch }: RedriveTools, known: KnownLetter): Pro
       `the record was too large for its letter, and ${letter.topic} does not keep it any more: discard the letter`,
     );
   if (letter.stage === 'project') {
-    const found = rowsOfLetter(letter, bytes);
+    const found = rowsOfDeadLetter(letter, bytes);
     return typeof found === 'string'
       ? unready(found)
       : { kind: 'rows', known, bytes: bytes.length, ...found };
@@ -173,8 +165,8 @@ async function prepare({ reader, epoch }: RedriveTools, known: KnownLetter): Pro
 /** A replay stores the events of a letter under their old places: once more they would be twice. */
 async function unlessReplayed(
   { storedItems, epoch }: RedriveTools,
-  prepared: Prepared,
-): Promise<Prepared> {
+  prepared: Candidate,
+): Promise<Candidate> {
   if (prepared.kind !== 'raw') return prepared;
   const { known, partition, record, bytes } = prepared;
   const stored = new Set(
@@ -200,7 +192,7 @@ async function unlessReplayed(
 
 async function markReplayed(
   { store, attempt }: RedriveTools,
-  options: { one: Prepared; dryRun: boolean; report: RedriveReport },
+  options: { one: Candidate; dryRun: boolean; report: RedriveReport },
 ): Promise<void> {
   const { letter, offset } = options.one.known;
   options.report.replayed++;
@@ -210,7 +202,7 @@ async function markReplayed(
 }
 
 /** What would only die again is left where it is. */
-function tried(prepared: Prepared): Prepared {
+function unlessFailing(prepared: Candidate): Candidate {
   const failure =
     prepared.kind === 'raw' ? tryRecord(prepared.record, prepared.partition) : undefined;
   if (!failure) return prepared;
@@ -222,11 +214,11 @@ function tried(prepared: Prepared): Prepared {
   };
 }
 
-type RawLetter = Extract<Prepared, { kind: 'raw' }>;
+type RawCandidate = Extract<Candidate, { kind: 'raw' }>;
 
-async function publishAll(
+async function publishBatch(
   tools: RedriveTools,
-  letters: readonly RawLetter[],
+  letters: readonly RawCandidate[],
   report: RedriveReport,
 ): Promise<void> {
   if (letters.length === 0) return;
@@ -261,7 +253,7 @@ async function publishAll(
     const outcome = outcomes[at];
     if (outcome?.status === 'fulfilled') {
       done.push({ letter: one.known.letter, to: outcome.value });
-      count(report, one);
+      countRedriven(report, one);
     } else report.uncertain++;
   }
   await store.redriven(done, attempt);
@@ -269,13 +261,13 @@ async function publishAll(
 
 async function storeOne(
   tools: RedriveTools,
-  one: Extract<Prepared, { kind: 'rows' }>,
+  one: Extract<Candidate, { kind: 'rows' }>,
   report: RedriveReport,
 ): Promise<void> {
   const { store, attempt, eventsTable, database, month } = tools;
   const { letter, index } = one.known;
   if (!(await store.begin([{ letter, rawEnd: null }], attempt)).has(letter)) return;
-  const stored = await storeLetter(eventsTable, {
+  const stored = await storeDeadLetterRows(eventsTable, {
     letter,
     rows: one.rows,
     partition: one.partition,
@@ -284,7 +276,7 @@ async function storeOne(
     case 'stored':
       // Only single rows are counted as dead (pipeline/metering/count.ts).
       if (
-        await rowsStored(database, {
+        await markRowsStored(database, {
           letter,
           attempt,
           counted: index !== null,
@@ -292,7 +284,7 @@ async function storeOne(
           month,
         })
       )
-        count(report, one);
+        countRedriven(report, one);
       return;
     case 'unready':
       await store.release([letter], attempt);
@@ -307,7 +299,7 @@ async function storeOne(
  * Decides the letters of runs that were killed, or whose publish failed: what is in the log is
  * redriven, the rest is dead as before.
  */
-async function settleKilled(
+async function recoverInterrupted(
   tools: RedriveTools,
   group: string,
   report: RedriveReport,
@@ -322,13 +314,13 @@ async function settleKilled(
     if (youngest < ATTEMPT_MS)
       await delay(ATTEMPT_MS - youngest + 100, new AbortController().signal);
     const mine = await store.takeOver(open, attempt);
-    for (const known of open) if (mine.has(known.letter)) await settleOne(tools, known, report);
+    for (const known of open) if (mine.has(known.letter)) await recoverOne(tools, known, report);
   }
 }
 
-async function settleOne(
+async function recoverOne(
   tools: RedriveTools,
-  known: KnownLetter,
+  known: DeadLetterRow,
   report: RedriveReport,
 ): Promise<void> {
   const { store, attempt } = tools;
@@ -340,7 +332,7 @@ async function settleOne(
   }
   if (prepared.kind === 'raw' && known.raw_end !== null) {
     const { record, partition } = prepared;
-    const at = await findPrior(tools, {
+    const at = await findPublished(tools, {
       record,
       partition,
       rawEnd: known.raw_end,
@@ -356,7 +348,7 @@ async function settleOne(
   await store.release([known.letter], attempt);
 }
 
-function count({ redriven }: RedriveReport, one: Prepared): void {
+function countRedriven({ redriven }: RedriveReport, one: Candidate): void {
   redriven.letters++;
   redriven.events += one.kind === 'raw' ? one.events : one.kind === 'rows' ? one.rows.length : 0;
 }

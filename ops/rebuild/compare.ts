@@ -34,11 +34,11 @@ export interface CompareOptions {
   /** ms since the epoch */
   now: number;
   /** Called when a part of it was answered. */
-  moved: () => void;
+  onProgress: () => void;
 }
 
 const DAY = 86_400_000;
-const MOST_EXAMPLES = 10;
+const MAX_EXAMPLES = 10;
 /** The key space is compared in so many passes, so that memory stays bounded. */
 const PASSES = 16;
 /** Offsets of the raw log that share one checksum. */
@@ -56,7 +56,7 @@ export async function compareTables(options: CompareOptions): Promise<TableCompa
     .map(({ what }) => what.split(':'))
     .map(([partition = '0', range = '0']) => `(${Number(partition)}, ${Number(range)})`);
   const inside = `(_partition, intDiv(_offset, ${RANGE})) IN (${ranges.join(', ')})`;
-  const places = await compareBy(options, (table) => eventPlaces(options, table, inside));
+  const places = await compareBy(options, (table) => eventPositions(options, table, inside));
   return { ...total, examples: places.examples };
 }
 
@@ -67,21 +67,21 @@ type Side = (options: CompareOptions, table: string) => string;
  */
 const SIDES: Readonly<Record<ProjectionName, Side>> = {
   events: (options, table) =>
-    `SELECT concat(toString(_partition), ':', toString(intDiv(_offset, ${RANGE}))) AS key, sum(${checksum(EVENT_COLUMNS)}) AS h, count() AS n, 0 AS moved FROM ${table} WHERE ${eventsInReach(options)} GROUP BY key`,
+    `SELECT concat(toString(_partition), ':', toString(intDiv(_offset, ${RANGE}))) AS key, sum(${checksum(EVENT_COLUMNS)}) AS h, count() AS n, 0 AS moved FROM ${table} WHERE ${comparableEvents(options)} GROUP BY key`,
   profiles: (options, table) =>
-    `SELECT concat(toString(account_id), ' ', name) AS key, ${checksum(PROFILE_COLUMNS)} AS h, 1 AS n, NOT (${reach(options)}) AS moved FROM ${table} FINAL`,
+    `SELECT concat(toString(account_id), ' ', name) AS key, ${checksum(PROFILE_COLUMNS)} AS h, 1 AS n, NOT (${withinProgress(options)}) AS moved FROM ${table} FINAL`,
   identities: (_, table) =>
     `SELECT concat(toString(account_id), ' ', name) AS key, cityHash64(canonical) AS h, 1 AS n, 0 AS moved FROM ${table} FINAL WHERE canonical != name`,
   catalogue: (options, table) =>
     `SELECT concat(toString(account_id), ' ', toString(day), ' ', event) AS key, cityHash64(sum(count), arraySort(groupUniqArrayArray(prop_keys)), max(last_seen)) AS h, count() AS n, 0 AS moved
-     FROM ${table} FINAL WHERE day >= toDate(${kept(options)}, 'Asia/Tehran') AND day >= today() - 99 GROUP BY account_id, day, event`,
+     FROM ${table} FINAL WHERE day >= toDate(${retentionStart(options)}, 'Asia/Tehran') AND day >= today() - 99 GROUP BY account_id, day, event`,
   quality: (options, table) =>
     `SELECT concat(toString(account_id), ' ', toString(day), ' ', kind, ' ', code) AS key, sum(cityHash64(field, sdk, app_id, gateway, sequence, count)) AS h, count() AS n, 0 AS moved
-     FROM ${table} FINAL WHERE day > toDate(${kept(options)}, 'Asia/Tehran') GROUP BY account_id, day, kind, code`,
+     FROM ${table} FINAL WHERE day > toDate(${retentionStart(options)}, 'Asia/Tehran') GROUP BY account_id, day, kind, code`,
 };
 
-function eventPlaces(options: CompareOptions, table: string, inside: string): string {
-  return `SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS key, ${checksum(EVENT_COLUMNS)} AS h, 1 AS n, 0 AS moved FROM ${table} WHERE ${inside} AND ${eventsInReach(options)}`;
+function eventPositions(options: CompareOptions, table: string, inside: string): string {
+  return `SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS key, ${checksum(EVENT_COLUMNS)} AS h, 1 AS n, 0 AS moved FROM ${table} WHERE ${inside} AND ${comparableEvents(options)}`;
 }
 
 function checksum(columns: readonly string[]): string {
@@ -91,11 +91,11 @@ function checksum(columns: readonly string[]): string {
 const MAPS = new Set(['properties', 'property_numbers', 'traits', 'trait_numbers', '_stamps']);
 const NULLABLE = new Set(['last_order_at']);
 
-function eventsInReach(options: CompareOptions): string {
-  return `(${reach(options)}) AND timestamp >= ${kept(options)}`;
+function comparableEvents(options: CompareOptions): string {
+  return `(${withinProgress(options)}) AND timestamp >= ${retentionStart(options)}`;
 }
 
-function reach({ positions }: CompareOptions): string {
+function withinProgress({ positions }: CompareOptions): string {
   const parts = Object.entries(positions).map(
     ([partition, { place }]) =>
       `_partition = ${Number(partition)} AND (_offset, _index) <= (${place.offset}, ${place.index})`,
@@ -107,7 +107,7 @@ function reach({ positions }: CompareOptions): string {
  * The beginning of what an account keeps, as an expression over account_id; a day later, because
  * retention is enforced once a day.
  */
-function kept({ retentions, now }: CompareOptions): string {
+function retentionStart({ retentions, now }: CompareOptions): string {
   const own = [...retentions].filter(([, days]) => days > 0 && days < MAX_RETENTION_DAYS);
   const at = (days: number) => now - (days - 1) * DAY;
   const otherwise = `toInt64(${at(MAX_RETENTION_DAYS)})`;
@@ -118,7 +118,7 @@ function kept({ retentions, now }: CompareOptions): string {
   return `fromUnixTimestamp64Milli(toInt64(${edge}), 'UTC')`;
 }
 
-interface Found {
+interface PassResult {
   live: number;
   rebuilt: number;
   compared: number;
@@ -129,7 +129,7 @@ interface Found {
 }
 
 async function compareBy(
-  { client, cluster, live, rebuilt, moved }: CompareOptions,
+  { client, cluster, live, rebuilt, onProgress: moved }: CompareOptions,
   side: (table: string) => string,
 ): Promise<TableComparison> {
   const total: TableComparison = {
@@ -144,7 +144,7 @@ async function compareBy(
   for (let pass = 0; pass < PASSES; pass++) {
     const part = `cityHash64(key) % ${PASSES} = ${pass}`;
     const query = `SELECT sum(ln) AS live, sum(bn) AS rebuilt, count() AS compared, countIf(same) AS equal, countIf(NOT same AND m) AS moved_on, countIf(NOT same AND NOT m) AS differing,
-        groupArrayIf(${MOST_EXAMPLES})((key, ln, bn), NOT same AND NOT m) AS examples
+        groupArrayIf(${MAX_EXAMPLES})((key, ln, bn), NOT same AND NOT m) AS examples
       FROM (SELECT key, sumIf(n, side) AS ln, sumIf(n, NOT side) AS bn, max(moved) AS m, ln = bn AND maxIf(h, side) = maxIf(h, NOT side) AS same
         FROM (SELECT key, h, n, moved, true AS side FROM (${side(live)}) WHERE ${part} UNION ALL SELECT key, h, n, moved, false AS side FROM (${side(rebuilt)}) WHERE ${part}) GROUP BY key)`;
     const answer = await client.query({
@@ -164,18 +164,18 @@ async function compareBy(
         ...(cluster === '' ? {} : { select_sequential_consistency: '1' as const }),
       },
     });
-    const [found] = await answer.json<Found>();
+    const [found] = await answer.json<PassResult>();
     moved();
     if (found) add(total, found);
   }
   return total;
 }
 
-function add(total: TableComparison, found: Found): void {
+function add(total: TableComparison, found: PassResult): void {
   for (const name of ['live', 'rebuilt', 'compared', 'equal', 'moved_on', 'differing'] as const)
     total[name] += found[name];
   for (const [what, live, rebuilt] of found.examples)
-    if (total.examples.length < MOST_EXAMPLES)
+    if (total.examples.length < MAX_EXAMPLES)
       total.examples.push({
         what,
         state: live === 0 ? 'only rebuilt' : rebuilt === 0 ? 'only live' : 'differs',

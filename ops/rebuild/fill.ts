@@ -4,24 +4,24 @@ import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
 import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
 import { clickhouseProfiles } from '../../projections/profiles/store.ts';
-import { readRetentions, type Connections } from '../replay/connections.ts';
+import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
-import type { Job, OwnedJob } from '../replay/job-ledger.ts';
-import { takenUpTo } from '../replay/log-bounds.ts';
+import type { Job, OwnedJob } from '../jobs/job-ledger.ts';
+import { processedUpTo } from '../replay/log-ranges.ts';
 import { storedRows } from '../replay/stored-rows.ts';
 import { catalogueTarget } from '../../projections/catalogue/rebuild.ts';
 import { eventsTarget, type EventsTarget } from '../../projections/events/rebuild.ts';
 import { identitiesTarget, type IdentitiesTarget } from '../../projections/identities/rebuild.ts';
-import { rowPass, type PassOptions } from './pass.ts';
+import { readRows, type ReadRowsOptions } from './read-rows.ts';
 import { profilesTarget } from '../../projections/profiles/rebuild.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from './quality.ts';
-import { keysFrom } from './keys-from.ts';
+import { dedupeStart } from './log-coverage.ts';
 import type { RebuildLine, RebuildSource } from './request.ts';
 import {
   RebuildImpossible,
-  type RebuildJournal,
   type OpenRange,
+  type RebuildJournal,
   type RebuildProgress,
   type RebuildTarget,
 } from '../../projections/rebuild-target.ts';
@@ -61,17 +61,17 @@ export interface FillOptions {
   line: RebuildLine;
   job: RebuildJob;
   owned: OwnedJob;
-  halt: GracefulStop;
+  gracefulStop: GracefulStop;
   progress: (state: { records: number; left: number; rows: number }) => void;
 }
 
 /** Keys that the pass remembers where no verdict of the pipeline reaches: some 32 bytes each. */
-const KEYS = 8_000_000;
+const MAX_SEEN_KEYS = 8_000_000;
 const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
 const PROFILES_LIMITS = { events: 20_000, cacheBytes: 384 * 1024 * 1024 };
 /** So few records behind the live table, a rebuilt one has caught up. */
-const CLOSE = 1000;
-const MOST_ROUNDS = 20;
+const CAUGHT_UP_RECORDS = 1000;
+const MAX_ROUNDS = 20;
 
 /**
  * Fills the table of a job from where it stands, round by round, until it is where the live one is.
@@ -95,7 +95,10 @@ export class Fill {
     this.#stored = { ...options.job.positions };
     this.#open = { ...options.job.recorded };
     this.#counts = options.job.counts;
-    this.#seen = new SeenKeys({ window: options.connections.settings.DEDUPE_TTL, keys: KEYS });
+    this.#seen = new SeenKeys({
+      window: options.connections.settings.DEDUPE_TTL,
+      keys: MAX_SEEN_KEYS,
+    });
   }
 
   readonly #stored: Record<string, RebuildProgress>;
@@ -124,17 +127,17 @@ export class Fill {
    * stored, if there is time to.
    */
   async catchUp(exactly: boolean): Promise<boolean> {
-    const { halt, line } = this.#options;
+    const { gracefulStop, line } = this.#options;
     if (line.projection === 'quality') {
-      await halt.run(this.#quality());
+      await gracefulStop.run(this.#quality());
       return true;
     }
     await this.#recall();
-    await halt.run(this.#closeOpen());
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const pass = await halt.run(this.#pass());
+    await gracefulStop.run(this.#closeOpen());
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const pass = await gracefulStop.run(this.#pass());
       const left = this.#left(pass);
-      if (left === 0 || (!exactly && round > 0 && left < CLOSE)) return true;
+      if (left === 0 || (!exactly && round > 0 && left < CAUGHT_UP_RECORDS)) return true;
       await this.#round(pass, left);
     }
     return false;
@@ -145,45 +148,45 @@ export class Fill {
    * reaches: the same pass over the window before, and its rows go nowhere.
    */
   async #recall(): Promise<void> {
-    const { connections, job, halt } = this.#options;
+    const { connections, job, gracefulStop } = this.#options;
     const positions = new Map(this.#progress);
     if (this.#hasRecalled || job.plan.source !== 'raw' || positions.size === 0) return;
     const { settings, admin } = connections;
-    const from = await halt.run(
-      keysFrom({
+    const from = await gracefulStop.run(
+      dedupeStart({
         settings,
         admin,
         window: settings.DEDUPE_TTL,
         positions,
-        signal: halt.readSignal,
+        signal: gracefulStop.readSignal,
       }),
     );
     this.#hasRecalled = true;
     if (from.size === 0) return;
-    const pass = await halt.run(this.#pass());
-    for await (const batch of rowPass({ ...pass, from, until: positions }))
-      if (batch.records > 0) halt.progressed();
+    const pass = await gracefulStop.run(this.#pass());
+    for await (const batch of readRows({ ...pass, from, until: positions }))
+      if (batch.records > 0) gracefulStop.progressed();
   }
 
-  async #round(pass: PassOptions, expected: number): Promise<void> {
-    const { halt, progress } = this.#options;
-    const target = (this.#target ??= await halt.run(this.#createTarget()));
+  async #round(pass: ReadRowsOptions, expected: number): Promise<void> {
+    const { gracefulStop, progress } = this.#options;
+    const target = (this.#target ??= await gracefulStop.run(this.#createTarget()));
     let left = expected;
     try {
-      for await (const batch of rowPass(pass)) {
-        await halt.run(target.add(batch)).catch(refuseImpossible);
-        halt.progressed();
+      for await (const batch of readRows(pass)) {
+        await gracefulStop.run(target.add(batch)).catch(refuseImpossible);
+        gracefulStop.progressed();
         left = Math.max(0, left - batch.records);
         this.#counts.records += batch.records;
         this.#counts.rows += batch.rows.length;
         progress({ records: this.#counts.records, left, rows: this.#counts.rows });
       }
     } finally {
-      await halt.run(target.flush());
+      await gracefulStop.run(target.flush());
     }
   }
 
-  #left({ from, until }: PassOptions): number {
+  #left({ from, until }: ReadRowsOptions): number {
     return [...until].reduce(
       (sum, [partition, { next }]) =>
         sum + Math.max(0, next - (from.get(partition)?.next ?? 0) - this.#reread(partition, next)),
@@ -199,12 +202,12 @@ export class Fill {
       : 0;
   }
 
-  async #pass(): Promise<PassOptions> {
-    const { connections, job, halt } = this.#options;
+  async #pass(): Promise<ReadRowsOptions> {
+    const { connections, job, gracefulStop } = this.#options;
     const { settings, admin, clickhouse: client } = connections;
-    const signal = halt.readSignal;
+    const signal = gracefulStop.readSignal;
     const { group } = PROJECTION[this.#options.line.projection];
-    const places = await takenUpTo({ settings, admin, signal }, group);
+    const places = await processedUpTo({ settings, admin, signal }, group);
     const { source } = job.plan;
     const until = new Map<number, { place: { offset: number; index: number }; next: number }>();
     if (source === 'raw')
@@ -242,20 +245,20 @@ export class Fill {
           : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
       await target.recover(
         partition,
-        rowPass({ ...pass, from, until: new Map([[partition, end]]) }),
+        readRows({ ...pass, from, until: new Map([[partition, end]]) }),
       );
       this.#progress.set(partition, rows.until);
     }
   }
 
   async #createTarget(): Promise<RebuildTarget> {
-    const { connections, line, job, owned, halt } = this.#options;
+    const { connections, line, job, owned, gracefulStop } = this.#options;
     const { clickhouse: client, database, settings, log } = connections;
     const retentions = await readRetentions(database);
     const [now, table, signal, cluster] = [
       Date.now(),
       this.#table,
-      halt.writeSignal,
+      gracefulStop.writeSignal,
       settings.CLICKHOUSE_CLUSTER,
     ];
     const journal = this.#journal();
@@ -295,7 +298,7 @@ export class Fill {
   }
 
   #journal(): RebuildJournal {
-    const { owned, halt } = this.#options;
+    const { owned, gracefulStop } = this.#options;
     return {
       begin: async (partition, rows) => {
         this.#open[partition] = rows;
@@ -304,14 +307,14 @@ export class Fill {
       stored: async (partition, progress) => {
         Reflect.deleteProperty(this.#open, partition);
         this.#stored[partition] = progress;
-        halt.progressed();
+        gracefulStop.progressed();
         await owned.update({ positions: this.#stored, recorded: this.#open, counts: this.counts });
       },
     };
   }
 
   async #quality(): Promise<void> {
-    const { connections, progress, halt } = this.#options;
+    const { connections, progress, gracefulStop } = this.#options;
     const { settings, admin, clickhouse: client, database } = connections;
     const retentions = await readRetentions(database);
     const shared = {
@@ -321,12 +324,12 @@ export class Fill {
       table: this.#table,
       retentions,
       now: Date.now(),
-      signal: halt.readSignal,
+      signal: gracefulStop.readSignal,
     };
     await rebuildQuality({
       ...shared,
       progress: (records) => {
-        halt.progressed();
+        gracefulStop.progressed();
         this.#counts.records += records;
         progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
       },

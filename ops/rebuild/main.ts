@@ -3,18 +3,17 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { print, table } from '../../cli/terminal.ts';
 import { countText } from '../../cli/format.ts';
-import { readRetentions, withConnections, type Connections } from '../replay/connections.ts';
+import { readRetentions, withConnections, type Connections } from '../jobs/connections.ts';
 import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
-import { JobLost, OwnedJob } from '../replay/job-ledger.ts';
+import { JobLost, OwnedJob } from '../jobs/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
 import { Fill, type RebuildCounts } from './fill.ts';
-import { livePart } from './live-part.ts';
+import { liveService, swap } from './swap.ts';
 import { abandonJob, openJob } from './open-job.ts';
 import { PROJECTION } from './projections.ts';
-import { requireReach } from './reach.ts';
+import { requireRetainedSince } from './log-coverage.ts';
 import { parseRebuildLine, type RebuildLine } from './request.ts';
-import { startRate } from './rate.ts';
-import { swap } from './swap.ts';
+import { startProgressLine } from './progress-line.ts';
 
 /** ms */
 const AUDIT_MS = 2000;
@@ -63,9 +62,9 @@ async function cancel(
   stop: AbortSignal,
 ): Promise<number> {
   const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
-  const halt = new GracefulStop({ stop });
+  const gracefulStop = new GracefulStop({ stop });
   try {
-    const { id } = await halt.run(abandonJob(connections, line, name));
+    const { id } = await gracefulStop.run(abandonJob(connections, line, name));
     print(
       line.json
         ? JSON.stringify({ job: id, table: name, state: 'cancelled' })
@@ -73,7 +72,7 @@ async function cancel(
     );
     return 0;
   } finally {
-    halt.close();
+    gracefulStop.close();
   }
 }
 
@@ -99,11 +98,14 @@ async function rebuild(
     },
     ...{ shortest_window: null, comparison: null },
   };
-  const halt = new GracefulStop({ stop });
+  const gracefulStop = new GracefulStop({ stop });
   try {
-    await unlessStopped(halt, work(connections, { line, halt, homeDir, report }));
+    await unlessStopped(
+      gracefulStop,
+      runRebuild(connections, { line, gracefulStop, homeDir, report }),
+    );
   } finally {
-    halt.close();
+    gracefulStop.close();
   }
   report.seconds = (performance.now() - began) / 1000;
   const action = {
@@ -117,70 +119,71 @@ async function rebuild(
   await (report.state === 'stopped'
     ? withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(() => undefined)
     : audited);
-  return tell(line, report);
+  return printReport(line, report);
 }
 
-interface Work {
+interface RebuildRun {
   line: RebuildLine;
-  halt: GracefulStop;
+  gracefulStop: GracefulStop;
   homeDir: string;
   /** Filled in as it goes on. */
   report: Report;
 }
 
 /** Rejects as Halt says when somebody asks to stop: then `report.state` says how far it came. */
-async function work(
+async function runRebuild(
   connections: Connections,
-  { line, halt, homeDir, report }: Work,
+  { line, gracefulStop, homeDir, report }: RebuildRun,
 ): Promise<void> {
   const { admin, database, settings } = connections;
-  const { keeps, topic, part, group } = PROJECTION[line.projection];
+  const { keepsDays: keeps, topic, service: part, group } = PROJECTION[line.projection];
   const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
-  await halt.run(
-    requireReach({
+  await gracefulStop.run(
+    requireRetainedSince({
       settings,
       admin,
       topic: source,
       keeps,
       now: Date.now(),
-      signal: halt.readSignal,
+      signal: gracefulStop.readSignal,
     }),
   );
-  const { job, isSwapped } = await halt.run(openJob(connections, line, report.table));
+  const { job, isSwapped } = await gracefulStop.run(openJob(connections, line, report.table));
   report.job = job.id;
   const owned = new OwnedJob(database, job);
-  const rate = startRate({ quiet: line.json });
+  const rate = startProgressLine({ quiet: line.json });
   const fill = new Fill({
     connections,
     line,
     job,
     owned,
-    halt,
+    gracefulStop,
     progress: (state) => rate.show(state),
   });
   try {
     if (isSwapped) {
       // The process that was killed may have left the part standing.
-      const sink = livePart({ admin, part, group, homeDir });
-      await halt.run(sink.stop()).finally(() => sink.start());
+      const sink = liveService({ admin, part, group, homeDir });
+      await gracefulStop.run(sink.stop()).finally(() => sink.start());
       report.state = 'swapped';
     } else {
       const isCaughtUp = await fill.catchUp(false);
       rate.end();
       const compare = async () => {
-        if (line.compare) report.comparison = await comparison(connections, { line, fill, halt });
+        if (line.compare)
+          report.comparison = await comparison(connections, { line, fill, gracefulStop });
       };
       if (line.swap)
         await swap(connections, {
           line,
           fill,
           owned,
-          halt,
+          gracefulStop,
           homeDir,
           name: report.table,
           beforeExchange: compare,
         });
-      else await halt.run(compare());
+      else await gracefulStop.run(compare());
       report.state = line.swap ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
     }
     const swapped_at = report.state === 'swapped' ? new Date().toISOString() : null;
@@ -196,7 +199,7 @@ async function work(
 
 async function comparison(
   { clickhouse: client, database, settings }: Connections,
-  { line, fill, halt }: { line: RebuildLine; fill: Fill; halt: GracefulStop },
+  { line, fill, gracefulStop }: { line: RebuildLine; fill: Fill; gracefulStop: GracefulStop },
 ): Promise<TableComparison> {
   const { table: live } = PROJECTION[line.projection];
   const rebuilt = `${live}_${line.suffix}`;
@@ -210,7 +213,7 @@ async function comparison(
     positions: fill.positions,
     retentions,
     now: Date.now(),
-    moved: () => halt.progressed(),
+    onProgress: () => gracefulStop.progressed(),
   });
 }
 
@@ -232,7 +235,7 @@ async function audit({ database }: Connections, action: string, report: Report):
   });
 }
 
-function tell(line: RebuildLine, report: Report): number {
+function printReport(line: RebuildLine, report: Report): number {
   const { comparison: found, state } = report;
   if (line.json) print(JSON.stringify(report));
   else {

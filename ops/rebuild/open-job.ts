@@ -1,10 +1,9 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { CommandError } from '../../cli/command.ts';
 import { printError } from '../../cli/terminal.ts';
-import { createBeside, dropBeside } from '../replay/beside.ts';
-import type { Connections } from '../replay/connections.ts';
-import { beginJob, lastJob, OwnedJob, runningJob, takeOverJob } from '../replay/job-ledger.ts';
-import { tableId } from '../replay/table-id.ts';
+import { createShadowTable, dropShadowTable, tableId } from '../jobs/shadow-table.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { OwnedJob, startJob, lastJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import type { RebuildCounts, RebuildJob, RebuildPlan } from './fill.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
@@ -78,8 +77,8 @@ async function newJob(
   const { database, clickhouse: client, settings } = connections;
   const { table } = PROJECTION[line.projection];
   const command = `rebuild ${line.projection} --into ${line.suffix}`;
-  await dropBeside({ client, settings, table, suffix: line.suffix });
-  await createBeside({ client, settings, table, suffix: line.suffix });
+  await dropShadowTable({ client, settings, table, suffix: line.suffix });
+  await createShadowTable({ client, settings, table, suffix: line.suffix });
   const counts: RebuildCounts = {
     records: 0,
     rows: 0,
@@ -88,7 +87,7 @@ async function newJob(
     exchanging: null,
   };
   const plan: RebuildPlan = { projection: line.projection, source: line.source };
-  const job: RebuildJob = await beginJob(database, {
+  const job: RebuildJob = await startJob(database, {
     kind: 'rebuild',
     command,
     target: name,
@@ -105,7 +104,7 @@ async function newJob(
 }
 
 /**
- * Ends the last job of a table that was not swapped in, and drops the table. Rejects with Refusal
+ * Ends the last job of a table that was not swapped in, and drops the table. Rejects with CommandError
  * when there is none, when a process works on it, or when its table is the live one already and
  * only the rest of the swap is missing.
  */
@@ -133,7 +132,7 @@ export async function abandonJob(
     throw new CommandError(
       `${name} has taken the place of ${table} already: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
     );
-  await dropBeside({ client, settings, table, suffix: line.suffix });
+  await dropShadowTable({ client, settings, table, suffix: line.suffix });
   await cancelJob(connections, job);
   await recordAudit(database, {
     accountId: null,

@@ -4,19 +4,19 @@ interface Projection {
   /** The live table. */
   table: string;
   /** The service that writes it, and its consumer group. */
-  part: string;
+  service: string;
   group: string;
   /** The log that a rebuild reads. */
   topic: string;
   /**
-   * What the table keeps by itself, days; undefined: everything, so that the log must reach back to
+   * What the table keepsDays by itself, days; undefined: everything, so that the log must reach back to
    * its very beginning.
    */
-  keeps: number | undefined;
+  keepsDays: number | undefined;
 }
 
 /** A day more than the tables keep: TTL drops whole parts late, and days begin in Tehran. */
-const MARGIN = 1;
+const MARGIN_DAYS = 1;
 
 export const PROJECTION: Readonly<Record<ProjectionName, Projection>> = {
   events: projection('events'),
@@ -30,9 +30,9 @@ function projection(name: ProjectionName): Projection {
   const { table, service, group, topic, ttlDays } = PROJECTIONS[name];
   return {
     table,
-    part: service,
+    service,
     group,
     topic: topic === TOPIC.normalised ? TOPIC.raw : topic,
-    keeps: ttlDays === undefined ? undefined : ttlDays + MARGIN,
+    keepsDays: ttlDays === undefined ? undefined : ttlDays + MARGIN_DAYS,
   };
 }

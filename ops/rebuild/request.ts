@@ -1,6 +1,6 @@
 import { parseLine } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
-import { suffixOf } from '../replay/request.ts';
+import { tableSuffix } from '../replay/request.ts';
 import { PROJECTIONS, type ProjectionName } from '../../schemas/topology.ts';
 
 const PROJECTION_NAMES = Object.keys(PROJECTIONS) as ProjectionName[];
@@ -25,7 +25,7 @@ export interface RebuildLine {
   json: boolean;
 }
 
-/** Reads the line of `./ravand rebuild`. Throws Refusal. */
+/** Reads the line of `./ravand rebuild`. Throws CommandError. */
 export function parseRebuildLine(args: string[]): RebuildLine {
   const { values, words } = parseLine({
     args,
@@ -60,7 +60,7 @@ export function parseRebuildLine(args: string[]): RebuildLine {
       2,
     );
   return {
-    ...{ projection, source, suffix: suffixOf(values.into ?? 'rebuilt') },
+    ...{ projection, source, suffix: tableSuffix(values.into ?? 'rebuilt') },
     ...{
       compare: values.compare === true,
       swap: values.swap === true,

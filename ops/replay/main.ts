@@ -1,23 +1,21 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
-import { createBeside } from './beside.ts';
-import { withConnections, type Connections } from './connections.ts';
-import { noCounts } from './counts.ts';
-import { beginJob, JobLost, OwnedJob, runningJob, takeOverJob } from './job-ledger.ts';
-import { takenUpTo } from './log-bounds.ts';
-import { belowBounds, spansOf, type Span } from './log-spans.ts';
+import { createShadowTable, tableId } from '../jobs/shadow-table.ts';
+import { withConnections, type Connections } from '../jobs/connections.ts';
+import { recordAudit } from '../../platform/audit.ts';
+import { emptyCounts, type ReplayCounts } from './classify.ts';
+import { JobLost, OwnedJob, startJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
+import { cutAtBounds, requestedRanges, processedUpTo, type PartitionRange } from './log-ranges.ts';
 import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
-import { refoldNames } from './refold.ts';
+import { refoldPersons, waitForRefolds } from './refold.ts';
 import { rangesOf, reportLines, type Report } from './report.ts';
 import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
-import { auditReplay, replay, type ReplayJob } from './run.ts';
-import { tableId } from './table-id.ts';
-import { waitForRefolds } from './wait-for-refolds.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { replay, type ReplayJob } from './replay.ts';
 
 /** ms */
 const AUDIT_MS = 2000;
@@ -32,10 +30,10 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
   try {
     return await withConnections({ context, stop: stop.signal }, (connections) =>
-      withHalt(stop.signal, (halt) =>
+      withGracefulStop(stop.signal, (gracefulStop) =>
         line.request
-          ? start(connections, { line, request: line.request, halt })
-          : cancel(connections, line, halt),
+          ? start(connections, { line, request: line.request, gracefulStop })
+          : cancel(connections, line, gracefulStop),
       ),
     );
   } catch (error) {
@@ -47,31 +45,36 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   }
 }
 
-async function withHalt(
+async function withGracefulStop(
   stop: AbortSignal,
-  work: (halt: GracefulStop) => Promise<number>,
+  work: (gracefulStop: GracefulStop) => Promise<number>,
 ): Promise<number> {
-  const halt = new GracefulStop({ stop });
+  const gracefulStop = new GracefulStop({ stop });
   try {
-    const code = await unlessStopped(halt, work(halt));
+    const code = await unlessStopped(gracefulStop, work(gracefulStop));
     if (code === undefined) printError('stopped; the same command continues');
     return code ?? 1;
   } finally {
-    halt.close();
+    gracefulStop.close();
   }
 }
 
 interface Start {
   line: ReplayLine;
   request: ReplayRequest;
-  halt: GracefulStop;
+  gracefulStop: GracefulStop;
 }
 
-async function start(connections: Connections, { line, request, halt }: Start): Promise<number> {
-  const { job, bounded } = await halt.run(prepare(connections, { line, request, halt }));
+async function start(
+  connections: Connections,
+  { line, request, gracefulStop }: Start,
+): Promise<number> {
+  const { job, bounded } = await gracefulStop.run(
+    prepare(connections, { line, request, gracefulStop }),
+  );
   const target = request.into === undefined ? 'events' : `events_${request.into}`;
   const began = performance.now();
-  const total = bounded.spans.reduce(
+  const total = bounded.ranges.reduce(
     (sum, { partition, from, to }) =>
       sum + Math.max(0, to - Math.max(from, job?.positions[partition] ?? from)),
     0,
@@ -80,13 +83,16 @@ async function start(connections: Connections, { line, request, halt }: Start): 
     ? undefined
     : startProgress({ total, unit: 'records', now: () => Date.now() });
   const result = await replay({
-    ...{ connections, request, spans: bounded.spans, job, rate: line.rate, halt },
+    ...{ connections, request, ranges: bounded.ranges, job, rate: line.rate, gracefulStop },
     progress: (_, records) => progress?.advance(records),
   });
   progress?.end();
   const isLive = job !== undefined && target === 'events' && !result.stopped;
   const profiles = isLive
-    ? await unlessStopped(halt, halt.run(refold(connections, { job, line, halt })))
+    ? await unlessStopped(
+        gracefulStop,
+        gracefulStop.run(refold(connections, { job, line, gracefulStop })),
+      )
     : null;
   const isStopped = result.stopped || profiles === undefined;
   if (job && !isStopped)
@@ -98,7 +104,7 @@ async function start(connections: Connections, { line, request, halt }: Start): 
       dry_run: line.dryRun,
       state: isStopped ? 'stopped' : 'finished',
     },
-    ...{ job: job?.id ?? null, ranges: rangesOf(bounded.spans), left_to_live: bounded.held },
+    ...{ job: job?.id ?? null, ranges: rangesOf(bounded.ranges), left_to_live: bounded.leftToLive },
     ...{
       counts: result.counts,
       differences: result.differences,
@@ -133,12 +139,15 @@ function cancelOf(command: string, { into }: ReplayRequest): string {
 /** The job of the request, begun or taken over, and what it works through. */
 async function prepare(
   connections: Connections,
-  { line, request, halt }: Start,
-): Promise<{ job: ReplayJob | undefined; bounded: Bounded }> {
+  { line, request, gracefulStop }: Start,
+): Promise<{ job: ReplayJob | undefined; bounded: BoundedRanges }> {
   const { database, clickhouse, settings } = connections;
   const target = request.into === undefined ? 'events' : `events_${request.into}`;
   const command = commandText(request);
-  let open = await runningJob<Span[], Record<string, number>, never, never>(database, target);
+  let open = await runningJob<PartitionRange[], Record<string, number>, never, never>(
+    database,
+    target,
+  );
   if (!line.dryRun && open && open.command !== command)
     throw new CommandError(
       `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it, or ./ravand ${cancelOf(open.command, request)}`,
@@ -148,28 +157,33 @@ async function prepare(
     await finish(connections, {
       job: await takeOverJob(database, open.id),
       request,
-      counts: noCounts(),
+      counts: emptyCounts(),
       state: 'cancelled',
     });
     open = undefined;
   }
   const bounded =
     open && !line.dryRun
-      ? { spans: open.plan, held: 0 }
-      : await boundedSpans(connections, request, halt.readSignal);
+      ? { ranges: open.plan, leftToLive: 0 }
+      : await boundedRanges(connections, request, gracefulStop.readSignal);
   if (request.into !== undefined && !line.dryRun)
-    await createBeside({ client: clickhouse, settings, table: 'events', suffix: request.into });
+    await createShadowTable({
+      client: clickhouse,
+      settings,
+      table: 'events',
+      suffix: request.into,
+    });
   if (request.into !== undefined && line.dryRun) await requireTable(connections, target);
   let job: ReplayJob | undefined;
   if (!line.dryRun) {
     job = open
       ? await takeOverJob(database, open.id)
-      : await beginJob(database, {
+      : await startJob(database, {
           kind: 'replay',
           command,
           target,
-          plan: bounded.spans,
-          counts: noCounts(),
+          plan: bounded.ranges,
+          counts: emptyCounts(),
         });
     await auditReplay(connections, open ? 'replay.continued' : 'replay.started', job, request);
     if (open && !line.json)
@@ -179,31 +193,31 @@ async function prepare(
 }
 
 /** `held`: records that are left to the live processors. */
-interface Bounded {
-  spans: Span[];
-  held: number;
+interface BoundedRanges {
+  ranges: PartitionRange[];
+  leftToLive: number;
 }
 
 /** The offsets of the request that the live processors are done with. */
-async function boundedSpans(
+async function boundedRanges(
   connections: Connections,
   request: ReplayRequest,
   signal: AbortSignal,
-): Promise<Bounded> {
+): Promise<BoundedRanges> {
   const { admin, settings } = connections;
-  const spans = await spansOf(admin, request);
-  if (request.topic === TOPIC.dead) return { spans, held: 0 };
+  const ranges = await requestedRanges(admin, request);
+  if (request.topic === TOPIC.dead) return { ranges, leftToLive: 0 };
   if (request.topic === TOPIC.raw) {
-    const bounds = await takenUpTo({ settings, admin, signal }, 'events-sink');
-    return belowBounds(spans, bounds);
+    const bounds = await processedUpTo({ settings, admin, signal }, 'events-sink');
+    return cutAtBounds(ranges, bounds);
   }
-  const taken = await committedOffsets(admin, 'events-sink', request.topic);
-  return belowBounds(
-    spans,
+  const committed = await committedOffsets(admin, 'events-sink', request.topic);
+  return cutAtBounds(
+    ranges,
     new Map(
-      spans.map(({ partition }) => [
+      ranges.map(({ partition }) => [
         partition,
-        { offset: (taken.get(partition) ?? 0) - 1, index: LAST_INDEX },
+        { offset: (committed.get(partition) ?? 0) - 1, index: LAST_INDEX },
       ]),
     ),
   );
@@ -224,24 +238,30 @@ async function requireTable({ clickhouse }: Connections, table: string): Promise
  */
 async function refold(
   connections: Connections,
-  { job, line, halt }: { job: ReplayJob; line: ReplayLine; halt: GracefulStop },
+  { job, line, gracefulStop }: { job: ReplayJob; line: ReplayLine; gracefulStop: GracefulStop },
 ): Promise<Report['profiles']> {
   const owned = new OwnedJob(connections.database, job);
   try {
     let scanned = 0;
     const progress = (records: number) => {
-      halt.progressed();
+      gracefulStop.progressed();
       scanned += records;
       if (!line.json && scanned === records)
         printError('folding the profiles of added events anew, from the beginning of events.raw');
     };
-    const refolded = await refoldNames(connections, job.id, { signal: halt.readSignal, progress });
+    const refolded = await refoldPersons(connections, job.id, {
+      signal: gracefulStop.readSignal,
+      progress,
+    });
     return {
       ...refolded,
       waiting:
         refolded.asked === 0
           ? 0
-          : await waitForRefolds(connections.database, { ms: 30_000, signal: halt.readSignal }),
+          : await waitForRefolds(connections.database, {
+              ms: 30_000,
+              signal: gracefulStop.readSignal,
+            }),
     };
   } finally {
     owned.close();
@@ -271,15 +291,15 @@ async function finish(
 async function cancel(
   connections: Connections,
   line: ReplayLine,
-  halt: GracefulStop,
+  gracefulStop: GracefulStop,
 ): Promise<number> {
   const target = line.into === undefined ? 'events' : `events_${line.into}`;
-  const open = await runningJob<Span[], Record<string, number>, never, never>(
+  const open = await runningJob<PartitionRange[], Record<string, number>, never, never>(
     connections.database,
     target,
   );
   if (!open?.command.startsWith('replay ')) throw new CommandError(`no replay writes ${target}`);
-  const job: ReplayJob = await halt.run(takeOverJob(connections.database, open.id));
+  const job: ReplayJob = await gracefulStop.run(takeOverJob(connections.database, open.id));
   const words = open.command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const { request } = parseReplayLine(
     words.slice(1).map((word) => (word.startsWith('"') ? (JSON.parse(word) as string) : word)),
@@ -288,16 +308,18 @@ async function cancel(
   const result = await replay({
     connections,
     request,
-    spans: [],
+    ranges: [],
     job,
     rate: undefined,
-    halt,
-    closeOnly: true,
+    gracefulStop,
+    completeOnly: true,
     progress: () => undefined,
   });
-  halt.readSignal.throwIfAborted();
+  gracefulStop.readSignal.throwIfAborted();
   const profiles =
-    target === 'events' ? await halt.run(refold(connections, { job, line, halt })) : null;
+    target === 'events'
+      ? await gracefulStop.run(refold(connections, { job, line, gracefulStop }))
+      : null;
   await finish(connections, { job, request, counts: result.counts, state: 'cancelled' });
   if (line.json)
     print(
@@ -314,4 +336,21 @@ async function cancel(
       `job ${job.id} is cancelled after ${result.counts.new} added rows: ./ravand ${open.command}`,
     );
   return 0;
+}
+
+/** Records the start or the end of a replay in the audit log. */
+async function auditReplay(
+  connections: Connections,
+  action: string,
+  job: Pick<ReplayJob, 'id' | 'command'>,
+  request: ReplayRequest,
+  counts?: ReplayCounts,
+): Promise<void> {
+  const details = { job: job.id, command: job.command, ...(counts ? { counts } : {}) };
+  await recordAudit(connections.database, {
+    accountId: request.account ?? null,
+    actor: 'operator',
+    action,
+    details,
+  });
 }

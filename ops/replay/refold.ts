@@ -1,18 +1,20 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import { distinctIdOf } from '../../events/event-name.ts';
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
-import { unescapeText, escapeText } from '../../platform/postgres/escaped-text.ts';
+import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
 import { fold, gather } from '../../projections/profiles/fold.ts';
 import { profileKey, type Profile } from '../../projections/profiles/profile.ts';
 import { postgresRefolds } from '../../projections/profiles/refold-requests.ts';
-import type { Connections } from './connections.ts';
-import type { ConcernedName } from './follow-ups.ts';
-import { handovers, type Handover } from './log-bounds.ts';
+import type { Connections } from '../jobs/connections.ts';
+import type { AffectedPerson } from './side-effects.ts';
+import { handovers, type Handover } from './log-ranges.ts';
 import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
 import { storedRows } from './stored-rows.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { delay } from '../../platform/backoff.ts';
 
 export interface Refolded {
   /** Names whose fold now waits for, or was taken over by, the owner of their partition. */
@@ -22,15 +24,15 @@ export interface Refolded {
 }
 
 /** Names of one scan of the log: bounds what is in memory. */
-const NAMES_A_SCAN = 20_000;
+const PERSONS_PER_SCAN = 20_000;
 const BATCH = 5000;
-const REMEMBERED_KEYS = 200_000;
+const MAX_SEEN_KEYS = 200_000;
 
 /**
- * Folds the names of a job anew from events.raw, with every row that is stored now, and hands them
+ * Folds the persons of a job anew from events.raw, with every row that is stored now, and hands them
  * to the owners of their partitions (FOLD.md).
  */
-export async function refoldNames(
+export async function refoldPersons(
   connections: Connections,
   jobId: number,
   options: { signal: AbortSignal; progress: (records: number) => void },
@@ -39,15 +41,20 @@ export async function refoldNames(
   const { signal } = options;
   const result: Refolded = { asked: 0, impossible: 0 };
   for (;;) {
-    const names = await waitingNames(database, jobId);
-    if (names.length === 0) return result;
-    const [{ partition } = { partition: 0 }] = names;
+    const persons = await pendingPersons(database, jobId);
+    if (persons.length === 0) return result;
+    const [{ partition } = { partition: 0 }] = persons;
     const low =
       (await topicEnds(admin, TOPIC.raw)).find((one) => one.partition === partition)?.low ?? 0;
     const handover = (await handovers({ settings, admin, signal })).get(partition);
-    if (low > 0 || !handover) result.impossible += names.length;
+    if (low > 0 || !handover) result.impossible += persons.length;
     else {
-      const states = await foldFromLog(connections, { names, partition, handover, ...options });
+      const states = await foldFromLog(connections, {
+        persons: persons,
+        partition,
+        handover,
+        ...options,
+      });
       await postgresRefolds(database).ask(
         [...states.values()].map((profile) => ({ partition, profile, fromOffset: handover.from })),
       );
@@ -55,28 +62,32 @@ export async function refoldNames(
     }
     await database.query(
       'DELETE FROM replay_names WHERE job_id = $1 AND (account_id, name) IN (SELECT * FROM unnest($2::bigint[], $3::text[]))',
-      [jobId, names.map(({ accountId }) => accountId), names.map(({ name }) => escapeText(name))],
+      [
+        jobId,
+        persons.map(({ accountId }) => accountId),
+        persons.map(({ distinctId }) => escapeText(distinctId)),
+      ],
     );
   }
 }
 
-async function waitingNames(
+async function pendingPersons(
   database: Connections['database'],
   jobId: number,
-): Promise<ConcernedName[]> {
+): Promise<AffectedPerson[]> {
   const { rows } = await database.query<{ account_id: string; name: string; partition: number }>(
-    `SELECT account_id, name, partition FROM replay_names WHERE job_id = $1 AND partition = (SELECT min(partition) FROM replay_names WHERE job_id = $1) LIMIT ${NAMES_A_SCAN}`,
+    `SELECT account_id, name, partition FROM replay_names WHERE job_id = $1 AND partition = (SELECT min(partition) FROM replay_names WHERE job_id = $1) LIMIT ${PERSONS_PER_SCAN}`,
     [jobId],
   );
   return rows.map(({ account_id, name, partition }) => ({
     accountId: Number(account_id),
-    name: unescapeText(name),
+    distinctId: unescapeText(name),
     partition,
   }));
 }
 
 interface Scan {
-  names: readonly ConcernedName[];
+  persons: readonly AffectedPerson[];
   partition: number;
   handover: Handover;
   signal: AbortSignal;
@@ -85,11 +96,13 @@ interface Scan {
 
 async function foldFromLog(
   connections: Connections,
-  { names, partition, handover, signal, progress }: Scan,
+  { persons: persons, partition, handover, signal, progress }: Scan,
 ): Promise<Map<string, Profile>> {
   const { settings, clickhouse: client } = connections;
-  const wanted = new Set(names.map(({ accountId, name }) => profileKey(accountId, name)));
-  const accounts = new Set(names.map(({ accountId }) => accountId));
+  const wanted = new Set(
+    persons.map(({ accountId, distinctId }) => profileKey(accountId, distinctId)),
+  );
+  const accounts = new Set(persons.map(({ accountId }) => accountId));
   const states = new Map<string, Profile>();
   const stored = storedRows({
     client,
@@ -97,19 +110,19 @@ async function foldFromLog(
     table: 'events',
     window: settings.DEDUPE_TTL,
   });
-  const seen = new SeenKeys({ window: settings.DEDUPE_TTL, keys: REMEMBERED_KEYS });
-  const range = { partition, from: 0, to: handover.upTo.offset + 1, most: BATCH };
+  const seen = new SeenKeys({ window: settings.DEDUPE_TTL, keys: MAX_SEEN_KEYS });
+  const range = { partition, from: 0, to: handover.upTo.offset + 1, maxEvents: BATCH };
   for await (const batch of sourceBatches({ connections, topic: TOPIC.raw, ...range, signal })) {
     const own = ownEvents(batch, { wanted, accounts }).filter(
       ({ at }) => compareEventOffsets(at, handover.upTo) <= 0,
     );
-    const revived = await stored.at(own.filter(({ said }) => said === 'dead'));
+    const revived = await stored.byPosition(own.filter(({ verdict }) => verdict === 'dead'));
     const counted = own.filter((event) => {
-      const { said, covered, claim, receivedAt, at } = event;
-      const seenBefore = !covered && seen.isDuplicate(claim, receivedAt);
+      const { verdict, verdictsKnown, claim, receivedAt, at } = event;
+      const seenBefore = !verdictsKnown && seen.isDuplicate(claim, receivedAt);
       return (
         decideRebuild({
-          verdict: said,
+          verdict,
           seenBefore,
           addedByReplay: revived.has(eventOffsetKey(at)),
           processable: true,
@@ -133,4 +146,39 @@ function ownEvents(
     ({ accountId, row }) =>
       row && accounts.has(accountId) && wanted.has(profileKey(accountId, distinctIdOf(row))),
   );
+}
+
+/**
+ * Waits until the owners have written every requested profile, at most `ms` or until the signal
+ * aborts; answers how many still wait.
+ */
+export async function waitForRefolds(
+  database: Database,
+  { ms, signal }: { ms: number; signal: AbortSignal },
+): Promise<number> {
+  for (const deadline = performance.now() + ms; ;) {
+    const { rows } = await database.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM profile_refolds WHERE applied_at IS NULL',
+    );
+    const waiting = rows[0]?.n ?? 0;
+    if (waiting === 0 || performance.now() > deadline || signal.aborted) return waiting;
+    await delay(500, signal).catch(() => undefined);
+  }
+}
+
+/** Records the persons to fold again. An `also` statement of OwnedJob.update. */
+export function insertAffectedPersons(
+  jobId: number,
+  persons: readonly AffectedPerson[],
+): { sql: string; values: unknown[] } {
+  return {
+    sql: `INSERT INTO replay_names (job_id, account_id, name, partition)
+      SELECT $6::bigint, wanted.* FROM owner, unnest($7::bigint[], $8::text[], $9::int[]) AS wanted (account_id, name, partition) ON CONFLICT DO NOTHING`,
+    values: [
+      jobId,
+      persons.map(({ accountId }) => accountId),
+      persons.map(({ distinctId }) => escapeText(distinctId)),
+      persons.map(({ partition }) => partition),
+    ],
+  };
 }

@@ -1,8 +1,8 @@
 import { countText } from '../../cli/format.ts';
 import { table } from '../../cli/terminal.ts';
-import type { Difference, ReplayCounts } from './counts.ts';
+import type { Difference, ReplayCounts } from './classify.ts';
 import type { Refolded } from './refold.ts';
-import type { Span } from './log-spans.ts';
+import type { PartitionRange } from './log-ranges.ts';
 
 export interface Report {
   command: string;
@@ -19,7 +19,7 @@ export interface Report {
   seconds: number;
 }
 
-export function rangesOf(spans: readonly Span[]): Report['ranges'] {
+export function rangesOf(spans: readonly PartitionRange[]): Report['ranges'] {
   return spans
     .filter(({ from, to }) => to > from)
     .map(({ partition, from, to }) => ({ partition, first: from, last: to - 1 }));

@@ -41,7 +41,7 @@ export interface ReplayLine {
 const SUFFIX = /^[a-z0-9][a-z0-9_]{0,31}$/;
 
 /** Names of the projection's own tables would meet these. */
-export function suffixOf(text: string): string {
+export function tableSuffix(text: string): string {
   if (SUFFIX.test(text) && !text.endsWith('_local') && text !== 'local') return text;
   throw new CommandError(
     `--into ${text}: expected up to 32 small letters, digits and underscores`,
@@ -49,7 +49,7 @@ export function suffixOf(text: string): string {
   );
 }
 
-/** Reads the line of `./ravand replay`. Throws Refusal. */
+/** Reads the line of `./ravand replay`. Throws CommandError. */
 export function parseReplayLine(args: string[]): ReplayLine {
   const text = { type: 'string' } as const;
   const yes = { type: 'boolean' } as const;
@@ -70,7 +70,7 @@ export function parseReplayLine(args: string[]): ReplayLine {
       ...{ 'dry-run': yes, json: yes, cancel: yes },
     },
   });
-  const into = values.into === undefined ? undefined : suffixOf(values.into);
+  const into = values.into === undefined ? undefined : tableSuffix(values.into);
   const common = {
     into,
     dryRun: values['dry-run'] === true,

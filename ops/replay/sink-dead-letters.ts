@@ -1,34 +1,32 @@
 import { quotaMonth } from '../../events/tehran-time.ts';
-import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
+import { DEAD_LETTER_TOPIC, deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
-import { readRange } from '../../platform/kafka/read-range.ts';
+import { RangeReader, readRange } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { indexLetters } from '../dlq/dead-letter-index.ts';
+import { indexDeadLetters } from '../dlq/dead-letter-index.ts';
 import { failedBytes } from '../dlq/read-dead-letter.ts';
-import { rowsOfLetter } from '../dlq/stored-rows.ts';
-import { RangeReader } from '../../platform/kafka/read-range.ts';
-import type { Connections } from './connections.ts';
-import { decoded } from './dead-letters.ts';
+import { rowsOfDeadLetter } from '../dlq/store-rows.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 import type { SourceEvent } from './source.ts';
 
 /**
  * Letters of single rows that ClickHouse refused and that the books therefore count as dead, by the
  * place of the row.
  */
-export type SinkLetters = ReadonlyMap<string, string>;
+export type SinkDeadLetters = ReadonlyMap<string, string>;
 
 /** More letters than these are a table that was broken, not rows. */
-const MOST_LETTERS = 500_000;
+const MAX_DEAD_LETTERS = 500_000;
 const MINUTE = 60_000;
 
 /** Events among these that a letter of the sink stands for. */
-export function withLetter(
-  letters: SinkLetters,
+export function withDeadLetter(
+  letters: SinkDeadLetters,
   events: readonly SourceEvent[],
 ): { letter: string; event: SourceEvent }[] {
   return events.flatMap((event) => {
-    const letter = letters.get(placeOf(event.partition, event.at));
+    const letter = letters.get(positionOf(event.partition, event.at));
     return letter === undefined ? [] : [{ letter, event }];
   });
 }
@@ -37,10 +35,10 @@ export function withLetter(
  * Brings the index of dead letters up to date and reads those of the sink. Rejects when a server
  * does not answer or there are too many.
  */
-export async function readSinkLetters(
+export async function readSinkDeadLetters(
   connections: Connections,
   signal: AbortSignal,
-): Promise<SinkLetters> {
+): Promise<SinkDeadLetters> {
   const { settings, database } = connections;
   const reader = new RangeReader({
     settings: settings,
@@ -48,18 +46,18 @@ export async function readSinkLetters(
     profile: 'interactive',
   });
   try {
-    while (!(await indexLetters({ surroundings: connections, database, reader })))
+    while (!(await indexDeadLetters({ operator: connections, database, reader })))
       signal.throwIfAborted();
     const { rows } = await database.query<{
       letter: string;
       dead_partition: number;
       dead_offset: number;
     }>(
-      `SELECT letter, dead_partition, dead_offset::float8 FROM dead_letters WHERE stage = 'project' AND item IS NOT NULL AND state IN ('dead', 'discarded') LIMIT ${MOST_LETTERS + 1}`,
+      `SELECT letter, dead_partition, dead_offset::float8 FROM dead_letters WHERE stage = 'project' AND item IS NOT NULL AND state IN ('dead', 'discarded') LIMIT ${MAX_DEAD_LETTERS + 1}`,
     );
-    if (rows.length > MOST_LETTERS)
+    if (rows.length > MAX_DEAD_LETTERS)
       throw new Error(
-        `more than ${MOST_LETTERS} rows are dead letters of the sink: redrive them first (./ravand dlq), which stores the same rows`,
+        `more than ${MAX_DEAD_LETTERS} rows are dead letters of the sink: redrive them first (./ravand dlq), which stores the same rows`,
       );
     const wanted = new Set(rows.map(({ letter }) => letter));
     const letters = new Map<string, string>();
@@ -69,7 +67,7 @@ export async function readSinkLetters(
         from: offsets.reduce((a, b) => Math.min(a, b)),
         to: offsets.reduce((a, b) => Math.max(a, b)) + 1,
       };
-      await readPlaces({ connections, reader, partition, ...span, wanted, letters, signal });
+      await readPositions({ connections, reader, partition, ...span, wanted, letters, signal });
     }
     return letters;
   } finally {
@@ -77,7 +75,7 @@ export async function readSinkLetters(
   }
 }
 
-interface Reading {
+interface ReadOptions {
   connections: Connections;
   reader: RangeReader;
   partition: number;
@@ -88,7 +86,7 @@ interface Reading {
   signal: AbortSignal;
 }
 
-async function readPlaces({
+async function readPositions({
   connections,
   reader,
   partition,
@@ -97,7 +95,7 @@ async function readPlaces({
   wanted,
   letters,
   signal,
-}: Reading): Promise<void> {
+}: ReadOptions): Promise<void> {
   const range = { topic: DEAD_LETTER_TOPIC, partition, from, to };
   for await (const messages of readRange({
     settings: connections.settings,
@@ -106,18 +104,19 @@ async function readPlaces({
     signal,
   })) {
     for (const { value } of messages) {
-      const letter = decoded(value);
+      const letter = decodeDeadLetter(value);
       const key = letter && deadLetterKey(letter);
       if (!letter || key === undefined || !wanted.has(key)) continue;
       const bytes = await failedBytes(reader, letter);
-      const found = bytes && rowsOfLetter(letter, bytes);
+      const found = bytes && rowsOfDeadLetter(letter, bytes);
       if (found === undefined || typeof found === 'string') continue;
-      for (const { position: mark } of found.rows) letters.set(placeOf(found.partition, mark), key);
+      for (const { position } of found.rows)
+        letters.set(positionOf(found.partition, position), key);
     }
   }
 }
 
-function placeOf(partition: number, at: { offset: number; index: number }): string {
+function positionOf(partition: number, at: { offset: number; index: number }): string {
   return `${partition} ${eventOffsetKey(at)}`;
 }
 
@@ -126,7 +125,7 @@ function placeOf(partition: number, at: { offset: number; index: number }): stri
  * (dlq/row-books.ts): the letter, the books and the meter of accepted events in one statement. A
  * letter that was settled before, by whomever, changes nothing, so doing it again is harmless.
  */
-export async function settleLetters(
+export async function markRedriven(
   database: Pick<Database, 'query'>,
   settled: readonly { letter: string; event: SourceEvent }[],
 ): Promise<void> {

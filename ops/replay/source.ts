@@ -1,26 +1,26 @@
+import { TOPIC } from '../../schemas/topology.ts';
+import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
-import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
-import { readRawEvents } from '../../pipeline/replay/raw-events.ts';
+import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
-import type { VerdictKind } from '../../schemas/records.ts';
-import type { Connections } from './connections.ts';
-import { readLetter } from './dead-letters.ts';
-import { readRun } from './runs.ts';
+import type { EventRow, VerdictKind } from '../../schemas/records.ts';
+import type { Connections } from '../jobs/connections.ts';
 import type { ReplayTopic } from './request.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { UnreadableRecord, rowBatchCodec } from '../../schemas/codec.ts';
+import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 
-/** An event of the replayed range with what the pipeline said of its place when it took it. */
+/** An event of the replayed range with what the pipeline verdict of its place when it took it. */
 export interface SourceEvent extends RawEvent {
-  said: VerdictKind | undefined;
+  verdict: VerdictKind | undefined;
   /**
-   * Whether the verdicts of the pipeline reach this place: then nothing said means that its row was
+   * Whether the verdicts of the pipeline reach this place: then nothing verdict means that its row was
    * published.
    */
-  covered: boolean;
+  verdictsKnown: boolean;
 }
 
 /** Consecutive records of one partition of the replayed topic. */
@@ -43,31 +43,31 @@ interface SourceOptions {
   from: number;
   to: number;
   /** A batch ends behind the record that reaches so many events. */
-  most: number;
+  maxEvents: number;
   signal: AbortSignal;
 }
 
 const REMEMBERED_USER_AGENTS = 10_000;
 
 /** What one record gives: events, or nothing that can be named. */
-type Reader = (message: ConsumedMessage) => { events: SourceEvent[]; unreadable: boolean };
+type Parser = (message: ConsumedMessage) => { events: SourceEvent[]; unreadable: boolean };
 
 /** The events of a range of the log, in order, in batches. */
 export async function* sourceBatches(
   options: SourceOptions,
 ): AsyncGenerator<SourceBatch, void, void> {
-  const { connections, topic, partition, from, to, most, signal } = options;
+  const { connections, topic, partition, from, to, maxEvents: most, signal } = options;
   const range: LogRange = { topic, partition, from, to };
   const contexts = new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS));
-  const read = READERS[topic](contexts);
+  const read = PARSERS[topic](contexts);
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch | undefined;
   const finish = async (done: SourceBatch): Promise<SourceBatch> => {
     if (topic !== TOPIC.raw) return done;
-    const said = await verdicts?.log.between(done.first, done.last);
+    const found = await verdicts?.log.between(done.first, done.last);
     for (const event of done.events) {
-      event.said = said?.get(eventOffsetKey(event.at));
-      event.covered = event.at.offset >= (verdicts?.coveredFrom ?? Number.POSITIVE_INFINITY);
+      event.verdict = found?.get(eventOffsetKey(event.at));
+      event.verdictsKnown = event.at.offset >= (verdicts?.coveredFrom ?? Number.POSITIVE_INFINITY);
     }
     return done;
   };
@@ -110,20 +110,78 @@ export async function* sourceBatches(
   }
 }
 
-const READERS: Record<ReplayTopic, (contexts: ContextReader) => Reader> = {
+const PARSERS: Record<ReplayTopic, (contexts: ContextReader) => Parser> = {
   [TOPIC.raw]: (contexts) => (message) => {
     const { events, unreadable } = readRawEvents(message, contexts);
     return {
-      events: events.map((event) => ({ ...event, said: undefined, covered: false })),
+      events: events.map((event) => ({ ...event, verdict: undefined, verdictsKnown: false })),
       unreadable: unreadable !== undefined,
     };
   },
   [TOPIC.normalised]: () => (message) => {
-    const events = readRun(message.value);
+    const events = rowBatchEvents(message.value);
     return { events: events ?? [], unreadable: events === undefined };
   },
   [TOPIC.dead]: (contexts) => (message) => {
-    const events = readLetter(message.value, contexts);
+    const events = deadLetterEvents(message.value, contexts);
     return { events: events ?? [], unreadable: events === undefined };
   },
 };
+
+/**
+ * The events of a dead letter as today's code sees its bytes: of events.raw normalised anew under
+ * their raw places, of events.normalised as they were. Undefined when the letter or its bytes
+ * cannot be read, for instance because the letter keeps only the beginning of a very large record:
+ * replay its place of events.raw then.
+ */
+export function deadLetterEvents(
+  value: Buffer | null,
+  contexts: ContextReader,
+): SourceEvent[] | undefined {
+  const letter = decodeDeadLetter(value);
+  if (!letter) return undefined;
+  if (letter.topic === TOPIC.normalised) return rowBatchEvents(letter.value);
+  if (letter.topic !== TOPIC.raw) return undefined;
+  const { topic, partition, offset, appended_at: timestamp, key } = letter;
+  const { events, unreadable } = readRawEvents(
+    { topic, partition, offset, timestamp, key, value: letter.value },
+    contexts,
+  );
+  if (unreadable !== undefined) return undefined;
+  return events
+    .filter(({ at }) => letter.index === null || at.index === letter.index)
+    .map((event) => ({ ...event, verdict: 'dead', verdictsKnown: true }));
+}
+
+/**
+ * The rows of a record of events.normalised as events of the log: they were published, so no
+ * verdict stands against them. Undefined when it cannot be read.
+ */
+export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
+  try {
+    return value === null ? undefined : rowBatchCodec.decode(value).rows.map(eventOfRow);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return undefined;
+    throw error;
+  }
+}
+
+function eventOfRow(row: EventRow): SourceEvent {
+  const key = row._dedupe_id === '' ? row.message_id : row._dedupe_id;
+  return {
+    at: { offset: row._offset, index: row._index },
+    partition: row._partition,
+    accountId: row.account_id,
+    messageId: row.message_id,
+    receivedAt: row.received_at,
+    claim: claimId(
+      claimScope(row.account_id, row._dedupe_id === '' ? 'message' : 'acceptance'),
+      key,
+    ),
+    redrivenFrom: undefined,
+    row,
+    reason: '',
+    verdict: undefined,
+    verdictsKnown: true,
+  };
+}

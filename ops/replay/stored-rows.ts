@@ -1,8 +1,17 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
-import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
+import {
+  compareEventOffsets,
+  eventOffsetKey,
+  type PartitionPosition,
+} from '../../schemas/log-position.ts';
 import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import type { EventRow } from '../../schemas/records.ts';
+import type { Log } from '../../platform/log.ts';
+import type { EncodedRow } from '../../projections/events/decode.ts';
+import type { EventsTable } from '../../projections/events/events-table.ts';
+import { storeOnce } from '../../projections/events/store-once.ts';
+import { eventRowCodec } from '../../schemas/codec.ts';
 
 /**
  * What is asked of a table like `events`: `settings` make a read sequentially consistent on a
@@ -13,9 +22,9 @@ export interface StoredRows {
    * The rows at the places of these events, by positionKey, as `rowTexts` writes them. The events
    * are of one partition.
    */
-  at(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
+  byPosition(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
   /** Those events whose dedupe key stands at another place, received within the window of them. */
-  withTwin(events: readonly RawEvent[]): Promise<Set<RawEvent>>;
+  withDuplicate(events: readonly RawEvent[]): Promise<Set<RawEvent>>;
 }
 
 const TIMES = new Set(['timestamp', 'received_at']);
@@ -67,7 +76,7 @@ export function storedRows(options: {
     return answer.json<T>();
   };
   return {
-    async at(events) {
+    async byPosition(events) {
       const found = new Map<string, readonly string[]>();
       const [first] = events;
       if (!first) return found;
@@ -81,8 +90,8 @@ export function storedRows(options: {
         {
           accounts: [...new Set(events.map(({ accountId }) => accountId))],
           partition: first.partition,
-          ...span('from', 'to', offsets),
-          ...span('first', 'last', received),
+          ...boundsOf('from', 'to', offsets),
+          ...boundsOf('first', 'last', received),
         },
       );
       const [offsetAt, indexAt] = [COLUMNS.indexOf('_offset'), COLUMNS.indexOf('_index')];
@@ -94,7 +103,7 @@ export function storedRows(options: {
       return found;
     },
 
-    async withTwin(events) {
+    async withDuplicate(events) {
       const twins = new Set<RawEvent>();
       for (let from = 0; from < events.length; from += KEYS_A_QUERY) {
         const some = events.slice(from, from + KEYS_A_QUERY);
@@ -102,7 +111,7 @@ export function storedRows(options: {
         const messages = some
           .filter(({ row }) => row?._dedupe_id === '')
           .map(({ messageId }) => messageId);
-        const { first, last } = span(
+        const { first, last } = boundsOf(
           'first',
           'last',
           some.map(({ receivedAt }) => receivedAt),
@@ -141,9 +150,56 @@ function keyOf(account: number, message: string, key: string): string {
   return key === '' ? `${account} m ${message}` : `${account} a ${key}`;
 }
 
-function span(low: string, high: string, values: readonly number[]): Record<string, number> {
+function boundsOf(low: string, high: string, values: readonly number[]): Record<string, number> {
   return {
     [low]: values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
     [high]: values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+  };
+}
+
+interface WriteOptions {
+  eventsTable: EventsTable;
+  log: Log;
+  signal: AbortSignal;
+  ownerEpoch: number;
+  /** Rejects when another process has the job. */
+  confirm(): Promise<void>;
+}
+
+/**
+ * Adds rows of one partition exactly once: what runs under the token is ended, what is stored is
+ * read back, what is missing goes in, as a sink settles an uncertain range
+ * (projections/events/EXACTLY-ONCE.md). The same token always means rows of the same recorded
+ * range. Answers how many ClickHouse refuses.
+ */
+export async function storeRows(
+  options: WriteOptions,
+  batch: { token: string; partition: number; rows: readonly EventRow[] },
+): Promise<{ refused: number }> {
+  const rows = batch.rows.map(rowOf);
+  const { refused } = await storeOnce(
+    { ...options, onRecover: () => undefined },
+    {
+      token: batch.token,
+      partition: batch.partition,
+      count: rows.length,
+      datums: rows.map(({ datum }) => datum),
+      rows: () => rows,
+    },
+    true,
+  );
+  return { refused: refused.length };
+}
+
+function rowOf(row: EventRow): EncodedRow {
+  const position: PartitionPosition = { epoch: row._epoch, offset: row._offset, index: row._index };
+  const { account_id, event, message_id, timestamp } = row;
+  return {
+    position,
+    account_id,
+    event,
+    message_id,
+    timestamp,
+    datum: eventRowCodec.type.toBuffer(row),
   };
 }

@@ -1,3 +1,4 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
@@ -5,11 +6,10 @@ import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import { decoded } from './dead-letters.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 
 /** Clocks of brokers may differ by so much, ms. */
-const MARGIN = 60_000;
+const CLOCK_SKEW_MS = 60_000;
 
 export interface Verdicts {
   log: VerdictLog;
@@ -17,14 +17,14 @@ export interface Verdicts {
   coveredFrom: number;
 }
 
-interface Question {
+interface VerdictQuery {
   settings: KafkaSettings;
   admin: Admin;
 }
 
 /** The verdicts of a raw partition from the record on that the log took at `appendedAt` (ms). */
 export async function openVerdicts(
-  { settings, admin }: Question,
+  { settings, admin }: VerdictQuery,
   where: { partition: number; appendedAt: number; signal: AbortSignal },
 ): Promise<Verdicts> {
   const { partition, signal } = where;
@@ -36,7 +36,7 @@ export async function openVerdicts(
   };
   const offsets = await admin.fetchTopicOffsetsByTimestamp(
     TOPIC.verdicts,
-    where.appendedAt - MARGIN,
+    where.appendedAt - CLOCK_SKEW_MS,
   );
   const found = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
   const from = found < 0 ? ends.high : Math.max(ends.low, found);
@@ -59,14 +59,14 @@ export async function openVerdicts(
 }
 
 /** More letters than these are no matter of single places. */
-const MOST_PLACES = 2_000_000;
+const MAX_POSITIONS = 2_000_000;
 
 /**
  * Raw places that events.dead holds a letter of the normaliser for: they were no row when they were
  * taken. Reads the whole topic, once.
  */
-export async function deadPlaces(
-  { settings, admin }: Question,
+export async function deadLetterPositions(
+  { settings, admin }: VerdictQuery,
   signal: AbortSignal,
 ): Promise<(partition: number, at: { offset: number; index: number }) => boolean> {
   const places = new Set<string>();
@@ -79,14 +79,14 @@ export async function deadPlaces(
       signal,
     })) {
       for (const { value } of messages) {
-        const letter = decoded(value);
+        const letter = decodeDeadLetter(value);
         if (letter?.topic !== TOPIC.raw) continue;
         places.add(
           `${letter.partition} ${letter.index === null ? letter.offset : eventOffsetKey({ offset: letter.offset, index: letter.index })}`,
         );
-        if (places.size > MOST_PLACES)
+        if (places.size > MAX_POSITIONS)
           throw new Error(
-            `events.dead holds more than ${MOST_PLACES} letters: discard or redrive them first (./ravand dlq)`,
+            `events.dead holds more than ${MAX_POSITIONS} letters: discard or redrive them first (./ravand dlq)`,
           );
       }
     }

@@ -1,10 +1,10 @@
 import type { ClaimEntry } from '../../events/claims/entry.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
-import type { KnownLetter } from '../dlq/dead-letter-store.ts';
+import type { DeadLetterRow } from '../dlq/dead-letter-store.ts';
 
-/** What a part answered, or why it could not be asked. */
-export type Asked<T> =
+/** What a server answered, or why it did not. */
+export type Fact<T> =
   { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
 
 export interface StoredRow extends LogPosition {
@@ -18,27 +18,27 @@ export interface StoredRow extends LogPosition {
 }
 
 /** A raw record that holds the message, as one of its items. */
-export interface RawSighting extends LogPosition {
-  /** When the log took it, and when the gateway did, ms since the epoch. */
+export interface RawOccurrence extends LogPosition {
+  /** When it was appended, and when the gateway received it, ms since the epoch. */
   appendedAt: number;
   receivedAt: number;
-  /** The event's own time as the gateway decided it, ms since the epoch. */
+  /** The event's timestamp as the gateway determined it, ms since the epoch. */
   timestamp: number;
   path: string;
   source: string;
   trace: string;
   gateway: string;
-  /** The message id was made by the gateway. */
+  /** The gateway generated the message id. */
   generated: boolean;
-  /** It gives a dead letter of this place another try. */
+  /** Position of the dead letter that this record redrives. */
   redrivenFrom: LogPosition | undefined;
   /** user_id, or else anonymous_id; undefined when the body cannot be read. */
-  name: string | undefined;
+  distinctId: string | undefined;
 }
 
 export interface RawSearch {
-  found: RawSighting[];
-  /** What was looked through, in words, and whether its end was reached. */
+  found: RawOccurrence[];
+  /** The searched range, in words, and whether it was searched completely. */
   searched: string;
   complete: boolean;
 }
@@ -53,52 +53,52 @@ export interface Delivery {
   created_at: number;
 }
 
-/** Where the parts stand on the partition of a place. */
+/** Committed offsets on the partition of a position. */
 export interface Progress {
-  /** Next offset of events.raw that the normaliser takes. */
+  /** Next offset of events.raw that the normaliser processes. */
   normaliser: number | undefined;
   /** Next offsets of events.normalised, by group. */
   groups: ReadonlyMap<string, number | undefined>;
 }
 
-/** Everything that was asked about one message. */
+/** Everything known about one message. */
 export interface Evidence {
   messageId: string;
   accountId: number;
   /** ms since the epoch */
   now: number;
-  /** Days that the account keeps events, 0 for ever; undefined: there is no such account. */
-  retention: Asked<number | undefined>;
-  claim: Asked<ClaimEntry | undefined>;
+  /** Retention of the account in days, 0: unlimited; undefined: there is no such account. */
+  retention: Fact<number | undefined>;
+  claim: Fact<ClaimEntry | undefined>;
   /** Events of the account in the gateway's spool now. */
-  spooled: Asked<number>;
-  rows: Asked<readonly StoredRow[]>;
-  raw: Asked<RawSearch>;
-  /** Verdicts of the normaliser about the raw places that were found, by `placeKey`. */
-  verdicts: Asked<ReadonlyMap<string, VerdictKind>>;
-  letters: Asked<readonly KnownLetter[]>;
+  spooled: Fact<number>;
+  rows: Fact<readonly StoredRow[]>;
+  raw: Fact<RawSearch>;
+  /** Verdicts of the normaliser on the found raw positions, by `positionKey`. */
+  verdicts: Fact<ReadonlyMap<string, VerdictKind>>;
+  deadLetters: Fact<readonly DeadLetterRow[]>;
   /**
-   * Offset in events.normalised of the run that holds the place in question; undefined: not found.
+   * Offset in events.normalised of the row batch that holds the position; undefined: not found.
    */
-  normalised: Asked<number | undefined>;
-  progress: Asked<Progress>;
-  /** Last place folded into the profile of the event's name; undefined: there is no profile. */
-  profile: Asked<LogPosition | undefined>;
-  /** Whose the name is; undefined: nobody joined it to another. */
-  canonical: Asked<string | undefined>;
-  /** Undefined: this installation has no relays. */
-  deliveries: Asked<readonly Delivery[] | undefined>;
+  normalised: Fact<number | undefined>;
+  progress: Fact<Progress>;
+  /** Last position folded into the profile of the distinct id; undefined: no profile. */
+  profile: Fact<LogPosition | undefined>;
+  /** Canonical id of the distinct id; undefined: it was never merged. */
+  canonical: Fact<string | undefined>;
+  /** undefined: this installation has no relays. */
+  deliveries: Fact<readonly Delivery[] | undefined>;
 }
 
-export function placeKey({ epoch, partition, offset, index }: LogPosition): string {
+export function positionKey({ epoch, partition, offset, index }: LogPosition): string {
   return `${epoch}/${partition}/${offset}/${index}`;
 }
 
 /**
- * The place that the answer is about: the stored row's, else the claim's, else the newest one of
- * the raw log.
+ * The position that the answer is about: that of the stored row, else of the claim, else the newest
+ * one in the raw log.
  */
-export function placeOf(
+export function positionOf(
   evidence: Pick<Evidence, 'rows' | 'claim' | 'raw'>,
 ): LogPosition | undefined {
   const { rows, claim, raw } = evidence;

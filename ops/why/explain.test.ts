@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { KnownLetter } from '../dlq/dead-letter-store.ts';
-import type { Evidence, RawSighting, StoredRow } from './evidence.ts';
+import type { DeadLetterRow } from '../dlq/dead-letter-store.ts';
+import type { Evidence, RawOccurrence, StoredRow } from './evidence.ts';
 import { explain } from './explain.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const known = <T>(value: T) => ({ known: true, value }) as const;
-const away = { known: false, why: 'ClickHouse does not answer (refused)' } as const;
-const place = { epoch: 0, partition: 1, offset: 70, index: 2 };
+const unavailable = { known: false, why: 'ClickHouse does not answer (refused)' } as const;
+const position = { epoch: 0, partition: 1, offset: 70, index: 2 };
 const row: StoredRow = {
-  ...place,
+  ...position,
   event: 'paid',
   type: 'track',
   user_id: 'u',
@@ -16,8 +16,8 @@ const row: StoredRow = {
   timestamp: NOW - 5000,
   received_at: NOW - 4000,
 };
-const sighting: RawSighting = {
-  ...place,
+const occurrence: RawOccurrence = {
+  ...position,
   ...{
     appendedAt: NOW - 4000,
     receivedAt: NOW - 4000,
@@ -28,7 +28,7 @@ const sighting: RawSighting = {
     gateway: 'g',
     generated: false,
   },
-  ...{ redrivenFrom: undefined, name: 'u' },
+  ...{ redrivenFrom: undefined, distinctId: 'u' },
 };
 const nothing: Evidence = {
   ...{
@@ -43,7 +43,7 @@ const nothing: Evidence = {
   ...{
     raw: known({ found: [], searched: 'events.raw', complete: true }),
     verdicts: known(new Map()),
-    letters: known([]),
+    deadLetters: known([]),
     normalised: known(undefined),
   },
   ...{
@@ -55,52 +55,52 @@ const nothing: Evidence = {
 };
 const inRaw: Evidence = {
   ...nothing,
-  raw: known({ found: [sighting], searched: 'events.raw 1', complete: true }),
+  raw: known({ found: [occurrence], searched: 'events.raw 1', complete: true }),
 };
 const stored: Evidence = {
   ...inRaw,
   rows: known([row]),
   normalised: known(40),
-  profile: known({ ...place, offset: 71 }),
+  profile: known({ ...position, offset: 71 }),
 };
-const station = (evidence: Evidence, name: string) =>
-  explain(evidence).stations.find((one) => one.station === name);
+const stage = (evidence: Evidence, name: string) =>
+  explain(evidence).stages.find((one) => one.name === name);
 
-describe('why', () => {
-  it('follows a stored event through every station', () => {
-    const { verdict, stations } = explain(stored);
+describe('why an event is where it is', () => {
+  it('shows a stored event as done at every stage', () => {
+    const { verdict, stages: stages } = explain(stored);
     expect(verdict).toBe('stored once');
-    expect(stations.filter(({ state }) => state === 'done').map((one) => one.station)).toEqual(
+    expect(stages.filter(({ state }) => state === 'done').map((one) => one.name)).toEqual(
       expect.arrayContaining(['gateway', 'raw log', 'normaliser', 'row', 'profile', 'identity']),
     );
   });
 
-  it('says which other places of the message are duplicates', () => {
-    const again = { ...sighting, offset: 90, index: 0 };
+  it('lists the other positions of the message with their verdicts', () => {
+    const again = { ...occurrence, offset: 90, index: 0 };
     const evidence = {
       ...stored,
-      raw: known({ found: [sighting, again], searched: '', complete: true }),
+      raw: known({ found: [occurrence, again], searched: '', complete: true }),
       verdicts: known(new Map([['0/1/90/0', 'duplicate' as const]])),
     };
-    expect(station(evidence, 'dedupe')?.message).toContain('1/90/0: duplicate');
+    expect(stage(evidence, 'dedupe')?.message).toContain('1/90/0: duplicate');
   });
 
-  it('tells what is under way from what is lost', () => {
+  it('distinguishes an event that is under way from a lost one', () => {
     expect(
       explain({ ...inRaw, progress: known({ normaliser: 60, groups: new Map() }) }).verdict,
     ).toContain('under way');
     expect(
-      station({ ...inRaw, progress: known({ normaliser: 60, groups: new Map() }) }, 'normaliser')
+      stage({ ...inRaw, progress: known({ normaliser: 60, groups: new Map() }) }, 'normaliser')
         ?.message,
     ).toContain('11 records');
     const normalised = { ...inRaw, normalised: known(50) };
     expect(explain(normalised).verdict).toContain('under way');
-    expect(station(normalised, 'row')?.state).toBe('waiting');
+    expect(stage(normalised, 'row')?.state).toBe('waiting');
     expect(explain(inRaw).verdict).toContain('has no row');
   });
 
-  it('names the dead letter and the way to it', () => {
-    const letter = {
+  it('names the dead letter and the command that shows it', () => {
+    const deadLetter = {
       letter: 'events.raw/1/70/2',
       reason: 'item_missing',
       state: 'dead',
@@ -108,37 +108,39 @@ describe('why', () => {
       note: null,
       redriven_to: null,
       partition: 1,
-    } as KnownLetter;
-    expect(explain({ ...inRaw, letters: known([letter]) }).verdict).toBe(
+    } as DeadLetterRow;
+    expect(explain({ ...inRaw, deadLetters: known([deadLetter]) }).verdict).toBe(
       'dead: item_missing, letter events.raw/1/70/2; ./ravand dlq show abcd',
     );
     expect(
       explain({
         ...inRaw,
-        letters: known([{ ...letter, state: 'discarded', note: 'test traffic' }]),
+        deadLetters: known([{ ...deadLetter, state: 'discarded', note: 'test traffic' }]),
       }).verdict,
     ).toContain('test traffic');
     expect(
-      explain({ ...stored, letters: known([{ ...letter, state: 'redriven', redriven_to: 80 }]) })
-        .verdict,
+      explain({
+        ...stored,
+        deadLetters: known([{ ...deadLetter, state: 'redriven', redriven_to: 80 }]),
+      }).verdict,
     ).toBe('stored once');
   });
 
-  it('tells an event that expired, by the shorter of 400 days and what the account keeps', () => {
-    const old = { ...sighting, timestamp: NOW - 380 * 86_400_000 };
+  it('reports an expired event by the shorter of 400 days and the retention of the account', () => {
+    const old = { ...occurrence, timestamp: NOW - 380 * 86_400_000 };
     const evidence = { ...inRaw, raw: known({ found: [old], searched: '', complete: true }) };
     expect(explain(evidence).verdict).toContain('the account keeps 365 days');
     expect(explain({ ...evidence, retention: known(0) }).verdict).not.toContain('expired');
   });
 
-  it('knows events that wait in a spool, and those of which there is no trace', () => {
+  it('reports events that wait in a spool, and messages without a trace', () => {
     const spooled = {
       ...nothing,
       claim: known({ state: 'durable', expires: NOW } as const),
       spooled: known(4),
     };
     expect(explain(spooled).verdict).toContain('spool');
-    expect(station(spooled, 'gateway')?.message).toContain(
+    expect(stage(spooled, 'gateway')?.message).toContain(
       '4 events of the account wait in the spool',
     );
     expect(explain(nothing).verdict).toContain('no trace of "m"');
@@ -147,25 +149,25 @@ describe('why', () => {
     );
   });
 
-  it('says what could not be asked instead of guessing', () => {
-    const evidence = { ...inRaw, rows: away };
-    expect(explain(evidence).verdict).toContain('cannot be told');
-    expect(station(evidence, 'row')).toMatchObject({
-      state: 'away',
-      says: 'could not be asked: ClickHouse does not answer (refused)',
+  it('names an unavailable server instead of guessing', () => {
+    const evidence = { ...inRaw, rows: unavailable };
+    expect(explain(evidence).verdict).toContain('unknown whether');
+    expect(stage(evidence, 'row')).toMatchObject({
+      state: 'unavailable',
+      message: 'unavailable: ClickHouse does not answer (refused)',
     });
   });
 
-  it('tells whether the profile has taken the event', () => {
-    expect(station(stored, 'profile')?.state).toBe('done');
-    expect(station({ ...stored, profile: known({ ...place, index: 1 }) }, 'profile')?.state).toBe(
+  it('shows whether the profile has folded the event', () => {
+    expect(stage(stored, 'profile')?.state).toBe('done');
+    expect(stage({ ...stored, profile: known({ ...position, index: 1 }) }, 'profile')?.state).toBe(
       'waiting',
     );
     expect(
-      station({ ...stored, profile: known({ ...place, partition: 3 }) }, 'profile')?.state,
+      stage({ ...stored, profile: known({ ...position, partition: 3 }) }, 'profile')?.state,
     ).toBe('unknown');
-    expect(station({ ...stored, canonical: known('customer-9') }, 'identity')?.message).toBe(
-      'u is a name of customer-9',
+    expect(stage({ ...stored, canonical: known('customer-9') }, 'identity')?.message).toBe(
+      'u belongs to customer-9',
     );
   });
 });

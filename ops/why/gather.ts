@@ -1,3 +1,4 @@
+import { CONSUMER_GROUPS, GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
@@ -7,24 +8,23 @@ import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { LetterStore } from '../dlq/dead-letter-store.ts';
+import { DeadLetterStore } from '../dlq/dead-letter-store.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import {
-  placeKey,
-  placeOf,
-  type Asked,
+  positionKey,
+  positionOf,
+  type Fact,
   type Delivery,
   type Evidence,
   type RawSearch,
   type StoredRow,
 } from './evidence.ts';
-import { findRun, findVerdicts, readPlace, searchRaw } from './log-search.ts';
-import { canonicalName, foldedPlace, storedRows } from './warehouse.ts';
-import { CONSUMER_GROUPS, GROUP, TOPIC } from '../../schemas/topology.ts';
+import { findRowBatch, findVerdicts, readPosition, searchRaw } from './log-search.ts';
+import { canonicalId, foldedPosition, storedRows } from './warehouse.ts';
 
 export interface Sources {
-  surroundings: OperatorContext;
+  operator: OperatorContext;
   database: Database;
   redis: Redis;
   clickhouse: ClickHouseClient;
@@ -36,94 +36,101 @@ export interface Sources {
 export interface Question {
   messageId: string;
   accountId: number;
-  /** Look through events.raw from here on, ms since the epoch. */
+  /** Search events.raw from this time on, ms since the epoch. */
   since: number | undefined;
   now: number;
 }
 
-/** Longest wait for the answer of one part, ms; the log has bounds of its own for each search. */
-const ASK_MS = 12_000;
+/** Timeout of one server, ms; each search of the log has its own limits. */
+const QUERY_MS = 12_000;
 const LOG_MS = 60_000;
-/**
- * Around the first sight of an event resends are looked for: SDKs send again within minutes, ms.
- */
-const BEFORE = 10 * 60_000;
-const AFTER = 3_600_000;
-/** Without a claim, a row and --since so much of the log is looked through, ms. */
-const RECENT = 15 * 60_000;
+/** Resends are searched around the first occurrence, ms: SDKs retry within minutes. */
+const SEARCH_BEFORE_MS = 10 * 60_000;
+const SEARCH_AFTER_MS = 3_600_000;
+/** Searched part of the log without a claim, a row and --since, ms. */
+const RECENT_MS = 15 * 60_000;
 const GROUPS = CONSUMER_GROUPS.filter(({ topic }) => topic === TOPIC.normalised).map(
   ({ group }) => group,
 );
 
 /**
- * Asks every part about the message, in an order in which each answer narrows the next question. A
- * part that is away is told as such; nothing rejects.
+ * Asks every server about the message, in an order in which each answer narrows the next query. An
+ * unavailable server is recorded as such; nothing rejects.
  */
 export async function gather(sources: Sources, question: Question): Promise<Evidence> {
   const { messageId, accountId } = question;
-  const { surroundings, database, clickhouse } = sources;
-  const dedupeTtl = surroundings.settings.DEDUPE_TTL;
+  const { operator, database, clickhouse } = sources;
+  const dedupeTtl = operator.settings.DEDUPE_TTL;
   const [retention, claim, spooled, rows, deliveries] = await Promise.all([
-    ask('PostgreSQL', accountRetention(database, accountId)),
-    ask('Redis', peek(sources, { messageId, accountId, dedupeTtl })),
-    ask('the gateway', spooledEvents(surroundings, accountId)),
-    ask('ClickHouse', storedRows(clickhouse, question)),
-    ask('PostgreSQL', relayDeliveries(database, { messageId, accountId })),
+    attempt('PostgreSQL', accountRetention(database, accountId)),
+    attempt('Redis', fetchClaim(sources, { messageId, accountId, dedupeTtl })),
+    attempt('the gateway', spooledEvents(operator, accountId)),
+    attempt('ClickHouse', storedRows(clickhouse, question)),
+    attempt('PostgreSQL', relayDeliveries(database, { messageId, accountId })),
   ]);
-  const raw = await ask(
+  const raw = await attempt(
     'Kafka',
-    rawSearch(sources, { question, rows, place: placeOf({ rows, claim, raw: UNKNOWN }) }),
+    rawSearch(sources, { question, rows, position: positionOf({ rows, claim, raw: UNKNOWN }) }),
     LOG_MS,
   );
-  const place = placeOf({ rows, claim, raw });
-  const sightings = raw.known ? raw.value.found : [];
-  const sighting = sightings.find((one) => place && placeKey(one) === placeKey(place));
+  const position = positionOf({ rows, claim, raw });
+  const occurrences = raw.known ? raw.value.found : [];
+  const occurrence = occurrences.find(
+    (one) => position && positionKey(one) === positionKey(position),
+  );
   const first = rows.known ? rows.value[0] : undefined;
-  const name = first ? first.user_id || first.anonymous_id : sighting?.name;
-  const looking = async () => ({
+  const distinctId = first ? first.user_id || first.anonymous_id : occurrence?.distinctId;
+  const logSearch = async () => ({
     admin: await sources.admin(),
     reader: sources.reader,
     epoch: CURRENT_EPOCH,
   });
-  // One after another: the reader of the log takes one span at a time.
-  const normalised = await ask(
+  // Sequential: the range reader handles one range at a time.
+  const normalised = await attempt(
     'Kafka',
-    sighting ? looking().then((log) => findRun(log, sighting)) : Promise.resolve(undefined),
+    occurrence
+      ? logSearch().then((log) => findRowBatch(log, occurrence))
+      : Promise.resolve(undefined),
     LOG_MS,
   );
-  const others = sightings.filter((one) => !place || placeKey(one) !== placeKey(place) || !first);
-  const verdicts = await ask(
+  const others = occurrences.filter(
+    (one) => !position || positionKey(one) !== positionKey(position) || !first,
+  );
+  const verdicts = await attempt(
     'Kafka',
     others.length === 0
       ? Promise.resolve(new Map<string, never>())
-      : looking().then((log) => findVerdicts(log, others)),
+      : logSearch().then((log) => findVerdicts(log, others)),
     LOG_MS,
   );
-  const places = sightings.map(({ partition, offset, index }) => ({
+  const positions = occurrences.map(({ partition, offset, index }) => ({
     topic: TOPIC.raw,
     partition,
     offset,
     index,
   }));
-  const [letters, progress, profile, canonical] = await Promise.all([
-    ask('PostgreSQL', new LetterStore(database).ofEvent({ accountId, messageId, places })),
-    ask(
+  const [deadLetters, progress, profile, canonical] = await Promise.all([
+    attempt(
+      'PostgreSQL',
+      new DeadLetterStore(database).ofEvent({ accountId, messageId, positions }),
+    ),
+    attempt(
       'Kafka',
-      place
-        ? standings(sources, place.partition)
+      position
+        ? fetchProgress(sources, position.partition)
         : Promise.resolve({ normaliser: undefined, groups: new Map<string, number | undefined>() }),
     ),
-    ask(
+    attempt(
       'ClickHouse',
-      name === undefined
+      distinctId === undefined
         ? Promise.resolve(undefined)
-        : foldedPlace(clickhouse, { accountId, name }),
+        : foldedPosition(clickhouse, { accountId, distinctId }),
     ),
-    ask(
+    attempt(
       'ClickHouse',
-      name === undefined
+      distinctId === undefined
         ? Promise.resolve(undefined)
-        : canonicalName(clickhouse, { accountId, name }),
+        : canonicalId(clickhouse, { accountId, distinctId }),
     ),
   ]);
   const { now } = question;
@@ -137,7 +144,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
     rows,
     raw,
     verdicts,
-    letters,
+    deadLetters,
     normalised,
     progress,
     profile,
@@ -146,21 +153,20 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
   };
 }
 
-const UNKNOWN = { known: false, why: 'not asked yet' } as const;
+const UNKNOWN = { known: false, why: 'not fetched yet' } as const;
 
-async function ask<T>(part: string, work: Promise<T>, ms = ASK_MS): Promise<Asked<T>> {
+async function attempt<T>(server: string, work: Promise<T>, ms = QUERY_MS): Promise<Fact<T>> {
   try {
-    return { known: true, value: await withDeadline({ ms, waitingFor: part }, work) };
+    return { known: true, value: await withDeadline({ ms, waitingFor: server }, work) };
   } catch (error) {
-    // The innermost message tells what happened; some clients put a sum of their attempts around
-    // it.
+    // Some clients wrap the cause in a summary of their attempts.
     const why =
       error instanceof AggregateError
         ? (error.errors[0] as Error).message
         : error instanceof Error
           ? error.message
           : String(error);
-    return { known: false, why: `${part} does not answer (${why})` };
+    return { known: false, why: `${server} does not answer (${why})` };
   }
 }
 
@@ -175,7 +181,7 @@ async function accountRetention(
   return rows[0]?.retention_days;
 }
 
-async function peek(
+async function fetchClaim(
   { redis }: Sources,
   options: { messageId: string; accountId: number; dedupeTtl: number },
 ) {
@@ -212,16 +218,20 @@ async function relayDeliveries(
 }
 
 /**
- * The known place itself, however long ago, and a window around it; without a place all partitions
- * over the time that was asked for, or the last quarter of an hour.
+ * Searches the known position itself, however old, and a window around it; without one, all
+ * partitions over the requested time, or over the last 15 minutes.
  */
 async function rawSearch(
   sources: Sources,
   {
     question,
     rows,
-    place,
-  }: { question: Question; rows: Asked<readonly StoredRow[]>; place: ReturnType<typeof placeOf> },
+    position,
+  }: {
+    question: Question;
+    rows: Fact<readonly StoredRow[]>;
+    position: ReturnType<typeof positionOf>;
+  },
 ): Promise<RawSearch> {
   const { since, now } = question;
   const log = {
@@ -230,35 +240,35 @@ async function rawSearch(
     epoch: CURRENT_EPOCH,
     wanted: question,
   };
-  if (place === undefined || since !== undefined) {
+  if (position === undefined || since !== undefined) {
     const search = await searchRaw({
       ...log,
-      from: since ?? now - RECENT,
+      from: since ?? now - RECENT_MS,
       to: undefined,
       partition: undefined,
     });
-    return place === undefined ? search : merged(search, await readPlace(log, place));
+    return position === undefined ? search : merged(search, await readPosition(log, position));
   }
-  const [own] = await readPlace(log, place);
+  const [own] = await readPosition(log, position);
   const seenAt = own?.appendedAt ?? (rows.known ? rows.value[0]?.received_at : undefined);
   if (seenAt === undefined)
     return {
       found: [],
-      searched: `events.raw ${place.partition} at offset ${place.offset}, which is not kept any more`,
+      searched: `events.raw ${position.partition} at offset ${position.offset}, which is no longer retained`,
       complete: true,
     };
   const search = await searchRaw({
     ...log,
-    from: seenAt - BEFORE,
-    to: seenAt + AFTER < now ? seenAt + AFTER : undefined,
-    partition: place.partition,
+    from: seenAt - SEARCH_BEFORE_MS,
+    to: seenAt + SEARCH_AFTER_MS < now ? seenAt + SEARCH_AFTER_MS : undefined,
+    partition: position.partition,
   });
   return own ? merged(search, [own]) : search;
 }
 
 function merged(search: RawSearch, more: RawSearch['found']): RawSearch {
   const found = [
-    ...new Map([...search.found, ...more].map((one) => [placeKey(one), one])).values(),
+    ...new Map([...search.found, ...more].map((one) => [positionKey(one), one])).values(),
   ];
   return {
     ...search,
@@ -266,7 +276,7 @@ function merged(search: RawSearch, more: RawSearch['found']): RawSearch {
   };
 }
 
-async function standings(sources: Sources, partition: number) {
+async function fetchProgress(sources: Sources, partition: number) {
   const admin = await sources.admin();
   const of = async (group: string, topic: string) =>
     (await committedOffsets(admin, group, topic)).get(partition);

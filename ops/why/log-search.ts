@@ -1,3 +1,4 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { isJsonObject } from '../../events/json.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
@@ -8,48 +9,47 @@ import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
-import { placeKey, type RawSearch, type RawSighting } from './evidence.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { positionKey, type RawSearch, type RawOccurrence } from './evidence.ts';
 
-interface Searching {
+interface LogSearch {
   admin: Admin;
   reader: RangeReader;
   epoch: number;
 }
 
-interface Wanted {
+interface WantedMessage {
   messageId: string;
   accountId: number;
 }
 
-/** Bounds of one search of a partition: it answers within seconds whatever the log holds. */
-const RAW = { records: 200_000, ms: 6000 };
-const RUNS = { records: 20_000, ms: 4000 };
-const VERDICTS = { records: 50_000, ms: 4000 };
+/** Limits of one search of a partition: it ends within seconds whatever the size of the log. */
+const RAW_LIMITS = { records: 200_000, ms: 6000 };
+const ROW_BATCH_LIMITS = { records: 20_000, ms: 4000 };
+const VERDICT_LIMITS = { records: 50_000, ms: 4000 };
 
 /**
- * Every place of the message in events.raw between two times, ms since the epoch; of one partition,
- * or of all.
+ * Every occurrence of the message in events.raw between two times, ms since the epoch; in one
+ * partition, or in all.
  */
 export async function searchRaw(
-  options: Searching & {
-    wanted: Wanted;
+  options: LogSearch & {
+    wanted: WantedMessage;
     from: number;
     to: number | undefined;
     partition: number | undefined;
   },
 ): Promise<RawSearch> {
   const { from, to, partition: only } = options;
-  const bounds = (await boundsOf(options, { topic: TOPIC.raw, from, to })).filter(
+  const ranges = (await rangesBetween(options, { topic: TOPIC.raw, from, to })).filter(
     ({ partition }) => only === undefined || partition === only,
   );
-  const found: RawSighting[] = [];
+  const found: RawOccurrence[] = [];
   let complete = true;
-  for (const bound of bounds) {
+  for (const range of ranges) {
     const read = await options.reader.search(
-      { topic: TOPIC.raw, ...bound, limits: RAW },
+      { topic: TOPIC.raw, ...range, limits: RAW_LIMITS },
       (record) => {
-        found.push(...sightings(record, options));
+        found.push(...occurrencesIn(record, options));
         return undefined;
       },
     );
@@ -63,13 +63,13 @@ export async function searchRaw(
   };
 }
 
-/** The record at a place, when the log still keeps it and the message is in it. */
-export async function readPlace(
-  options: Searching & { wanted: Wanted },
-  place: LogPosition,
-): Promise<RawSighting[]> {
-  const found: RawSighting[] = [];
-  const { partition, offset } = place;
+/** The occurrences in the record at a position, if it is retained. */
+export async function readPosition(
+  options: LogSearch & { wanted: WantedMessage },
+  position: LogPosition,
+): Promise<RawOccurrence[]> {
+  const found: RawOccurrence[] = [];
+  const { partition, offset } = position;
   await options.reader.search(
     {
       topic: TOPIC.raw,
@@ -79,18 +79,18 @@ export async function readPlace(
       limits: { records: 1, ms: 6000 },
     },
     (record) => {
-      if (record.offset === offset) found.push(...sightings(record, options));
+      if (record.offset === offset) found.push(...occurrencesIn(record, options));
       return 'found';
     },
   );
   return found;
 }
 
-function sightings(
+function occurrencesIn(
   record: ConsumedMessage,
-  { wanted, epoch }: { wanted: Wanted; epoch: number },
-): RawSighting[] {
-  // Most records are told apart by their bytes alone.
+  { wanted, epoch }: { wanted: WantedMessage; epoch: number },
+): RawOccurrence[] {
+  // A byte comparison rules out most records without decoding.
   if (record.value === null || !record.value.includes(wanted.messageId)) return [];
   const reading = decodeRecord(record);
   if (reading.state !== 'decoded' || reading.record.account_id !== wanted.accountId) return [];
@@ -103,7 +103,7 @@ function sightings(
     items,
     redriven_from: from,
   } = reading.record;
-  return items.flatMap((item, index): RawSighting[] => {
+  return items.flatMap((item, index): RawOccurrence[] => {
     if (item.message_id !== wanted.messageId) return [];
     const { partition, offset, timestamp: appendedAt } = record;
     const { generated, timestamp } = item;
@@ -119,12 +119,19 @@ function sightings(
       redrivenFrom: from ?? undefined,
     };
     return [
-      { epoch, partition, offset, index, ...facts, name: nameOf(reading.envelopes[item.at]) },
+      {
+        epoch,
+        partition,
+        offset,
+        index,
+        ...facts,
+        distinctId: distinctIdOf(reading.envelopes[item.at]),
+      },
     ];
   });
 }
 
-function nameOf(envelope: unknown): string | undefined {
+function distinctIdOf(envelope: unknown): string | undefined {
   if (!isJsonObject(envelope)) return undefined;
   for (const name of [envelope['user_id'], envelope['anonymous_id']]) {
     if (typeof name === 'string' && name !== '') return name;
@@ -134,30 +141,30 @@ function nameOf(envelope: unknown): string | undefined {
 }
 
 /**
- * Offset of the run in events.normalised that holds a place; undefined when none does that is still
- * kept. `appendedAt` of the raw record, ms.
+ * Offset of the row batch in events.normalised that holds a position; undefined when none that is
+ * retained does. `appendedAt`: of the raw record, ms.
  */
-export async function findRun(
-  options: Searching,
-  sighting: LogPosition & { appendedAt: number },
+export async function findRowBatch(
+  options: LogSearch,
+  occurrence: LogPosition & { appendedAt: number },
 ): Promise<number | undefined> {
-  const [bound] = (
-    await boundsOf(options, {
+  const [range] = (
+    await rangesBetween(options, {
       topic: TOPIC.normalised,
-      from: sighting.appendedAt,
+      from: occurrence.appendedAt,
       to: undefined,
     })
-  ).filter(({ partition }) => partition === sighting.partition);
+  ).filter(({ partition }) => partition === occurrence.partition);
   let at: number | undefined;
-  if (!bound) return undefined;
+  if (!range) return undefined;
   await options.reader.search(
-    { topic: TOPIC.normalised, ...bound, limits: RUNS },
+    { topic: TOPIC.normalised, ...range, limits: ROW_BATCH_LIMITS },
     ({ offset, value }) => {
       const head = value === null ? undefined : headOf(value);
       if (!head) return undefined;
-      if (compare({ offset: head.last_offset, index: head.last_index }, sighting) < 0)
+      if (compare({ offset: head.last_offset, index: head.last_index }, occurrence) < 0)
         return undefined;
-      if (compare({ offset: head.first_offset, index: head.first_index }, sighting) <= 0)
+      if (compare({ offset: head.first_offset, index: head.first_index }, occurrence) <= 0)
         at = offset;
       return 'found';
     },
@@ -165,27 +172,27 @@ export async function findRun(
   return at;
 }
 
-/** What the normaliser decided about raw places besides making rows of them. */
+/** Verdicts of the normaliser on raw positions that did not become rows. */
 export async function findVerdicts(
-  options: Searching,
-  sought: readonly RawSighting[],
+  options: LogSearch,
+  wanted: readonly RawOccurrence[],
 ): Promise<Map<string, VerdictKind>> {
   const found = new Map<string, VerdictKind>();
-  for (const [partition, some] of Map.groupBy(sought, (one) => one.partition)) {
+  for (const [partition, some] of Map.groupBy(wanted, (one) => one.partition)) {
     const open = new Map(some.map((one) => [`${one.offset}/${one.index}`, one]));
     const from = Math.min(...some.map(({ appendedAt }) => appendedAt));
-    const [bound] = (
-      await boundsOf(options, { topic: TOPIC.verdicts, from, to: undefined })
+    const [range] = (
+      await rangesBetween(options, { topic: TOPIC.verdicts, from, to: undefined })
     ).filter((one) => one.partition === partition);
-    if (!bound) continue;
+    if (!range) continue;
     await options.reader.search(
-      { topic: TOPIC.verdicts, ...bound, limits: VERDICTS },
+      { topic: TOPIC.verdicts, ...range, limits: VERDICT_LIMITS },
       ({ value }) => {
         for (const verdict of value === null ? [] : verdictRecordCodec.decode(value).verdicts) {
           const one = open.get(`${verdict.offset}/${verdict.index}`);
-          if (one) found.set(placeKey(one), verdict.verdict);
+          if (one) found.set(positionKey(one), verdict.verdict);
         }
-        return found.size === sought.length ? 'found' : undefined;
+        return found.size === wanted.length ? 'found' : undefined;
       },
     );
   }
@@ -211,22 +218,22 @@ function compare(
   return a.offset - b.offset || a.index - b.index;
 }
 
-/** Offsets of each partition between two append times; `to` undefined: to the end. */
-async function boundsOf(
-  { admin }: Searching,
-  span: { topic: string; from: number; to: number | undefined },
+/** Offsets of each partition between two append times; `to` undefined: up to the end. */
+async function rangesBetween(
+  { admin }: LogSearch,
+  times: { topic: string; from: number; to: number | undefined },
 ): Promise<{ partition: number; from: number; to: number }[]> {
-  const ends = await admin.fetchTopicOffsets(span.topic);
+  const ends = await admin.fetchTopicOffsets(times.topic);
   const at = async (time: number) =>
     new Map(
-      (await admin.fetchTopicOffsetsByTimestamp(span.topic, time)).map(({ partition, offset }) => [
+      (await admin.fetchTopicOffsetsByTimestamp(times.topic, time)).map(({ partition, offset }) => [
         partition,
         Number(offset),
       ]),
     );
   const [starts, stops] = [
-    await at(span.from),
-    span.to === undefined ? undefined : await at(span.to),
+    await at(times.from),
+    times.to === undefined ? undefined : await at(times.to),
   ];
   return ends.map(({ partition, low, high }) => {
     const offset = (offsets: ReadonlyMap<number, number> | undefined) => {

@@ -6,7 +6,7 @@ import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { paint, print } from '../../cli/terminal.ts';
-import { indexLetters } from '../dlq/dead-letter-index.ts';
+import { indexDeadLetters } from '../dlq/dead-letter-index.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
 import { gather, type Sources } from './gather.ts';
@@ -15,8 +15,8 @@ import { explain, type Answer, type Stage } from './explain.ts';
 export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
 
 /**
- * `./ravand why`: follows one event through every part and says where it is, or where it ended.
- * Parts that are away are named, and the rest is told.
+ * `./ravand why`: follows one event through every service and shows where it is or where it ended.
+ * Works with what answers, and names the servers that do not.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
@@ -40,22 +40,34 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     );
   const { sources, close } = openSources(context);
   try {
-    await indexLetters(sources).catch(() => undefined);
+    await indexDeadLetters(sources).catch(() => undefined);
     const evidence = await gather(sources, { messageId, accountId, since, now: Date.now() });
     const answer = explain(evidence);
     if (values.json === true)
-      print(JSON.stringify({ message_id: messageId, account_id: accountId, ...answer }));
-    else show(answer);
+      print(JSON.stringify({ message_id: messageId, account_id: accountId, ...jsonOf(answer) }));
+    else printAnswer(answer);
     return 0;
   } finally {
     await close();
   }
 }
 
-function show({ verdict, stations }: Answer): void {
+/** The --json form; its field names and states are a contract with scripts. */
+function jsonOf({ verdict, stages }: Answer): Record<string, unknown> {
+  return {
+    verdict,
+    stations: stages.map(({ name, state, message }) => ({
+      station: name,
+      state: state === 'unavailable' ? 'away' : state,
+      says: message,
+    })),
+  };
+}
+
+function printAnswer({ verdict, stages }: Answer): void {
   print(paint('bold', verdict));
-  for (const { station, state, message: says } of stations)
-    print(`  ${station.padEnd(13)}${colour(state, state.padEnd(8))}  ${says}`);
+  for (const { name, state, message } of stages)
+    print(`  ${name.padEnd(13)}${colour(state, state.padEnd(11))}  ${message}`);
 }
 
 function colour(state: Stage['state'], text: string): string {
@@ -66,7 +78,7 @@ function colour(state: Stage['state'], text: string): string {
     case 'unknown':
       return paint('yellow', text);
     case 'ended':
-    case 'away':
+    case 'unavailable':
       return paint('red', text);
     case 'absent':
       return paint('dim', text);
@@ -74,8 +86,8 @@ function colour(state: Stage['state'], text: string): string {
 }
 
 function openSources(context: CommandContext): { sources: Sources; close: () => Promise<void> } {
-  const surroundings = operatorContext(context);
-  const { settings, log } = surroundings;
+  const operator = operatorContext(context);
+  const { settings, log } = operator;
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-why', max: 3 });
   const clickhouse = connectClickhouse({
     settings,
@@ -83,7 +95,7 @@ function openSources(context: CommandContext): { sources: Sources; close: () => 
     requestTimeout: 12_000,
     connections: 3,
   });
-  // A server that is away is said at once: no attempt is repeated.
+  // An unavailable server is reported at once: no retries.
   const redis = new Redis(settings.REDIS_URL, {
     lazyConnect: true,
     connectTimeout: 2000,
@@ -108,7 +120,7 @@ function openSources(context: CommandContext): { sources: Sources; close: () => 
   };
   return {
     sources: {
-      surroundings,
+      operator,
       database,
       clickhouse,
       redis,

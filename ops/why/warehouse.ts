@@ -2,10 +2,10 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { StoredRow } from './evidence.ts';
 
-/** Message ids have no index: one account's are looked through, at most so long, s. */
-const MOST_SECONDS = 10;
+/** Message ids have no index: a query scans the rows of one account, at most so long, s. */
+const MAX_QUERY_SECONDS = 10;
 
-/** Rows of a message, in the order of their places; at most 20. */
+/** Rows of a message, in the order of their positions; at most 20. */
 export function storedRows(
   client: ClickHouseClient,
   question: { messageId: string; accountId: number; since: number | undefined },
@@ -22,26 +22,26 @@ export function storedRows(
   });
 }
 
-/** The last place folded into a profile; undefined where the name has none. */
-export async function foldedPlace(
+/** The last position folded into a profile; undefined when the person has no profile. */
+export async function foldedPosition(
   client: ClickHouseClient,
-  { accountId, name }: { accountId: number; name: string },
+  { accountId, distinctId }: { accountId: number; distinctId: string },
 ): Promise<LogPosition | undefined> {
   const rows = await ask<LogPosition>(client, {
     query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index FROM profiles FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
-    params: { account: accountId, name },
+    params: { account: accountId, name: distinctId },
   });
   return rows[0];
 }
 
-/** The name that stands for the person; undefined where no alias ever joined the name. */
-export async function canonicalName(
+/** The canonical id of the person; undefined when no alias ever merged the distinct id. */
+export async function canonicalId(
   client: ClickHouseClient,
-  { accountId, name }: { accountId: number; name: string },
+  { accountId, distinctId }: { accountId: number; distinctId: string },
 ): Promise<string | undefined> {
   const rows = await ask<{ canonical: string }>(client, {
     query: `SELECT canonical FROM identities_flat FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
-    params: { account: accountId, name },
+    params: { account: accountId, name: distinctId },
   });
   return rows[0]?.canonical;
 }
@@ -54,7 +54,7 @@ async function ask<T>(
     query,
     query_params: params,
     format: 'JSONEachRow',
-    clickhouse_settings: { max_execution_time: MOST_SECONDS },
+    clickhouse_settings: { max_execution_time: MAX_QUERY_SECONDS },
   });
   return answer.json<T>();
 }

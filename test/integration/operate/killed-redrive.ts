@@ -1,30 +1,30 @@
+import { homeOf } from '../../../cli/stack/home.ts';
 /**
  * `node killed-redrive.ts GROUP before|after|twice`: a redrive that ends with kill -9 before or
  * after its records are in the log; `twice` sends each record twice.
  */
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
-import { openTools } from '../../../ops/dlq/connect.ts';
+import { openTools } from '../../../ops/dlq/redrive-tools.ts';
 import { redriveGroup } from '../../../ops/dlq/redrive.ts';
 import { RangeReader } from '../../../platform/kafka/read-range.ts';
 import { operatorContext } from '../../../ops/operator-context.ts';
-import { homeOf } from '../../../cli/stack/home.ts';
 
 const [, , group = '', moment = ''] = process.argv;
-const surroundings = operatorContext({
+const operator = operatorContext({
   home: homeOf({ checkout: '', env: process.env }),
   env: process.env,
 });
 const database = connectPostgres({
-  url: surroundings.settings.DATABASE_URL,
-  log: surroundings.log,
+  url: operator.settings.DATABASE_URL,
+  log: operator.log,
   name: 'killed-redrive',
 });
 const reader = new RangeReader({
-  settings: surroundings.settings,
+  settings: operator.settings,
   clientId: 'killed-redrive',
   profile: 'interactive',
 });
-const { tools, close } = await openTools({ surroundings, database, reader });
+const { tools, close } = await openTools({ operator, database, reader });
 const sent: Promise<number>[] = [];
 const publish: typeof tools.publish = async (record) => {
   if (moment === 'before') process.kill(process.pid, 'SIGKILL');

@@ -19,7 +19,7 @@ function says(answer: Answer, station: string): string {
   return `${found?.state ?? 'no station'}: ${found?.says ?? ''}`;
 }
 
-it('follows an event from the gateway to its profile, an event that is under way, and one that never was', async () => {
+it('why follows an event from the gateway to its profile, one that is under way and one that never was', async () => {
   const account = await createAccount('why');
   const url = readyStack().ingest_url;
   const id = randomUUID();
@@ -55,7 +55,7 @@ it('follows an event from the gateway to its profile, an event that is under way
     });
     const answer = await why(waiting, account.accountId);
     expect(answer.verdict).toBe('accepted and under way: it is not stored yet');
-    expect(says(answer, 'normaliser')).toMatch(/^waiting: not taken yet: 1 records/);
+    expect(says(answer, 'normaliser')).toMatch(/^waiting: not processed yet: 1 records/);
   } finally {
     await ravand('start', 'normaliser');
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { besideStatements } from './beside.ts';
+import { shadowTableStatements } from './shadow-table.ts';
 
 describe('a table beside a live one', () => {
   it('has its definition under another name', () => {
     const created = [
       'CREATE TABLE ravand.events (`a` UInt8) ENGINE = MergeTree ORDER BY a TTL d + toIntervalDay(400) SETTINGS x = 1',
     ];
-    expect(besideStatements({ created, table: 'events', suffix: 'v2', cluster: '' })).toEqual([
+    expect(shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: '' })).toEqual([
       'CREATE TABLE IF NOT EXISTS ravand.events_v2 (`a` UInt8) ENGINE = MergeTree ORDER BY a TTL d + toIntervalDay(400) SETTINGS x = 1',
     ]);
   });
@@ -16,7 +16,9 @@ describe('a table beside a live one', () => {
       "CREATE TABLE ravand.events_local (`a` UInt8) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/ravand/events', '{replica}') ORDER BY a",
       "CREATE TABLE ravand.events (`a` UInt8) ENGINE = Distributed('all', 'ravand', 'events_local', _person)",
     ];
-    expect(besideStatements({ created, table: 'events', suffix: 'v2', cluster: 'all' })).toEqual([
+    expect(
+      shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: 'all' }),
+    ).toEqual([
       "CREATE TABLE IF NOT EXISTS ravand.events_v2_local ON CLUSTER 'all' (`a` UInt8) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/ravand/events_v2', '{replica}') ORDER BY a",
       "CREATE TABLE IF NOT EXISTS ravand.events_v2 ON CLUSTER 'all' (`a` UInt8) ENGINE = Distributed('all', 'ravand', 'events_v2_local', _person)",
     ]);

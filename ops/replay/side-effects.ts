@@ -9,13 +9,13 @@ import { isFoldedIn } from '../../projections/profiles/evolve.ts';
 import { profileKey } from '../../projections/profiles/profile.ts';
 import { clickhouseProfiles } from '../../projections/profiles/store.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from '../jobs/connections.ts';
 import type { SourceEvent } from './source.ts';
-import { deadPlaces } from './verdicts.ts';
+import { deadLetterPositions } from './verdicts.ts';
 
-export interface ConcernedName {
+export interface AffectedPerson {
   accountId: number;
-  name: string;
+  distinctId: string;
   partition: number;
 }
 
@@ -28,10 +28,10 @@ export interface DeadMinute {
 }
 
 const MINUTE = 60_000;
-const MOST_NAMES = 5000;
+const PERSONS_PER_QUERY = 5000;
 
 /** What else must know of rows that a replay adds to the live tables. */
-export class FollowUps {
+export class SideEffects {
   readonly #connections: Connections;
   readonly #signal: AbortSignal;
   #dead: Promise<(partition: number, at: EventOffset) => boolean> | undefined;
@@ -45,15 +45,17 @@ export class FollowUps {
    * Those that were no row when the pipeline took them: then the other projections have not seen
    * them either.
    */
-  async revived(events: readonly SourceEvent[]): Promise<SourceEvent[]> {
-    const known = events.filter(({ covered, said }) => covered || said !== undefined);
+  async revivedEvents(events: readonly SourceEvent[]): Promise<SourceEvent[]> {
+    const known = events.filter(
+      ({ verdictsKnown, verdict }) => verdictsKnown || verdict !== undefined,
+    );
     const unknown = events.filter((event) => !known.includes(event));
     const wasDead =
       unknown.length === 0
         ? undefined
-        : await (this.#dead ??= deadPlaces(this.#connections, this.#signal));
+        : await (this.#dead ??= deadLetterPositions(this.#connections, this.#signal));
     return [
-      ...known.filter(({ said }) => said === 'dead'),
+      ...known.filter(({ verdict }) => verdict === 'dead'),
       ...unknown.filter(({ partition, at }) => wasDead?.(partition, at) === true),
     ];
   }
@@ -62,22 +64,22 @@ export class FollowUps {
    * Names whose profile lacks one of the events: it was never folded in, or the profile is gone. A
    * profile at or behind a place that was published holds it (FOLD.md).
    */
-  async names(
+  async affectedPersons(
     events: readonly SourceEvent[],
     revived: readonly SourceEvent[],
-  ): Promise<ConcernedName[]> {
+  ): Promise<AffectedPerson[]> {
     const store = clickhouseProfiles({
       client: this.#connections.clickhouse,
       cluster: this.#connections.settings.CLICKHOUSE_CLUSTER,
     });
     const isRevived = new Set(revived);
-    const names = new Map<string, ConcernedName>();
+    const names = new Map<string, AffectedPerson>();
     const add = ({ accountId, partition }: SourceEvent, row: EventRow) => {
       const name = distinctIdOf(row);
-      names.set(profileKey(accountId, name), { accountId, name, partition });
+      names.set(profileKey(accountId, name), { accountId, distinctId: name, partition });
     };
-    for (let from = 0; from < events.length; from += MOST_NAMES) {
-      const some = events.slice(from, from + MOST_NAMES);
+    for (let from = 0; from < events.length; from += PERSONS_PER_QUERY) {
+      const some = events.slice(from, from + PERSONS_PER_QUERY);
       const wanted = some
         .filter((event) => !isRevived.has(event))
         .flatMap(({ accountId, row }) => (row ? [{ accountId, name: distinctIdOf(row) }] : []));
@@ -94,7 +96,7 @@ export class FollowUps {
   }
 
   /** Takes in the aliases among them; those that are known change nothing. */
-  async aliases(events: readonly SourceEvent[]): Promise<void> {
+  async applyAliases(events: readonly SourceEvent[]): Promise<void> {
     const { database, clickhouse: client, settings } = this.#connections;
     const store = postgresIdentities(database);
     const aliases = events.flatMap(({ row }) => (row ? (aliasOf(row) ?? []) : []));
@@ -114,7 +116,7 @@ export class FollowUps {
   /**
    * Counts those that the catalogue has never seen, each under its place: again changes nothing.
    */
-  async catalogue(revived: readonly SourceEvent[]): Promise<void> {
+  async countInCatalogue(revived: readonly SourceEvent[]): Promise<void> {
     const values = revived.flatMap(({ row }) => (row ? [addedRow(row)] : []));
     if (values.length === 0) return;
     const cluster = this.#connections.settings.CLICKHOUSE_CLUSTER;
@@ -131,7 +133,7 @@ export class FollowUps {
 }
 
 /** The books count these as dead until their rows are stored. */
-export function deadMinutes(revived: readonly SourceEvent[]): DeadMinute[] {
+export function deadCountsOf(revived: readonly SourceEvent[]): DeadMinute[] {
   const minutes = new Map<string, DeadMinute>();
   for (const { accountId: account, receivedAt } of revived) {
     const minute = Math.floor(receivedAt / MINUTE) * MINUTE;
@@ -141,4 +143,21 @@ export function deadMinutes(revived: readonly SourceEvent[]): DeadMinute[] {
     else minutes.set(key, { account, minute, rows: 1 });
   }
   return [...minutes.values()];
+}
+
+/**
+ * `stored` is the result of the last reconciliation of a minute; an open minute is counted again
+ * anyway. An `also` statement of OwnedJob.update.
+ */
+export function moveDeadToStored(dead: readonly DeadMinute[]): { sql: string; values: unknown[] } {
+  return {
+    sql: `UPDATE books SET dead = dead - moved.n, stored = stored + moved.n, changed_at = clock_timestamp()
+      FROM owner, unnest($6::bigint[], $7::timestamptz[], $8::bigint[]) AS moved (account_id, minute, n)
+      WHERE books.account_id = moved.account_id AND books.minute = moved.minute`,
+    values: [
+      dead.map(({ account }) => account),
+      dead.map(({ minute }) => new Date(minute)),
+      dead.map(({ rows }) => rows),
+    ],
+  };
 }

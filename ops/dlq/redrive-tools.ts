@@ -1,3 +1,4 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { ClickHouseClient } from '@clickhouse/client';
@@ -9,10 +10,9 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
-import { LetterStore } from './dead-letter-store.ts';
+import { DeadLetterStore } from './dead-letter-store.ts';
 import type { RedriveTools } from './redrive.ts';
-import { storedItems, eventsTableOf } from './stored-rows.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+import { storedItems, eventsTableOf } from './store-rows.ts';
 
 /**
  * A record that is not acknowledged by then has failed: shorter than what the next run waits before
@@ -20,19 +20,19 @@ import { TOPIC } from '../../schemas/topology.ts';
  */
 const PUBLISH_MS = 10_000;
 
-export interface OpenTools {
+export interface OpenedTools {
   tools: RedriveTools;
   close: () => Promise<void>;
 }
 
 /** Connects what a redrive needs. Rejects when Kafka does not answer. */
 export async function openTools(options: {
-  surroundings: OperatorContext;
+  operator: OperatorContext;
   database: Database;
   reader: RangeReader;
-}): Promise<OpenTools> {
-  const { surroundings, database, reader } = options;
-  const { settings, log } = surroundings;
+}): Promise<OpenedTools> {
+  const { operator, database, reader } = options;
+  const { settings, log } = operator;
   const admin: Admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
   await admin.connect();
   const maxQueued = { records: 1000, bytes: 64 * 1024 * 1024 };
@@ -54,7 +54,7 @@ export async function openTools(options: {
   return {
     tools: {
       ...{ database, reader, admin },
-      store: new LetterStore(database),
+      store: new DeadLetterStore(database),
       eventsTable: eventsTableOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
       storedItems: (place) => storedItems(clickhouse, place),
       publish: ({ partition, key, value }) =>

@@ -82,8 +82,8 @@ export async function lastJob<P, O, R, C>(
   return rows[0] && jobOf(rows[0]);
 }
 
-/** Begins a job. Rejects with Refusal when another one writes the table already. */
-export async function beginJob<P, O, R, C>(
+/** Begins a job. Rejects with CommandError when another one writes the table already. */
+export async function startJob<P, O, R, C>(
   database: Database,
   job: { kind: 'replay' | 'rebuild'; command: string; target: string; plan: P; counts: C },
 ): Promise<Job<P, O, R, C>> {
@@ -102,7 +102,7 @@ export async function beginJob<P, O, R, C>(
 const SILENCE_MS = 6000;
 
 /**
- * Becomes the owner of a job whose process is gone; a finished one runs again. Rejects with Refusal
+ * Becomes the owner of a job whose process is gone; a finished one runs again. Rejects with CommandError
  * while that process lives.
  */
 export async function takeOverJob<P, O, R, C>(

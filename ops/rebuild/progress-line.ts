@@ -1,6 +1,6 @@
 import { countText, spanText } from '../../cli/format.ts';
 
-export interface RateLine {
+export interface ProgressLine {
   show(state: { records: number; left: number; rows: number }): void;
   end(): void;
 }
@@ -9,7 +9,7 @@ export interface RateLine {
  * How fast a rebuild goes and how far it is, on standard error: in place on a terminal, a line
  * every ten seconds elsewhere.
  */
-export function startRate({ quiet }: { quiet: boolean }): RateLine {
+export function startProgressLine({ quiet }: { quiet: boolean }): ProgressLine {
   const tty = process.stderr.isTTY;
   const every = tty ? 200 : 10_000;
   let began: { at: number; records: number; rows: number } | undefined;

@@ -1,15 +1,61 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
+import { CommandError } from '../../cli/command.ts';
+import { timeText } from '../../cli/format.ts';
 import { openVerdicts } from '../replay/verdicts.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
-import { TOPIC } from '../../schemas/topology.ts';
+
+const DAY = 86_400_000;
+
+interface RetentionOptions {
+  settings: KafkaSettings;
+  admin: Admin;
+  topic: string;
+  /** Days that the table keeps; undefined: everything. */
+  keeps: number | undefined;
+  /** ms since the epoch */
+  now: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Throws CommandError when the log does not hold everything that the table must hold: a table that was
+ * filled from it would lack events and look complete.
+ */
+export async function requireRetainedSince(options: RetentionOptions): Promise<void> {
+  const { settings, admin, topic, keeps, now, signal } = options;
+  for (const { partition, low, high } of await topicEnds(admin, topic)) {
+    if (low === 0) continue;
+    const what = `${topic} ${partition} begins at offset ${low}`;
+    if (keeps === undefined)
+      throw new CommandError(
+        `${what}: this table is made of everything that ever happened, so the log must reach back to its beginning. Nothing was changed`,
+      );
+    if (low === high)
+      throw new CommandError(
+        `${what} and is empty: the table cannot be filled from it. Nothing was changed`,
+      );
+    for await (const [first] of readRange({
+      settings,
+      clientId: 'ravand-rebuild',
+      range: { topic, partition, from: low, to: low + 1 },
+      signal,
+    })) {
+      if (first && first.timestamp > now - keeps * DAY)
+        throw new CommandError(
+          `${what}, of ${timeText(first.timestamp)}: the table keeps ${keeps} days, so the log must reach back to ${timeText(now - keeps * DAY)}. Nothing was changed`,
+        );
+    }
+  }
+}
 
 /** Clocks of brokers may differ by so much, ms. */
-const MARGIN = 60_000;
+const CLOCK_SKEW_MS = 60_000;
 
-interface KeysOptions {
+interface DedupeStartOptions {
   settings: KafkaSettings;
   admin: Admin;
   /** Window of de-duplication, ms. */
@@ -24,13 +70,13 @@ interface KeysOptions {
  * pipeline reaches, it must read the window before its positions once more. Answers where to begin
  * in each partition; nothing when verdicts reach every position.
  */
-export async function keysFrom({
+export async function dedupeStart({
   settings,
   admin,
   window,
   positions,
   signal,
-}: KeysOptions): Promise<Map<number, RebuildProgress>> {
+}: DedupeStartOptions): Promise<Map<number, RebuildProgress>> {
   let earliest = Number.POSITIVE_INFINITY;
   let isCovered = true;
   const ends = await topicEnds(admin, TOPIC.raw);
@@ -50,7 +96,10 @@ export async function keysFrom({
     }
   }
   if (isCovered) return new Map();
-  const found = await admin.fetchTopicOffsetsByTimestamp(TOPIC.raw, earliest - window - MARGIN);
+  const found = await admin.fetchTopicOffsetsByTimestamp(
+    TOPIC.raw,
+    earliest - window - CLOCK_SKEW_MS,
+  );
   const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
   const begin = new Map<number, RebuildProgress>();
   for (const [partition, { next }] of positions) {

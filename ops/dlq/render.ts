@@ -2,20 +2,20 @@ import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { table } from '../../cli/terminal.ts';
 import { countText, timeText } from '../../cli/format.ts';
-import type { LetterGroup } from './groups.ts';
-import type { KnownLetter } from './dead-letter-store.ts';
+import type { DeadLetterGroup } from './groups.ts';
+import type { DeadLetterRow } from './dead-letter-store.ts';
 
 /** Bytes of the client's own that are shown of a letter. */
 const SHOWN_BODY = 2000;
 
 /** How letters of a stage are given another try, for the person who decides. */
-const WAYS: Record<string, string> = {
+const REDRIVE_EFFECTS: Record<string, string> = {
   normalise: 'redrive puts them into events.raw again, as new records that name their old places',
   project:
     'redrive stores their rows in ClickHouse under their old places; profiles and the catalogue have them already',
 };
 
-export function groupLines(groups: readonly LetterGroup[]): string[] {
+export function groupLines(groups: readonly DeadLetterGroup[]): string[] {
   if (groups.length === 0) return ['there are no dead letters'];
   const cells = groups.map(({ group, stage, reason, events, states, first, last, sample }) => [
     group,
@@ -46,8 +46,8 @@ export function groupLines(groups: readonly LetterGroup[]): string[] {
 
 /** A group with its newest letters. */
 export function groupDetailLines(
-  group: LetterGroup,
-  options: { letters: readonly KnownLetter[]; sample: DeadLetter | undefined },
+  group: DeadLetterGroup,
+  options: { letters: readonly DeadLetterRow[]; sample: DeadLetter | undefined },
 ): string[] {
   const { letters, sample } = options;
   const cells = letters.map((one) => [
@@ -62,7 +62,7 @@ export function groupDetailLines(
   return [
     `group ${group.group}: ${group.reason} at ${group.stage}, ${countText(group.letters)} letters with ${countText(group.events)} events, ${timeText(group.first)} to ${timeText(group.last)}`,
     `why: ${sample?.detail ?? 'events.dead does not keep the sample any more'}`,
-    WAYS[group.stage] ?? '',
+    REDRIVE_EFFECTS[group.stage] ?? '',
     '',
     ...table(['letter', 'state', 'events', 'account', 'message id', 'failed', 'now at'], cells),
     ...(letters.length < group.letters
@@ -75,7 +75,7 @@ export function groupDetailLines(
  * One letter with the beginning of what the client sent. It is the account's data: it goes to the
  * operator's terminal and nowhere else.
  */
-export function letterLines(known: KnownLetter, letter: DeadLetter | undefined): string[] {
+export function deadLetterLines(known: DeadLetterRow, letter: DeadLetter | undefined): string[] {
   const facts = [
     ['letter', known.letter],
     ['group', known.fingerprint],

@@ -20,15 +20,15 @@ export interface Connections extends OperatorContext {
 }
 
 /**
- * Connects for the time of `work`. Rejects with Refusal when no stack runs here or `stop` aborts
+ * Connects for the time of `work`. Rejects with CommandError when no stack runs here or `stop` aborts
  * before it is connected, and with what a server answers.
  */
 export async function withConnections<T>(
   { context, stop }: { context: CommandContext; stop: AbortSignal },
   work: (connections: Connections) => Promise<T>,
 ): Promise<T> {
-  const surroundings = operatorContext(context);
-  const { settings } = surroundings;
+  const operator = operatorContext(context);
+  const { settings } = operator;
   // What a job waits for must be seen while it waits.
   const log = createLog({ part: 'operate', level: 'warn', to: 'stderr' });
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-operate')).admin();
@@ -49,7 +49,7 @@ export async function withConnections<T>(
       stop.addEventListener('abort', () => reject(new CommandError('stopped')), { once: true }),
     );
     await Promise.race([admin.connect(), stopped]);
-    return await work({ ...surroundings, log, admin, clickhouse, database });
+    return await work({ ...operator, log, admin, clickhouse, database });
   } finally {
     const closed = Promise.allSettled([admin.disconnect(), clickhouse.close(), database.end()]);
     await withDeadline({ ms: CLOSE_MS, waitingFor: 'connections to close' }, closed).catch(

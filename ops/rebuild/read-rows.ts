@@ -1,19 +1,19 @@
 import type { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import {
-  compareEventOffsets,
   LAST_INDEX,
+  compareEventOffsets,
   eventOffsetKey,
   type EventOffset,
 } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import type { Connections } from '../replay/connections.ts';
+import type { Connections } from '../jobs/connections.ts';
 import { sourceBatches, type SourceBatch } from '../replay/source.ts';
 import type { StoredRows } from '../replay/stored-rows.ts';
 import type { RebuildSource } from './request.ts';
 
-export interface PassOptions {
+export interface ReadRowsOptions {
   connections: Connections;
   source: RebuildSource;
   /** By partition: where it stands; moves with every batch. */
@@ -38,13 +38,15 @@ const BATCH = 2000;
  * One pass over the log, all partitions at once, the one that is furthest behind in time first:
  * nearly the order in which the pipeline saw the events.
  */
-export async function* rowPass(options: PassOptions): AsyncGenerator<RebuildBatch, void, void> {
+export async function* readRows(
+  options: ReadRowsOptions,
+): AsyncGenerator<RebuildBatch, void, void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const readers = [...options.until].flatMap(([partition, until]) => {
     const progress = options.from.get(partition) ?? { next: 0, place: { offset: -1, index: -1 } };
     return until.next > progress.next
-      ? [new Reader({ ...options, signal }, { partition, progress })]
+      ? [new PartitionReader({ ...options, signal }, { partition, progress })]
       : [];
   });
   try {
@@ -58,7 +60,7 @@ export async function* rowPass(options: PassOptions): AsyncGenerator<RebuildBatc
       first.reader.advance();
       const batch = await rowsOf(options, {
         batch: first.batch,
-        isLearning: heads.some((head) => head?.events.some(({ covered }) => !covered)),
+        isLearning: heads.some((head) => head?.events.some(({ verdictsKnown }) => !verdictsKnown)),
       });
       options.from.set(batch.partition, batch.progress);
       yield batch;
@@ -71,12 +73,12 @@ export async function* rowPass(options: PassOptions): AsyncGenerator<RebuildBatc
 }
 
 /** One partition, one batch ahead. */
-class Reader {
+class PartitionReader {
   readonly #batches: AsyncGenerator<SourceBatch, void, void>;
   #next: Promise<SourceBatch | undefined>;
 
   constructor(
-    { connections, source, until, signal }: PassOptions,
+    { connections, source, until, signal }: ReadRowsOptions,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
@@ -86,7 +88,7 @@ class Reader {
       partition,
       from: progress.next,
       to: until.get(partition)?.next ?? 0,
-      most: BATCH,
+      maxEvents: BATCH,
       signal,
     });
     this.#next = this.#read();
@@ -118,7 +120,7 @@ class Reader {
  * any key that comes by
  */
 async function rowsOf(
-  { source, from, until, seen, live }: PassOptions,
+  { source, from, until, seen, live }: ReadRowsOptions,
   head: { batch: SourceBatch; isLearning: boolean },
 ): Promise<RebuildBatch> {
   const { batch, isLearning } = head;
@@ -131,20 +133,19 @@ async function rowsOf(
     if (source === 'normalised') place = at;
     return true;
   });
-  const dead = inside.filter(({ said, row }) => said === 'dead' && row);
-  const added = await live.at(dead);
+  const dead = inside.filter(({ verdict, row }) => verdict === 'dead' && row);
+  const added = await live.byPosition(dead);
   const rows: EventRow[] = [];
   const revived = new Set<EventRow>();
   for (const event of inside) {
-    const { row, said, covered, claim, receivedAt, at } = event;
-    const isAdded = said === 'dead' && added.has(eventOffsetKey(at));
+    const { row, verdict, verdictsKnown, claim, receivedAt, at } = event;
+    const isAdded = verdict === 'dead' && added.has(eventOffsetKey(at));
     const isMet =
-      row !== undefined && (isLearning || !covered) && seen.isDuplicate(claim, receivedAt);
-    const seenBefore = isMet && !covered;
+      row !== undefined && (isLearning || !verdictsKnown) && seen.isDuplicate(claim, receivedAt);
+    const seenBefore = isMet && !verdictsKnown;
     if (
       !row ||
-      decideRebuild({ verdict: said, seenBefore, addedByReplay: isAdded, processable: true }) !==
-        'row'
+      decideRebuild({ verdict, seenBefore, addedByReplay: isAdded, processable: true }) !== 'row'
     )
       continue;
     rows.push(row);
@@ -154,12 +155,12 @@ async function rowsOf(
     partition,
     rows,
     revived,
-    progress: progressBehind(batch, { source, end, place }),
+    progress: progressAfter(batch, { source, end, place }),
     records: batch.last - batch.first + 1,
   };
 }
 
-function progressBehind(
+function progressAfter(
   batch: SourceBatch,
   {
     source,

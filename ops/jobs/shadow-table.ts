@@ -1,12 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { ClickhouseSettings } from '../../platform/clickhouse/client.ts';
+import type { Connections } from './connections.ts';
 
 /**
  * The statements that make a table of a live one's definition, beside it: `created` is what
  * ClickHouse says created the live table (on a cluster: the local one, then the Distributed one
  * over it). On a cluster the Replicated path gets the new name too.
  */
-export function besideStatements(options: {
+export function shadowTableStatements(options: {
   created: readonly string[];
   table: string;
   suffix: string;
@@ -28,7 +29,7 @@ export function besideStatements(options: {
   });
 }
 
-interface Place {
+interface ShadowTable {
   client: ClickHouseClient;
   settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>;
   table: string;
@@ -36,7 +37,12 @@ interface Place {
 }
 
 /** Creates `<table>_<suffix>` like the live table, unless it is there. */
-export async function createBeside({ client, settings, table, suffix }: Place): Promise<void> {
+export async function createShadowTable({
+  client,
+  settings,
+  table,
+  suffix,
+}: ShadowTable): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
   const created: string[] = [];
   for (const name of cluster === '' ? [table] : [`${table}_local`, table]) {
@@ -50,12 +56,17 @@ export async function createBeside({ client, settings, table, suffix }: Place): 
     if (!row) throw new Error(`ClickHouse has no table ${name}: start the stack with ./ravand up`);
     created.push(row.q);
   }
-  for (const query of besideStatements({ created, table, suffix, cluster }))
+  for (const query of shadowTableStatements({ created, table, suffix, cluster }))
     await client.command({ query });
 }
 
 /** Drops `<table>_<suffix>` with everything in it. */
-export async function dropBeside({ client, settings, table, suffix }: Place): Promise<void> {
+export async function dropShadowTable({
+  client,
+  settings,
+  table,
+  suffix,
+}: ShadowTable): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
   const names =
     cluster === '' ? [`${table}_${suffix}`] : [`${table}_${suffix}`, `${table}_${suffix}_local`];
@@ -63,4 +74,24 @@ export async function dropBeside({ client, settings, table, suffix }: Place): Pr
     await client.command({
       query: `DROP TABLE IF EXISTS ${name}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`} SYNC`,
     });
+}
+
+/**
+ * UUID of a table, of its local part on a cluster: it stays with the rows when tables exchange
+ * their names. Undefined when there is no such table.
+ */
+export async function tableId(
+  { clickhouse, settings }: Pick<Connections, 'clickhouse' | 'settings'>,
+  table: string,
+): Promise<string | undefined> {
+  const answer = await clickhouse.query({
+    query:
+      'SELECT toString(uuid) AS id FROM system.tables WHERE database = {database:String} AND name = {name:String}',
+    query_params: {
+      database: settings.CLICKHOUSE_DATABASE,
+      name: settings.CLICKHOUSE_CLUSTER === '' ? table : `${table}_local`,
+    },
+    format: 'JSONEachRow',
+  });
+  return (await answer.json<{ id: string }>())[0]?.id;
 }

@@ -1,0 +1,217 @@
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
+import type { Admin } from 'kafkajs';
+import { LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
+import { committedOffsets, topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
+import { CommandError } from '../../cli/command.ts';
+import { timeText } from '../../cli/format.ts';
+import type { ReplayRequest } from './request.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import { rowBatchCodec } from '../../schemas/codec.ts';
+import { sliceRowBatch } from '../../schemas/row-batch.ts';
+
+/** Offsets of one partition of the replayed topic: `from` included, `to` not. */
+export interface PartitionRange {
+  partition: number;
+  from: number;
+  to: number;
+}
+
+/**
+ * The offsets that a request names, as they are now. Throws CommandError when the log does not hold its
+ * beginning any more, and says what is there; a range that goes beyond the end of the log ends with
+ * it.
+ */
+export async function requestedRanges(
+  admin: Admin,
+  { topic, from, to, offsets }: ReplayRequest,
+): Promise<PartitionRange[]> {
+  const ends = await topicEnds(admin, topic);
+  if (offsets.length > 0)
+    return offsets.map(({ partition, first, last }) =>
+      withinPartition(ends, { topic, partition, from: first, to: last + 1 }),
+    );
+  if (from !== undefined) await requireRetained(admin, { topic, from, ends });
+  const at = async (time: number) =>
+    new Map(
+      (await admin.fetchTopicOffsetsByTimestamp(topic, time)).map((one) => [
+        one.partition,
+        Number(one.offset),
+      ]),
+    );
+  const begins = from === undefined ? undefined : await at(from);
+  const finishes = to === undefined ? undefined : await at(to);
+  return ends.map(({ partition, low, high }) => ({
+    partition,
+    from: offsetOr(begins?.get(partition), from === undefined ? low : high),
+    to: offsetOr(finishes?.get(partition), high),
+  }));
+}
+
+/** Kafka answers -1 where no record is as late as that. */
+function offsetOr(offset: number | undefined, otherwise: number): number {
+  return offset === undefined || offset < 0 ? otherwise : offset;
+}
+
+function withinPartition(
+  ends: readonly PartitionEnds[],
+  { topic, partition, from, to }: PartitionRange & { topic: string },
+): PartitionRange {
+  const found = ends.find((one) => one.partition === partition);
+  if (!found)
+    throw new CommandError(
+      `${topic} has no partition ${partition}: it has 0 to ${ends.length - 1}`,
+    );
+  const { low, high } = found;
+  const there =
+    low === high ? 'the log holds nothing of it' : `the log holds ${partition}:${low}-${high - 1}`;
+  if (from < low)
+    throw new CommandError(`${topic} does not hold ${partition}:${from} any more: ${there}`);
+  if (from >= high)
+    throw new CommandError(`${topic} has no record ${partition}:${from} yet: ${there}`);
+  return { partition, from, to: Math.min(to, high) };
+}
+
+/**
+ * Records are dropped from the beginning, so a partition that begins with offset 0 has everything.
+ */
+async function requireRetained(
+  admin: Admin,
+  { topic, from, ends }: { topic: string; from: number; ends: readonly PartitionEnds[] },
+): Promise<void> {
+  const cut = ends.filter(({ low }) => low > 0);
+  if (cut.length === 0) return;
+  const found = new Map(
+    (await admin.fetchTopicOffsetsByTimestamp(topic, from)).map((one) => [
+      one.partition,
+      Number(one.offset),
+    ]),
+  );
+  // Where the first kept record is already later than `from`, something between them may be gone.
+  const gone = cut.filter(({ partition, low }) => (found.get(partition) ?? -1) === low);
+  if (gone.length === 0) return;
+  const kept = gone.map(({ partition, low, high }) => `${partition}:${low}-${high - 1}`).join(', ');
+  throw new CommandError(
+    `${topic} does not reach back to ${timeText(from)} any more; it holds ${kept}. What reaches further back is read from events.raw, if that does`,
+  );
+}
+
+/**
+ * The ranges without what lies above the bounds: there the live path is at work. `leftToLive`: how many
+ * records were left to it.
+ */
+export function cutAtBounds(
+  ranges: readonly PartitionRange[],
+  bounds: ReadonlyMap<number, EventOffset>,
+): { ranges: PartitionRange[]; leftToLive: number } {
+  let leftToLive = 0;
+  const cut = ranges.map((range) => {
+    // A record that is decided in part belongs to the live path as a whole.
+    const bound = bounds.get(range.partition);
+    const end =
+      bound === undefined ? range.from : bound.index >= WHOLE ? bound.offset + 1 : bound.offset;
+    const to = Math.max(range.from, Math.min(range.to, end));
+    leftToLive += Math.max(0, range.to - to);
+    return { ...range, to };
+  });
+  return { ranges: cut, leftToLive };
+}
+
+const WHOLE = 0xffff;
+
+const RAW = TOPIC.raw;
+const NORMALISED = TOPIC.normalised;
+
+interface LogQuery {
+  settings: KafkaSettings;
+  admin: Admin;
+  signal: AbortSignal;
+}
+
+/** Nothing yet. */
+const BEFORE_FIRST_EVENT: EventOffset = { offset: -1, index: -1 };
+
+/**
+ * By raw partition the last place up to which everything is decided and, where it became a row,
+ * taken by `group` (events-sink, profiles-sink …): the live path will never add anything at or
+ * below it. An order of looks decides: what the normaliser committed, then the ends of
+ * events.normalised, then what the group committed.
+ */
+export async function processedUpTo(
+  question: LogQuery,
+  group: string,
+): Promise<Map<number, EventOffset>> {
+  const { admin } = question;
+  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
+  const ends = await topicEnds(admin, NORMALISED);
+  const taken = await committedOffsets(admin, group, NORMALISED);
+  const bounds = new Map<number, EventOffset>();
+  for (const { partition, low, high } of ends) {
+    const next = Math.max(low, taken.get(partition) ?? low);
+    const all = { offset: (decided.get(partition) ?? 0) - 1, index: LAST_INDEX };
+    if (next >= high) bounds.set(partition, all);
+    else bounds.set(partition, await lastPositionBefore(question, { partition, low, next }));
+  }
+  return bounds;
+}
+
+/**
+ * Where a fold of the raw log ends and the reading of events.normalised takes over: every row
+ * behind `upTo` lies at or behind `from`.
+ */
+export interface Handover {
+  upTo: EventOffset;
+  from: number;
+}
+
+/**
+ * One handover a partition. The order of looks decides: first the ends of events.normalised, then
+ * what the normaliser committed.
+ */
+export async function handovers(question: LogQuery): Promise<Map<number, Handover>> {
+  const { admin } = question;
+  const found = new Map<number, Handover>();
+  const ends = await topicEnds(admin, NORMALISED);
+  const last = new Map<number, EventOffset>();
+  for (const { partition, low, high } of ends)
+    last.set(partition, await lastPositionBefore(question, { partition, low, next: high }));
+  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
+  for (const { partition, high } of ends) {
+    const place = last.get(partition) ?? BEFORE_FIRST_EVENT;
+    const next = decided.get(partition) ?? 0;
+    found.set(partition, {
+      upTo: next > place.offset ? { offset: next - 1, index: LAST_INDEX } : place,
+      from: high,
+    });
+  }
+  return found;
+}
+
+/** The last place of the last readable run before `next`. */
+async function lastPositionBefore(
+  { settings, signal }: LogQuery,
+  { partition, low, next }: { partition: number; low: number; next: number },
+): Promise<EventOffset> {
+  for (let to = next; to > low; to--) {
+    const range = { topic: NORMALISED, partition, from: to - 1, to };
+    for await (const messages of readRange({
+      settings,
+      clientId: 'ravand-operate',
+      range,
+      signal,
+    })) {
+      const value = messages[0]?.value;
+      const head = value ? headOf(value) : undefined;
+      if (head) return { offset: head.last_offset, index: head.last_index };
+    }
+  }
+  return BEFORE_FIRST_EVENT;
+}
+
+function headOf(value: Buffer): { last_offset: number; last_index: number } | undefined {
+  try {
+    return sliceRowBatch(value)?.head ?? rowBatchCodec.decode(value);
+  } catch {
+    return undefined;
+  }
+}
