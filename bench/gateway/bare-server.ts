@@ -1,9 +1,6 @@
 import { createServer } from 'node:http';
 
-/**
- * The yardstick: reads the body, parses it as JSON, answers. No key, no validation, no claims, no
- * log.
- */
+/** The baseline: reads the body, parses it, answers. No key, validation, claims or Kafka. */
 createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));

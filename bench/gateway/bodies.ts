@@ -1,4 +1,4 @@
-/** A request whose message ids are written anew each time it is sent. */
+/** A request that gets new message ids each time it is sent. */
 export interface RequestTemplate {
   name: string;
   /** Events in one request. */

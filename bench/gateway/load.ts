@@ -16,9 +16,9 @@ export interface LoadOptions {
 }
 
 export interface LoadResult {
-  /** Answered while counting lasted. */
+  /** Answered during the measurement. */
   requests: number;
-  /** Answered in all, the warm-up included. */
+  /** All answers, including the warm-up. */
   sent: number;
   seconds: number;
   failures: number;
@@ -29,8 +29,8 @@ export interface LoadResult {
 }
 
 /**
- * Requests on keep-alive connections, each sent when the last one is answered. Answers are read
- * just far enough to know their status and length.
+ * Sends requests on keep-alive connections, each when the last one is answered. Reads only the
+ * status and length of answers.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const latencies: number[] = [];

@@ -4,7 +4,7 @@ import { createLog } from '../../platform/log.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 
-/** A fresh account with a connection of the hosted storefront; answers its token. */
+/** Creates an account with a connection of the hosted storefront; resolves with its token. */
 export async function seedConnection(options: {
   databaseUrl: string;
   sealer: Sealer;

@@ -22,13 +22,13 @@ async function track(
   return { status, answer: JSON.parse(text) as { message?: string }, headers };
 }
 
-describe('an account (5.1, 8)', () => {
+describe('an account (ingest 5.1, 8)', () => {
   it.each([
     ['subscription=cancelled', 402, 'اشتراک این حساب لغو شده است.'],
     ['subscription=trial_ended', 402, 'دورهٔ آزمایشی این حساب به پایان رسیده است.'],
     ['subscription=trial', 200, undefined],
     ['status=suspended', 401, 'invalid write key'],
-  ])('with %s: %i', async (change, status, message) => {
+  ])('with %s is answered %i', async (change, status, message) => {
     const account = await accountWith(change);
     const single = await track(account);
     expect([single.status, single.answer.message]).toEqual([status, message]);
@@ -39,7 +39,7 @@ describe('an account (5.1, 8)', () => {
     expect([batch.status, batch.answer.message]).toEqual([status, message]);
   });
 
-  it('whose key is revoked before anyone used it: invalid write key', async () => {
+  it('is answered 401 when its key was revoked before its first use', async () => {
     const account = await createAccount('revoked');
     const made = await admin<{ write_key_id: number; write_key: string }>(
       'write-key',
@@ -60,13 +60,13 @@ describe('an account (5.1, 8)', () => {
   });
 });
 
-describe('message ids (2.5)', () => {
+describe('message ids (ingest 2.5)', () => {
   let accounts: TestAccount[];
   beforeAll(async () => {
     accounts = await Promise.all([createAccount('one'), createAccount('two')]);
   });
 
-  it('belong to their account', async () => {
+  it('of one account are no duplicates of another account', async () => {
     const body = { batch: [{ type: 'track', event: 'x', user_id: 'u', message_id: 'shared' }] };
     for (const account of accounts) {
       expect((await track(account, '/v1/batch', body)).answer).toEqual({

@@ -55,21 +55,21 @@ const through = (url: string, forwarded: string | undefined) => async (event: ob
 };
 
 it.each([
-  ['the proxy tells it', '203.0.113.5', '203.0.113.5'],
-  ['what a client wrote in front is not believed', '1.1.1.1, 203.0.113.5, 10.1.2.3', '203.0.113.5'],
-  ['of version 6', '2001:db8::7', '2001:db8::7'],
-  ['what cannot be read ends the way', '203.0.113.5, nonsense', '127.0.0.1'],
-  ['the proxy tells nothing', undefined, '127.0.0.1'],
-])('behind a trusted proxy: %s', async (_, forwarded, ip) =>
+  ['that the proxy reports', '203.0.113.5', '203.0.113.5'],
+  ['without what the client put before it', '1.1.1.1, 203.0.113.5, 10.1.2.3', '203.0.113.5'],
+  ['of IPv6', '2001:db8::7', '2001:db8::7'],
+  ['of the peer when X-Forwarded-For is invalid', '203.0.113.5, nonsense', '127.0.0.1'],
+  ['of the peer without X-Forwarded-For', undefined, '127.0.0.1'],
+])('behind a trusted proxy the stored address is the one %s', async (_, forwarded, ip) =>
   expect(await storedOf(through(behindProxy.url, forwarded))).toMatchObject({ ip }),
 );
 
-it('nobody is trusted by default, and context.ip does not overrule a connection (2.2)', async () => {
+it('no proxy is trusted by default, and context.ip does not replace the address of the connection (ingest 2.2)', async () => {
   const { ip } = await storedOf(through(readyStack().ingest_url, '203.0.113.5'));
   expect(['127.0.0.1', '::1']).toContain(ip);
 });
 
-it('of an import context.ip is taken, and nothing of the connection', async () => {
+it('an import stores context.ip and nothing of the connection', async () => {
   const stored = await storedOf(async (event) => {
     const { status } = await call('POST', '/v1/events', {
       key: account.managementKey,

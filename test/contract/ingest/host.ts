@@ -12,7 +12,7 @@ export interface Sent {
   method?: string;
   path: string;
   headers?: Record<string, string | string[]>;
-  /** Text or bytes as they are; anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   body?: unknown;
 }
 
@@ -53,10 +53,7 @@ export async function ask({ method = 'POST', path, headers = {}, body }: Sent): 
   });
 }
 
-/**
- * Bytes straight onto a connection; everything that comes back until the host closes it, or nothing
- * comes for a second.
- */
+/** Sends raw bytes; resolves with everything received until the host closes, or is silent for 1 s. */
 export async function askRaw(bytes: string | Buffer): Promise<string> {
   const url = new URL(readyStack().ingest_url);
   return new Promise((resolve, reject) => {
@@ -80,7 +77,7 @@ export const CORS = {
   'access-control-max-age': '86400',
 };
 
-/** Only the headers that the specification speaks of. */
+/** The headers that the specification names. */
 export function specified(headers: IncomingHttpHeaders): Record<string, unknown> {
   const named = [
     'content-type',

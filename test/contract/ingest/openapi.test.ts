@@ -58,32 +58,37 @@ const event = (more: object = {}) => ({
 });
 const key = () => ({ Authorization: `Bearer ${account.writeKey}` });
 
-describe('docs/openapi/ingest.json describes what the host answers', () => {
-  it.each(['track', 'identify', 'page', 'screen', 'alias'])('POST /v1/%s', async (type) => {
-    const path = `/v1/${type}`;
-    const good = event({ previous_id: 'p' });
-    expect(await held({ path, headers: key(), body: good })).toBe(200);
-    expect(
-      await held({
-        path,
-        headers: key(),
-        body: {
-          ...event({ previous_id: 'p' }),
-          message_id: undefined,
-          timestamp: '2001-01-01T00:00:00Z',
-        },
-      }),
-    ).toBe(200);
-    expect(await held({ path, headers: key(), body: '{' })).toBe(400);
-    expect(await held({ path, headers: key(), body: event({ user_id: '' }) })).toBe(400);
-    expect(await held({ path, body: good })).toBe(401);
-    expect(await held({ path, headers: { 'X-Service-Key': 'nobody' }, body: good })).toBe(401);
-    expect(await held({ path: `${path}?write_key=${cancelled.writeKey}`, body: good })).toBe(402);
-    const body = gzipSync(Buffer.alloc(5_242_881, ' '));
-    expect(await held({ path, headers: { ...key(), 'Content-Encoding': 'gzip' }, body })).toBe(413);
-  });
+describe('docs/openapi/ingest.json describes the answers of the host', () => {
+  it.each(['track', 'identify', 'page', 'screen', 'alias'])(
+    'describes POST /v1/%s',
+    async (type) => {
+      const path = `/v1/${type}`;
+      const good = event({ previous_id: 'p' });
+      expect(await held({ path, headers: key(), body: good })).toBe(200);
+      expect(
+        await held({
+          path,
+          headers: key(),
+          body: {
+            ...event({ previous_id: 'p' }),
+            message_id: undefined,
+            timestamp: '2001-01-01T00:00:00Z',
+          },
+        }),
+      ).toBe(200);
+      expect(await held({ path, headers: key(), body: '{' })).toBe(400);
+      expect(await held({ path, headers: key(), body: event({ user_id: '' }) })).toBe(400);
+      expect(await held({ path, body: good })).toBe(401);
+      expect(await held({ path, headers: { 'X-Service-Key': 'nobody' }, body: good })).toBe(401);
+      expect(await held({ path: `${path}?write_key=${cancelled.writeKey}`, body: good })).toBe(402);
+      const body = gzipSync(Buffer.alloc(5_242_881, ' '));
+      expect(await held({ path, headers: { ...key(), 'Content-Encoding': 'gzip' }, body })).toBe(
+        413,
+      );
+    },
+  );
 
-  it('POST /v1/batch', async () => {
+  it('describes POST /v1/batch', async () => {
     const path = '/v1/batch';
     const item = { type: 'track', ...event() };
     expect(
@@ -115,7 +120,7 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
     ).toBe(402);
   });
 
-  it('GET /v1/status, and short links and webhooks that nobody knows', async () => {
+  it('describes GET /v1/status, unknown short links and unknown webhooks', async () => {
     expect(await held({ method: 'GET', path: '/v1/status' })).toBe(200);
     expect(await held({ method: 'GET', path: '/s/0000000' })).toBe(404);
     const served = await servedPaths();
@@ -123,7 +128,7 @@ describe('docs/openapi/ingest.json describes what the host answers', () => {
       expect(await held({ path: '/v1/hooks/nobody/nothing', body: '{}' })).toBe(404);
   });
 
-  it('is served on the admin port, for the routes that this host serves', async () => {
+  it('is served on the admin port for the routes of this host', async () => {
     const { admin_url } = await serviceStatus('ingest-gateway');
     const served = (await (await fetch(`${admin_url}/openapi.json`)).json()) as typeof document;
     for (const [path, operations] of Object.entries(served.paths))

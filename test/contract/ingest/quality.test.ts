@@ -46,8 +46,8 @@ async function batch(writeKey: string, body: object): Promise<{ warnings?: unkno
   return JSON.parse(text) as { warnings?: unknown[] };
 }
 
-describe('ingest quality (2.6; management 2.5)', () => {
-  it('counts every reject and every warning by kind, code, field, SDK and app, exactly, also those that an answer did not list', async () => {
+describe('ingest quality (ingest 2.6; management 2.5)', () => {
+  it('counts every reject and warning exactly, by kind, code, field, SDK and app, including those that answers did not list', async () => {
     const day = () => dayText(tehranDay(Date.now()));
     const today = day();
     const item = { type: 'track', event: 'x', user_id: 'u' };

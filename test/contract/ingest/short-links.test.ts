@@ -33,8 +33,8 @@ beforeAll(async () => {
   accountId = await bareAccount();
 });
 
-describe('GET /s/{code} (4.7)', () => {
-  it('leads to the stored target with 302, and counts the click behind the answer', async () => {
+describe('GET /s/{code} (ingest 4.7)', () => {
+  it('redirects to the stored target with 302 and counts the click after the answer', async () => {
     const { code, created } = await create(TARGET);
     expect([code, created]).toEqual([shortLinkCode(accountId, TARGET), true]);
     const began = Date.now();
@@ -54,7 +54,7 @@ describe('GET /s/{code} (4.7)', () => {
     expect(link.last_click_at?.getTime()).toBeGreaterThanOrEqual(began - 1000);
   });
 
-  it('a code in lower case leads there too; who only looks (HEAD) is no click', async () => {
+  it('accepts a code in lower case and does not count HEAD as a click', async () => {
     const { code } = await create(`${TARGET}&case=1`);
     expect((await visit(code, 'HEAD')).headers.location).toBe(`${TARGET}&case=1`);
     expect((await visit(code.toLowerCase())).status).toBe(302);
@@ -65,13 +65,13 @@ describe('GET /s/{code} (4.7)', () => {
     expect(link.clicks).toBe(1);
   });
 
-  it('a target in Persian goes into the header escaped', async () => {
+  it('escapes a Persian target in the Location header', async () => {
     const { code } = await create('https://shop.example.ir/کفش');
     expect((await visit(code)).headers.location).toBe('https://shop.example.ir/%DA%A9%D9%81%D8%B4');
   });
 
   it.each(['ZZZZZZZ', 'short', 'toolongcode', 'ILOUILO', '..%2f..%2f', '%D8', '%00'])(
-    '%s: a plain 404',
+    'answers %s with a plain 404',
     async (code) => {
       const { status, headers, text } = await visit(code);
       expect([status, headers['content-type'], text]).toEqual([
@@ -82,18 +82,18 @@ describe('GET /s/{code} (4.7)', () => {
     },
   );
 
-  it('other methods: 404', async () =>
+  it('answers other methods 404', async () =>
     expect((await ask({ method: 'POST', path: '/s/ZZZZZZZ', body: '' })).status).toBe(404));
 });
 
-describe('stored mappings (4.7)', () => {
-  it('the same target has the same code, another account another one', async () => {
+describe('stored mappings (ingest 4.7)', () => {
+  it('have one code for each account and target', async () => {
     const first = await create(`${TARGET}&same=1`);
     expect(await create(`${TARGET}&same=1`)).toEqual({ ...first, created: false });
     expect((await create(`${TARGET}&same=1`, await bareAccount())).code).not.toBe(first.code);
   });
 
-  it('are never overwritten: a collision is an error that tells the way out', async () => {
+  it('are never overwritten: a collision is an error that says what to do', async () => {
     const target = `${TARGET}&collides=1`;
     const code = shortLinkCode(accountId, target);
     await withDatabase((database) =>
@@ -111,7 +111,7 @@ describe('stored mappings (4.7)', () => {
   });
 
   it.each(['ftp://x.ir', 'javascript:alert(1)', 'https://x.ir/a b', '/path'])(
-    '%s cannot be a target',
+    'cannot have the target %s',
     async (target) => {
       await expect(
         ravand('admin', 'link', 'create', '--account', String(accountId), '--target', target),

@@ -110,8 +110,8 @@ beforeAll(async () => {
       message_id: `p-${at}`,
       traits,
     });
-    const told = (answer.body as { warnings?: { code: string }[] }).warnings ?? [];
-    expect([answer.status, told.map(({ code }) => code)], name).toEqual([200, warnings]);
+    const reported = (answer.body as { warnings?: { code: string }[] }).warnings ?? [];
+    expect([answer.status, reported.map(({ code }) => code)], name).toEqual([200, warnings]);
   }
   people = await eventually({ ms: 60_000, waitingFor: 'the profiles' }, async () => {
     const found = await rows<Row>(client, 'SELECT * FROM people WHERE account_id = {id:UInt64}', {
@@ -124,18 +124,18 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-describe('what a profile holds of an identify (2.3)', () => {
+describe('the profile after an identify (ingest 2.3)', () => {
   it.each(CASES.map((one, at) => ({ ...one, at })))('$name', ({ at, stored }) =>
     expect(people.get(`case-${at}`)).toMatchObject(stored),
   );
 
-  it('traits that are left out are not there', () => {
+  it('does not store traits that are left out', () => {
     for (const [at, { stored }] of CASES.entries())
       if (stored['traits']) expect(people.get(`case-${at}`)?.['traits']).toEqual(stored['traits']);
   });
 });
 
-it('revenue accrues by the name of the event', async () => {
+it('revenue accrues by the event name', async () => {
   const track = async (event: string, properties: object) => {
     const answer = await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, {
       event,

@@ -347,7 +347,7 @@ const CASES: Case[] = [
   },
 ];
 
-describe('what is stored of an event (through the whole pipeline)', () => {
+describe('the stored row of an event (through the whole pipeline)', () => {
   let ready: Ready;
   let client: ClickHouseClient;
   let account: TestAccount;
@@ -390,7 +390,7 @@ describe('what is stored of an event (through the whole pipeline)', () => {
     },
   );
 
-  it('2.3 the maps hold nothing else', () => {
+  it('has no other entries in its maps (ingest 2.3)', () => {
     const at = CASES.findIndex((one) => one.name === 'values of both maps');
     const row = stored.get(`case-${at}`);
     expect(row?.['properties']).toEqual(CASES[at]?.stored['properties']);

@@ -52,7 +52,7 @@ async function stored(prefix: string, count: number): Promise<Map<string, Row>> 
   return new Map(found.map((row) => [String(row['message_id']).slice(prefix.length), row]));
 }
 
-describe('Persian text (2.3), through the whole pipeline', () => {
+describe('Persian text (ingest 2.3), through the whole pipeline', () => {
   const EFFECTS: [string, string, string][] = [
     ['Arabic yeh', 'علي', 'علی'],
     ['alef maksura', 'موسى', 'موسی'],
@@ -68,7 +68,7 @@ describe('Persian text (2.3), through the whole pipeline', () => {
   ];
   const EXCEPTIONS = ['می\u200cشود', 'Latin CASE', '۱۲۳', 'a\u200bb', 'آب', 'رئیس', 'جزء'];
 
-  it('has each effect, and leaves alone what it must; in properties, page titles and places, not in keys, ids, URLs and UTM values', async () => {
+  it('is normalised in properties, page titles and places, but not in keys, ids, URLs and UTM values', async () => {
     const texts = [...EFFECTS.map(([, sent]) => sent), ...EXCEPTIONS];
     const wanted = [...EFFECTS.map(([, , expected]) => expected), ...EXCEPTIONS];
     const raw = 'كتاب  علي';
@@ -103,11 +103,11 @@ describe('Persian text (2.3), through the whole pipeline', () => {
   });
 });
 
-describe('time (2.4), through the whole pipeline', () => {
+describe('time (ingest 2.4), through the whole pipeline', () => {
   const DAY = 86_400_000;
   const iso = (ms: number) => new Date(ms).toISOString();
 
-  it('clamps, corrects a clock that is off, and leaves alone what lies in the window', async () => {
+  it('is clamped, corrected for clock skew, and unchanged within the window', async () => {
     const now = Date.now();
     const item = (id: string, more: object) => ({
       type: 'track',
@@ -159,8 +159,8 @@ describe('time (2.4), through the whole pipeline', () => {
   });
 });
 
-describe('a batch (2.1, 2.3)', () => {
-  it('gives its context and sent_at to items that have none, and overwrites none', async () => {
+describe('a batch (ingest 2.1, 2.3)', () => {
+  it('applies its context and sent_at to items that have none', async () => {
     const now = Date.now();
     const time = { timestamp: new Date(now - 7_200_000).toISOString() };
     const item = { type: 'track', event: 'x', user_id: 'u', ...time };
@@ -189,7 +189,7 @@ describe('a batch (2.1, 2.3)', () => {
     expect(Number(found.get('own')?.['at'])).toBe(now - 7_200_000);
   });
 
-  it('keeps 256 properties, nulls among them, and says what it dropped; what cannot be encoded is left out', async () => {
+  it('stores 256 properties, including nulls, and warns of those that it drops', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 300 }, (_, n) => [`k${n}`, n < 10 ? null : n]),
     );
@@ -215,7 +215,7 @@ describe('a batch (2.1, 2.3)', () => {
   });
 });
 
-describe('bots (2.2)', () => {
+describe('bots (ingest 2.2)', () => {
   const AGENTS: [string, boolean][] = [
     ...(
       [
@@ -235,7 +235,7 @@ describe('bots (2.2)', () => {
     ],
   ];
 
-  it('are those that say so or are known to crawl; what backends post with is none', async () => {
+  it('are recognised by their User-Agent; HTTP clients of backends are not bots', async () => {
     for (const [at, [agent]] of AGENTS.entries())
       await send(
         'track',

@@ -26,8 +26,8 @@ async function post(path: string, body: unknown, headers: Sent['headers'] = {}) 
   return ask({ path, body, headers: { Authorization: `Bearer ${account.writeKey}`, ...headers } });
 }
 
-describe('GET /v1/status (2.7, 4.5)', () => {
-  it('tells the service, the version and the time, without CORS', async () => {
+describe('GET /v1/status (ingest 2.7, 4.5)', () => {
+  it('returns the service, the version and the time, without CORS', async () => {
     const { status, headers, text } = await ask({ method: 'GET', path: '/v1/status' });
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual({
@@ -46,7 +46,7 @@ describe('GET /v1/status (2.7, 4.5)', () => {
   });
 });
 
-describe('the write key (5.1)', () => {
+describe('the write key (ingest 5.1)', () => {
   const key = () => account.writeKey;
   it.each<[string, () => Sent, number, string]>([
     [
@@ -115,7 +115,7 @@ describe('the write key (5.1)', () => {
   });
 });
 
-describe('single events (4.3, 7.3)', () => {
+describe('single events (ingest 4.3, 7.3)', () => {
   it.each<[string, string, object, number, string]>([
     ['track', '/v1/track', EVENT, 200, ONE],
     ['track of an anonymous visitor', '/v1/track', { event: 'x', anonymous_id: 'a1' }, 200, ONE],
@@ -180,21 +180,21 @@ describe('single events (4.3, 7.3)', () => {
   });
 
   it.each<[string, unknown]>([
-    ['no JSON', '{'],
-    ['nothing', ''],
+    ['invalid JSON', '{'],
+    ['an empty body', ''],
     ['an array', []],
     ['null', 'null'],
     ['a timestamp that is a number', { ...EVENT, timestamp: 1_790_000_000 }],
-    ['a timestamp that is no RFC 3339', { ...EVENT, timestamp: '2026-11-21 10:00:00' }],
-    ['a sent_at that is no RFC 3339', { ...EVENT, sent_at: 'now' }],
+    ['a timestamp that is not RFC 3339', { ...EVENT, timestamp: '2026-11-21 10:00:00' }],
+    ['a sent_at that is not RFC 3339', { ...EVENT, sent_at: 'now' }],
     ['a user_id that is a number', { event: 'x', user_id: 5 }],
     ['properties that are an array', { ...EVENT, properties: [] }],
-  ])('%s: malformed JSON', async (_, body) => {
+  ])('answers %s with malformed JSON', async (_, body) => {
     const answer = await post('/v1/track', body);
     expect([answer.status, answer.text]).toEqual([400, MALFORMED]);
   });
 
-  it('looks at no Content-Type', async () => {
+  it('ignore the Content-Type', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -205,7 +205,7 @@ describe('single events (4.3, 7.3)', () => {
       expect((await post('/v1/track', fresh(), { 'Content-Type': type })).text).toBe(ONE);
   });
 
-  it('warns, with field and note only where there is one (2.6)', async () => {
+  it('are answered with warnings; field and note only where they apply (ingest 2.6)', async () => {
     const { text } = await post('/v1/identify', {
       user_id: 'u1',
       timestamp: '2100-01-01T00:00:00Z',
@@ -226,7 +226,7 @@ describe('single events (4.3, 7.3)', () => {
     for (const warning of warnings) expect(Object.values(warning)).not.toContain('');
   });
 
-  it('clamps what is older than the window and says so (2.4)', async () => {
+  it('are clamped with a warning when they are older than the window (ingest 2.4)', async () => {
     const { text } = await post(
       '/v1/track',
       fresh({ ...EVENT, timestamp: '2001-01-01T00:00:00Z' }),
@@ -236,7 +236,7 @@ describe('single events (4.3, 7.3)', () => {
     ).toEqual(['timestamp_too_old']);
   });
 
-  it('answers a duplicate exactly like a first delivery (2.5)', async () => {
+  it('are answered alike when they are duplicates (ingest 2.5)', async () => {
     const event = fresh();
     for (let times = 0; times < 3; times++)
       expect(await post('/v1/track', event).then(({ status, text }) => [status, text])).toEqual([
@@ -246,12 +246,12 @@ describe('single events (4.3, 7.3)', () => {
   });
 });
 
-describe('POST /v1/batch (4.4)', () => {
+describe('POST /v1/batch (ingest 4.4)', () => {
   const item = (more: object = {}) => ({ type: 'track', ...fresh(), ...more });
 
   it.each<[string, () => unknown, number, object]>([
     [
-      'good items',
+      'valid items',
       () => ({
         batch: [item(), item({ type: 'page' }), item({ type: 'alias', previous_id: 'p' })],
       }),
@@ -259,7 +259,7 @@ describe('POST /v1/batch (4.4)', () => {
       { status: 'ok', accepted: 3 },
     ],
     [
-      'a bad item does not lose the good ones',
+      'an invalid item does not affect the valid ones',
       () => ({
         batch: [
           item(),
@@ -330,7 +330,7 @@ describe('POST /v1/batch (4.4)', () => {
     expect([answer.status, JSON.parse(answer.text)]).toEqual([status, expected]);
   });
 
-  it('counts duplicates inside accepted: those held already, and those named twice', async () => {
+  it('counts duplicates within accepted, including repeats within the batch', async () => {
     const [held, twice] = [item(), item()];
     await post('/v1/track', held);
     const answer = await post('/v1/batch', { batch: [held, twice, twice, item()] });
@@ -344,7 +344,7 @@ describe('POST /v1/batch (4.4)', () => {
     expect((JSON.parse(answer.text) as { warnings: unknown[] }).warnings.length).toBe(50);
   });
 
-  it('takes people of every partition, and escapes, spaces and bytes that are no UTF-8', async () => {
+  it('accepts people of every partition, escapes, white space and bytes that are not UTF-8', async () => {
     const people = Array.from({ length: 60 }, (_, at) =>
       item({ user_id: `کاربر ${at}`, properties: { 'a"b\\': ']}', at } }),
     );
@@ -366,7 +366,7 @@ describe('POST /v1/batch (4.4)', () => {
   });
 });
 
-describe('bodies (4.1, 8)', () => {
+describe('bodies (ingest 4.1, 8)', () => {
   const LIMIT = 5_242_880;
   const TOO_LARGE = '{"status":"error","message":"request body too large"}';
   const padded = (bytes: number) => {
@@ -375,8 +375,8 @@ describe('bodies (4.1, 8)', () => {
   };
 
   it.each([
-    ['of the limit', LIMIT, 200, ONE],
-    ['of one byte more', LIMIT + 1, 413, TOO_LARGE],
+    ['of the limit are accepted', LIMIT, 200, ONE],
+    ['of one byte more are refused with 413', LIMIT + 1, 413, TOO_LARGE],
   ])('%s', async (_, bytes, status, text) => {
     const answer = await post('/v1/track', padded(bytes));
     expect([answer.status, answer.text]).toEqual([status, text]);
@@ -384,7 +384,7 @@ describe('bodies (4.1, 8)', () => {
     expect(answer.headers['x-service-trace']).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('without an announced length are measured while they come', async () => {
+  it('without Content-Length are measured while they arrive', async () => {
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
     const head = `POST /v1/track HTTP/1.1\r\nHost: x\r\nX-Service-Key: ${account.writeKey}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const answer = await askRaw(`${head}${chunk.repeat(Math.ceil(LIMIT / 0x4000) + 1)}0\r\n\r\n`);
@@ -392,7 +392,7 @@ describe('bodies (4.1, 8)', () => {
     expect(answer).toContain(TOO_LARGE);
   });
 
-  it('are decoded from gzip, with the limit on what comes out', async () => {
+  it('are decoded from gzip, with the limit on the decoded size', async () => {
     const gzip = { 'Content-Encoding': 'gzip' };
     expect((await post('/v1/track', gzipSync(JSON.stringify(fresh())), gzip)).text).toBe(ONE);
     expect((await post('/v1/track', gzipSync(padded(LIMIT)), gzip)).text).toBe(ONE);
@@ -403,18 +403,18 @@ describe('bodies (4.1, 8)', () => {
   });
 
   it.each<[string, () => Buffer, string]>([
-    ['gzip that is none', () => Buffer.from(JSON.stringify(fresh())), 'gzip'],
-    ['gzip cut off', () => gzipSync(JSON.stringify(fresh())).subarray(0, 30), 'gzip'],
+    ['an invalid gzip', () => Buffer.from(JSON.stringify(fresh())), 'gzip'],
+    ['a truncated gzip', () => gzipSync(JSON.stringify(fresh())).subarray(0, 30), 'gzip'],
     ['deflate', () => deflateSync(JSON.stringify(fresh())), 'deflate'],
     ['brotli', () => Buffer.from('x'), 'br'],
     ['two encodings', () => gzipSync(gzipSync(JSON.stringify(fresh()))), 'gzip, gzip'],
-  ])('%s: 400', async (_, body, encoding) => {
+  ])('are refused with 400 for %s', async (_, body, encoding) => {
     const answer = await post('/v1/track', body(), { 'Content-Encoding': encoding });
     expect([answer.status, answer.text]).toEqual([400, MALFORMED]);
   });
 });
 
-describe('paths and methods (4.1, 4.2)', () => {
+describe('paths and methods (ingest 4.1, 4.2)', () => {
   it.each([
     ['OPTIONS', '/v1/track', 204, CORS],
     ['OPTIONS', '/v1/anything/at/all', 204, CORS],
@@ -428,7 +428,7 @@ describe('paths and methods (4.1, 4.2)', () => {
     ['POST', '/api/v1/track', 404, { 'content-type': 'text/plain; charset=utf-8' }],
     ['GET', '/', 404, { 'content-type': 'text/plain; charset=utf-8' }],
     ['GET', '/v1', 404, { 'content-type': 'text/plain; charset=utf-8' }],
-  ])('%s %s: %i', async (method, path, status, headers) => {
+  ])('answer %s %s with %i', async (method, path, status, headers) => {
     const answer = await ask({ method, path, ...(method === 'POST' ? { body: '{}' } : {}) });
     expect(answer.status).toBe(status);
     expect(specified(answer.headers)).toEqual(headers);
@@ -438,20 +438,20 @@ describe('paths and methods (4.1, 4.2)', () => {
     expect(answer.headers['x-service-trace']).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('a path may be escaped, and stand in its absolute form', async () => {
+  it('accept an escaped path and an absolute URL', async () => {
     expect((await post('/v1/%74rack', fresh())).text).toBe(ONE);
     expect((await post(`${readyStack().ingest_url}/v1/track?x=1`, fresh())).text).toBe(ONE);
   });
 });
 
-describe('the trace (7.5)', () => {
+describe('the trace (ingest 7.5)', () => {
   it.each([
     ['deadbeef', true],
     ['a'.repeat(64), true],
     ['a'.repeat(65), false],
     ['DEADBEEF', false],
     ['deadbee', false],
-  ])('%s: echoed is %s', async (trace, isEchoed) => {
+  ])('of the header %s is echoed: %s', async (trace, isEchoed) => {
     for (const path of ['/v1/track', '/v1/status', '/nowhere', '/v1/nowhere']) {
       const { headers } = await ask({ path, body: fresh(), headers: { 'X-Service-Trace': trace } });
       if (isEchoed) expect(headers['x-service-trace']).toBe(trace);
@@ -460,15 +460,15 @@ describe('the trace (7.5)', () => {
   });
 
   it.each([
-    ['no HTTP at all', 'hello\r\n\r\n', 400],
-    ['headers without end', `GET /v1/status HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ['bytes that are not HTTP', 'hello\r\n\r\n', 400],
+    ['endless headers', `GET /v1/status HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
     [
-      'a body length that is none',
+      'an invalid Content-Length',
       'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
       400,
     ],
     [
-      'two body lengths',
+      'two Content-Length headers',
       'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
       400,
     ],
@@ -479,7 +479,7 @@ describe('the trace (7.5)', () => {
       401,
     ],
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
-  ])('stands on the answer to %s', async (_, bytes, status) => {
+  ])('is on the answer to %s', async (_, bytes, status) => {
     const answer = await askRaw(bytes);
     expect(answer).toContain(`HTTP/1.1 ${status} `);
     expect(answer).toMatch(/\r\nX-Service-Trace: [0-9a-f]{16}\r\n/);

@@ -18,7 +18,7 @@ async function post(path: string, body: unknown): Promise<[number, unknown]> {
 
 const LONG = 'x'.repeat(300);
 
-describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
+describe('of several faults the first one is reported (ingest 7.3, docs/ingest.md)', () => {
   it.each<[string, object, string]>([
     ['unknown_type', { type: 'x', event: LONG, previous_id: '' }, 'unknown_type: "x"'],
     ['missing_identity', { type: 'track', event: LONG }, 'missing_identity'],
@@ -48,21 +48,21 @@ describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
 
   it.each<[string, unknown, string]>([
     [
-      'types before rules, in all items',
+      'checks the JSON types of all items before the rules',
       { batch: [{ type: 'x' }, { type: 'track', user_id: 5 }] },
       'malformed JSON',
     ],
     [
-      'the number of items before their types',
+      'checks the number of items before their types',
       { batch: Array.from({ length: 501 }, () => 5) },
       'batch_too_large: 501 items, limit 500',
     ],
-    ['an empty batch before a wrong common time', { batch: [] }, 'batch_empty'],
+    ['reports an empty batch before a wrong common time', { batch: [] }, 'batch_empty'],
   ])('%s', async (_, body, message) =>
     expect(await post('/v1/batch', body)).toEqual([400, { status: 'error', message }]),
   );
 
-  it('the size of a body before what it holds, and the key before its size', async () => {
+  it('checks the key before the size of the body, and the size before its contents', async () => {
     const body = `{${' '.repeat(5_242_881)}`;
     expect((await post('/v1/track', body))[0]).toBe(413);
     const { status } = await ask({ path: '/v1/track', body });
@@ -70,15 +70,15 @@ describe('of several faults the first one counts (7.3, docs/ingest.md)', () => {
   });
 
   it.each<[string, number, number]>([
-    ['256 bytes are an id', 256, 200],
-    ['257 are none: rejected, not cut', 257, 400],
+    ['accepts an id of 256 bytes', 256, 200],
+    ['rejects an id of 257 bytes instead of truncating it', 257, 400],
   ])('%s', async (_, bytes, status) => {
     const id = `${'ی'.repeat(Math.floor(bytes / 2))}${'x'.repeat(bytes % 2)}`;
     for (const name of ['user_id', 'anonymous_id', 'message_id'])
       expect((await post('/v1/track', { event: 'x', user_id: 'u', [name]: id }))[0]).toBe(status);
   });
 
-  it('previous_id has no bound of its own, and session_id is cut instead of refused', async () => {
+  it('accepts a previous_id of any length, and truncates session_id instead of rejecting it', async () => {
     expect((await post('/v1/alias', { user_id: 'u', previous_id: 'p'.repeat(100_000) }))[0]).toBe(
       200,
     );

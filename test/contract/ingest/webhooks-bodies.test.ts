@@ -5,10 +5,10 @@ import { checkout, deliveryText, order, refund } from '../../support/webhooks/ho
 import { pluginOrder } from '../../support/webhooks/plugin-payloads.ts';
 import { deliver, fresh, NOTHING, NOW, ORDER, SECRET } from './webhooks-host.ts';
 
-describe('the body (4.6, 8)', () => {
+describe('the body of a delivery (ingest 4.6, 8)', () => {
   const padded = (bytes: number) => `{"id":1,"email":"a@b.c","note":"${'x'.repeat(bytes - 34)}"}`;
 
-  it('of exactly 1048576 bytes is taken', async () => {
+  it('of exactly 1048576 bytes is accepted', async () => {
     const body = padded(1_048_576);
     expect(body).toHaveLength(1_048_576);
     expect(
@@ -24,14 +24,14 @@ describe('the body (4.6, 8)', () => {
 
   it.each([
     ['of one byte more', () => padded(1_048_577), {}],
-    ['that is not the gzip it says it is', () => ORDER, { 'Content-Encoding': 'gzip' }],
+    ['that is not gzip as announced', () => ORDER, { 'Content-Encoding': 'gzip' }],
     ['of an unknown encoding', () => ORDER, { 'Content-Encoding': 'br' }],
     [
-      'that unpacks to more than the limit',
+      'that decodes to more than the limit',
       () => gzipSync(padded(1_048_577)),
       { 'Content-Encoding': 'gzip' },
     ],
-  ])('%s: unreadable body', async (_, body, headers) => {
+  ])('%s is answered: unreadable body', async (_, body, headers) => {
     const connection = await fresh('hosted_storefront');
     const { sent, ...delivered } = await deliver(connection, body(), headers);
     expect(delivered).toEqual({
@@ -47,7 +47,7 @@ describe('the body (4.6, 8)', () => {
     });
   });
 
-  it('may come as gzip: the signature is that of what it unpacks to', async () => {
+  it('may be gzip: the signature is that of the decoded bytes', async () => {
     const connection = await fresh('hosted_storefront');
     const headers = {
       ...hostedHeaders('orders/create', ORDER, SECRET),
@@ -59,31 +59,34 @@ describe('the body (4.6, 8)', () => {
   });
 
   it.each([
-    ['no JSON', 'webhook_id=12', 'the body is not a JSON object'],
-    ['an empty one', '', 'the body is not a JSON object'],
+    ['not JSON', 'webhook_id=12', 'the body is not a JSON object'],
+    ['empty', '', 'the body is not a JSON object'],
     ['an array', '[1]', 'the body is not a JSON object'],
-    ['nobody', deliveryText(checkout(NOW, { email: null })), 'no identity'],
+    ['no person', deliveryText(checkout(NOW, { email: null })), 'no identity'],
     [
       'a user id beyond 256 bytes',
       deliveryText(order(NOW, { email: `${'x'.repeat(300)}@b.c` })),
       'id_too_long',
     ],
     ['a refund, which names no customer', deliveryText(refund(NOW)), 'no identity'],
-  ])('that cannot be used (%s): 200, and the reason in last_error', async (_, body, reason) => {
-    const connection = await fresh('hosted_storefront');
-    expect(
-      await deliver(connection, body, hostedHeaders('refunds/create', body, SECRET)),
-    ).toMatchObject(NOTHING);
-    expect(await countersAfter(connection, 1)).toEqual({
-      received: 1,
-      accepted: 0,
-      rejected: 0,
-      last_error: reason,
-    });
-  });
+  ])(
+    'without a usable event (%s) is answered 200, with the reason in last_error',
+    async (_, body, reason) => {
+      const connection = await fresh('hosted_storefront');
+      expect(
+        await deliver(connection, body, hostedHeaders('refunds/create', body, SECRET)),
+      ).toMatchObject(NOTHING);
+      expect(await countersAfter(connection, 1)).toEqual({
+        received: 1,
+        accepted: 0,
+        rejected: 0,
+        last_error: reason,
+      });
+    },
+  );
 });
 
-describe('skips (4.6)', () => {
+describe('skipped deliveries (ingest 4.6)', () => {
   it.each([
     [
       'hosted_storefront',
@@ -114,7 +117,7 @@ describe('skips (4.6)', () => {
       '{"type":"alias","userId":"u"}',
       'no event in the body',
     ],
-  ] as const)('%s', async (source, headers, body, reason) => {
+  ] as const)('of %s have their reason in last_error', async (source, headers, body, reason) => {
     const connection = await fresh(source, { secret: source === 'event_pipeline' ? 'a' : SECRET });
     expect(await deliver(connection, body, { ...headers })).toMatchObject(NOTHING);
     expect(await countersAfter(connection, 1)).toEqual({
@@ -125,7 +128,7 @@ describe('skips (4.6)', () => {
     });
   });
 
-  it('a long reason is cut to 500 bytes between two characters, and the next success clears it', async () => {
+  it('truncate a long reason to 500 bytes between two characters, and the next success clears it', async () => {
     const connection = await fresh('plugin_storefront');
     const long = JSON.stringify(pluginOrder(NOW, { status: `${'س'.repeat(400)}\u0000` }));
     await deliver(connection, long, pluginHeaders('order.updated', long, SECRET));

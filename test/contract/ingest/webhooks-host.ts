@@ -10,10 +10,10 @@ import { ask, type Answered } from './host.ts';
 export const SECRET = 'whsec-1f0c9a';
 export const NOW = new Date();
 export const ORDER = deliveryText(order(NOW));
-/** What a delivery is answered that adds nothing. */
+/** The answer to a delivery that adds no event. */
 export const NOTHING = { status: 200, answer: { status: 'ok' } };
 
-/** A connection of an account of its own: nothing else counts on it. */
+/** A connection of a new account, with counters of its own. */
 export async function fresh(
   source: WebhookSource,
   { secret }: { secret: string | undefined } = { secret: SECRET },

@@ -33,7 +33,7 @@ function connectionOf(source: WebhookSource): TestConnection {
   return connection;
 }
 
-describe('which webhook it is (4.6)', () => {
+describe('the path of a webhook (ingest 4.6)', () => {
   it.each([
     ['an unknown source', (token: string) => ({ source: 'shoppy', token })],
     ['the token of another source', (token: string) => ({ source: 'plugin_storefront', token })],
@@ -44,13 +44,13 @@ describe('which webhook it is (4.6)', () => {
         token: token.split('').reverse().join(''),
       }),
     ],
-    ['a token of another form', () => ({ source: 'hosted_storefront', token: 'x' })],
+    ['a malformed token', () => ({ source: 'hosted_storefront', token: 'x' })],
     ['a very long token', () => ({ source: 'hosted_storefront', token: 'x'.repeat(3000) })],
     [
       'a token with strange characters',
       () => ({ source: 'hosted_storefront', token: "%00'%22%D8%B3" }),
     ],
-  ])('%s: unknown webhook', async (_, path) => {
+  ])('with %s is answered: unknown webhook', async (_, path) => {
     const { token } = connectionOf('hosted_storefront');
     const { sent, ...delivered } = await deliver(
       path(token),
@@ -61,7 +61,7 @@ describe('which webhook it is (4.6)', () => {
     expect(specified(sent.headers)).toEqual({ 'content-type': 'application/json; charset=utf-8' });
   });
 
-  it('a disabled connection answers like an unknown one from then on, and takes deliveries again when it is enabled', async () => {
+  it('is unknown while its connection is disabled', async () => {
     const connection = await fresh('hosted_storefront');
     const enable = (enabled: boolean) =>
       withDatabase((database) =>
@@ -81,7 +81,7 @@ describe('which webhook it is (4.6)', () => {
     expect(await deliver(connection, ORDER, headers)).toMatchObject(NOTHING);
   });
 
-  it('a suspended account has none', async () => {
+  it('is unknown while its account is suspended', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
@@ -93,9 +93,9 @@ describe('which webhook it is (4.6)', () => {
   });
 });
 
-describe('the signature (4.6)', () => {
+describe('the signature (ingest 4.6)', () => {
   it.each(WEBHOOK_SOURCES.filter((source) => source !== 'event_pipeline'))(
-    '%s without a stored secret: signature mismatch',
+    'of %s without a stored secret is a mismatch',
     async (source) => {
       const connection = await fresh(source, { secret: undefined });
       const { sent, ...delivered } = await deliver(connection, ORDER, {
@@ -120,7 +120,7 @@ describe('the signature (4.6)', () => {
     'handmade_marketplace',
     'price_comparison',
     'payment_gateway',
-  ] as const)('%s: refused whatever it carries (known defect)', async (source) => {
+  ] as const)('of %s is always refused (known defect)', async (source) => {
     const connection = await fresh(source);
     const headers = {
       ...hostedHeaders('', ORDER, SECRET),
@@ -139,13 +139,13 @@ describe('the signature (4.6)', () => {
 
   it.each([
     [
-      'that of another body',
+      'computed over another body',
       { 'X-Storefront-Hmac-Sha256': signatureOf(Buffer.from(`${ORDER} `), SECRET) },
     ],
-    ['that of another secret', hostedHeaders('orders/create', ORDER, 'other')],
+    ['computed with another secret', hostedHeaders('orders/create', ORDER, 'other')],
     ['in the header of another source', pluginHeaders('order.created', ORDER, SECRET)],
     ['absent', {}],
-  ])('hosted_storefront: %s', async (_, headers) => {
+  ])('of hosted_storefront is refused when it is %s', async (_, headers) => {
     expect(
       await deliver(connectionOf('hosted_storefront'), ORDER, {
         'X-Storefront-Topic': 'orders/create',
@@ -154,7 +154,7 @@ describe('the signature (4.6)', () => {
     ).toMatchObject(MISMATCH);
   });
 
-  it('is of the raw bytes: a body that is written otherwise has another one', async () => {
+  it('covers the raw bytes: the same JSON with other white space has another one', async () => {
     const spaced = ORDER.replaceAll('":', '": ');
     const connection = await fresh('hosted_storefront');
     expect(
@@ -165,7 +165,7 @@ describe('the signature (4.6)', () => {
     ).toMatchObject({ status: 200, answer: { accepted: 1 } });
   });
 
-  it('may stand between spaces', async () => {
+  it('may be surrounded by spaces', async () => {
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
     const padded = {
       ...headers,
@@ -175,7 +175,7 @@ describe('the signature (4.6)', () => {
   });
 });
 
-describe('the credential of event_pipeline (4.6)', () => {
+describe('the credential of event_pipeline (ingest 4.6)', () => {
   const item = (messageId: string) =>
     JSON.stringify({ type: 'track', event: 'x', userId: 'u', messageId });
   it.each([
@@ -185,7 +185,7 @@ describe('the credential of event_pipeline (4.6)', () => {
     [`Basic ${SECRET}`, 401],
     [`${SECRET}x`, 401],
     [undefined, 401],
-  ])('Authorization %s: %i', async (authorization, status) => {
+  ])('Authorization %s is answered %i', async (authorization, status) => {
     const connection = await fresh('event_pipeline');
     const { sent, ...delivered } = await deliver(
       connection,
@@ -205,7 +205,7 @@ describe('the credential of event_pipeline (4.6)', () => {
     });
   });
 
-  it('is not asked for while no secret is stored', async () => {
+  it('is not required while no secret is stored', async () => {
     const connection = await fresh('event_pipeline', { secret: undefined });
     expect(await deliver(connection, item('m'))).toMatchObject({
       status: 200,
@@ -218,8 +218,8 @@ describe('the credential of event_pipeline (4.6)', () => {
   });
 });
 
-describe('what is accepted (4.6)', () => {
-  it('a second delivery of an order adds nothing: 200 without accepted; it is a success', async () => {
+describe('accepted deliveries (ingest 4.6)', () => {
+  it('add nothing when they repeat an order: 200 without accepted', async () => {
     const connection = await fresh('hosted_storefront');
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
     expect(await deliver(connection, ORDER, headers)).toMatchObject({
@@ -238,7 +238,7 @@ describe('what is accepted (4.6)', () => {
     });
   });
 
-  it('an order without an id is never a duplicate', async () => {
+  it('are never duplicates when the order has no id', async () => {
     const connection = await fresh('plugin_storefront');
     const body = JSON.stringify(pluginOrder(NOW, { id: 0 }));
     for (let time = 0; time < 2; time++)
@@ -247,7 +247,7 @@ describe('what is accepted (4.6)', () => {
       ).toMatchObject({ answer: { status: 'ok', accepted: 1 } });
   });
 
-  it('one bad item of a batch does not lose it; more than 500 items are taken', async () => {
+  it('keep the valid items beside an invalid one, and may have more than 500 items', async () => {
     const connection = await fresh('event_pipeline', { secret: undefined });
     const good = Array.from({ length: 1100 }, (_, at) => ({
       type: 'track',
@@ -269,7 +269,7 @@ describe('what is accepted (4.6)', () => {
     expect(await deliver(connection, body)).toMatchObject(NOTHING);
   });
 
-  it('no quota gate: an account that may not send events takes deliveries', async () => {
+  it('are not subject to the quota', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
@@ -283,7 +283,7 @@ describe('what is accepted (4.6)', () => {
     });
   });
 
-  it('message ids are those of the account: another account has the order too', async () => {
+  it('are deduplicated within their account', async () => {
     for (const connection of [await fresh('hosted_storefront'), await fresh('hosted_storefront')])
       expect(
         await deliver(connection, ORDER, hostedHeaders('orders/create', ORDER, SECRET)),
@@ -291,8 +291,8 @@ describe('what is accepted (4.6)', () => {
   });
 });
 
-describe('the route (4.1, 4.2)', () => {
-  it('is for POST', async () => {
+describe('the route (ingest 4.1, 4.2)', () => {
+  it('answers only POST', async () => {
     const { source, token } = connectionOf('hosted_storefront');
     expect((await ask({ method: 'GET', path: `/v1/hooks/${source}/${token}` })).status).toBe(405);
     expect((await ask({ path: `/v1/hooks/${source}`, body: '' })).status).toBe(405);
@@ -300,14 +300,14 @@ describe('the route (4.1, 4.2)', () => {
     expect([preflight.status, specified(preflight.headers)]).toEqual([204, CORS]);
   });
 
-  it('honours a trace', async () => {
+  it('echoes a trace', async () => {
     const { sent } = await deliver(connectionOf('hosted_storefront'), '{}', {
       'X-Service-Trace': '0123456789abcdef01',
     });
     expect(sent.headers['x-service-trace']).toBe('0123456789abcdef01');
   });
 
-  it('the demo account has a connection for each source, known from ready.json', async () => {
+  it('has a connection for each source in ready.json, of the demo account', async () => {
     const { webhooks } = readyStack().demo;
     expect(Object.keys(webhooks).sort()).toEqual([...WEBHOOK_SOURCES].sort());
     const { token = '', secret = '' } = webhooks.hosted_storefront ?? {};

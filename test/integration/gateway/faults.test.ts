@@ -17,7 +17,7 @@ afterEach(async () => {
   await gateway.remove();
 });
 
-/** Posts a batch of one person; answers the ids when it was answered 200, otherwise the status. */
+/** Posts a batch of one person; resolves with its ids after a 200, otherwise with the status. */
 async function post(person: string, size = 3): Promise<string[] | number> {
   const ids = Array.from({ length: size }, () => randomUUID());
   const body = JSON.stringify({
@@ -40,7 +40,7 @@ interface Traffic {
   stop: () => Promise<void>;
 }
 
-/** People who post one batch after the other. */
+/** Simulates people who post one batch after the other. */
 function traffic(people: number): Traffic {
   const result: Traffic = { durable: new Map(), others: new Map(), stop: () => Promise.resolve() };
   let isOn = true;
@@ -63,8 +63,8 @@ function traffic(people: number): Traffic {
 }
 
 /**
- * Everything durable is in the log, and of each person in the order of the answers. Repeats of one
- * acceptance may follow, as the normaliser expects them.
+ * Checks that everything durable is in the log, for each person in the order of the answers.
+ * Repeats may follow; the normaliser drops them.
  */
 async function expectComplete(
   { durable }: Traffic,
@@ -96,7 +96,7 @@ async function emptied(): Promise<void> {
 }
 
 describe('a gateway', () => {
-  it('that starts without Kafka accepts into its spool; kill -9, and the next process brings it to the log in order', async () => {
+  it('that starts without Kafka spools events; after kill -9 the next process publishes them in order', async () => {
     const appended = await watchTopic('events.raw');
     gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '500ms' });
     const nowhere = { KAFKA_BROKERS: `127.0.0.1:${await freePort()}` };
@@ -116,7 +116,7 @@ describe('a gateway', () => {
     await emptied();
   });
 
-  it('that is killed under load, again and again, loses nothing it answered 200', async () => {
+  it('that is killed under load repeatedly loses nothing it answered 200', async () => {
     const appended = await watchTopic('events.raw');
     gateway = await GatewayProcess.create();
     await gateway.start();
@@ -131,7 +131,7 @@ describe('a gateway', () => {
     expect([...load.others.keys()]).toEqual([0]);
   });
 
-  it('that is stopped under load finishes what it has begun, and leaves with code 0', async () => {
+  it('that is stopped under load finishes its requests and exits with code 0', async () => {
     const appended = await watchTopic('events.raw');
     gateway = await GatewayProcess.create();
     await gateway.start();
@@ -142,7 +142,7 @@ describe('a gateway', () => {
     await expectComplete(load, appended);
   });
 
-  it('whose Kafka hangs goes on over the spool, and back when it answers again', async (context) => {
+  it('whose Kafka hangs spools events, and publishes directly again when Kafka answers', async (context) => {
     const { pid } = await serviceStatus('kafka');
     if (pid === null) return context.skip('Kafka is no process of this stack');
     const appended = await watchTopic('events.raw');
@@ -169,7 +169,7 @@ describe('a gateway', () => {
     await emptied();
   });
 
-  it('whose spool is full answers 503 and takes events again when there is room', async () => {
+  it('whose spool is full answers 503, and accepts events again when there is room', async () => {
     gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '500ms', SPOOL_MAX_BYTES: '20000' });
     await gateway.start({ KAFKA_BROKERS: `127.0.0.1:${await freePort()}` });
     let answer: string[] | number = [];
@@ -192,7 +192,7 @@ describe('a gateway', () => {
     expect(await post('filler')).toHaveLength(3);
   });
 
-  it('whose Redis is away accepts all the same', async () => {
+  it('accepts events without Redis', async () => {
     const appended = await watchTopic('events.raw');
     gateway = await GatewayProcess.create({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     await gateway.start();
@@ -203,7 +203,7 @@ describe('a gateway', () => {
     await expectComplete(load, appended);
   });
 
-  it('whose PostgreSQL is away cannot verify keys: 503 with Retry-After, never a 401', async () => {
+  it('that cannot verify keys without PostgreSQL answers 503 with Retry-After, never 401', async () => {
     gateway = await GatewayProcess.create({
       DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
     });

@@ -4,10 +4,7 @@ import { readTopic, topicEnds, type Message } from '../../support/read-topic.ts'
 
 export type StoredRaw = Omit<Message, 'value'> & { record: RawRecord };
 
-/**
- * Marks the present ends of a topic; the function it answers reads everything that was appended
- * since, by partition and offset.
- */
+/** Resolves with a function that reads what was appended to a topic since, in log order. */
 export async function watchTopic(topic: string): Promise<() => Promise<Message[]>> {
   const from = await topicEnds(topic);
   return async () => readTopic({ topic, from, to: await topicEnds(topic) });
@@ -26,7 +23,7 @@ export function outcomesOf(messages: readonly Message[], accountId: number): Ing
     .filter((outcome) => outcome.account_id === accountId);
 }
 
-/** Message ids of raw records in the order of the log, each place by place; with repeats. */
+/** Message ids of raw records in log order, with repeats. */
 export function messageIds(raw: readonly StoredRaw[]): string[] {
   return raw.flatMap(({ record }) => record.items.map((item) => item.message_id));
 }

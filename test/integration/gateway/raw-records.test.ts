@@ -23,7 +23,7 @@ async function post(
 }
 
 describe('raw records', () => {
-  it('of a single event hold the very bytes, what the connection told and what was decided', async () => {
+  it('of a single event hold its bytes, the facts of its connection and the decisions', async () => {
     const appended = await watchTopic('events.raw');
     const body =
       '{ "event":"خرید" , "user_id":"u1","message_id":"raw-1", "timestamp":"2026-11-21T10:00:00+03:30" }';
@@ -62,7 +62,7 @@ describe('raw records', () => {
     });
   });
 
-  it('of a batch of one person hold the whole body, and name the accepted items in it', async () => {
+  it('of a batch of one person hold the whole body and name the accepted items in it', async () => {
     const appended = await watchTopic('events.raw');
     const item = (id: string, more = '') =>
       `{"type":"track","event":"x","user_id":"one","message_id":"${id}"${more}}`;
@@ -83,7 +83,7 @@ describe('raw records', () => {
     ]);
   });
 
-  it('of a batch of many people: one for each partition, each with the bytes of its own items, in their order', async () => {
+  it('of a batch of many people: one for each partition, with the bytes of its own items in order', async () => {
     const appended = await watchTopic('events.raw');
     const texts = Array.from(
       { length: 40 },
@@ -124,7 +124,7 @@ describe('raw records', () => {
     expect(new Set(seen.map(({ index }) => index)).size).toBe(40);
   });
 
-  it('without a message id get one, and no two the same', async () => {
+  it('give each event without a message id one of its own', async () => {
     const appended = await watchTopic('events.raw');
     await post(
       '/v1/batch',
@@ -138,7 +138,7 @@ describe('raw records', () => {
 });
 
 describe('outcomes', () => {
-  it('tell rejects, warnings and duplicates before the answer, and nothing of clean requests', async () => {
+  it('record rejects, warnings and duplicates before the answer, and nothing of clean requests', async () => {
     const appended = await watchTopic('ingest.outcomes');
     const library = { library: { name: 'web', version: '2.1' } };
     await post('/v1/track', JSON.stringify({ event: 'x', user_id: 'u', message_id: 'o-1' }));

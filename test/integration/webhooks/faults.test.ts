@@ -56,7 +56,7 @@ const UNVERIFIED = {
 };
 
 describe('faults on our side', () => {
-  it('PostgreSQL is away: deliveries are 503 and come again, short links are a plain 404', async () => {
+  it('without PostgreSQL deliveries are answered 503 and short links a plain 404', async () => {
     const connection = await connected();
     const away = await started({
       DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
@@ -66,13 +66,13 @@ describe('faults on our side', () => {
     expect([visit.status, await visit.text()]).toEqual([404, 'not found\n']);
   });
 
-  it('the sealing key is another one: 503, and the log says what to do', async () => {
+  it('with another sealing key deliveries are answered 503, and the log says what to do', async () => {
     const other = await started({ SEALING_KEY: makeSealingKey('other') });
     expect(await deliver(other, await connected())).toEqual(UNVERIFIED);
-    expect(other.log).toContain('give SEALING_KEY the key that it was sealed under');
+    expect(other.log).toContain('add the key that sealed it to SEALING_KEY');
   });
 
-  it('Kafka is away: deliveries go to the disk; when the disk is full too they are 503, are not counted, and are no duplicate afterwards', async () => {
+  it('without Kafka deliveries go to the spool; when it is full they are answered 503, not counted, and no duplicates later', async () => {
     const connection = await connected();
     const full = await started({
       KAFKA_BROKERS: `127.0.0.1:${await freePort()}`,
@@ -100,7 +100,7 @@ describe('faults on our side', () => {
 });
 
 describe('without a sealing key', () => {
-  it('the route is not registered; short links are served', async () => {
+  it('the webhook route is not registered, and short links are served', async () => {
     const accountId = await bareAccount();
     await withDatabase((database) =>
       database.query('INSERT INTO short_links (code, account_id, target) VALUES ($1, $2, $3)', [
@@ -118,7 +118,7 @@ describe('without a sealing key', () => {
       redirect: 'manual',
     });
     expect([visit.status, visit.headers.get('location')]).toEqual([302, TARGET]);
-    // What was answered just before the end is counted.
+    // Deliveries that were answered just before the end are counted.
     expect(await plain.kill('SIGTERM')).toBe(0);
     const { rows } = await withDatabase((database) =>
       database.query<{ clicks: number }>('SELECT clicks::int FROM short_links WHERE code = $1', [
@@ -129,7 +129,7 @@ describe('without a sealing key', () => {
   });
 });
 
-it('counters of deliveries that were answered just before the end are written', async () => {
+it('the gateway writes the counters of deliveries that it answered just before it stops', async () => {
   const connection = await connected();
   const own = await started({});
   expect(await deliver(own, connection)).toMatchObject({ status: 200, answer: { accepted: 1 } });

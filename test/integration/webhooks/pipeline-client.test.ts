@@ -127,7 +127,7 @@ describe('@segment/analytics-node', () => {
     expect((await countersAfter(connection, 1)).last_error).toBe('');
   });
 
-  it('is told when its write key is another one', async () => {
+  it('gets an error when its write key is wrong', async () => {
     const connection = await createConnection({
       accountId: await bareAccount(),
       source: 'event_pipeline',

@@ -21,7 +21,7 @@ import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 
 const SECRET = 'whsec-of-the-shop';
 const HOUR = 3_600_000;
-// Whole seconds: platforms tell no finer time.
+// Whole seconds: platforms report no finer time.
 const now = Math.floor(Date.now() / 1000) * 1000;
 const ordered = new Date(now - 5 * HOUR);
 const cancelled = new Date(now - 2 * HOUR);
@@ -103,8 +103,8 @@ async function person(
   });
 }
 
-describe('a shop on the hosted storefront', () => {
-  it('its checkout, order, cancellation and customer are stored once each, however often they are delivered, and the profile adds up', async () => {
+describe('a store on the hosted storefront', () => {
+  it('has its checkout, order, cancellation and customer stored once each, however often they are delivered, and a correct profile', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
@@ -206,8 +206,8 @@ describe('a shop on the hosted storefront', () => {
   });
 });
 
-describe('a shop that runs the storefront plugin', () => {
-  it('each status of an order that means something is one event', async () => {
+describe('a store with the storefront plugin', () => {
+  it('has one event for each relevant status of an order', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
@@ -245,7 +245,7 @@ describe('a shop that runs the storefront plugin', () => {
 });
 
 describe('events without a message id', () => {
-  it('are each stored, under none', async () => {
+  it('are all stored, without a message id', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
@@ -259,8 +259,8 @@ describe('events without a message id', () => {
   });
 });
 
-describe('the log', () => {
-  it('keeps the very bytes of a delivery beside the events, and the path without the token', async () => {
+describe('the raw log', () => {
+  it('keeps the bytes of a delivery beside its events, and its path without the token', async () => {
     const accountId = await bareAccount();
     const connection = await createConnection({
       accountId,
