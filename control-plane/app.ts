@@ -7,14 +7,14 @@ import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
 import type { Config } from './config.ts';
 import { isPrivateHost } from './http/private-host.ts';
-import { integrationStore } from './integrations/store.ts';
+import { webhookConnectionStore } from './webhook-connections/store.ts';
 import { HashQueue } from './members/hash-queue.ts';
 import { memberStore } from './members/member-store.ts';
 import { hashPassword } from './members/password.ts';
 import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
 import { storeOf } from './store.ts';
-import { guessThrottle } from './throttle/guess-throttle.ts';
+import { signInLimit } from './sign-in-limit/sign-in-limit.ts';
 import { Counter, Histogram } from 'prom-client';
 import type { AnswerSeconds } from './http/host.ts';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
@@ -24,8 +24,8 @@ import type { Services } from './routes/route.ts';
 
 export interface AppOptions extends Pick<PanelOptions, 'ports' | 'origin' | 'trustedProxies'> {
   services: Services;
-  /** A random text of this process, with which its panel is recognised. */
-  pass: string;
+  /** A random secret of this process, which identifies requests of its panel. */
+  panelSecret: string;
   seconds?: AnswerSeconds;
 }
 
@@ -40,16 +40,16 @@ export interface App {
 export function buildApp({
   ports,
   services,
-  pass,
+  panelSecret,
   origin,
   trustedProxies,
   seconds,
 }: AppOptions): App {
   const measured = seconds ? { seconds } : {};
   return {
-    control: buildControl({ ports, services, pass, ...measured }),
+    control: buildControl({ ports, services, panelSecret, ...measured }),
     panelBefore(control) {
-      const proxy = new ControlProxy({ control, cookies: ports.cookies, pass });
+      const proxy = new ControlProxy({ control, cookies: ports.cookies, panelSecret });
       const panel = buildPanel({ ports, proxy, origin, trustedProxies, ...measured });
       panel.addHook('onClose', () => proxy.close());
       return panel;
@@ -86,7 +86,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const secure = config.PANEL_URL.startsWith('https:');
   const { control, panelBefore } = buildApp({
     services: {
-      integrations: integrationStore(store),
+      webhookConnections: webhookConnectionStore(store),
       relays: relayStore(store),
       sealer: config.SEALING_KEY,
       trackBase: config.EMAIL_TRACK_BASE,
@@ -99,14 +99,14 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
         lifetime: config.PANEL_SESSION_LIFETIME,
         idle: config.PANEL_SESSION_IDLE,
       }),
-      throttle: guessThrottle(redis),
+      limit: signInLimit(redis),
       // About 40 MiB and two of the four threads that all of this process shares.
-      hashes: new HashQueue({ atOnce: 2, waiting: 64 }),
+      hashes: new HashQueue({ concurrency: 2, maxWaiting: 64 }),
       decoy: await hashPassword(randomBytes(32).toString('base64')),
       cookies: { secure },
       lifetime: config.PANEL_SESSION_LIFETIME,
     },
-    pass: randomBytes(32).toString('base64url'),
+    panelSecret: randomBytes(32).toString('base64url'),
     origin: config.PANEL_URL === '' ? undefined : new URL(config.PANEL_URL).origin,
     trustedProxies: config.TRUSTED_PROXIES,
     seconds,

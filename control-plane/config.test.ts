@@ -11,7 +11,7 @@ describe('CONTROL_ADDR', () => {
     '192.168.0.1:1',
     '[::1]:9000',
     '[fd00::1]:1',
-  ])('%s is taken', (text) => {
+  ])('accepts the private address %s', (text) => {
     expect(parseSettings(settings, { CONTROL_ADDR: text }).CONTROL_ADDR).toBeDefined();
   });
 
@@ -22,7 +22,7 @@ describe('CONTROL_ADDR', () => {
     '203.0.113.9:1',
     '172.32.0.1:1',
     'control.example:9000',
-  ])('%s would be public', (text) => {
+  ])('refuses the public address %s', (text) => {
     expect(() => parseSettings(settings, { CONTROL_ADDR: text })).toThrow('never public');
   });
 });

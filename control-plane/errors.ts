@@ -1,6 +1,6 @@
 interface CatalogueEntry {
   status: number;
-  /** What the client reads when the place that refuses has nothing more exact to say. */
+  /** Unless the refusal has a more specific message. */
   message: string;
 }
 
@@ -8,7 +8,7 @@ function entry(status: number, message: string): CatalogueEntry {
   return { status, message };
 }
 
-/** Every way in which the control plane and the panel refuse, by code (docs/control-plane.md). */
+/** Every refusal of the control plane and the panel, by code (docs/control-plane.md). */
 export const catalogue = {
   malformed_json: entry(400, 'malformed JSON'),
   malformed_request: entry(400, 'malformed HTTP request'),
@@ -43,7 +43,7 @@ export type ErrorCode = keyof typeof catalogue;
 /** A refusal as a value. */
 export interface Refusal {
   code: ErrorCode;
-  /** Instead of the catalogue's sentence. */
+  /** Replaces the catalogue's sentence. */
   message?: string;
   /** The missing permission; only with `forbidden`. */
   need?: string;
@@ -51,7 +51,7 @@ export interface Refusal {
   retryAfter?: number;
 }
 
-/** What a handler hands back. A Buffer is sent as it is; undefined is no body. */
+/** The result of a handler. A Buffer is sent as it is; undefined: no body. */
 export type Answer =
   | {
       ok: true;
@@ -94,10 +94,10 @@ export function renderError({ code, message, need, retryAfter }: Refusal): {
   headers: Record<string, string>;
   body: unknown;
 } {
-  const { status, message: usual } = catalogue[code];
+  const { status, message: standard } = catalogue[code];
   return {
     status,
     headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
-    body: { error: message ?? usual, code, ...(need === undefined ? {} : { need }) },
+    body: { error: message ?? standard, code, ...(need === undefined ? {} : { need }) },
   };
 }

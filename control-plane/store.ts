@@ -1,7 +1,7 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import type { Database } from '../platform/postgres/pool.ts';
 
-/** PostgreSQL could not do what it was asked: the request is answered 503. */
+/** PostgreSQL failed; the request is answered 503. */
 export class StoreUnavailable extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -9,15 +9,15 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** A row with such a unique value stands there already. */
-export class AlreadyTaken extends Error {
+/** A row with this unique value exists already. */
+export class UniqueViolation extends Error {
   constructor() {
     super('a row with this value exists already');
-    this.name = 'AlreadyTaken';
+    this.name = 'UniqueViolation';
   }
 }
 
-/** What the stores of this folder ask. Rejects with AlreadyTaken or StoreUnavailable only. */
+/** Queries of the stores. Rejects only with UniqueViolation or StoreUnavailable. */
 export interface Store {
   query<Row extends QueryResultRow>(
     text: string,
@@ -34,35 +34,35 @@ export function storeOf(database: Pick<Database, 'query'>): Store {
         return await database.query<Row>(text, [...values]);
       } catch (error) {
         throw (error as { code?: string }).code === UNIQUE_VIOLATION
-          ? new AlreadyTaken()
+          ? new UniqueViolation()
           : new StoreUnavailable(error);
       }
     },
   };
 }
 
-/** Whose change it is, and what the audit log says of it. */
-export interface Recorded {
+/** The audit line of a change. */
+export interface AuditEntry {
   /** Past tense, dotted. */
   action: string;
   memberId: number;
   /** Never a secret. The changing statement adds the column `audit_id` to it, under this name. */
-  idAs: string;
+  idField: string;
   details: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Runs a statement that changes rows together with its audit lines (table audit_lines, as
- * platform/audit.ts writes it): both are done or none is. The statement returns `account_id` and
- * `audit_id` among its columns; one line is written for each row. Its values are $1 to $n.
+ * Runs a statement and writes an audit line for each row that it returns, atomically (table
+ * audit_lines, in the form of platform/audit.ts). The statement returns `account_id` and `audit_id`
+ * among its columns; its values are $1 to $n.
  */
-export async function changeRecorded<Row extends QueryResultRow>(
+export async function changeWithAudit<Row extends QueryResultRow>(
   store: Store,
   {
     statement,
     values,
     record,
-  }: { statement: string; values: readonly unknown[]; record: Recorded },
+  }: { statement: string; values: readonly unknown[]; record: AuditEntry },
 ): Promise<Row[]> {
   const at = values.length;
   const { rows } = await store.query<Row>(
@@ -75,7 +75,7 @@ export async function changeRecorded<Row extends QueryResultRow>(
       ...values,
       `member:${record.memberId}`,
       record.action,
-      record.idAs,
+      record.idField,
       JSON.stringify(record.details),
     ],
   );

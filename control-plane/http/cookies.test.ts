@@ -8,25 +8,30 @@ const guarded = { secure: true };
 
 describe('the session cookie (management 5.2)', () => {
   it.each([
-    ['nothing', undefined, undefined, undefined],
-    ['the plain one', `service_session=${A}`, A, undefined],
-    ['the guarded one', `__Host-service_session=${A}`, A, A],
-    ['both: the guarded one first', `service_session=${B}; __Host-service_session=${A}`, A, A],
-    ['among others', `x=1; service_session="${A}" ; y`, A, undefined],
+    ['no cookie', undefined, undefined, undefined],
+    ['the plain name', `service_session=${A}`, A, undefined],
+    ['the __Host- name', `__Host-service_session=${A}`, A, A],
     [
-      'no session',
+      'both names, the __Host- one first',
+      `service_session=${B}; __Host-service_session=${A}`,
+      A,
+      A,
+    ],
+    ['other cookies', `x=1; service_session="${A}" ; y`, A, undefined],
+    [
+      'no valid token',
       `service_session=; __Host-service_session=sk_svc_${'a'.repeat(43)}`,
       undefined,
       undefined,
     ],
-    ['a part of a name', `my_service_session=${A}`, undefined, undefined],
-    ['too long', `service_session=${A}A`, undefined, undefined],
-  ])('%s', (_, header, plainly, behindTls) => {
+    ['a name that ends like it', `my_service_session=${A}`, undefined, undefined],
+    ['a token that is too long', `service_session=${A}A`, undefined, undefined],
+  ])('is read from a header with %s', (_, header, plainly, behindTls) => {
     expect(readSessionCookie(header, open)).toBe(plainly);
     expect(readSessionCookie(header, guarded)).toBe(behindTls);
   });
 
-  it('is out of the reach of scripts and other sites, and Secure behind https', () => {
+  it('is HttpOnly and SameSite, and Secure behind https', () => {
     expect(setSessionCookie(A, { ...open, seconds: 60 })).toBe(
       `service_session=${A}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
     );
@@ -35,7 +40,7 @@ describe('the session cookie (management 5.2)', () => {
     );
   });
 
-  it('is forgotten under every name that a browser may hold', () => {
+  it('is deleted under every name that a browser may have', () => {
     expect(clearSessionCookies(open)).toEqual([
       'service_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
     ]);

@@ -3,8 +3,8 @@ import { isSessionToken, SESSION_COOKIES } from '../../platform/sessions.ts';
 const [SECURE_NAME, PLAIN_NAME] = SESSION_COOKIES;
 
 /**
- * How the session travels: behind https under the name that browsers guard (Secure, no Domain,
- * Path=/), otherwise under the plain one.
+ * Behind https the session's cookie has the __Host- name, which browsers restrict (Secure, no
+ * Domain, Path=/); otherwise the plain one.
  */
 export interface CookieRules {
   secure: boolean;
@@ -16,9 +16,9 @@ export function cookieName({ secure }: CookieRules): string {
 }
 
 /**
- * The session's token in a Cookie header; undefined when there is none of its form. Both names in
- * their order (management 5.2), but behind https only the guarded one: any neighbour under the same
- * domain could set the other.
+ * The session's token in a Cookie header; undefined without a valid one. Both names in their order
+ * (management 5.2), but behind https only the __Host- one: another host of the same domain could set
+ * the other.
  */
 export function readSessionCookie(
   header: string | undefined,
@@ -35,7 +35,7 @@ export function readSessionCookie(
   return undefined;
 }
 
-/** Set-Cookie of a new session; `seconds` is the longest time that it can last. */
+/** Set-Cookie of a new session; `seconds` is its maximum lifetime. */
 export function setSessionCookie(
   token: string,
   { secure, seconds }: CookieRules & { seconds: number },
@@ -43,7 +43,7 @@ export function setSessionCookie(
   return `${cookieName({ secure })}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
 }
 
-/** Set-Cookie lines that make a browser forget every session cookie. */
+/** Set-Cookie lines that delete every session cookie. */
 export function clearSessionCookies({ secure }: CookieRules): string[] {
   const clear = (name: string) =>
     `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0${secure ? '; Secure' : ''}`;

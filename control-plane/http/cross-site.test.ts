@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseForeign, type RequestSource } from './cross-site.ts';
+import { refuseCrossSite, type RequestSource } from './cross-site.ts';
 
 const quiet: RequestSource = {
   method: 'POST',
@@ -11,8 +11,8 @@ const quiet: RequestSource = {
 };
 const HERE = 'http://localhost:8082';
 
-describe('requests of other sites', () => {
-  it.each<[string, Partial<RequestSource>, ReturnType<typeof refuseForeign>]>([
+describe('a request by its origin', () => {
+  it.each<[string, Partial<RequestSource>, ReturnType<typeof refuseCrossSite>]>([
     ['a program', {}, undefined],
     [
       'a program, whatever it calls its body',
@@ -66,16 +66,16 @@ describe('requests of other sites', () => {
       undefined,
     ],
   ])('%s', (_, change, expected) =>
-    expect(refuseForeign({ ...quiet, ...change }, undefined)).toBe(expected),
+    expect(refuseCrossSite({ ...quiet, ...change }, undefined)).toBe(expected),
   );
 
   it('with PANEL_URL nothing but its origin is taken, whatever Host says', () => {
     const source = { ...quiet, host: 'panel.example', fetchSite: 'same-origin' };
     expect(
-      refuseForeign({ ...source, origin: 'https://panel.example' }, 'https://panel.example'),
+      refuseCrossSite({ ...source, origin: 'https://panel.example' }, 'https://panel.example'),
     ).toBeUndefined();
     expect(
-      refuseForeign({ ...source, origin: 'http://panel.example' }, 'https://panel.example'),
+      refuseCrossSite({ ...source, origin: 'http://panel.example' }, 'https://panel.example'),
     ).toBe('cross_site');
   });
 });

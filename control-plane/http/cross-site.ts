@@ -1,4 +1,4 @@
-/** What a request tells of where it comes from. */
+/** The headers that say where a request comes from. */
 export interface RequestSource {
   method: string;
   /** Header Origin; scripts of old browsers and programs send none. */
@@ -14,13 +14,13 @@ export interface RequestSource {
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Judges an unsafe request (docs/control-plane.md, "Other sites"): a browser must say that the page
- * is ours. With `panelOrigin` that is the only origin taken, otherwise an Origin must have the Host
- * that the request went to. Who sends neither header is no browser and has no cookie but its own. A
- * body of a browser must be JSON by its type, which no form can send and no foreign script without
- * asking first. Undefined: it may pass.
+ * Refuses unsafe requests of other sites (docs/control-plane.md, "Other sites"). A browser must send
+ * an origin of ours: `panelOrigin`, or the Host of the request when that is undefined. A client that
+ * sends neither header is not a browser, and has no cookie but its own. A browser's body must have
+ * the type JSON, which no form can send, and no foreign script without a preflight. Undefined: it
+ * may pass.
  */
-export function refuseForeign(
+export function refuseCrossSite(
   source: RequestSource,
   panelOrigin: string | undefined,
 ): 'cross_site' | 'unsupported_media_type' | undefined {
@@ -29,13 +29,17 @@ export function refuseForeign(
   if (origin === undefined && fetchSite === undefined) return undefined;
   if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none')
     return 'cross_site';
-  if (origin !== undefined && !isOwn(origin, panelOrigin, host)) return 'cross_site';
+  if (origin !== undefined && !isSameOrigin(origin, panelOrigin, host)) return 'cross_site';
   if (hasBody && !/^application\/json\s*(;|$)/i.test(contentType ?? ''))
     return 'unsupported_media_type';
   return undefined;
 }
 
-function isOwn(origin: string, panelOrigin: string | undefined, host: string | undefined): boolean {
+function isSameOrigin(
+  origin: string,
+  panelOrigin: string | undefined,
+  host: string | undefined,
+): boolean {
   if (panelOrigin !== undefined) return origin === panelOrigin;
   // `null`, the origin of sandboxed pages, is no URL.
   return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();

@@ -14,7 +14,7 @@ const PRIVATE = addressRanges([
 
 /**
  * Whether a listener on this host cannot be reached from the internet. All interfaces (0.0.0.0, ::)
- * and names but localhost are not taken for private.
+ * and host names other than localhost count as public.
  */
 export function isPrivateHost(host: string): boolean {
   return isIP(host) === 0 ? host === 'localhost' : PRIVATE.contains(host);

@@ -1,8 +1,8 @@
 const MAX_BYTES = 320;
 
 /**
- * An e-mail address as members are found by it: trimmed and lower-cased; undefined for what is
- * none. No more is asked than one @ with something on both sides.
+ * The normalised e-mail address: trimmed and lower-cased; undefined for an invalid one. Requires no
+ * more than one @ with text on both sides.
  */
 export function readEmail(text: string): string | undefined {
   const email = text.trim().toLowerCase();

@@ -1,32 +1,32 @@
-/** Too many hashes wait already. */
+/** The queue is full. */
 export class TooBusy extends Error {
   constructor() {
-    super('too many passwords wait to be checked');
+    super('too many password checks are waiting');
     this.name = 'TooBusy';
   }
 }
 
-interface Bounds {
-  /** Hashes at the same time: each takes 19 MiB and a thread. */
-  atOnce: number;
-  /** Hashes that may wait; further ones are refused. */
-  waiting: number;
+interface HashQueueLimits {
+  /** Concurrent hashes: each uses 19 MiB and a thread. */
+  concurrency: number;
+  /** Waiting hashes; further ones are refused. */
+  maxWaiting: number;
 }
 
-/** Runs costly work a few at a time, so that sign-ins cannot take all memory and threads. */
+/** Limits concurrent hashes, so that sign-ins cannot use all memory and threads. */
 export class HashQueue {
-  readonly #bounds: Bounds;
+  readonly #limits: HashQueueLimits;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(bounds: Bounds) {
-    this.#bounds = bounds;
+  constructor(limits: HashQueueLimits) {
+    this.#limits = limits;
   }
 
   /** Rejects with TooBusy when the queue is full, otherwise as the work does. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#bounds.atOnce) {
-      if (this.#waiting.length >= this.#bounds.waiting) throw new TooBusy();
+    if (this.#running >= this.#limits.concurrency) {
+      if (this.#waiting.length >= this.#limits.maxWaiting) throw new TooBusy();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running++;
@@ -34,7 +34,7 @@ export class HashQueue {
     try {
       return await work();
     } finally {
-      // The place goes to the next one directly, so that a newcomer cannot slip in between.
+      // Passes the permit on directly, so that a new caller cannot overtake.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running--;

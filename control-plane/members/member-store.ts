@@ -1,7 +1,7 @@
 import type { Role } from '../../platform/permissions.ts';
 import type { Store } from '../store.ts';
 
-/** A person as sign-in finds them by their address. */
+/** A member for sign-in, by e-mail address. */
 export interface StoredMember {
   id: number;
   passwordHash: string;
@@ -16,15 +16,15 @@ export interface Membership {
   ipAllow: readonly string[];
 }
 
-/** A member of an active account, as requests see them. */
+/** A member of an active account. */
 export interface ActiveMember {
   email: string;
   account: Membership;
 }
 
 /**
- * Members in PostgreSQL. Nothing is remembered: a changed password, role or membership holds from
- * the next request on.
+ * Members in PostgreSQL, without a cache: a changed password, role or membership applies from the
+ * next request.
  */
 export interface MemberStore {
   byEmail(email: string): Promise<StoredMember | undefined>;

@@ -3,15 +3,15 @@ import { readEmail } from './email.ts';
 import { HashQueue, TooBusy } from './hash-queue.ts';
 import { generatePassword, hashPassword, verifyPassword } from './password.ts';
 
-describe('passwords', () => {
-  it('verify against a PHC string of the reference implementation', async () => {
+describe('a password', () => {
+  it('verifies against a PHC string of the reference implementation', async () => {
     const phc =
       '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     expect(await verifyPassword('password', phc)).toBe(true);
     expect(await verifyPassword('passwore', phc)).toBe(false);
   });
 
-  it('are hashed with a salt of their own, at the cost that is written down', async () => {
+  it('is hashed with its own salt, and the hash contains its cost', async () => {
     const [one, other] = await Promise.all([
       hashPassword('correct horse'),
       hashPassword('correct horse'),
@@ -23,20 +23,20 @@ describe('passwords', () => {
     expect(await verifyPassword('correct horse', other)).toBe(true);
   });
 
-  it('a hash of another kind is an error, no wrong password', async () => {
+  it('cannot be verified against a hash of another kind', async () => {
     await expect(verifyPassword('x', '$2b$10$abcdefghijklmnopqrstuv')).rejects.toThrow('PHC');
   });
 
-  it('are generated long, of characters that nobody mistakes', () => {
+  it('is generated with 24 characters without look-alikes', () => {
     const passwords = new Set(Array.from({ length: 50 }, generatePassword));
     expect(passwords.size).toBe(50);
     for (const password of passwords) expect(password).toMatch(/^[A-HJ-NP-Za-km-z2-9]{24}$/);
   });
 });
 
-describe('the queue of hashes', () => {
-  it('runs a few at a time, lets some wait and refuses the rest', async () => {
-    const queue = new HashQueue({ atOnce: 2, waiting: 1 });
+describe('the hash queue', () => {
+  it('limits concurrent and waiting hashes and refuses the rest', async () => {
+    const queue = new HashQueue({ concurrency: 2, maxWaiting: 1 });
     const started: number[] = [];
     const ends: (() => void)[] = [];
     const work = (n: number) =>
@@ -54,8 +54,8 @@ describe('the queue of hashes', () => {
     expect(await Promise.all([second, third])).toEqual([2, 3]);
   });
 
-  it('goes on after work that failed', async () => {
-    const queue = new HashQueue({ atOnce: 1, waiting: 1 });
+  it('continues after a failure', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 1 });
     const failing = queue.run(() => Promise.reject(new Error('broken')));
     const next = queue.run(() => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('broken');
@@ -64,14 +64,14 @@ describe('the queue of hashes', () => {
   });
 });
 
-describe('e-mail addresses', () => {
+describe('readEmail', () => {
   it.each([
     [' Ali@Shop.Example ', 'ali@shop.example'],
     ['a@b', 'a@b'],
     ['علی@مثال.ایران', 'علی@مثال.ایران'],
-  ])('%s', (text, email) => expect(readEmail(text)).toBe(email));
+  ])('normalises %s to %s', (text, email) => expect(readEmail(text)).toBe(email));
   it.each(['', 'a', '@b', 'a@', 'a b@c', 'a@b@c', `${'a'.repeat(320)}@b`, 'a\u0000@b', '\ud800@b'])(
-    '%o is none',
+    'refuses %o',
     (text) => expect(readEmail(text)).toBeUndefined(),
   );
 });

@@ -7,11 +7,11 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Argon2id as OWASP's password storage page asks at least: 19 MiB, two passes, one lane. */
+/** OWASP's minimum for Argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-/** Most bytes of a password that is hashed. */
+/** Maximum length of a password, bytes. */
 export const MAX_PASSWORD_BYTES = 1024;
 
 const derive = promisify(argon2) as (
@@ -34,8 +34,8 @@ export async function hashPassword(
 }
 
 /**
- * Whether a password is the one of a PHC string; compares in constant time. Throws for a string
- * that no version of this function wrote.
+ * Whether a password matches a PHC string; compares in constant time. Throws for a string in
+ * another form.
  */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const parts =
@@ -56,11 +56,11 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return timingSafeEqual(found, wanted);
 }
 
-/** Letters and digits that nobody mistakes for one another. */
+/** Letters and digits without look-alikes. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 const GENERATED_LENGTH = 24;
 
-/** A password to be told once: 24 characters, about 140 bits. */
+/** A generated password: 24 characters, about 140 bits. */
 export function generatePassword(): string {
   return Array.from({ length: GENERATED_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join(
     '',

@@ -4,17 +4,17 @@ import { readBytes, readJson } from '../../platform/http/read-body.ts';
 import { addressOfRequest, parseTrustedProxies } from '../../platform/network/client-address.ts';
 import { answer, refuse, refuseBody, type Answer } from '../errors.ts';
 import { clearSessionCookies, readSessionCookie } from '../http/cookies.ts';
-import { refuseForeign } from '../http/cross-site.ts';
+import { refuseCrossSite } from '../http/cross-site.ts';
 import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
 import { sourceOf } from '../http/source.ts';
-import { authenticate, wordsOf, type SessionPorts } from '../sessions/authenticate.ts';
+import { authenticate, messageOf, type SessionPorts } from '../sessions/authenticate.ts';
 import type { ControlProxy } from './proxy.ts';
 import { describeSession, signIn, type SignInPorts } from './sign-in.ts';
 
 export interface PanelOptions {
   ports: SignInPorts & SessionPorts;
   proxy: ControlProxy;
-  /** Of PANEL_URL; undefined: whatever host the browser was told. */
+  /** Of PANEL_URL; undefined: the Host of the request. */
   origin: string | undefined;
   /** TRUSTED_PROXIES */
   trustedProxies: readonly string[];
@@ -26,8 +26,7 @@ const BODY_BYTES = { session: 8 * 1024, proxy: 2 ** 20 };
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * The panel's listener: sign-in, who is signed in, sign-out, and the proxy to the control plane.
- * Nothing else.
+ * The panel's listener: sign-in, the current session, sign-out, and the proxy to the control plane.
  */
 export function buildPanel({
   ports,
@@ -38,16 +37,16 @@ export function buildPanel({
 }: PanelOptions): FastifyInstance {
   const proxies = parseTrustedProxies(trustedProxies);
   const addressOf = ({ message }: HostRequest) => addressOfRequest(message, proxies);
-  const enter = (request: HostRequest) =>
+  const identify = (request: HostRequest) =>
     authenticate(
       { cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now },
       ports,
     );
-  /** Nothing is looked up for a request of another site. */
-  const own = (serve: ListenerRoute['serve']): ListenerRoute['serve'] => {
+  /** Refuses requests of other sites before anything is looked up. */
+  const sameSiteOnly = (serve: ListenerRoute['serve']): ListenerRoute['serve'] => {
     return (request) => {
-      const foreign = refuseForeign(sourceOf(request), origin);
-      return foreign ? Promise.resolve(refuse(foreign)) : serve(request);
+      const refusal = refuseCrossSite(sourceOf(request), origin);
+      return refusal ? Promise.resolve(refuse(refusal)) : serve(request);
     };
   };
 
@@ -55,7 +54,7 @@ export function buildPanel({
     {
       methods: ['POST'],
       path: '/api/session',
-      serve: own(async (request) => {
+      serve: sameSiteOnly(async (request) => {
         const read = await readJson(request.message, BODY_BYTES.session);
         if (!read.ok) return refuseBody(read.reason);
         const { now, trace } = request;
@@ -75,20 +74,24 @@ export function buildPanel({
       methods: ['GET'],
       path: '/api/session',
       serve: async (request) => {
-        const entry = await enter(request);
-        if (!entry.ok) return entry;
+        const session = await identify(request);
+        if (!session.ok) return session;
         return answer(
-          describeSession(entry.caller, await ports.members.accountsOf(entry.caller.memberId)),
+          describeSession(session.caller, await ports.members.accountsOf(session.caller.memberId)),
         );
       },
     },
-    { methods: ['DELETE'], path: '/api/session', serve: own((request) => signOut(request, ports)) },
+    {
+      methods: ['DELETE'],
+      path: '/api/session',
+      serve: sameSiteOnly((request) => signOut(request, ports)),
+    },
     {
       methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
       path: `${PREFIX}/v1/*`,
-      serve: own(async (request) => {
-        const entry = await enter(request);
-        if (!entry.ok) return entry;
+      serve: sameSiteOnly(async (request) => {
+        const session = await identify(request);
+        if (!session.ok) return session;
         const body = METHODS_WITH_BODY.includes(request.method)
           ? await readBytes(request.message, { limit: BODY_BYTES.proxy })
           : undefined;
@@ -96,7 +99,7 @@ export function buildPanel({
         return await proxy.forward({
           method: request.method,
           path: request.url.slice(PREFIX.length),
-          token: entry.token,
+          token: session.token,
           ip: addressOf(request),
           trace: request.trace,
           body,
@@ -108,8 +111,7 @@ export function buildPanel({
 }
 
 /**
- * DELETE /api/session: 204 also when there is no session left, so that a browser ends signed out
- * whatever it held.
+ * DELETE /api/session: 204 also without a session, so that a browser is always signed out.
  */
 async function signOut(
   request: HostRequest,
@@ -121,7 +123,7 @@ async function signOut(
   } catch (error) {
     log.warn(
       { code: 'sessions_unwritable', trace: request.trace },
-      `a session could not be ended: Redis cannot be asked (${wordsOf(error)})`,
+      `a session could not be ended: Redis failed (${messageOf(error)})`,
     );
     return refuse('sessions_unavailable');
   }

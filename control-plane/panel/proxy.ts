@@ -9,8 +9,8 @@ import { cookieName, type CookieRules } from '../http/cookies.ts';
 export interface ProxyOptions {
   control: Address;
   cookies: CookieRules;
-  /** Shows the control plane that the panel of its own process asks. */
-  pass: string;
+  /** Proves to the control plane that the request is from the panel of its process. */
+  panelSecret: string;
 }
 
 export interface Forwarded {
@@ -25,12 +25,12 @@ export interface Forwarded {
   body: Buffer | undefined;
 }
 
-/** Answers longer than this are cut off by a 503: no route of the control plane comes near. */
+/** A longer answer becomes a 503; no route of the control plane comes near. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20;
 const TIMEOUT_MS = 20_000;
-const PASSED_BACK = ['content-type', 'retry-after'] as const;
+const FORWARDED_HEADERS = ['content-type', 'retry-after'] as const;
 
-/** Asks the control plane in the name of a session. Answers 503 when it cannot be asked. */
+/** Forwards requests of a session to the control plane. Answers 503 when it is unavailable. */
 export class ControlProxy {
   readonly #options: ProxyOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: TIMEOUT_MS });
@@ -41,10 +41,10 @@ export class ControlProxy {
 
   async forward(forwarded: Forwarded): Promise<Answer> {
     try {
-      const reply = await this.#ask(forwarded);
+      const reply = await this.#send(forwarded);
       const body = await readBytes(reply, { limit: MAX_ANSWER_BYTES });
       if (typeof body === 'string') return refuse('unavailable');
-      const headers = PASSED_BACK.flatMap((name) =>
+      const headers = FORWARDED_HEADERS.flatMap((name) =>
         reply.headers[name] === undefined ? [] : [[name, reply.headers[name]] as const],
       );
       return answer(body.length === 0 ? undefined : body, {
@@ -60,12 +60,12 @@ export class ControlProxy {
     this.#agent.destroy();
   }
 
-  async #ask({ method, path, token, ip, trace, body }: Forwarded): Promise<IncomingMessage> {
-    const { control, cookies, pass } = this.#options;
-    // Nothing else of the client's headers gets through: no key, no address that it made up.
+  async #send({ method, path, token, ip, trace, body }: Forwarded): Promise<IncomingMessage> {
+    const { control, cookies, panelSecret } = this.#options;
+    // No other header of the client is forwarded: no key, no forged address.
     const headers = {
       cookie: `${cookieName(cookies)}=${token}`,
-      [PANEL_HEADER]: pass,
+      [PANEL_HEADER]: panelSecret,
       [FORWARDED_FOR_HEADER]: ip,
       [TRACE_HEADER]: trace,
       ...(body === undefined

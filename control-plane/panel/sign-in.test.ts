@@ -15,7 +15,7 @@ const accounts: Membership[] = [
   { id: 5, name: 'other', role: 'viewer', ipAllow: ['192.0.2.0/24'] },
 ];
 const found = () => Promise.resolve({ id: 7, passwordHash, generation: 2 });
-const away = () => Promise.reject(new Error('away'));
+const unavailable = () => Promise.reject(new Error('unavailable'));
 
 let passwordHash: string;
 let decoy: string;
@@ -36,12 +36,12 @@ function build(change: Partial<SignInPorts> = {}) {
       begin: (session) => (begun.push(session), Promise.resolve(NEW)),
       end: (token) => note(`ended ${token}`)(),
     },
-    throttle: {
-      take: () => (done.push('counted'), Promise.resolve(0)),
-      succeeded: note('forgotten'),
-      giveBack: note('given back'),
+    limit: {
+      countAttempt: () => (done.push('counted'), Promise.resolve(0)),
+      reset: note('reset'),
+      discountAttempt: note('discounted'),
     },
-    hashes: new HashQueue({ atOnce: 1, waiting: 1 }),
+    hashes: new HashQueue({ concurrency: 1, maxWaiting: 1 }),
     decoy,
     cookies: { secure: false },
     lifetime: 60_000,
@@ -65,7 +65,7 @@ function build(change: Partial<SignInPorts> = {}) {
 const right = { email: 'A@b.example', password: 'right' };
 
 describe('signing in', () => {
-  it('counts the guess, checks it, forgets it, ends the session that was shown, and begins another', async () => {
+  it('counts the attempt, checks the password, resets the limit and replaces the session', async () => {
     const { attempt, done, begun } = build();
     const answer = await attempt(right, `service_session=${OLD}`);
     expect(answer).toMatchObject({
@@ -74,11 +74,11 @@ describe('signing in', () => {
         'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
       },
     });
-    expect(done).toEqual(['counted', 'forgotten', `ended ${OLD}`]);
+    expect(done).toEqual(['counted', 'reset', `ended ${OLD}`]);
     expect(begun).toEqual([{ memberId: 7, accountId: 3, generation: 2, beganAt: 1000 }]);
   });
 
-  it('a wrong password stays counted; nobody is answered alike, also with the password of the decoy', async () => {
+  it('keeps a wrong password counted, and answers an unknown address the same way', async () => {
     const { attempt, done, begun } = build();
     expect(await attempt({ ...right, password: 'wrong' })).toEqual({ code: 'wrong_credentials' });
     expect(await attempt({ email: 'x@y.example', password: 'nobody knows' })).toEqual({
@@ -87,38 +87,49 @@ describe('signing in', () => {
     expect([done, begun]).toEqual([['counted', 'counted'], []]);
   });
 
-  it('while it pauses nothing is looked up', async () => {
-    const members = { byEmail: away, accountsOf: away };
-    const throttle = { take: () => Promise.resolve(1500), succeeded: away, giveBack: away };
-    expect(await build({ throttle, members }).attempt(right)).toEqual({
+  it('looks nothing up during a pause', async () => {
+    const members = { byEmail: unavailable, accountsOf: unavailable };
+    const limit = {
+      countAttempt: () => Promise.resolve(1500),
+      reset: unavailable,
+      discountAttempt: unavailable,
+    };
+    expect(await build({ limit, members }).attempt(right)).toEqual({
       code: 'too_many_guesses',
       retryAfter: 2,
     });
   });
 
-  it('fails closed without Redis: before the password is looked at, and when the session cannot be kept', async () => {
-    const throttle = { take: away, succeeded: away, giveBack: away };
+  it('fails closed without Redis, before the password check and when storing the session', async () => {
+    const limit = { countAttempt: unavailable, reset: unavailable, discountAttempt: unavailable };
     expect(
-      await build({ throttle, members: { byEmail: away, accountsOf: away } }).attempt(right),
+      await build({ limit, members: { byEmail: unavailable, accountsOf: unavailable } }).attempt(
+        right,
+      ),
     ).toEqual({ code: 'sessions_unavailable' });
-    expect(await build({ sessions: { begin: away, end: away } }).attempt(right)).toEqual({
+    expect(
+      await build({ sessions: { begin: unavailable, end: unavailable } }).attempt(right),
+    ).toEqual({
       code: 'sessions_unavailable',
     });
   });
 
-  it('what could not be checked was no guess', async () => {
-    const full = new HashQueue({ atOnce: 0, waiting: 0 });
+  it('discounts an attempt whose password could not be checked', async () => {
+    const full = new HashQueue({ concurrency: 0, maxWaiting: 0 });
     const busy = build({ hashes: full });
     expect(await busy.attempt(right)).toEqual({ code: 'busy', retryAfter: 1 });
-    expect(busy.done).toEqual(['counted', 'given back']);
+    expect(busy.done).toEqual(['counted', 'discounted']);
     const store = build({
-      members: { byEmail: () => Promise.reject(new StoreUnavailable('away')), accountsOf: away },
+      members: {
+        byEmail: () => Promise.reject(new StoreUnavailable('unavailable')),
+        accountsOf: unavailable,
+      },
     });
     await expect(store.attempt(right)).rejects.toThrow(StoreUnavailable);
-    expect(store.done).toEqual(['counted', 'given back']);
+    expect(store.done).toEqual(['counted', 'discounted']);
   });
 
-  it('enters the account that is asked for, from where that allows it', async () => {
+  it('signs in to the requested account, from addresses that it allows', async () => {
     const { attempt, begun } = build();
     expect(await attempt({ ...right, account_id: 5 })).toEqual({ code: 'ip_not_allowed' });
     expect(await attempt({ ...right, account_id: 4 })).toMatchObject({ code: 'no_account' });

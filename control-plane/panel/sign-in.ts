@@ -7,23 +7,23 @@ import { readEmail } from '../members/email.ts';
 import { TooBusy, type HashQueue } from '../members/hash-queue.ts';
 import type { Membership, MemberStore, StoredMember } from '../members/member-store.ts';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../members/password.ts';
-import { isAllowedFrom, wordsOf, type Caller } from '../sessions/authenticate.ts';
+import { isAllowedFrom, messageOf, type Caller } from '../sessions/authenticate.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { StoreUnavailable } from '../store.ts';
-import type { Guess, GuessThrottle } from '../throttle/guess-throttle.ts';
+import type { SignInSubject, SignInLimit } from '../sign-in-limit/sign-in-limit.ts';
 
 export interface SignInPorts {
   members: Pick<MemberStore, 'byEmail' | 'accountsOf'>;
   sessions: Pick<SessionStore, 'begin' | 'end'>;
-  throttle: GuessThrottle;
+  limit: SignInLimit;
   hashes: HashQueue;
   /**
-   * A hash of a password that nobody knows: what is compared when nobody has the address, so that
-   * this takes as long.
+   * Hash of a random password, checked for an unknown e-mail address, so that the answer takes as
+   * long.
    */
   decoy: string;
   cookies: CookieRules;
-  /** Longest life of a session, ms. */
+  /** Maximum lifetime of a session, ms. */
   lifetime: number;
   log: Log;
   outcomes: Counter<'outcome'>;
@@ -45,16 +45,16 @@ interface Credentials {
 }
 
 /**
- * POST /api/session: 200 with the session's cookie; an unknown address and a wrong password look
- * alike. Rejects with StoreUnavailable.
+ * POST /api/session: 200 with the session's cookie. An unknown address and a wrong password get the
+ * same answer. Rejects with StoreUnavailable.
  */
 export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answer> {
   const read = readCredentials(attempt.body);
   if (typeof read === 'string') return refuse('invalid_request', { message: read });
-  const guess = { email: read.email, ip: attempt.ip };
-  const { throttle, log, outcomes } = ports;
+  const subject = { email: read.email, ip: attempt.ip };
+  const { limit, log, outcomes } = ports;
   try {
-    const wait = await throttle.take(guess);
+    const wait = await limit.countAttempt(subject);
     if (wait > 0) {
       outcomes.inc({ outcome: 'throttled' });
       return refuse('too_many_guesses', { retryAfter: Math.ceil(wait / 1000) });
@@ -62,19 +62,19 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   } catch (error) {
     log.warn(
       { code: 'sessions_unreadable', trace: attempt.trace },
-      `nobody can sign in: Redis cannot be asked (${wordsOf(error)})`,
+      `nobody can sign in: Redis failed (${messageOf(error)})`,
     );
     return refuse('sessions_unavailable');
   }
-  const checked = await check(read, { guess, ports });
+  const checked = await check(read, { subject, ports });
   if (checked === 'busy') return refuse('busy', { retryAfter: 1 });
   if (!checked) {
     outcomes.inc({ outcome: 'refused' });
     return refuse('wrong_credentials');
   }
   try {
-    await throttle.succeeded(guess);
-    return await begin({
+    await limit.reset(subject);
+    return await startSession({
       attempt,
       member: checked,
       wanted: read.accountId,
@@ -85,13 +85,13 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
     if (error instanceof StoreUnavailable) throw error;
     log.warn(
       { code: 'sessions_unwritable', trace: attempt.trace },
-      `nobody can sign in: Redis does not keep the session (${wordsOf(error)})`,
+      `nobody can sign in: Redis did not store the session (${messageOf(error)})`,
     );
     return refuse('sessions_unavailable');
   }
 }
 
-/** What GET and POST /api/session tell of a session. */
+/** The answer of GET and POST /api/session. */
 export function describeSession(
   { memberId, email, account }: Caller,
   accounts: readonly Membership[],
@@ -105,25 +105,25 @@ export function describeSession(
   };
 }
 
-/** The member whose password it is; undefined when it is nobody's. */
+/** The member with this e-mail address and password; undefined when there is none. */
 async function check(
   { email, password }: Credentials,
-  { guess, ports }: { guess: Guess; ports: SignInPorts },
+  { subject, ports }: { subject: SignInSubject; ports: SignInPorts },
 ): Promise<StoredMember | 'busy' | undefined> {
-  const { members, hashes, throttle, decoy } = ports;
+  const { members, hashes, limit, decoy } = ports;
   try {
     const member = await members.byEmail(email);
     const isRight = await hashes.run(() => verifyPassword(password, member?.passwordHash ?? decoy));
     return isRight ? member : undefined;
   } catch (error) {
-    // Nobody was told anything about the password: it was no guess.
-    await throttle.giveBack(guess).catch(() => undefined);
+    // The client learns nothing about the password, so the attempt does not count.
+    await limit.discountAttempt(subject).catch(() => undefined);
     if (error instanceof TooBusy) return 'busy';
     throw error;
   }
 }
 
-interface Beginning {
+interface NewSession {
   attempt: Attempt;
   member: StoredMember;
   email: string;
@@ -131,7 +131,13 @@ interface Beginning {
   ports: SignInPorts;
 }
 
-async function begin({ attempt, member, email, wanted, ports }: Beginning): Promise<Answer> {
+async function startSession({
+  attempt,
+  member,
+  email,
+  wanted,
+  ports,
+}: NewSession): Promise<Answer> {
   const { members, sessions, cookies, lifetime, log, outcomes } = ports;
   const accounts = await members.accountsOf(member.id);
   const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted);
@@ -140,7 +146,7 @@ async function begin({ attempt, member, email, wanted, ports }: Beginning): Prom
       ? refuse('no_account')
       : refuse('no_account', { message: `you are no member of an active account ${wanted}` });
   if (!isAllowedFrom(account, attempt.ip)) return refuse('ip_not_allowed');
-  // A session that was there before does not live on beside the new one.
+  // The new session replaces the one that the request shows.
   const before = readSessionCookie(attempt.cookie, cookies);
   if (before !== undefined) await sessions.end(before);
   const token = await sessions.begin({
@@ -161,7 +167,7 @@ async function begin({ attempt, member, email, wanted, ports }: Beginning): Prom
 }
 
 /**
- * Reads `{email, password, account_id?}`; answers a sentence for what is none. It never repeats
+ * Reads `{email, password, account_id?}`; answers a sentence for an invalid body. It never contains
  * what was sent.
  */
 function readCredentials(body: unknown): Credentials | string {

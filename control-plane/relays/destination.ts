@@ -1,6 +1,5 @@
 /**
- * A URL as audit lines tell it: where deliveries go, without user and password, query and fragment,
- * which may hold secrets.
+ * A URL for audit lines: without user and password, query and fragment, which may contain secrets.
  */
 export function destinationOf(url: string): string {
   if (!URL.canParse(url)) return (url.split(/[?#]/)[0] ?? '').replace(/\/\/[^/]*@/, '//');

@@ -11,10 +11,7 @@ export async function listRelays({ caller }: MemberRequest, { relays }: Services
   return answer({ relays: await relays.list(caller.account.id) });
 }
 
-/**
- * PUT /v1/relays: changes the relay of the given id, or of this name, or makes one; 200 with its
- * id.
- */
+/** PUT /v1/relays: updates the relay with this id or name, or creates one; 200 with its id. */
 export async function saveRelay(
   { caller, body }: MemberRequest,
   { relays, sealer }: Services,
@@ -24,13 +21,12 @@ export async function saveRelay(
   if (!sealer) return refuse('sealing_unavailable');
   const saving = { caller, relay: parsed.relay, relays, sealer };
   const first = await saveOnce(saving);
-  // Somebody else made, renamed or deleted a relay of this name in between: what stands there now
-  // decides.
+  // Another request created, renamed or deleted a relay of this name in between: decides again.
   const outcome = first === 'raced' ? await saveOnce(saving) : first;
   switch (outcome) {
     case 'unknown':
       return refuse('not_found', { message: 'there is no relay with this id' });
-    case 'taken':
+    case 'name_exists':
       return refuse('invalid_request', { message: 'another relay has this name' });
     case 'raced':
       return refuse('unavailable');
@@ -39,19 +35,19 @@ export async function saveRelay(
   }
 }
 
-/** DELETE /v1/relays/{id}: 204; its deliveries go with it. */
+/** DELETE /v1/relays/{id}: 204; deletes its deliveries too. */
 export async function removeRelay(
   { caller, params }: MemberRequest,
   { relays }: Services,
 ): Promise<Answer> {
   const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const isGone = await relays.remove({
+  const isRemoved = await relays.remove({
     accountId: caller.account.id,
     memberId: caller.memberId,
     id,
   });
-  return isGone ? answer(undefined, { status: 204 }) : refuse('not_found');
+  return isRemoved ? answer(undefined, { status: 204 }) : refuse('not_found');
 }
 
 /** GET /v1/relays/{id}/deliveries: the newest hundred. */
@@ -92,17 +88,18 @@ async function saveOnce({
   sealer: Sealer;
 }) {
   const accountId = caller.account.id;
-  const place = await relays.place({ accountId, id: relay.id, name: relay.name });
-  if (!place) return 'unknown';
+  const resolved = await relays.resolveId({ accountId, id: relay.id, name: relay.name });
+  if (!resolved) return 'unknown';
   const { name, url, events, filters, enabled, secret } = relay;
-  // Sealed for the id, so the id is taken before the row is there: nothing is ever delivered
-  // unsigned in between.
-  const sealed = secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${place.id}`);
+  // The secret is sealed for the id, so the id comes first; nothing is delivered unsigned in
+  // between.
+  const sealed =
+    secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${resolved.id}`);
   const saved = await relays.save({
-    ...{ accountId, memberId: caller.memberId, sealed, isKnown: place.isKnown },
-    relay: { id: place.id, name, url, events, filters, enabled },
+    ...{ accountId, memberId: caller.memberId, sealed, isKnown: resolved.isKnown },
+    relay: { id: resolved.id, name, url, events, filters, enabled },
   });
-  if (saved === 'saved') return place.id;
+  if (saved === 'saved') return resolved.id;
   if (relay.id === undefined) return 'raced';
-  return saved === 'taken' ? 'taken' : 'unknown';
+  return saved === 'name_exists' ? 'name_exists' : 'unknown';
 }

@@ -11,14 +11,14 @@ describe('a destination in the audit log', () => {
     ['ftp://user:pass@files.example/in', 'ftp://files.example/in'],
     ['http://user:pass@ bad/in?key=secret', 'http:// bad/in'],
     ['no url?key=secret', 'no url'],
-  ])('%s', (url, destination) => expect(destinationOf(url)).toBe(destination));
+  ])('of %s is %s', (url, destination) => expect(destinationOf(url)).toBe(destination));
 });
 
-describe('the id in a path', () => {
+describe('numericPathId', () => {
   it.each([
     ['1', 1],
     ['9007199254740991', 9_007_199_254_740_991],
-  ])('%s', (text, id) => expect(numericPathId(text)).toBe(id));
+  ])('reads %s', (text, id) => expect(numericPathId(text)).toBe(id));
   it.each([
     undefined,
     '',
@@ -31,5 +31,5 @@ describe('the id in a path', () => {
     '9007199254740993',
     '99999999999999999999',
     '%31',
-  ])('%s is none', (text) => expect(numericPathId(text)).toBeUndefined());
+  ])('refuses %s', (text) => expect(numericPathId(text)).toBeUndefined());
 });

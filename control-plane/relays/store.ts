@@ -1,5 +1,5 @@
 import type { Filter } from '../../events/relays/filter.ts';
-import { AlreadyTaken, changeRecorded, type Store } from '../store.ts';
+import { UniqueViolation, changeWithAudit, type Store } from '../store.ts';
 import { destinationOf } from './destination.ts';
 
 /** A relay as clients see it (ingest 2.8): without its secret. */
@@ -24,37 +24,36 @@ export interface DeliveryView {
   created_at: string;
 }
 
-/** Who changes what. */
 interface Change {
   accountId: number;
   memberId: number;
 }
 
-export interface Saving extends Change {
+export interface SavedRelay extends Change {
   relay: RelayView;
   /** Undefined keeps the stored one. */
   sealed: Buffer | undefined;
-  /** The row is there already. */
+  /** The row exists already. */
   isKnown: boolean;
 }
 
 /**
- * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). Every change is one
- * statement together with its audit line; rejects with StoreUnavailable.
+ * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). A change and its audit line
+ * are one statement. Rejects with StoreUnavailable.
  */
 export interface RelayStore {
   list(accountId: number): Promise<RelayView[]>;
   /**
-   * The id that a saved relay has or gets: the given one, that of the relay with this name, or a
-   * new one. Undefined: the account has no relay of the given id.
+   * The id under which a relay is saved: the given one, that of the relay with this name, or a new
+   * one. Undefined: the account has no relay with the given id.
    */
-  place(relay: {
+  resolveId(relay: {
     accountId: number;
     id: number | undefined;
     name: string;
   }): Promise<{ id: number; isKnown: boolean } | undefined>;
-  /** `taken`: another relay has the name. `gone`: it was deleted meanwhile. */
-  save(saving: Saving): Promise<'saved' | 'taken' | 'gone'>;
+  /** `name_exists`: another relay has the name. `deleted`: by somebody else in the meantime. */
+  save(relay: SavedRelay): Promise<'saved' | 'name_exists' | 'deleted'>;
   remove(change: Change & { id: number }): Promise<boolean>;
   /** The newest deliveries; undefined: the account has no such relay. */
   deliveries(relay: { accountId: number; id: number }): Promise<DeliveryView[] | undefined>;
@@ -62,9 +61,9 @@ export interface RelayStore {
   retry(change: Change & { id: number }): Promise<number | undefined>;
 }
 
-/** Newest deliveries that an answer holds. */
-export const DELIVERIES_SHOWN = 100;
-/** Deliveries that one statement requeues, and statements of one request. */
+/** Newest deliveries in an answer. */
+export const MAX_DELIVERIES = 100;
+/** Deliveries per statement, and statements per request. */
 const RETRY = { rows: 5000, rounds: 20 };
 
 const FIND = 'SELECT url FROM relays WHERE id = $1 AND account_id = $2';
@@ -72,18 +71,19 @@ const FIND = 'SELECT url FROM relays WHERE id = $1 AND account_id = $2';
 const INSERT = `INSERT INTO relays (id, account_id, name, url, events, filters, enabled, secret) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   RETURNING account_id, id AS audit_id`;
 
-/** What was accepted while a relay was disabled is not delivered later. */
+/** Events that were accepted while a relay was disabled are not delivered later. */
 const UPDATE = `UPDATE relays SET name = $3, url = $4, events = $5, filters = $6, enabled = $7, secret = coalesce($8, secret), updated_at = clock_timestamp(),
     active_since = CASE WHEN $7 AND NOT enabled THEN clock_timestamp() ELSE active_since END
   WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id`;
 
 const REMOVE =
   'DELETE FROM relays WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id';
-/** Changes nothing by itself: what it returns is put on record before deliveries are requeued. */
-const RETRIED = 'SELECT account_id, id AS audit_id FROM relays WHERE id = $1 AND account_id = $2';
+/** Changes nothing: writes the audit line before deliveries are requeued. */
+const SELECT_RELAY =
+  'SELECT account_id, id AS audit_id FROM relays WHERE id = $1 AND account_id = $2';
 
 const DELIVERIES = `SELECT id, message_id, event, status, attempts, response_status, error, next_attempt_at, created_at
-  FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 ORDER BY id DESC LIMIT ${DELIVERIES_SHOWN}`;
+  FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 ORDER BY id DESC LIMIT ${MAX_DELIVERIES}`;
 
 const REQUEUE = `UPDATE relay_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
   WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' ORDER BY id LIMIT ${RETRY.rows} FOR UPDATE SKIP LOCKED)`;
@@ -99,18 +99,17 @@ export function relayStore(store: Store): RelayStore {
     const { rows } = await store.query<{ url: string }>(FIND, [id, accountId]);
     return rows[0] && destinationOf(rows[0].url);
   };
-  /**
-   * Runs a statement over the relay of $1 and $2 and records it; false when the account has no such
-   * relay.
-   */
-  const recordedOver = async (
+  /** Runs a statement on relay $1 of account $2 with its audit line; false without such a relay. */
+  const changeRelay = async (
     statement: string,
     { accountId, memberId, id, action }: Change & { id: number; action: string },
   ) => {
-    const where = await destination({ id, accountId });
-    if (where === undefined) return false;
-    const record = { action, memberId, idAs: 'relay_id', details: { destination: where } };
-    return (await changeRecorded(store, { statement, values: [id, accountId], record })).length > 0;
+    const target = await destination({ id, accountId });
+    if (target === undefined) return false;
+    const record = { action, memberId, idField: 'relay_id', details: { destination: target } };
+    return (
+      (await changeWithAudit(store, { statement, values: [id, accountId], record })).length > 0
+    );
   };
   return {
     async list(accountId) {
@@ -120,7 +119,7 @@ export function relayStore(store: Store): RelayStore {
       );
       return rows.map(({ id, filters, ...relay }) => viewOf({ id: Number(id), filters, ...relay }));
     },
-    async place({ accountId, id, name }) {
+    async resolveId({ accountId, id, name }) {
       if (id !== undefined)
         return (await destination({ id, accountId })) === undefined
           ? undefined
@@ -141,7 +140,7 @@ export function relayStore(store: Store): RelayStore {
         secret: sealed ? 'set' : 'kept',
       };
       try {
-        const rows = await changeRecorded(store, {
+        const rows = await changeWithAudit(store, {
           statement: isKnown ? UPDATE : INSERT,
           values: [
             id,
@@ -153,15 +152,15 @@ export function relayStore(store: Store): RelayStore {
             enabled,
             sealed ?? null,
           ],
-          record: { action: 'relay.saved', memberId, idAs: 'relay_id', details },
+          record: { action: 'relay.saved', memberId, idField: 'relay_id', details },
         });
-        return rows.length > 0 ? 'saved' : 'gone';
+        return rows.length > 0 ? 'saved' : 'deleted';
       } catch (error) {
-        if (error instanceof AlreadyTaken) return 'taken';
+        if (error instanceof UniqueViolation) return 'name_exists';
         throw error;
       }
     },
-    remove: (change) => recordedOver(REMOVE, { ...change, action: 'relay.deleted' }),
+    remove: (change) => changeRelay(REMOVE, { ...change, action: 'relay.deleted' }),
     async deliveries({ accountId, id }) {
       const { rows } = await store.query<DeliveryColumns>(DELIVERIES, [id, accountId]);
       if (rows.length === 0 && (await destination({ id, accountId })) === undefined)
@@ -186,7 +185,8 @@ export function relayStore(store: Store): RelayStore {
       );
     },
     async retry(change) {
-      if (!(await recordedOver(RETRIED, { ...change, action: 'relay.retried' }))) return undefined;
+      if (!(await changeRelay(SELECT_RELAY, { ...change, action: 'relay.retried' })))
+        return undefined;
       let requeued = 0;
       for (let round = 0; round < RETRY.rounds; round++) {
         const { rowCount } = await store.query(REQUEUE, [change.id, change.accountId]);
@@ -198,7 +198,7 @@ export function relayStore(store: Store): RelayStore {
   };
 }
 
-/** PostgreSQL keeps the keys of a filter in an order of its own. */
+/** PostgreSQL does not keep the order of the keys in a filter. */
 function viewOf({ id, name, url, events, filters, enabled }: RelayView): RelayView {
   return {
     id,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { readJson } from '../../platform/http/read-body.ts';
 import { refuse, refuseBody } from '../errors.ts';
 import { clientBehindPanel } from '../http/behind-panel.ts';
-import { refuseForeign } from '../http/cross-site.ts';
+import { refuseCrossSite } from '../http/cross-site.ts';
 import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
 import { sourceOf } from '../http/source.ts';
 import { authenticate, refuseLacking, type SessionPorts } from '../sessions/authenticate.ts';
@@ -13,16 +13,15 @@ export interface ControlOptions {
   ports: SessionPorts;
   services: Services;
   /** Of the panel in this process. */
-  pass: string;
+  panelSecret: string;
   seconds?: AnswerSeconds;
 }
 
-/** Largest body: a relay with a thousand names of events and eight filters fits several times. */
+/** Maximum body: several times a relay with 1,000 event names and eight filters. */
 const BODY_BYTES = 2 ** 20;
 
 /**
- * The control plane: every request is authenticated by its session here too, whoever sends it and
- * from wherever.
+ * The control plane. It authenticates every request by its session, also those of the panel.
  */
 export function buildControl(options: ControlOptions): FastifyInstance {
   const { ports, seconds } = options;
@@ -36,7 +35,7 @@ export function buildControl(options: ControlOptions): FastifyInstance {
 
 function listenerRoute(
   route: ControlRoute,
-  { ports, services, pass }: ControlOptions,
+  { ports, services, panelSecret }: ControlOptions,
 ): ListenerRoute {
   return {
     methods: [route.method],
@@ -44,14 +43,18 @@ function listenerRoute(
     async serve(request) {
       const { message, params } = request;
       // The panel forwards no Origin; a browser on the operator's own machine would send one.
-      const foreign = refuseForeign(sourceOf(request), undefined);
-      if (foreign) return refuse(foreign);
-      const entry = await authenticate(
-        { cookie: message.headers.cookie, ip: clientBehindPanel(message, pass), now: request.now },
+      const refusal = refuseCrossSite(sourceOf(request), undefined);
+      if (refusal) return refuse(refusal);
+      const session = await authenticate(
+        {
+          cookie: message.headers.cookie,
+          ip: clientBehindPanel(message, panelSecret),
+          now: request.now,
+        },
         ports,
       );
-      if (!entry.ok) return entry;
-      const { caller } = entry;
+      if (!session.ok) return session;
+      const { caller } = session;
       const lacking = refuseLacking(caller.account.role, route.permission);
       if (lacking) return { ok: false, error: lacking };
       if (!route.readsBody)

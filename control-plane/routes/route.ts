@@ -1,13 +1,13 @@
 import type { Sealer } from '../../platform/sealing.ts';
 import type { Permission } from '../../platform/permissions.ts';
 import type { Answer } from '../errors.ts';
-import type { IntegrationStore } from '../integrations/store.ts';
+import type { WebhookConnectionStore } from '../webhook-connections/store.ts';
 import type { RelayStore } from '../relays/store.ts';
 import type { Caller } from '../sessions/authenticate.ts';
 
-/** What handlers work with. */
+/** Dependencies of handlers. */
 export interface Services {
-  integrations: IntegrationStore;
+  webhookConnections: WebhookConnectionStore;
   relays: RelayStore;
   /** Undefined: nothing can be sealed here. */
   sealer: Sealer | undefined;
@@ -15,7 +15,7 @@ export interface Services {
   trackBase: string;
 }
 
-/** What every handler gets to see of a request; never the reply. */
+/** The part of a request that handlers see; never the reply. */
 export interface MemberRequest {
   caller: Caller;
   params: Readonly<Record<string, string>>;

@@ -1,4 +1,8 @@
-import { listIntegrations, saveIntegration, switchIntegration } from '../integrations/handlers.ts';
+import {
+  listConnections,
+  saveConnection,
+  setConnectionEnabled,
+} from '../webhook-connections/handlers.ts';
 import {
   listDeliveries,
   listRelays,
@@ -12,17 +16,17 @@ const reading = { method: 'GET', permission: 'settings.read', readsBody: false }
 const writing = { permission: 'settings.write', readsBody: true } as const;
 
 /**
- * The route table of the control plane (ingest 4.9), in the order of the specification. Nothing
- * else exists there.
+ * The route table of the control plane (ingest 4.9), in the order of the specification. Everything
+ * else is answered 404.
  */
 export const routes: readonly ControlRoute[] = [
-  { ...reading, path: '/v1/integrations', handler: listIntegrations },
-  { ...writing, method: 'PUT', path: '/v1/integrations', handler: saveIntegration },
+  { ...reading, path: '/v1/integrations', handler: listConnections },
+  { ...writing, method: 'PUT', path: '/v1/integrations', handler: saveConnection },
   {
     ...writing,
     method: 'POST',
     path: '/v1/integrations/{source}/enabled',
-    handler: switchIntegration,
+    handler: setConnectionEnabled,
   },
   { ...reading, path: '/v1/relays', handler: listRelays },
   { ...writing, method: 'PUT', path: '/v1/relays', handler: saveRelay },

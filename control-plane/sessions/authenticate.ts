@@ -6,7 +6,7 @@ import { readSessionCookie, type CookieRules } from '../http/cookies.ts';
 import type { Membership, MemberStore } from '../members/member-store.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** Who is signed in. */
+/** The signed-in member and account. */
 export interface Caller {
   memberId: number;
   email: string;
@@ -31,8 +31,8 @@ interface SessionInput {
 }
 
 /**
- * Who a request comes from, by its session cookie alone: 401 without a session, 403 from an address
- * that the account does not allow, 503 when nobody can tell.
+ * Authenticates a request by its session cookie alone: 401 without a session, 403 from an address
+ * that the account does not allow, 503 when Redis is unavailable.
  */
 export async function authenticate(
   { cookie, ip, now }: SessionInput,
@@ -46,7 +46,7 @@ export async function authenticate(
   } catch (error) {
     log.warn(
       { code: 'sessions_unreadable' },
-      `sessions cannot be checked (${wordsOf(error)}); requests answer 503`,
+      `sessions cannot be read (${messageOf(error)}); requests are answered 503`,
     );
     return { ok: false, error: { code: 'sessions_unavailable' } };
   }
@@ -56,10 +56,7 @@ export async function authenticate(
   return { ok: true, caller: { memberId: session.memberId, ...member }, token };
 }
 
-/**
- * Whether an account takes requests from an address (management 5.4: the list is not for keys
- * alone).
- */
+/** Whether an account allows an address (management 5.4: the list applies to sessions too). */
 export function isAllowedFrom({ ipAllow }: Pick<Membership, 'ipAllow'>, ip: string): boolean {
   return ipAllow.length === 0 || addressRanges(ipAllow).contains(ip);
 }
@@ -75,6 +72,6 @@ export function refuseLacking(role: Role, permission: Permission): Refusal | und
 }
 
 /** An error's message alone: errors of the Redis client carry the command. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

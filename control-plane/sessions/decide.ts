@@ -1,20 +1,20 @@
-/** A signed-in person, as Redis keeps it under the hash of the token. */
+/** A session, stored in Redis under the hash of its token. */
 export interface Session {
   memberId: number;
   accountId: number;
-  /** Of the member when the session began. */
+  /** The member's session generation when the session began. */
   generation: number;
   /** ms since the epoch */
   beganAt: number;
 }
 
-/** How long sessions last, ms: in all, and without use. */
+/** How long sessions last, ms: in total, and without use. */
 export interface SessionTimes {
   lifetime: number;
   idle: number;
 }
 
-/** ms for which a session that is used now may stay unused; 0: it is over. */
+/** Time until a session that is used now expires, ms; 0: it has expired. */
 export function timeLeft(
   session: Session,
   { lifetime, idle, now }: SessionTimes & { now: number },
@@ -22,7 +22,7 @@ export function timeLeft(
   return Math.max(0, Math.min(idle, session.beganAt + lifetime - now));
 }
 
-/** Reads what Redis keeps; undefined for anything that this version did not write. */
+/** Parses a stored session; undefined for anything that this version did not write. */
 export function readSession(text: string): Session | undefined {
   let value: unknown;
   try {

@@ -3,11 +3,11 @@ import type { Redis } from 'ioredis';
 import { sessionKey } from '../../platform/sessions.ts';
 import { readSession, timeLeft, type Session, type SessionTimes } from './decide.ts';
 
-/** Sessions in Redis; everything rejects when it cannot be reached. */
+/** Sessions in Redis. All methods reject when Redis does. */
 export interface SessionStore {
-  /** Begins a session and answers its token, which is kept nowhere. */
+  /** Starts a session and answers its token, which is not stored. */
   begin(session: Session): Promise<string>;
-  /** The session of a token, which is used by this and so lasts on; undefined when it is over. */
+  /** The session of a token, and extends it; undefined when it has expired. */
   use(token: string, now: number): Promise<Session | undefined>;
   end(token: string): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function sessionStore(
       const session = text === null ? undefined : readSession(text);
       const left = session ? timeLeft(session, { ...times, now }) : 0;
       if (session && left > 0) {
-        // Unless it was ended in between: PEXPIRE brings nothing back.
+        // PEXPIRE does not restore a session that was ended in between.
         return (await redis.pexpire(key, left)) === 1 ? session : undefined;
       }
       if (text !== null) await redis.del(key);

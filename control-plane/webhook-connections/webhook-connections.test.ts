@@ -17,8 +17,8 @@ const row: ConnectionRow = {
   last_error: '',
 };
 
-describe('a connection as clients see it (ingest 2.8)', () => {
-  it('has every field of the specification and no other', () => {
+describe('the view of a connection (ingest 2.8)', () => {
+  it('has exactly the fields of the specification', () => {
     expect(describeConnection(row, 'https://in.example/')).toEqual({
       ...{
         id: 7,
@@ -37,31 +37,31 @@ describe('a connection as clients see it (ingest 2.8)', () => {
     });
   });
 
-  it('has no address without EMAIL_TRACK_BASE', () =>
+  it('has an empty webhook_url without EMAIL_TRACK_BASE', () =>
     expect(describeConnection(row, '')).toMatchObject({ webhook_url: '' }));
 
   it.each<[string, Partial<ConnectionRow>]>([
-    ['a new one', { accepted: 0 }],
-    ['a disabled one', { enabled: false }],
-    ['one whose last delivery failed', { last_error: 'bad signature' }],
+    ['a new connection', { accepted: 0 }],
+    ['a disabled connection', { enabled: false }],
+    ['a connection whose last delivery failed', { last_error: 'bad signature' }],
   ])('%s is not healthy', (_, change) =>
     expect(describeConnection({ ...row, ...change }, '')).toMatchObject({ healthy: false }),
   );
 
-  it('tells the last error only when there is one', () => {
+  it('has last_error only after an error', () => {
     expect(describeConnection(row, '')).not.toHaveProperty('last_error');
     expect(describeConnection({ ...row, last_error: 'no identity' }, '')).toMatchObject({
       last_error: 'no identity',
     });
   });
 
-  it('every source has a name of its own', () => {
+  it('has a distinct label for every source', () => {
     expect(new Set(WEBHOOK_SOURCES.map((source) => SOURCE_LABELS[source])).size).toBe(7);
   });
 });
 
 describe('the body of PUT /v1/integrations (ingest 4.9)', () => {
-  it('may leave label and secret out', () => {
+  it('may omit label and secret', () => {
     expect(readConnection({ source: 'payment_gateway' })).toEqual({
       source: 'payment_gateway',
       label: '',
@@ -85,7 +85,7 @@ describe('the body of PUT /v1/integrations (ingest 4.9)', () => {
     [{ source: 'payment_gateway', label: 'a'.repeat(257) }, '256'],
     [{ source: 'payment_gateway', secret: { hidden: 'xyzzy' } }, 'secret'],
     [{ source: 'payment_gateway', secret: 'xyzzy'.repeat(300) }, '1024'],
-  ])('%j', (body, sentence) => {
+  ])('%j is refused with a sentence without the secret', (body, sentence) => {
     const read = readConnection(body);
     expect(read).toContain(sentence);
     expect(read).not.toContain('xyzzy');

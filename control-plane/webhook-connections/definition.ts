@@ -4,7 +4,7 @@ import {
   type WebhookSource,
 } from '../../events/webhooks/sources.ts';
 
-/** What PUT /v1/integrations says (ingest 4.9). */
+/** The body of PUT /v1/integrations (ingest 4.9). */
 export interface ConnectionDefinition {
   source: WebhookSource;
   /** May be empty. */
@@ -13,12 +13,12 @@ export interface ConnectionDefinition {
   secret: string;
 }
 
-/** Bounds where the specification has none. */
+/** Limits that the specification leaves open. */
 const MAX_BYTES = { label: 256, secret: 1024 } as const;
 
 /**
- * Reads the body of PUT /v1/integrations; a text is a sentence for the person who filled the form
- * in, and never repeats the secret.
+ * Reads the body of PUT /v1/integrations. A text is a sentence for the user; it never contains the
+ * secret.
  */
 export function readConnection(body: unknown): ConnectionDefinition | string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -28,7 +28,7 @@ export function readConnection(body: unknown): ConnectionDefinition | string {
   const label = sentLabel ?? '';
   if (typeof label !== 'string') return 'label must be text';
   const trimmed = label.trim();
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // eslint-disable-next-line no-control-regex -- the test is for control characters
   if (/[\u0000-\u001f\u007f]/.test(trimmed) || !trimmed.isWellFormed())
     return 'label must not hold control characters';
   if (Buffer.byteLength(trimmed) > MAX_BYTES.label)

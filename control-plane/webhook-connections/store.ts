@@ -1,27 +1,27 @@
 import type { WebhookSource } from '../../events/webhooks/sources.ts';
-import { changeRecorded, type Store } from '../store.ts';
+import { changeWithAudit, type Store } from '../store.ts';
 import type { ConnectionRow } from './view.ts';
 
-export interface Saving {
+export interface SavedConnection {
   accountId: number;
   memberId: number;
   source: WebhookSource;
   label: string;
-  /** For a connection that is not there yet. */
+  /** For a new connection. */
   token: string;
   /** Undefined keeps the stored one. */
   sealed: Buffer | undefined;
 }
 
 /**
- * Webhook connections of an account. Every change is one statement together with its audit line;
- * rejects with StoreUnavailable.
+ * Webhook connections of an account. A change and its audit line are one statement. Rejects with
+ * StoreUnavailable.
  */
-export interface IntegrationStore {
+export interface WebhookConnectionStore {
   list(accountId: number): Promise<ConnectionRow[]>;
-  save(saving: Saving): Promise<ConnectionRow>;
+  save(connection: SavedConnection): Promise<ConnectionRow>;
   /** Undefined: the account has no connection of this source. */
-  switch(change: {
+  setEnabled(change: {
     accountId: number;
     memberId: number;
     source: WebhookSource;
@@ -34,21 +34,19 @@ type Columns = Omit<ConnectionRow, 'id' | 'received' | 'accepted' | 'rejected'> 
 
 const COLUMNS =
   'c.id, c.source, c.label, c.token, c.secret IS NOT NULL AS has_secret, c.enabled, c.received, c.accepted, c.rejected, c.last_error';
-const RECORDED = 'c.account_id, c.id AS audit_id';
+const AUDITED = 'c.account_id, c.id AS audit_id';
 
-/**
- * The events of a connection belong to the oldest app of the account; one that has an app keeps it.
- */
+/** Events of a connection belong to its app: the account's oldest one at the first save. */
 const SAVE = `INSERT INTO webhook_connections AS c (account_id, app_id, source, label, token, secret)
   VALUES ($1, (SELECT min(id) FROM apps WHERE account_id = $1), $2, $3, $4, $5)
   ON CONFLICT (account_id, source) DO UPDATE SET label = excluded.label, secret = coalesce(excluded.secret, c.secret),
     app_id = coalesce(c.app_id, excluded.app_id), updated_at = clock_timestamp()
-  RETURNING ${COLUMNS}, ${RECORDED}`;
+  RETURNING ${COLUMNS}, ${AUDITED}`;
 
 const SWITCH = `UPDATE webhook_connections c SET enabled = $3, updated_at = clock_timestamp()
-  WHERE c.account_id = $1 AND c.source = $2 RETURNING ${COLUMNS}, ${RECORDED}`;
+  WHERE c.account_id = $1 AND c.source = $2 RETURNING ${COLUMNS}, ${AUDITED}`;
 
-export function integrationStore(store: Store): IntegrationStore {
+export function webhookConnectionStore(store: Store): WebhookConnectionStore {
   return {
     async list(accountId) {
       const { rows } = await store.query<Columns>(
@@ -58,27 +56,27 @@ export function integrationStore(store: Store): IntegrationStore {
       return rows.map(rowOf);
     },
     async save({ accountId, memberId, source, label, token, sealed }) {
-      const [row] = await changeRecorded<Columns>(store, {
+      const [row] = await changeWithAudit<Columns>(store, {
         statement: SAVE,
         values: [accountId, source, label, token, sealed ?? null],
         record: {
           action: 'integration.saved',
           memberId,
-          idAs: 'integration_id',
+          idField: 'integration_id',
           details: { source, secret: sealed ? 'set' : 'kept' },
         },
       });
-      if (!row) throw new Error('a connection was saved and not answered');
+      if (!row) throw new Error('PostgreSQL returned no row for a saved connection');
       return rowOf(row);
     },
-    async switch({ accountId, memberId, source, enabled }) {
-      const [row] = await changeRecorded<Columns>(store, {
+    async setEnabled({ accountId, memberId, source, enabled }) {
+      const [row] = await changeWithAudit<Columns>(store, {
         statement: SWITCH,
         values: [accountId, source, enabled],
         record: {
           action: enabled ? 'integration.enabled' : 'integration.disabled',
           memberId,
-          idAs: 'integration_id',
+          idField: 'integration_id',
           details: { source },
         },
       });

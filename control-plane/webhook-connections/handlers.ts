@@ -8,21 +8,21 @@ import { describeConnection } from './view.ts';
 const TOKEN_BYTES = 24;
 
 /** GET /v1/integrations: the connections of the account. */
-export async function listIntegrations(
+export async function listConnections(
   { caller }: MemberRequest,
-  { integrations, trackBase }: Services,
+  { webhookConnections, trackBase }: Services,
 ): Promise<Answer> {
-  const rows = await integrations.list(caller.account.id);
+  const rows = await webhookConnections.list(caller.account.id);
   return answer({ integrations: rows.map((row) => describeConnection(row, trackBase)) });
 }
 
 /**
- * PUT /v1/integrations: saves the connection of a source. The token is minted with the first save
- * and stays (ingest 2.8).
+ * PUT /v1/integrations: saves the connection of a source. The token is generated at the first save
+ * and kept (ingest 2.8).
  */
-export async function saveIntegration(
+export async function saveConnection(
   { caller, body }: MemberRequest,
-  { integrations, sealer, trackBase }: Services,
+  { webhookConnections, sealer, trackBase }: Services,
 ): Promise<Answer> {
   const read = readConnection(body);
   if (typeof read === 'string') return refuse('invalid_request', { message: read });
@@ -32,7 +32,7 @@ export async function saveIntegration(
   const sealed =
     secret === '' ? undefined : sealer.seal(secret, connectionPurpose({ accountId, source }));
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const row = await integrations.save({
+  const row = await webhookConnections.save({
     accountId,
     memberId: caller.memberId,
     source,
@@ -43,10 +43,10 @@ export async function saveIntegration(
   return answer(describeConnection(row, trackBase));
 }
 
-/** POST /v1/integrations/{source}/enabled: from the next delivery on. */
-export async function switchIntegration(
+/** POST /v1/integrations/{source}/enabled: applies from the next delivery. */
+export async function setConnectionEnabled(
   { caller, params, body }: MemberRequest,
-  { integrations, trackBase }: Services,
+  { webhookConnections, trackBase }: Services,
 ): Promise<Answer> {
   const source = params['source'] ?? '';
   if (!isWebhookSource(source)) return refuse('invalid_request', { message: unknownSource() });
@@ -55,7 +55,7 @@ export async function switchIntegration(
     return refuse('invalid_request', {
       message: 'the body must be {"enabled": true} or {"enabled": false}',
     });
-  const row = await integrations.switch({
+  const row = await webhookConnections.setEnabled({
     accountId: caller.account.id,
     memberId: caller.memberId,
     source,

@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { ADDRESS_POLICY, EMAIL_POLICY, networkOf, pausesOf } from './decide.ts';
 
-describe('pauses between guesses', () => {
-  it('cost nothing at first, then double up to the longest', () => {
-    expect(pausesOf({ free: 2, first: 1000, longest: 5000, memory: 10_000 })).toEqual([
-      0, 0, 1000, 2000, 4000, 5000,
-    ]);
+describe('pauses after failed sign-ins', () => {
+  it('are zero at first, then double up to maxPause', () => {
+    expect(
+      pausesOf({ freeFailures: 2, firstPause: 1000, maxPause: 5000, retention: 10_000 }),
+    ).toEqual([0, 0, 1000, 2000, 4000, 5000]);
   });
   it.each([EMAIL_POLICY, ADDRESS_POLICY])(
-    'never shrink and are forgotten later than they end: %o',
+    'never shrink, and failures are retained longer than the maximum pause: %o',
     (policy) => {
       const pauses = pausesOf(policy);
       expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
-      expect(pauses.at(-1)).toBe(policy.longest);
-      expect(policy.memory).toBeGreaterThan(policy.longest);
+      expect(pauses.at(-1)).toBe(policy.maxPause);
+      expect(policy.retention).toBeGreaterThan(policy.maxPause);
     },
   );
 });
 
-describe('what counts as one network address', () => {
+describe('the network of an address', () => {
   it.each([
     ['203.0.113.9', '203.0.113.9'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -28,5 +28,5 @@ describe('what counts as one network address', () => {
     ['fe80::', 'fe80:0:0:0::/64'],
     ['2001:0db8:0001:0002::', '2001:db8:1:2::/64'],
     ['', ''],
-  ])('%s', (ip, network) => expect(networkOf(ip)).toBe(network));
+  ])('of %s is %s', (ip, network) => expect(networkOf(ip)).toBe(network));
 });

@@ -1,0 +1,52 @@
+import { ipv6Groups } from '../../platform/network/ipv6-groups.ts';
+
+/** Growing pauses after failed sign-ins. */
+export interface SignInLimitPolicy {
+  /** Failures without a pause. */
+  freeFailures: number;
+  /** Pause after the first further failure, ms; each one after it doubles the pause. */
+  firstPause: number;
+  /** Maximum pause, ms. */
+  maxPause: number;
+  /** Failures are deleted after this long without another one, ms; longer than maxPause. */
+  retention: number;
+}
+
+const MINUTE = 60_000;
+
+/**
+ * Per e-mail address: about 300 guesses a day, and its owner waits at most five minutes. A longer
+ * retention would not reduce the guesses.
+ */
+export const EMAIL_POLICY: SignInLimitPolicy = {
+  freeFailures: 4,
+  firstPause: 1000,
+  maxPause: 5 * MINUTE,
+  retention: 60 * MINUTE,
+};
+/**
+ * Per network address, over all e-mail addresses: high enough for an office behind one address.
+ */
+export const ADDRESS_POLICY: SignInLimitPolicy = {
+  freeFailures: 99,
+  firstPause: 1000,
+  maxPause: 5 * MINUTE,
+  retention: 60 * MINUTE,
+};
+
+/** Pauses in ms after the 1st, 2nd, … failure; the last one applies to all further failures. */
+export function pausesOf({ freeFailures, firstPause, maxPause }: SignInLimitPolicy): number[] {
+  const pauses = Array<number>(freeFailures).fill(0);
+  for (let pause = firstPause; pause < maxPause; pause *= 2) pauses.push(pause);
+  return [...pauses, maxPause];
+}
+
+/**
+ * The network that is limited: an IPv4 address, or the /64 of an IPv6 address, because a provider
+ * assigns a customer at least a /64.
+ */
+export function networkOf(ip: string): string {
+  if (!ip.includes(':')) return ip;
+  const network = ipv6Groups(ip).slice(0, 4);
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+}

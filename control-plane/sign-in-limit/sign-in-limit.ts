@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import {
+  ADDRESS_POLICY,
+  EMAIL_POLICY,
+  networkOf,
+  pausesOf,
+  type SignInLimitPolicy,
+} from './decide.ts';
+
+export interface SignInSubject {
+  email: string;
+  /** The client's address. */
+  ip: string;
+}
+
+/**
+ * Rate limit of sign-ins, per e-mail address and per network address (docs/control-plane.md). All
+ * methods reject when Redis does.
+ */
+export interface SignInLimit {
+  /**
+   * Counts an attempt before its password is checked, so that concurrent ones count too. Answers
+   * how long to wait, ms; 0: the password may be checked.
+   */
+  countAttempt(subject: SignInSubject): Promise<number>;
+  /**
+   * After a correct password: deletes the failures of the e-mail address, and discounts this
+   * attempt from the network address.
+   */
+  reset(subject: SignInSubject): Promise<void>;
+  /** The password could not be checked: discounts the attempt from both. */
+  discountAttempt(subject: SignInSubject): Promise<void>;
+}
+
+/**
+ * KEYS: the two hashes {n, until}. ARGV: for each its retention and number of pauses, then the
+ * pauses. Uses the clock of Redis, so that all processes agree. Counts nothing during a pause, so
+ * that waiting always ends it.
+ */
+const COUNT = `local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local wait = 0
+for i = 1, #KEYS do
+  local left = tonumber(redis.call('HGET', KEYS[i], 'until') or '0') - now
+  if left > wait then wait = left end
+end
+if wait > 0 then return wait end
+local at = 1
+for i = 1, #KEYS do
+  local retention, pauses = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
+  redis.call('HSET', KEYS[i], 'until', now + tonumber(ARGV[at + 1 + math.min(n, pauses)]))
+  redis.call('PEXPIRE', KEYS[i], retention)
+  at = at + 2 + pauses
+end
+return 0`;
+
+/** One failure less, and no pause. */
+const DISCOUNT = `for i = 1, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 1 then
+    if redis.call('HINCRBY', KEYS[i], 'n', -1) <= 0 then redis.call('DEL', KEYS[i]) else redis.call('HSET', KEYS[i], 'until', 0) end
+  end
+end
+return 0`;
+
+export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>): SignInLimit {
+  const policies = [EMAIL_POLICY, ADDRESS_POLICY].flatMap(scriptArguments);
+  return {
+    countAttempt: async (subject) =>
+      Number(await redis.eval(COUNT, 2, emailKey(subject), addressKey(subject), ...policies)),
+    async reset(subject) {
+      await redis.del(emailKey(subject));
+      await redis.eval(DISCOUNT, 1, addressKey(subject));
+    },
+    async discountAttempt(subject) {
+      await redis.eval(DISCOUNT, 2, emailKey(subject), addressKey(subject));
+    },
+  };
+}
+
+function scriptArguments(policy: SignInLimitPolicy): number[] {
+  const pauses = pausesOf(policy);
+  return [policy.retention, pauses.length, ...pauses];
+}
+
+/** Hashed: no personal data in Redis. */
+function emailKey({ email }: SignInSubject): string {
+  return `guesses:email:${createHash('sha256').update(email).digest('base64url')}`;
+}
+
+function addressKey({ ip }: SignInSubject): string {
+  return `guesses:address:${createHash('sha256').update(networkOf(ip)).digest('base64url')}`;
+}
