@@ -85,8 +85,13 @@ async function run(): Promise<void> {
     await measured('resolve, 1,000 a call', keys.length, async () => {
       const entries = batches.flat().map((id, number): ClaimToResolve => {
         const at = published + number;
-        const place = { epoch: 0, partition: at % 4, offset: Math.floor(at / 50), index: at % 50 };
-        return { id, position: place, acceptance: (at + 1) >>> 0, receivedAt: Date.now() };
+        const position = {
+          epoch: 0,
+          partition: at % 4,
+          offset: Math.floor(at / 50),
+          index: at % 50,
+        };
+        return { id, position, acceptance: (at + 1) >>> 0, receivedAt: Date.now() };
       });
       const resolved = await store.resolve(entries, never);
       if (

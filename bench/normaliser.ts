@@ -1,8 +1,8 @@
 /**
- * node bench/normaliser.ts [--events 400000] [--items 1,10,100]
- * Rows per second and CPU of the normaliser's process when it catches up on records of 1, 10 and 100
- * events, claims included, beside a loop of plain JSON.parse over the same bodies. Finds the servers
- * by KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; uses temporary topics, claims and a database.
+ * node bench/normaliser.ts [--events 400000] [--items 1,10,100] Rows per second and CPU of the
+ * normaliser's process when it catches up on records of 1, 10 and 100 events, claims included,
+ * beside a loop of plain JSON.parse over the same bodies. Finds the servers by KAFKA_BROKERS,
+ * REDIS_URL and CLICKHOUSE_URL; uses temporary topics, claims and a database.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,15 +38,9 @@ const table = [];
 for (const items of values.items.split(',').map(Number)) {
   const { normaliser, parse } = await measure(Number(values.events), items);
   table.push(
-    line(
-      `normaliser, ${items} an record`.replace(
-        'an record',
-        items === 1 ? 'event a record' : 'events a record',
-      ),
-      normaliser,
-    ),
+    line(`normaliser, ${items} ${items === 1 ? 'event' : 'events'} per record`, normaliser),
   );
-  table.push(line('  bare JSON.parse of the same bodies', parse));
+  table.push(line('  JSON.parse of the same bodies', parse));
 }
 console.table(table);
 process.exit(0);

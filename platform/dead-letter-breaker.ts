@@ -5,13 +5,11 @@ export interface BreakerState {
 }
 
 export interface BreakerLimits {
-  /**
-   * The breaker ignores fewer dead events than this: a few poison records go to events.dead.
-   */
+  /** The breaker ignores fewer dead events than this: a few poison records go to events.dead. */
   minDead: number;
   /**
-   * The share of dead events above which the processor rather than the data is processed to be
-   * broken; 1 or more: never.
+   * Above this share of dead events the software, not the data, is assumed to be faulty; with 1 or
+   * more the breaker never opens.
    */
   maxDeadShare: number;
   /** Above this many processed events both counts are halved. */

@@ -1,6 +1,6 @@
 /**
- * The normaliser with topics, group and claims of a bench's own; tells its parent how many events
- * it has published and what they cost. Started by bench/normaliser.ts.
+ * The normaliser with its own topics, group and claims; reports published events and CPU time to
+ * its parent process, bench/normaliser.ts.
  */
 import { startNormaliser } from '../../pipeline/normalise/app.ts';
 import { settings as normaliserSettings, type Names } from '../../pipeline/normalise/config.ts';
@@ -20,19 +20,19 @@ const names = JSON.parse(process.argv[2] ?? '') as Names;
 const config = parseSettings(normaliserSettings, process.env);
 const log = createLog({ part: 'bench-normaliser', level: 'warn' });
 const { signal } = new AbortController();
-const circumstances = { config, names, log, signal };
+const connecting = { config, names, log, signal };
 const redis = connectClaims({
   url: config.REDIS_URL,
   role: 'normaliser',
   onError: (error) => log.error(error),
 });
 const clickhouse = connectClickhouse({ settings: config, name: 'bench-normaliser' });
-const partitions = await countPartitions(circumstances);
-const producer = await connectNormaliserProducer(circumstances);
+const partitions = await countPartitions(connecting);
+const producer = await connectNormaliserProducer(connecting);
 const metrics = new NormaliserMetrics();
 const normaliser = await startNormaliser({
   ...{ config, names, log, redis, clickhouse, producer, metrics, partitions },
-  ...{ reasons: new Reasons(), knownEnds: watchEnds(circumstances), stopping: signal },
+  ...{ reasons: new Reasons(), knownEnds: watchEnds(connecting), stopping: signal },
   crash: (error) => {
     log.error({ err: error }, 'crashed');
     process.exit(1);

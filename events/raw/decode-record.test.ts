@@ -5,8 +5,8 @@ import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records
 
 const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
 
-describe('readRecord', () => {
-  it('given a single event, answers it as the only envelope', () => {
+describe('decoding a raw record', () => {
+  it('returns a single event as the only envelope', () => {
     const result = decodeRecord(sampleMessage(sampleRecord([sampleEvent('a')]), { offset: 7 }));
     expect(result).toMatchObject({
       state: 'decoded',
@@ -16,7 +16,7 @@ describe('readRecord', () => {
     expect(result).toHaveProperty('batchContext', undefined);
   });
 
-  it('given a batch, answers its items and its context', () => {
+  it('returns the events and the context of a batch', () => {
     const result = decodeRecord(sampleMessage(two, { offset: 7 }));
     expect(result).toMatchObject({
       state: 'decoded',
@@ -33,7 +33,7 @@ describe('readRecord', () => {
     ['body_not_json', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":[') }), 2],
     ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('[1]') }), 2],
     ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":{}}') }), 2],
-  ])('given what cannot be read, is dead of %s', (reason, value, events) => {
+  ])('is undecodable with the reason %s', (reason, value, events) => {
     const source = { ...sampleMessage(two, { offset: 7 }), value };
     expect(decodeRecord(source)).toMatchObject({
       state: 'undecodable',
@@ -42,7 +42,7 @@ describe('readRecord', () => {
     });
   });
 
-  it('given a body that is no JSON, does not quote it', () => {
+  it('does not quote a body that is not JSON', () => {
     for (const body of [
       'secret person',
       '{"a": secret person}',

@@ -4,7 +4,7 @@ import { claimsToResolve } from './record-claims.ts';
 import { decodeRecord } from './decode-record.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
 
-const entriesOf = (...records: Parameters<typeof sampleRecord>[]) =>
+const claimsOf = (...records: Parameters<typeof sampleRecord>[]) =>
   claimsToResolve(
     records.map((record, at) =>
       decodeRecord(sampleMessage(sampleRecord(...record), { partition: 3, offset: 10 + at })),
@@ -12,48 +12,45 @@ const entriesOf = (...records: Parameters<typeof sampleRecord>[]) =>
     5,
   );
 
-describe('settleEntries', () => {
-  it('asks for every item in the order of places', () => {
-    const entries = entriesOf([[sampleEvent('a'), sampleEvent('b')]], [[sampleEvent('a')]]);
-    expect(entries.map(({ position: place }) => place)).toEqual([
+describe('the claims of raw records', () => {
+  it('cover every item, ordered by position', () => {
+    const claims = claimsOf([[sampleEvent('a'), sampleEvent('b')]], [[sampleEvent('a')]]);
+    expect(claims.map(({ position }) => position)).toEqual([
       { epoch: 5, partition: 3, offset: 10, index: 0 },
       { epoch: 5, partition: 3, offset: 10, index: 1 },
       { epoch: 5, partition: 3, offset: 11, index: 0 },
     ]);
-    expect(entries[0]?.id).toBe(entries[2]?.id);
-    expect(entries[0]?.id).not.toBe(entries[1]?.id);
+    expect(claims[0]?.id).toBe(claims[2]?.id);
+    expect(claims[0]?.id).not.toBe(claims[1]?.id);
   });
 
-  it('names the same acceptance alike in whatever record it comes', () => {
-    const [whole, , again] = entriesOf(
+  it('have the same acceptance hash for the same acceptance in different records', () => {
+    const [whole, , again] = claimsOf(
       [[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }],
       [[sampleEvent('b')], { sequence: 41 }],
     );
-    const second = entriesOf([[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }])[1];
+    const second = claimsOf([[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }])[1];
     expect(again?.acceptance).toBe(second?.acceptance);
     expect(again?.acceptance).not.toBe(whole?.acceptance);
   });
 
-  it('keeps message ids and ids made on acceptance apart, and accounts from each other', () => {
+  it('have distinct ids for message ids and generated ids, and for different accounts', () => {
     const record = sampleRecord([sampleEvent('a')]);
     const made = { ...record, items: record.items.map((item) => ({ ...item, dedupe_id: 'a' })) };
-    const [entry] = claimsToResolve([decodeRecord(sampleMessage(made, { offset: 1 }))], 0);
-    expect(entry?.id).toBe(claimId(claimScope(1, 'acceptance'), 'a'));
-    const [first, second] = entriesOf(
-      [[sampleEvent('a')]],
-      [[sampleEvent('a')], { account_id: 9 }],
-    );
+    const [claim] = claimsToResolve([decodeRecord(sampleMessage(made, { offset: 1 }))], 0);
+    expect(claim?.id).toBe(claimId(claimScope(1, 'acceptance'), 'a'));
+    const [first, second] = claimsOf([[sampleEvent('a')]], [[sampleEvent('a')], { account_id: 9 }]);
     expect(first?.id).not.toBe(second?.id);
-    expect(first?.id).not.toBe(entry?.id);
+    expect(first?.id).not.toBe(claim?.id);
   });
 
-  it('lets a redriven letter take over the claims of its old places', () => {
+  it('contain the original positions of a redriven record', () => {
     const from = { epoch: 0, partition: 1, offset: 2, index: 0 };
-    const entries = entriesOf([[sampleEvent('a'), sampleEvent('b')], { redriven_from: from }]);
-    expect(entries.map((entry) => entry.redrivenFrom)).toEqual([from, { ...from, index: 1 }]);
+    const claims = claimsOf([[sampleEvent('a'), sampleEvent('b')], { redriven_from: from }]);
+    expect(claims.map((claim) => claim.redrivenFrom)).toEqual([from, { ...from, index: 1 }]);
   });
 
-  it('leaves out what cannot be read', () => {
+  it('leave out undecodable records', () => {
     expect(
       claimsToResolve([decodeRecord(sampleMessage(Buffer.from('no'), { offset: 1 }))], 0),
     ).toEqual([]);

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ClaimsGate } from './claims-gate.ts';
 
@@ -22,7 +22,7 @@ async function opened() {
   const all = gateWith();
   all.gate.start();
   all.loads.shift()?.();
-  await turn();
+  await nextTurn();
   return all;
 }
 
@@ -31,7 +31,7 @@ describe('the claims gate', () => {
     const { gate, loads } = gateWith();
     const entered = gate.enter(never);
     gate.start();
-    await turn();
+    await nextTurn();
     expect(gate.isOpen).toBe(false);
     expect(loads).toHaveLength(1);
     loads[0]?.();
@@ -58,7 +58,7 @@ describe('the claims gate', () => {
     gate.leave();
     gate.claimsLost();
     loads.shift()?.();
-    await turn();
+    await nextTurn();
     gate.claimsLost(round);
     expect(gate.isOpen).toBe(true);
     expect(loads).toHaveLength(0);
@@ -73,7 +73,7 @@ describe('the claims gate', () => {
     await expect(entered).rejects.toThrow('fenced');
     await expect(gate.enter(controller.signal)).rejects.toThrow('fenced');
     loads[0]?.();
-    await turn();
+    await nextTurn();
     expect(gate.isOpen).toBe(true);
     gate.claimsLost();
     expect(loads).toHaveLength(2);
@@ -83,7 +83,7 @@ describe('the claims gate', () => {
     const { gate, failures, failWith } = gateWith();
     failWith(new Error('no'));
     gate.start();
-    await turn();
+    await nextTurn();
     expect(failures).toEqual([new Error('no')]);
     expect(gate.isOpen).toBe(false);
   });

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { Publisher } from './publisher.ts';
@@ -10,10 +10,10 @@ const record = (bytes: number): OutgoingRecord => ({
   value: Buffer.alloc(bytes),
 });
 
-function outboxWith(limit: number) {
+function publisherWith(limit: number) {
   const sent: ((error: PublishFailed | undefined, offset: number) => void)[] = [];
   let full = false;
-  const outbox = new Publisher(
+  const publisher = new Publisher(
     {
       send: (_record, done) => {
         if (full) throw new PublishFailed('queue full', -184);
@@ -22,61 +22,61 @@ function outboxWith(limit: number) {
     },
     limit,
   );
-  return { outbox, sent, fill: () => (full = true) };
+  return { publisher, sent, fillQueue: () => (full = true) };
 }
 
-describe('Outbox', () => {
-  it('acknowledges a shipment when all of it is acknowledged', async () => {
-    const { outbox, sent } = outboxWith(100);
-    const shipment = outbox.begin();
-    shipment.send(record(1));
-    shipment.send(record(1));
+describe('the publisher', () => {
+  it('acknowledges a batch when all of its records are acknowledged', async () => {
+    const { publisher, sent } = publisherWith(100);
+    const batch = publisher.begin();
+    batch.send(record(1));
+    batch.send(record(1));
     let isDone = false;
-    const done = shipment.acknowledged().then(() => (isDone = true));
+    const done = batch.acknowledged().then(() => (isDone = true));
     sent[0]?.(undefined, 0);
-    await turn();
+    await nextTurn();
     expect(isDone).toBe(false);
     sent[1]?.(undefined, 1);
     await done;
-    await outbox.begin().acknowledged();
+    await publisher.begin().acknowledged();
   });
 
-  it('fails a shipment of which one record failed, after nothing of it is under way any more', async () => {
-    const { outbox, sent } = outboxWith(100);
-    const shipment = outbox.begin();
-    shipment.send(record(1));
-    shipment.send(record(1));
+  it('fails a batch with a failed record, once none of its records is in flight', async () => {
+    const { publisher, sent } = publisherWith(100);
+    const batch = publisher.begin();
+    batch.send(record(1));
+    batch.send(record(1));
     let isDone = false;
-    const done = shipment.acknowledged().finally(() => (isDone = true));
+    const done = batch.acknowledged().finally(() => (isDone = true));
     sent[0]?.(new PublishFailed('timed out', -192), -1);
-    await turn();
+    await nextTurn();
     expect(isDone).toBe(false);
-    expect(() => shipment.send(record(1))).toThrow('timed out');
+    expect(() => batch.send(record(1))).toThrow('timed out');
     sent[1]?.(undefined, 1);
     await expect(done).rejects.toThrow('timed out');
   });
 
-  it('fails when the producer takes no more', async () => {
-    const { outbox, fill } = outboxWith(100);
-    const shipment = outbox.begin();
-    fill();
-    expect(() => shipment.send(record(1))).toThrow('queue full');
-    await expect(shipment.acknowledged()).rejects.toThrow('queue full');
-    await outbox.waitForCapacity();
+  it('fails a batch when the queue of the producer is full', async () => {
+    const { publisher, fillQueue } = publisherWith(100);
+    const batch = publisher.begin();
+    fillQueue();
+    expect(() => batch.send(record(1))).toThrow('queue full');
+    await expect(batch.acknowledged()).rejects.toThrow('queue full');
+    await publisher.waitForCapacity();
   });
 
-  it('holds back while too many bytes are on their way', async () => {
-    const { outbox, sent } = outboxWith(100);
-    const shipment = outbox.begin();
-    await outbox.waitForCapacity();
-    shipment.send(record(70));
-    await outbox.waitForCapacity();
-    shipment.send(record(70));
-    let hasRoom = false;
-    const room = outbox.waitForCapacity().then(() => (hasRoom = true));
-    await turn();
-    expect(hasRoom).toBe(false);
+  it('waits for capacity while too many bytes are in flight', async () => {
+    const { publisher, sent } = publisherWith(100);
+    const batch = publisher.begin();
+    await publisher.waitForCapacity();
+    batch.send(record(70));
+    await publisher.waitForCapacity();
+    batch.send(record(70));
+    let hasCapacity = false;
+    const capacity = publisher.waitForCapacity().then(() => (hasCapacity = true));
+    await nextTurn();
+    expect(hasCapacity).toBe(false);
     sent[0]?.(undefined, 0);
-    await room;
+    await capacity;
   });
 });

@@ -13,13 +13,13 @@ const row = (offset: number, index: number, bytes = 10): EventRow => ({
   _index: index,
   event: 'x'.repeat(bytes),
 });
-const placesOf = (runs: readonly BuiltRowBatch[]) =>
-  runs.flatMap(({ value }) =>
+const positionsOf = (batches: readonly BuiltRowBatch[]) =>
+  batches.flatMap(({ value }) =>
     rowBatchCodec.decode(value).rows.map((one) => [one._offset, one._index, one.event.length]),
   );
 
-describe('RunBuilder', () => {
-  it('ends a run at its bound of rows, and tells first and last place and the append time of the first row', () => {
+describe('building row batches', () => {
+  it('ends a batch at its limit of rows, with the first and last position and the first append time', () => {
     const builder = new RowBatchBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 });
     for (const [offset, index, appendedAt] of [
       [5, 0, 50],
@@ -27,9 +27,9 @@ describe('RunBuilder', () => {
       [7, 3, 70],
     ] as const)
       builder.add(row(offset, index), appendedAt);
-    const runs = builder.finish();
-    expect(runs.map(({ rows }) => rows)).toEqual([2, 1]);
-    expect(runs.map(({ value }) => sliceRowBatch(value)?.head)).toMatchObject([
+    const batches = builder.finish();
+    expect(batches.map(({ rows }) => rows)).toEqual([2, 1]);
+    expect(batches.map(({ value }) => sliceRowBatch(value)?.head)).toMatchObject([
       {
         partition: 2,
         first_offset: 5,
@@ -50,7 +50,7 @@ describe('RunBuilder', () => {
     expect(builder.finish()).toEqual([]);
   });
 
-  it('holds every row once and in order, whatever their sizes; what fits no record is left out', () => {
+  it('contains every row once and in order, except rows that exceed the size of a Kafka record', () => {
     const limits = { rows: 5, bytes: 2000, rowBytes: 9000 };
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 12_000 }), { maxLength: 30 }), (sizes) => {
@@ -58,24 +58,24 @@ describe('RunBuilder', () => {
         const added = sizes.flatMap((bytes, offset) =>
           builder.add(row(offset, 0, bytes), offset) === 'added' ? [[offset, 0, bytes]] : [],
         );
-        const runs = builder.finish();
-        expect(placesOf(runs)).toEqual(added);
+        const batches = builder.finish();
+        expect(positionsOf(batches)).toEqual(added);
         const fitting = sizes.filter(
           (bytes, offset) =>
             eventRowCodec.type.toBuffer(row(offset, 0, bytes)).length <= limits.rowBytes,
         );
         expect(added.map(([, , bytes]) => bytes)).toEqual(fitting);
-        for (const run of runs) expect(run.rows).toBeLessThanOrEqual(limits.rows);
+        for (const batch of batches) expect(batch.rows).toBeLessThanOrEqual(limits.rows);
       }),
     );
   });
 
-  it('given a row that does not fit the schema, throws and keeps the rows before it', () => {
+  it('throws for a row that does not match the schema, and keeps the rows before it', () => {
     const builder = new RowBatchBuilder({ rows: 10, bytes: 1000, rowBytes: 1000 });
     builder.add(row(1, 0), 1);
     expect(() => builder.add({ ...row(2, 0), timestamp: Number.NaN }, 1)).toThrow();
     builder.add(row(3, 0), 1);
-    expect(placesOf(builder.finish())).toEqual([
+    expect(positionsOf(builder.finish())).toEqual([
       [1, 0, 10],
       [3, 0, 10],
     ]);

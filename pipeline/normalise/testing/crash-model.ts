@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClaimId } from '../../../events/claims/claim-id.ts';
 import { samePosition } from '../../../events/claims/position-bytes.ts';
 import type { ClaimToResolve, ClaimResolution } from '../../../events/claims/resolution.ts';
@@ -74,10 +74,10 @@ export class ClusterModel {
 
   /** Triggers one pending step; false when none is left. */
   async step(choice: number): Promise<boolean> {
-    await turn();
-    await turn();
+    await nextTurn();
+    await nextTurn();
     this.#backfill();
-    await turn();
+    await nextTurn();
     const [one] = this.#pending.splice(choice % Math.max(1, this.#pending.length), 1);
     one?.run();
     return one !== undefined;

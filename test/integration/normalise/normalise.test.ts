@@ -16,7 +16,7 @@ import {
 } from '../../support/stack.ts';
 import { freshEvents, RawLog } from './raw-log.ts';
 
-const PATIENCE = 60_000;
+const TIMEOUT = 60_000;
 
 describe('the normaliser on the real stack', () => {
   let ready: Ready;
@@ -44,21 +44,21 @@ describe('the normaliser on the real stack', () => {
   const idsOf = (events: readonly { message_id: string }[]) =>
     events.map(({ message_id }) => message_id).toSorted();
   const untilStored = (events: readonly { message_id: string }[]) =>
-    eventually({ ms: PATIENCE, waitingFor: `${events.length} events to be stored` }, async () => {
+    eventually({ ms: TIMEOUT, waitingFor: `${events.length} events to be stored` }, async () => {
       const found = await stored(idsOf(events));
       return found.length >= events.length ? found : undefined;
     });
-  const letterAt = (partition: number, offset: number) =>
-    eventually({ ms: PATIENCE, waitingFor: 'the dead letter' }, async () =>
+  const deadLetterAt = (partition: number, offset: number) =>
+    eventually({ ms: TIMEOUT, waitingFor: 'the dead letter' }, async () =>
       (await log.deadLetters()).find(
-        (letter: DeadLetter) =>
-          letter.topic === 'events.raw' &&
-          letter.partition === partition &&
-          letter.offset === offset,
+        (deadLetter: DeadLetter) =>
+          deadLetter.topic === 'events.raw' &&
+          deadLetter.partition === partition &&
+          deadLetter.offset === offset,
       ),
     );
 
-  it('buries what it cannot read, with reason, position and bytes, and moves on', async () => {
+  it('sends undecodable records to the dead letters with reason, position and bytes, and moves on', async () => {
     const [before, after] = [freshEvents(2), freshEvents(3)];
     const poison = Buffer.from('this is not a raw record');
     const broken = rawRecordCodec.encode(
@@ -69,14 +69,14 @@ describe('the normaliser on the real stack', () => {
     await log.accept(1, after, { account_id });
 
     expect(await untilStored([...before, ...after])).toEqual(idsOf([...before, ...after]));
-    expect(await letterAt(1, at)).toMatchObject({
+    expect(await deadLetterAt(1, at)).toMatchObject({
       stage: 'normalise',
       reason: 'not_single_object',
       account_id: null,
       events: 0,
       value: poison,
     });
-    expect(await letterAt(1, brokenAt)).toMatchObject({
+    expect(await deadLetterAt(1, brokenAt)).toMatchObject({
       reason: 'body_not_json',
       account_id,
       events: 2,
@@ -85,7 +85,7 @@ describe('the normaliser on the real stack', () => {
     });
   });
 
-  it('stores a message id once, in whatever record, partition and number of times it comes', async () => {
+  it('stores a message id once, whatever the record, the partition and the number of resends', async () => {
     const events = freshEvents(20);
     for (const partition of [0, 2, 0]) await log.accept(partition, events, { account_id });
     const marker = freshEvents(1);
@@ -95,7 +95,7 @@ describe('the normaliser on the real stack', () => {
     expect(await untilStored(events)).toEqual(idsOf(events));
   });
 
-  it('stores a resend of an old event once, also after FLUSHALL', async () => {
+  it('stores an old event once when it is resent after FLUSHALL', async () => {
     const events = freshEvents(5);
     await log.accept(0, events, { account_id, received_at: Date.now() - 24 * 3_600_000 });
     await untilStored(events);
@@ -111,7 +111,7 @@ describe('the normaliser on the real stack', () => {
     expect(await stored(idsOf(events))).toEqual(idsOf(events));
   });
 
-  it('waits while Redis is away, says so, and stores everything once when it is back', async () => {
+  it('waits while Redis is unavailable, reports it on /readyz, and then stores everything once', async () => {
     const [old, fresh] = [freshEvents(3), freshEvents(4)];
     await log.accept(2, old, { account_id });
     await untilStored(old);
@@ -121,7 +121,7 @@ describe('the normaliser on the real stack', () => {
       await log.accept(2, [...old, ...fresh], { account_id });
       const { admin_url, pid } = await serviceStatus('normaliser');
       const reason = await eventually(
-        { ms: PATIENCE, waitingFor: 'the normaliser to say that it is not ready' },
+        { ms: TIMEOUT, waitingFor: 'the normaliser to say that it is not ready' },
         async () => {
           const response = await fetch(`${admin_url ?? ''}/readyz`);
           return response.status === 503 ? await response.text() : undefined;

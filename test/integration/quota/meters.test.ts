@@ -69,10 +69,10 @@ const metered = (account: TestAccount, n: number) =>
   );
 
 describe('the profile meter (ingest 8)', () => {
-  it('counts people: names that an alias joined are one', async () => {
+  it('counts people: distinct ids merged by an alias are one person', async () => {
     const account = await createAccount('people');
     await send(account, [{ type: 'alias', user_id: 'joined', previous_id: 'visitor' }]);
-    await eventually({ ms: 60_000, waitingFor: 'the map of identities' }, async () => {
+    await eventually({ ms: 60_000, waitingFor: 'the identities to be merged' }, async () => {
       const found = await rows(
         client,
         'SELECT 1 FROM identities_flat WHERE account_id = {id:UInt64} AND name != canonical',
@@ -92,7 +92,7 @@ describe('the profile meter (ingest 8)', () => {
     expect(await meter(account, 'profiles')).toBe(2);
   });
 
-  it('is a high-water mark: two who turn out to be one do not lower it', async () => {
+  it('is a high watermark: a merge of two people does not lower it', async () => {
     const account = await createAccount('mark');
     await send(account, [{ anonymous_id: 'a' }, { user_id: 'b' }, { user_id: 'c' }]);
     await storedRows(account, 3);
@@ -103,7 +103,7 @@ describe('the profile meter (ingest 8)', () => {
     });
     await send(account, [{ type: 'alias', user_id: 'b', previous_id: 'a' }]);
     await eventually(
-      { ms: 60_000, every: 1000, waitingFor: 'two of the three to be one' },
+      { ms: 60_000, every: 1000, waitingFor: 'two of the three people to be merged' },
       async () => {
         const { profiles } = await recount(account);
         expect(profiles.after).toBe(3);
@@ -116,10 +116,10 @@ describe('the profile meter (ingest 8)', () => {
 });
 
 describe('a recount from what is stored', () => {
-  it('gives the same counts after Redis has lost everything, and repairs a meter that was tampered with', async () => {
+  it('gives the same counts after Redis lost its data, and repairs a modified meter', async () => {
     const account = await createAccount('recount');
-    // The last one is clamped to the edge of 400 days, where retention drops it at once: it is
-    // billed all the same. A duplicate and a reject are not.
+    // The last timestamp is clamped to 400 days, where retention drops the row at once: it is billed
+    // nevertheless. Duplicates and rejected events are not.
     const held = { user_id: 'u1', message_id: randomUUID() };
     await send(account, [
       held,
@@ -131,7 +131,7 @@ describe('a recount from what is stored', () => {
       (await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, { event: 'x' })).status,
     ).toBe(400);
     await metered(account, 3);
-    await eventually({ ms: 60_000, every: 1000, waitingFor: 'books that balance' }, async () => {
+    await eventually({ ms: 60_000, every: 1000, waitingFor: 'the books to balance' }, async () => {
       const { events } = await recount(account);
       expect(events).toMatchObject({ before: 3, after: 3 });
       return events.counted['under_way'] === 0 ? true : undefined;
@@ -155,17 +155,17 @@ describe('a recount from what is stored', () => {
       profiles: { before: 0, after: 2 },
     });
 
-    // The metering goes on from there.
+    // Metering continues from the recounted value.
     await send(account, [{ user_id: 'u1' }]);
     await metered(account, 4);
     await storedRows(account, 3);
-    // Even the books may be gone: what is stored is counted.
+    // Without the books the stored events are counted.
     await database.query('DELETE FROM books WHERE account_id = $1', [account.accountId]);
     await database.query('DELETE FROM meters WHERE account_id = $1', [account.accountId]);
     expect((await recount(account)).events).toMatchObject({ before: 0, after: 3 });
   });
 
-  it('takes a month, and refuses what is none', async () => {
+  it('accepts a Jalali month, and rejects an invalid one', async () => {
     const account = await createAccount('months');
     expect(await recount(account, '--month', '1400-12')).toMatchObject({
       month: '1400-12',
@@ -179,7 +179,7 @@ describe('a recount from what is stored', () => {
 });
 
 describe('announcements', () => {
-  it('are written once per meter, month and share, and can be shown', async () => {
+  it('are recorded once per meter, month and percentage, and can be listed', async () => {
     const account = await createAccount('announcements');
     const id = String(account.accountId);
     await admin('account', 'set', '--account', id, 'included_events=4', 'included_profiles=2');

@@ -27,7 +27,7 @@ afterAll(() => client.close());
 
 const item = () => ({ type: 'track', event: 'bought', user_id: 'u1', message_id: randomUUID() });
 
-/** Posts to the ingest host, and answers status and body. */
+/** Posts to the ingest host and returns status and body. */
 async function ingest(url: string, account: TestAccount, body: object): Promise<[number, unknown]> {
   const path = 'batch' in body ? '/v1/batch' : '/v1/track';
   const response = await fetch(`${url}${path}`, {
@@ -64,7 +64,7 @@ const stored = async ({ accountId }: TestAccount) =>
     )
   )[0]?.n ?? 0;
 
-/** A full month: five of five events, known to the meters. */
+/** Uses up the month: five of five events, counted by the meters. */
 async function fill(account: TestAccount): Promise<void> {
   const { ingest_url } = readyStack();
   expect(await ingest(ingest_url, account, { batch: [item(), item(), item()] })).toEqual([
@@ -83,17 +83,16 @@ async function fill(account: TestAccount): Promise<void> {
   });
 }
 
-describe('the ceiling of a Jalali month (ingest 8)', () => {
-  it('refuses with 402 on both hosts, batches whole; nothing of what was refused is stored; it opens when the plan grows', async () => {
+describe('the event cap of a Jalali month (ingest 8)', () => {
+  it('is refused with 402 on both hosts without storing anything, and accepts again when the plan grows', async () => {
     const { ingest_url } = readyStack();
     const account = await accountWith('max_events=5');
     await fill(account);
 
-    // The verdict of before the ceiling may stand for 15 seconds: how much overshoots is what the
-    // answers say.
+    // A gateway caches its verdict for 15 seconds: the responses tell how many events exceed the cap.
     let accepted = 5;
     const refusal = await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew' },
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed' },
       async () => {
         const [status, body] = await ingest(ingest_url, account, item());
         if (status === 200) accepted++;
@@ -119,7 +118,7 @@ describe('the ceiling of a Jalali month (ingest 8)', () => {
 
     await admin('account', 'set', '--account', String(account.accountId), 'max_events=0');
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the account to be open again' },
+      { ms: 30_000, every: 1000, waitingFor: 'the account to be accepted again' },
       async () => ((await ingest(ingest_url, account, item()))[0] === 200 ? true : undefined),
     );
     await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
@@ -127,7 +126,7 @@ describe('the ceiling of a Jalali month (ingest 8)', () => {
     );
   });
 
-  it('set at creation, counts duplicates and rejects as nothing', async () => {
+  it('does not count duplicates and rejected events', async () => {
     const { ingest_url } = readyStack();
     const made = await admin<{ account_id: number }>(
       'account',
@@ -169,7 +168,7 @@ describe('the ceiling of a Jalali month (ingest 8)', () => {
 });
 
 it.each(REFUSALS)(
-  'an account that is %s: %s on both hosts, in one sentence',
+  'an account with the subscription %s is refused with %s on both hosts',
   async (subscription, code, message) => {
     const account = await accountWith(`subscription=${subscription}`);
     const { ingest_url } = readyStack();
@@ -182,7 +181,7 @@ it.each(REFUSALS)(
   },
 );
 
-it('fails open while PostgreSQL is away: a full account sends on', async () => {
+it('a full account is accepted while PostgreSQL is unavailable', async () => {
   const address = new URL(readyStack().database_url);
   const proxy = await CuttableProxy.inFrontOf(address.hostname, Number(address.port));
   address.host = `127.0.0.1:${proxy.port}`;
@@ -195,12 +194,12 @@ it('fails open while PostgreSQL is away: a full account sends on', async () => {
     expect([status, body]).toEqual([402, { status: 'error', message: FULL }]);
     proxy.cut();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew without PostgreSQL' },
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed without PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined),
     );
     proxy.reconnect();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be made anew with PostgreSQL' },
+      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed with PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined),
     );
   } finally {
