@@ -1,13 +1,14 @@
 import { createWriteKey } from '../ops/admin/keys.ts';
 import { makeKey, WRITE_KEY_PREFIX } from '../control-plane/keys.ts';
 import { createLog } from '../platform/log.ts';
-import { connectPostgres } from '../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../platform/postgres/pool.ts';
 
-/** Creates an account with a write key, so that traffic does not mix with other data. */
-export async function seedAccount(
+/** Runs `work` with an account of its own, so that traffic does not mix with other data. */
+export async function withNewAccount<T>(
   databaseUrl: string,
   name: string,
-): Promise<{ accountId: number; writeKey: string }> {
+  work: (database: Database, accountId: number) => Promise<T>,
+): Promise<T> {
   const database = connectPostgres({
     url: databaseUrl,
     log: createLog({ part: 'bench', level: 'error' }),
@@ -15,20 +16,24 @@ export async function seedAccount(
     max: 1,
   });
   try {
-    const made = await database.query<{ id: string }>(
+    const { rows } = await database.query<{ id: string }>(
       'INSERT INTO accounts (name) VALUES ($1) RETURNING id',
       [name],
     );
-    const accountId = Number(made.rows[0]?.id);
-    const { key, hash } = makeKey(WRITE_KEY_PREFIX);
-    await createWriteKey(database, {
-      account: accountId,
-      app: 'bench',
-      environment: 'bench',
-      hash,
-    });
-    return { accountId, writeKey: key };
+    return await work(database, Number(rows[0]?.id));
   } finally {
     await database.end();
   }
+}
+
+/** Creates an account with a write key. */
+export async function seedAccount(
+  databaseUrl: string,
+  name: string,
+): Promise<{ accountId: number; writeKey: string }> {
+  return withNewAccount(databaseUrl, name, async (database, account) => {
+    const { key, hash } = makeKey(WRITE_KEY_PREFIX);
+    await createWriteKey(database, { account, app: 'bench', environment: 'bench', hash });
+    return { accountId: account, writeKey: key };
+  });
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   accrue,
   fromThousandths,
@@ -8,6 +8,7 @@ import {
   toThousandths,
   type Accrual,
 } from './accrual.ts';
+import { evolver } from './testing/given.ts';
 
 type Step = [event: string, revenue: number, timestamp: number];
 const fold = (steps: readonly Step[], from: Accrual = NO_ACCRUAL) =>
@@ -16,84 +17,53 @@ const fold = (steps: readonly Step[], from: Accrual = NO_ACCRUAL) =>
     from,
   );
 
-describe('effect of a name on the profile (ingest 2.3)', () => {
-  test.each<[string, Step[], Accrual]>([
-    ['nothing', [], { totalRevenue: 0n, orderCount: 0, lastOrderAt: undefined }],
-    [
-      'an order',
-      [['order_completed', 1000, 5]],
-      { totalRevenue: 1_000_000n, orderCount: 1, lastOrderAt: 5 },
-    ],
-    [
-      'an order of nothing counts',
-      [['order_completed', 0, 5]],
-      { totalRevenue: 0n, orderCount: 1, lastOrderAt: 5 },
-    ],
-    [
-      'last_order_at moves forward only',
-      [
-        ['order_completed', 1, 9],
-        ['order_completed', 1, 5],
-      ],
-      { totalRevenue: 2000n, orderCount: 2, lastOrderAt: 9 },
-    ],
-    [
-      'a refund',
-      [
-        ['order_completed', 10, 1],
-        ['order_refunded', 4, 2],
-      ],
-      { totalRevenue: 6000n, orderCount: 0, lastOrderAt: 1 },
-    ],
-    [
-      'a refund sent as a negative amount',
-      [
-        ['order_completed', 10, 1],
-        ['order_refunded', -4, 2],
-      ],
-      { totalRevenue: 6000n, orderCount: 0, lastOrderAt: 1 },
-    ],
-    [
-      'a cancelled order',
-      [
-        ['order_completed', 10, 1],
-        ['order_cancelled', 10, 2],
-      ],
-      { totalRevenue: 0n, orderCount: 0, lastOrderAt: 1 },
-    ],
-    [
-      'both floors',
-      [
-        ['order_cancelled', 10, 1],
-        ['order_completed', 3, 2],
-      ],
-      { totalRevenue: 3000n, orderCount: 1, lastOrderAt: 2 },
-    ],
-    [
-      'the floor makes the order matter',
-      [
-        ['order_completed', 3, 2],
-        ['order_cancelled', 10, 1],
-      ],
-      { totalRevenue: 0n, orderCount: 0, lastOrderAt: 2 },
-    ],
-    [
-      'any other name adds',
-      [['subscription_paid', 7.5, 3]],
-      { totalRevenue: 7500n, orderCount: 0, lastOrderAt: undefined },
-    ],
-    [
-      'any other name adds a negative amount as well',
-      [['adjusted', -2, 3]],
-      { totalRevenue: -2000n, orderCount: 0, lastOrderAt: undefined },
-    ],
-    [
-      'names are exact',
-      [['Order_Completed', 1, 3]],
-      { totalRevenue: 1000n, orderCount: 0, lastOrderAt: undefined },
-    ],
-  ])('%s', (_, steps, expected) => {
-    expect(fold(steps)).toEqual(expected);
+const happens = (event: string, revenue: number, timestamp: number) => ({
+  event,
+  revenue,
+  timestamp,
+});
+const order = (revenue: number, at: number) => happens('order_completed', revenue, at);
+const cancel = (revenue: number, at: number) => happens('order_cancelled', revenue, at);
+const refund = (revenue: number, at: number) => happens('order_refunded', revenue, at);
+
+describe('the totals of a profile (ingest 2.3)', () => {
+  const { given } = evolver(accrue);
+  const newProfile = given(NO_ACCRUAL);
+
+  it('are zero without events', () => {
+    newProfile.when().then(NO_ACCRUAL);
+  });
+  it('include the amount of an order', () => {
+    newProfile
+      .when(order(1000, 5))
+      .then({ totalRevenue: 1_000_000n, orderCount: 1, lastOrderAt: 5 });
+  });
+  it('count an order without an amount', () => {
+    newProfile.when(order(0, 5)).then({ totalRevenue: 0n, orderCount: 1, lastOrderAt: 5 });
+  });
+  it('never move last_order_at backwards', () => {
+    newProfile.when(order(1, 9), order(1, 5)).then({ orderCount: 2, lastOrderAt: 9 });
+  });
+  it.each([4, -4])('are reduced by a refund of %d', (amount) => {
+    newProfile
+      .when(order(10, 1), refund(amount, 2))
+      .then({ totalRevenue: 6000n, orderCount: 0, lastOrderAt: 1 });
+  });
+  it('are reduced by a cancelled order', () => {
+    newProfile.when(order(10, 1), cancel(10, 2)).then({ totalRevenue: 0n, orderCount: 0 });
+  });
+  it('never fall below zero, so the order of events matters', () => {
+    newProfile.when(cancel(10, 1), order(3, 2)).then({ totalRevenue: 3000n, orderCount: 1 });
+    newProfile.when(order(3, 2), cancel(10, 1)).then({ totalRevenue: 0n, orderCount: 0 });
+  });
+  it.each([
+    ['subscription_paid', 7.5, 7500n],
+    ['adjusted', -2, -2000n],
+    ['Order_Completed', 1, 1000n],
+  ])('include the amount of %s, which is no order, without a floor', (event, amount, total) => {
+    newProfile
+      .when(happens(event, amount, 3))
+      .then({ totalRevenue: total, orderCount: 0, lastOrderAt: undefined });
   });
 });
 

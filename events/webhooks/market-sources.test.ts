@@ -1,23 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { mapDelivery } from './map-delivery.ts';
 import type { Mapping } from './mapping.ts';
 import type { WebhookSource } from './sources.ts';
+import { deliver, onlyEvent as event } from './testing/deliver.ts';
 
 function map(source: WebhookSource, body: unknown, topic?: string): Mapping {
-  const headers = topic === undefined ? {} : { 'x-webhook-topic': topic };
-  return mapDelivery({
-    source,
-    headers,
-    raw: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-  });
-}
-
-function event(mapping: Mapping) {
-  if (mapping.outcome === 'skip') throw new Error(`skipped: ${mapping.reason}`);
-  expect(mapping.events).toHaveLength(1);
-  const [only] = mapping.events;
-  if (!only) throw new Error('no event');
-  return only;
+  return deliver(source, body, topic === undefined ? {} : { 'x-webhook-topic': topic });
 }
 
 const RETAIL = {

@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { mapDelivery } from './map-delivery.ts';
-import type { Mapping } from './mapping.ts';
-
-function event(mapping: Mapping) {
-  if (mapping.outcome === 'skip') throw new Error(`skipped: ${mapping.reason}`);
-  expect(mapping.events).toHaveLength(1);
-  const [only] = mapping.events;
-  if (!only) throw new Error('no event');
-  return only;
-}
-
-const text = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+import { deliver, onlyEvent as event } from './testing/deliver.ts';
 
 describe('plugin_storefront', () => {
   const plugin = (
     body: unknown,
     headers: Record<string, string> = { 'x-plugin-webhook-topic': 'order.updated' },
-  ) => mapDelivery({ source: 'plugin_storefront', headers, raw: text(body) });
+  ) => deliver('plugin_storefront', body, headers);
   const ORDER = {
     id: 727,
     number: '727-A',
@@ -135,11 +124,7 @@ describe('plugin_storefront', () => {
 
 describe('hosted_storefront', () => {
   const hosted = (topic: string, body: unknown) =>
-    mapDelivery({
-      source: 'hosted_storefront',
-      headers: { 'x-storefront-topic': topic },
-      raw: text(body),
-    });
+    deliver('hosted_storefront', body, { 'x-storefront-topic': topic });
   const ORDER = {
     id: 450789469,
     order_number: 1001,

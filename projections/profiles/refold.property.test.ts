@@ -11,50 +11,16 @@ import { fold, gather } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 import { refolder } from './refold.ts';
 import type { RefoldRequest } from './refold-requests.ts';
+import {
+  FakeClickhouse,
+  NO_METRICS as metrics,
+  type SaveOutcome,
+} from './testing/fake-clickhouse.ts';
 import { specifiedProfiles } from './testing/reference-fold.ts';
-import type { ProfileStore } from './store.ts';
 import { foldTask } from './task.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 const log = pino({ level: 'silent' });
-const metrics = {
-  folded: () => undefined,
-  unreadable: () => undefined,
-  misplaced: () => undefined,
-  refolded: () => undefined,
-};
-
-type Fate = 'stored' | 'late' | 'part' | 'lost';
-
-/** ReplacingMergeTree as a map. */
-class FakeClickhouse {
-  readonly states = new Map<string, Profile>();
-  readonly underway: Profile[][] = [];
-  insert(profiles: readonly Profile[]): void {
-    for (const profile of profiles) {
-      const key = profileKey(profile.accountId, profile.name);
-      if (profile.eventCount > (this.states.get(key)?.eventCount ?? 0))
-        this.states.set(key, profile);
-    }
-  }
-  client(fateOf: () => Fate, die: () => void): ProfileStore {
-    return {
-      load: () => Promise.resolve(new Map(this.states)),
-      save: (profiles) => {
-        const fate = fateOf();
-        if (fate === 'stored') {
-          this.insert(profiles);
-          return Promise.resolve();
-        }
-        if (fate === 'late') this.underway.push([...profiles]);
-        if (fate === 'part') this.insert(profiles.slice(0, Math.ceil(profiles.length / 2)));
-        die();
-        return Promise.reject(new Error('killed'));
-      },
-    };
-  }
-}
-
 /**
  * profile_refolds: a request is due until it was applied, and again when no former owner can be
  * left.
@@ -119,7 +85,7 @@ const steps = fc.array(
       'time passes',
     ),
     records: fc.integer({ min: 1, max: 6 }),
-    fate: fc.constantFrom<Fate>('stored', 'stored', 'stored', 'late', 'part', 'lost'),
+    fate: fc.constantFrom<SaveOutcome>('stored', 'stored', 'stored', 'late', 'part', 'lost'),
     rebalance: fc.boolean(),
     arrives: fc.nat(3),
     commits: fc.boolean(),
@@ -145,7 +111,7 @@ it('events that are added below a profile are folded in by its owner, whatever i
         const messages = messagesOf(published);
         const [clickhouse, requests] = [new FakeClickhouse(), new FakeRequests()];
         let committed = 0;
-        let fate: Fate = 'stored';
+        let fate: SaveOutcome = 'stored';
         const lives: AbortController[] = [];
         const start = (): Worker => {
           const life = new AbortController();

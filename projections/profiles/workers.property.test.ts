@@ -7,58 +7,17 @@ import type { EventRow } from '../../schemas/records.ts';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { ProfileCache } from './cache.ts';
 import { described } from './described.ts';
-import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
+import type { ProfileEvent } from './profile.ts';
+import {
+  FakeClickhouse,
+  NO_METRICS as metrics,
+  type SaveOutcome,
+} from './testing/fake-clickhouse.ts';
 import { specifiedProfiles } from './testing/reference-fold.ts';
-import type { ProfileStore } from './store.ts';
 import { foldTask } from './task.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 const log = pino({ level: 'silent' });
-const metrics = {
-  folded: () => undefined,
-  unreadable: () => undefined,
-  misplaced: () => undefined,
-  refolded: () => undefined,
-};
-
-/**
- * What becomes of a save: it is stored; or the worker dies, and what it sent is stored later, in
- * part, or never.
- */
-type Fate = 'stored' | 'late' | 'part' | 'lost';
-
-/** ReplacingMergeTree as a map: of two states of a name the one with more events stays. */
-class FakeClickhouse {
-  readonly states = new Map<string, Profile>();
-  /** Inserts of dead workers that ClickHouse has not carried out yet. */
-  readonly underway: Profile[][] = [];
-
-  insert(profiles: readonly Profile[]): void {
-    for (const profile of profiles) {
-      const key = profileKey(profile.accountId, profile.name);
-      if (profile.eventCount > (this.states.get(key)?.eventCount ?? 0))
-        this.states.set(key, profile);
-    }
-  }
-
-  client(fateOf: () => Fate, die: () => void): ProfileStore {
-    return {
-      load: () => Promise.resolve(new Map(this.states)),
-      save: (profiles) => {
-        const fate = fateOf();
-        if (fate === 'stored') {
-          this.insert(profiles);
-          return Promise.resolve();
-        }
-        if (fate === 'late') this.underway.push([...profiles]);
-        if (fate === 'part') this.insert(profiles.slice(0, Math.ceil(profiles.length / 2)));
-        die();
-        return Promise.reject(new Error('killed'));
-      },
-    };
-  }
-}
-
 interface Worker {
   task: PartitionTask;
   position: number;
@@ -71,7 +30,7 @@ const steps = fc.array(
      */
     who: fc.constantFrom<'owner' | 'zombie'>('owner', 'owner', 'owner', 'zombie'),
     records: fc.integer({ min: 1, max: 6 }),
-    fate: fc.constantFrom<Fate>('stored', 'stored', 'stored', 'late', 'part', 'lost'),
+    fate: fc.constantFrom<SaveOutcome>('stored', 'stored', 'stored', 'late', 'part', 'lost'),
     rebalance: fc.boolean(),
     arrives: fc.nat(3),
     commits: fc.boolean(),
@@ -108,7 +67,7 @@ it('killed workers, late inserts, zombies, lost commits and a cache of any size 
         const messages = messagesOf(events);
         const clickhouse = new FakeClickhouse();
         let committed = 0;
-        let fate: Fate = 'stored';
+        let fate: SaveOutcome = 'stored';
         const start = (): Worker => {
           const life = new AbortController();
           const cache = new ProfileCache(() => cacheBytes);

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventRow } from '../../../schemas/records.ts';
 import { clickhouse, eventually, readyStack, rows } from '../../support/stack.ts';
 import {
   bareAccount,
@@ -26,20 +27,11 @@ const now = Math.floor(Date.now() / 1000) * 1000;
 const ordered = new Date(now - 5 * HOUR);
 const cancelled = new Date(now - 2 * HOUR);
 
-interface Row {
-  event: string;
-  type: string;
-  user_id: string;
-  message_id: string;
-  timestamp: number;
-  properties: Record<string, string>;
-  property_numbers: Record<string, number>;
-  revenue: number;
-  currency: string;
-  source: string;
-  ip: string;
-  user_agent: string;
-}
+type Row = Pick<
+  EventRow,
+  | ('event' | 'type' | 'user_id' | 'message_id' | 'timestamp' | 'properties' | 'property_numbers')
+  | ('revenue' | 'currency' | 'source' | 'ip' | 'user_agent')
+>;
 
 let client: ClickHouseClient;
 beforeAll(() => {

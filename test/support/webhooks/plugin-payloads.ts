@@ -1,3 +1,15 @@
+const ADDRESS = {
+  first_name: 'علی',
+  last_name: 'محمدی',
+  company: '',
+  address_1: 'خیابان آزادی',
+  address_2: '',
+  city: 'اصفهان',
+  state: 'ESF',
+  postcode: '8139813111',
+  country: 'IR',
+};
+
 /**
  * Orders of the storefront plugin in the documented shape of its REST resource, with data of our
  * own. Times without offset, amounts as texts.
@@ -27,28 +39,12 @@ export function pluginOrder(
     customer_id: 0,
     order_key: 'wc_order_58d2d042d1d',
     billing: {
-      first_name: 'علی',
-      last_name: 'محمدی',
-      company: '',
-      address_1: 'خیابان آزادی',
-      address_2: '',
-      city: 'اصفهان',
-      state: 'ESF',
-      postcode: '8139813111',
-      country: 'IR',
+      ...ADDRESS,
       email: 'Ali.Mohammadi@example.ir',
       phone: '۰۹۱۲۱۲۳۴۵۶۷',
     },
     shipping: {
-      first_name: 'علی',
-      last_name: 'محمدی',
-      company: '',
-      address_1: 'خیابان آزادی',
-      address_2: '',
-      city: 'اصفهان',
-      state: 'ESF',
-      postcode: '8139813111',
-      country: 'IR',
+      ...ADDRESS,
       phone: '',
     },
     payment_method: 'bacs',
