@@ -20,11 +20,11 @@ describe('reading a command line', () => {
     [['unit', 'more'], 'unexpected "more"'],
     [['--lines'], "option '-n, --lines <value>' argument missing"],
     [['--full=yes'], "option '--full' does not take an argument"],
-  ])('answers %j with a sentence and the usage', (args, sentence) => {
+  ])('refuses %j with a sentence and the usage', (args, sentence) => {
     expect(() => parse(...args)).toThrow(`${sentence}\nusage: ./ravand test [KIND]`);
   });
 
-  it('asks for what is missing, with exit code 2', () => {
+  it('reports missing words with exit code 2', () => {
     const line = () =>
       parseLine({ args: [], options: {}, usage: 'stop PART', words: { min: 1, max: 1 } });
     expect(line).toThrow(CommandError);

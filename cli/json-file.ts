@@ -13,8 +13,8 @@ export function writeJsonFile(path: string, value: unknown): void {
 }
 
 /**
- * The value of a JSON file that this program wrote itself; undefined when the file is absent or
- * cut. The caller names its type.
+ * The value of a JSON file that this program wrote; undefined when the file is absent or truncated.
+ * The caller names its type.
  */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function readJsonFile<T>(path: string): T | undefined {

@@ -2,7 +2,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Colour only where a person looks at a terminal and did not ask for none (NO_COLOR). */
+/** Colours on a terminal unless NO_COLOR is set. */
 export function paint(format: Format, text: string): string {
   return usesColour() ? styleText(format, text, { validateStream: false }) : text;
 }

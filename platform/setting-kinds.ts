@@ -39,7 +39,7 @@ export function oneOf<const T extends string>(
   });
 }
 
-/** Comma-separated texts, trimmed; empty ones are left out. */
+/** Comma-separated texts, trimmed; empty ones are dropped. */
 export function list(options: Options<readonly string[]>): Setting<readonly string[]> {
   return kind(options, options.default.join(','), 'comma-separated', (value) => splitList(value));
 }
@@ -128,7 +128,7 @@ export interface Address {
   port: number;
 }
 
-/** `host:port`, `:port` (all interfaces) or `[v6]:port`; undefined stands for empty: not served. */
+/** `host:port`, `:port` (all interfaces) or `[v6]:port`; undefined when empty: not served. */
 export function address(options: Options<Address | undefined>): Setting<Address | undefined> {
   const fallback = options.default ? formatAddress(options.default) : '';
   return kind(options, fallback, 'host:port', (value) => {

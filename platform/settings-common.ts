@@ -8,20 +8,20 @@ export const processSettings = defineSettings({
   }),
   ADMIN_ADDR: setting.address({
     default: { host: '127.0.0.1', port: 0 },
-    doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0 takes a free one. `./ravand up` gives each part its own.',
+    doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0 takes a free one. `./ravand up` gives each service its own.',
   }),
   SHUTDOWN_TIMEOUT: setting.duration({
     default: 10_000,
-    doc: 'How long a part may take to finish its work after SIGTERM.',
+    doc: 'Time limit of a shutdown after SIGTERM.',
   }),
 });
 
 export const kafkaSettings = defineSettings({
   KAFKA_BROKERS: setting.list({
     default: ['127.0.0.1:9092'],
-    doc: 'Addresses of the Kafka brokers, host:port. When set, `./ravand up` starts no broker of its own.',
+    doc: 'Addresses of the Kafka brokers, host:port. When set, `./ravand up` starts no broker.',
   }),
-  KAFKA_TLS: setting.flag({ default: false, doc: 'Speak TLS to the brokers.' }),
+  KAFKA_TLS: setting.flag({ default: false, doc: 'Use TLS to the brokers.' }),
   KAFKA_SASL_MECHANISM: setting.oneOf(['', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'], {
     default: '',
     doc: 'SASL mechanism; empty: none.',
@@ -35,7 +35,7 @@ export const topicSettings = defineSettings({
     default: 4,
     min: 1,
     max: 10_000,
-    doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts take the number that the topics have.',
+    doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts use the number that the topics have.',
   }),
   KAFKA_REPLICATION: setting.integer({
     default: 0,
@@ -58,7 +58,7 @@ export const clickhouseSettings = defineSettings({
   CLICKHOUSE_URL: setting.url({
     default: 'http://127.0.0.1:8123',
     protocols: ['http:', 'https:'],
-    doc: 'ClickHouse; user and password may stand in it. When set, `./ravand up` starts no server of its own.',
+    doc: 'ClickHouse; may contain user and password. When set, `./ravand up` starts no ClickHouse.',
     secret: true,
   }),
   CLICKHOUSE_DATABASE: setting.text({ default: 'ravand', doc: 'Database of all tables.' }),
@@ -72,7 +72,7 @@ export const postgresSettings = defineSettings({
   DATABASE_URL: setting.url({
     default: 'postgres://postgres@127.0.0.1:5432/postgres',
     protocols: ['postgres:', 'postgresql:'],
-    doc: 'PostgreSQL. When set, `./ravand up` starts no PGlite of its own.',
+    doc: 'PostgreSQL. When set, `./ravand up` starts no PGlite.',
     secret: true,
   }),
 });
@@ -81,7 +81,7 @@ export const redisSettings = defineSettings({
   REDIS_URL: setting.url({
     default: 'redis://127.0.0.1:6379',
     protocols: ['redis:', 'rediss:'],
-    doc: 'Redis. When set, `./ravand up` starts no server of its own.',
+    doc: 'Redis. When set, `./ravand up` starts no Redis.',
     secret: true,
   }),
 });
@@ -90,25 +90,25 @@ export const dedupeSettings = defineSettings({
   DEDUPE_TTL: setting.duration({
     default: 48 * 3_600_000,
     min: 1000,
-    doc: 'Window of de-duplication by message_id (ingest 2.5).',
+    doc: 'Window of deduplication by message_id (ingest 2.5).',
   }),
 });
 
-/** When a part stops instead of filling events.dead (platform/dead-letter-breaker.ts). */
+/** When a service stops instead of filling events.dead (platform/dead-letter-breaker.ts). */
 export const deadLetterSettings = defineSettings({
   DEAD_LETTER_BREAKER: setting.integer({
     default: 50,
     max: 100,
-    doc: 'Per cent of events that may end as dead letters; above it the normaliser or the sink stops instead of filling events.dead. 100: never stops.',
+    doc: 'Per cent of events that may become dead letters; above it the normaliser or the sink stops instead of filling events.dead. 100: never stops.',
   }),
   DEAD_LETTER_BREAKER_LEAST: setting.integer({
     default: 100,
     min: 1,
-    doc: 'So many dead letters must have come up before that share counts.',
+    doc: 'Dead letters after which that share is checked.',
   }),
   DEAD_LETTER_BREAKER_RETRY: setting.duration({
     default: 60_000,
     min: 100,
-    doc: 'How long a part that stopped so waits before it tries the same events again.',
+    doc: 'How long a service that stopped so waits before it retries the same events.',
   }),
 });

@@ -1,15 +1,14 @@
 /**
- * What kind of value a setting takes, how it is read, and what a person is told when it cannot be
- * read.
+ * One setting: how its text is read, its default, its unit and its description.
  */
 export interface Setting<T> {
   /**
-   * Reads the text of an environment variable; throws an Error whose message says what is expected.
+   * Reads the text of an environment variable; throws an Error that says what is expected.
    */
   parse(text: string): T;
   /** Value when the variable is absent or empty. */
   fallback: T;
-  /** The default as it stands in docs/settings.md. */
+  /** The default as docs/settings.md shows it. */
   fallbackText: string;
   unit: string;
   doc: string;
@@ -23,8 +22,8 @@ export type SettingsOf<Table extends SettingsTable> = {
 };
 
 /**
- * All that is wrong with the environment, in one error: each problem names the variable, its value
- * and what is expected.
+ * Everything that is wrong with the environment, in one error: each problem names the variable, its
+ * value and what is expected.
  */
 export class SettingsError extends Error {
   readonly problems: readonly string[];

@@ -3,7 +3,11 @@ import { parseLine } from '../arguments.ts';
 import { CommandError, type CommandContext } from '../command.ts';
 import type { Ready } from '../stack/ready.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
+import {
+  orderedBatches,
+  sendOrderedBatches,
+  type OrderedItem,
+} from '../traffic/ordered-batches.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
@@ -12,16 +16,16 @@ import { visitorEvents } from './shop.ts';
 
 export const DEMO_USAGE = 'demo [--people N] [--days N] [--seed N]';
 
-/** As far back as the demo account keeps events. */
+/** The retention of the demo account. */
 const MAX_DAYS = 400;
 const BATCH_ITEMS = 50;
 const PARALLEL = 8;
 const GROUP = 2000;
-const LANES = 32;
+const ORDER_KEYS = 32;
 const STEPS = ['product_viewed', 'product_added_to_cart', 'checkout_started', 'order_completed'];
 const DAY = 86_400_000;
 
-/** A report's answer, as far as it is waited for. */
+/** The part of a report's answer that shows its freshness. */
 interface Fresh {
   meta: { fresh_until: string };
 }
@@ -53,10 +57,10 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     const items: OrderedItem[] = [];
     for (let visitor = first; visitor < last; visitor++) {
       for (const item of visitorEvents({ seed, people, days, now }, visitor))
-        items.push({ lane: String(visitor % LANES), userAgent: undefined, item });
+        items.push({ orderKey: String(visitor % ORDER_KEYS), userAgent: undefined, item });
     }
     await sendOrderedBatches(
-      batchesOf(items, BATCH_ITEMS),
+      orderedBatches(items, BATCH_ITEMS),
       { parallel: PARALLEL },
       async (batch) => {
         const answer = await postBatch(

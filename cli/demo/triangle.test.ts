@@ -4,7 +4,7 @@ import { retentionPicture, triangleOf } from './triangle.ts';
 
 const plain = (lines: string[]) => lines.map(stripVTControlCharacters);
 
-it('draws one line a cohort with people, and marks what is not over', () => {
+it('draws one line per cohort with people, and marks periods that are not over', () => {
   const cohorts = [
     { start: '1405-08-02', size: 200, returned: [100, 60, 7] },
     { start: '1405-08-09', size: 0, returned: [0, 0] },

@@ -79,7 +79,7 @@ export function pageEvent(request: LoggedRequest, messageId: string, shift: numb
     .slice(0, 32);
   const query = request.target.indexOf('?');
   return {
-    lane: request.userAgent,
+    orderKey: request.userAgent,
     userAgent: request.userAgent,
     item: {
       type: 'page',

@@ -5,7 +5,11 @@ import { parseLine } from '../arguments.ts';
 import { CommandError, type CommandContext } from '../command.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { print } from '../terminal.ts';
-import { batchesOf, sendOrderedBatches, type OrderedItem } from '../traffic/ordered-batches.ts';
+import {
+  orderedBatches,
+  sendOrderedBatches,
+  type OrderedItem,
+} from '../traffic/ordered-batches.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
 import { pageEvent, parseAccessLine } from './access-log.ts';
@@ -14,7 +18,7 @@ import { envelopeItem, envelopeTime, parseEnvelope } from './ndjson.ts';
 
 export const SEND_USAGE = 'send FILE [--write-key KEY] [--shift-to-now]';
 
-/** Lines that are read, sent and then noted as sent together. */
+/** Lines that are read and sent before the resume file is written. */
 const WINDOW_LINES = 4000;
 /**
  * Fewer than the fifty warnings that an answer lists, so that every clamped timestamp is counted.
@@ -59,19 +63,21 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     shift: shiftToNow && survey.newest !== undefined ? Date.now() - survey.newest : 0,
   };
   if (resume.lines > 0)
-    print(`going on after line ${resume.lines.toLocaleString('en')}, where the last run stopped`);
+    print(
+      `resuming after line ${resume.lines.toLocaleString('en')}, where the previous run stopped`,
+    );
   const totals = { accepted: 0, duplicates: 0, rejected: 0, clamped: 0, unreadable: 0 };
   const progress = startProgress({ total: survey.lines, unit: 'lines', now: () => Date.now() });
   let problems = 0;
   const problem = (text: string) => {
     problems++;
     if (problems <= SHOWN_PROBLEMS) progress.note(text);
-    else if (problems === SHOWN_PROBLEMS + 1) progress.note('… further ones are only counted');
+    else if (problems === SHOWN_PROBLEMS + 1) progress.note('… further problems are only counted');
   };
 
   const send = async (window: OrderedItem[]) => {
     await sendOrderedBatches(
-      batchesOf(window, BATCH_ITEMS),
+      orderedBatches(window, BATCH_ITEMS),
       { parallel: PARALLEL },
       async (batch) => {
         const answer = await postBatch({ url: ready.ingest_url, writeKey }, batch);

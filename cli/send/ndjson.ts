@@ -40,7 +40,7 @@ export function envelopeItem(envelope: Envelope, messageId: string, shift: numbe
   for (let at = 0; at < person.length; at++)
     hash = (Math.imul(hash, 31) + person.charCodeAt(at)) | 0;
   return {
-    lane: String((hash >>> 0) % LANES),
+    orderKey: String((hash >>> 0) % LANES),
     userAgent: undefined,
     item: {
       ...envelope,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { batchesOf } from '../traffic/ordered-batches.ts';
+import { orderedBatches } from '../traffic/ordered-batches.ts';
 import { pageEvent, parseAccessLine } from './access-log.ts';
 import { startNaming } from './lines.ts';
 import { envelopeItem, parseEnvelope } from './ndjson.ts';
@@ -7,7 +7,7 @@ import { envelopeItem, parseEnvelope } from './ndjson.ts';
 const LINE =
   '83.149.9.216 - - [17/May/2015:10:05:03 +0430] "GET /a/b.png?x=1 HTTP/1.1" 200 203023 "http://example.com/\\"q\\"" "Mozilla/5.0 (X11) \\"odd\\""';
 
-describe('access log', () => {
+describe('the reader of access logs', () => {
   it('reads the combined format, with its zone and its escaped quotes', () => {
     expect(parseAccessLine(LINE)).toEqual({
       address: '83.149.9.216',
@@ -31,7 +31,7 @@ describe('access log', () => {
     expect(parseAccessLine(line)).toBeUndefined();
   });
 
-  it('names one visitor by address and user agent, and moves the time', () => {
+  it('identifies a visitor by address and user agent, and shifts the time', () => {
     const request = parseAccessLine(LINE);
     if (!request) throw new Error('unreadable');
     const one = pageEvent(request, 'm', 1000).item as { anonymous_id: string; timestamp: string };
@@ -44,7 +44,7 @@ describe('access log', () => {
 });
 
 describe('message ids of lines', () => {
-  it('come from the content and the number of its repetition', () => {
+  it('derive from the content and the number of its repetition', () => {
     const first = startNaming();
     const ids = [first('a'), first('b'), first('a')];
     expect(new Set(ids).size).toBe(3);
@@ -52,7 +52,7 @@ describe('message ids of lines', () => {
     expect([again('a'), again('b'), again('a')]).toEqual(ids);
   });
 
-  it('yield to an id that the envelope has', () => {
+  it('are replaced by the id of the envelope', () => {
     const envelope = parseEnvelope(
       '{"type":"track","event":"x","user_id":"u","message_id":"own","timestamp":"2026-01-01T00:00:00Z"}',
     );
@@ -63,9 +63,13 @@ describe('message ids of lines', () => {
   });
 });
 
-it('batches keep the order of a lane and part where the user agent changes', () => {
-  const items = [1, 2, 3, 4].map((n) => ({ lane: 'a', userAgent: n < 4 ? 'x' : 'y', item: { n } }));
-  expect(batchesOf(items, 2)).toEqual([
+it('batches keep the order of one key and split where the user agent changes', () => {
+  const items = [1, 2, 3, 4].map((n) => ({
+    orderKey: 'a',
+    userAgent: n < 4 ? 'x' : 'y',
+    item: { n },
+  }));
+  expect(orderedBatches(items, 2)).toEqual([
     [
       { items: [{ n: 1 }, { n: 2 }], userAgent: 'x' },
       { items: [{ n: 3 }], userAgent: 'x' },

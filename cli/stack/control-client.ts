@@ -12,25 +12,25 @@ export function runningSupervisor(home: Home): ProcessIdentity | undefined {
   return isAlive(recorded) ? recorded : undefined;
 }
 
-interface Ask {
+interface Exchange {
   home: Home;
   request: ControlRequest;
-  /** Without a word for so long, the supervisor counts as hung, ms. 0: as long as it takes. */
+  /** After so long without a reply the supervisor is taken for hung, ms. 0: waits for ever. */
   silence: number;
-  /** Answers true when enough was heard: the exchange ends there. */
+  /** Returns true to end the exchange before the closing reply. */
   onReply?: (reply: ControlReply) => boolean;
 }
 
 /**
- * Sends one request and answers the closing reply. Throws Refusal when the supervisor refuses,
- * hangs, or goes away before its closing reply.
+ * Sends one request and returns the closing reply. Throws CommandError when the supervisor refuses
+ * it, hangs, or exits before the closing reply.
  */
 export async function requestSupervisor({
   home,
   request,
   silence,
   onReply,
-}: Ask): Promise<Extract<ControlReply, { event: 'end' }>> {
+}: Exchange): Promise<Extract<ControlReply, { event: 'end' }>> {
   return await new Promise((resolve, reject) => {
     const socket = connect(home.socket);
     socket.setTimeout(silence);
@@ -41,7 +41,7 @@ export async function requestSupervisor({
     socket.on('connect', () => socket.write(`${JSON.stringify(request)}\n`));
     socket.on('timeout', () =>
       fail(
-        `the supervisor has not answered for ${silence / 1000} s; its log: ./ravand logs supervisor; to end it all: ./ravand down`,
+        `the supervisor has not answered for ${silence / 1000} s; its log: ./ravand logs supervisor; to stop everything: ./ravand down`,
       ),
     );
     socket.on('error', (error) =>
@@ -51,14 +51,14 @@ export async function requestSupervisor({
     );
     socket.on('close', () =>
       fail(
-        'the supervisor ended in the middle of it; its log: ./ravand logs supervisor; to clean up: ./ravand down',
+        'the supervisor exited before it replied; its log: ./ravand logs supervisor; to clean up: ./ravand down',
       ),
     );
     createInterface({ input: socket })
       .on('line', (line) => {
         const reply = JSON.parse(line) as ControlReply;
-        const enough = onReply?.(reply) ?? false;
-        if (reply.event !== 'end' && !enough) return;
+        const done = onReply?.(reply) ?? false;
+        if (reply.event !== 'end' && !done) return;
         if (reply.event === 'end' && reply.error !== undefined)
           reject(new CommandError(reply.error));
         else resolve(reply.event === 'end' ? reply : { event: 'end' });

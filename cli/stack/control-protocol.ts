@@ -1,5 +1,5 @@
 /**
- * What commands and the supervisor say to each other over the control socket: one JSON line a
+ * The protocol of the control socket between commands and the supervisor: one JSON line per
  * message.
  */
 export type ControlRequest =
@@ -16,14 +16,14 @@ export interface ServiceStatus {
   address: string;
   admin_url: string | null;
   restarts: number;
-  /** For people: running, starting, restarting, stopping, stopped, external. */
+  /** Shown to people: running, starting, restarting, stopping, stopped, external. */
   state: string;
 }
 
 export type StackEvent =
   | { event: 'progress'; text: string }
   | { event: 'ready' }
-  /** The start failed; the supervisor takes down what it started. */
+  /** The start failed; the supervisor stops what it started. */
   | { event: 'failed'; message: string; lines: string[] }
   | { event: 'down' };
 

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Where one stack keeps its state: `.ravand/` under the checkout, or where RAVAND_HOME says. */
+/** Where one stack keeps its state: RAVAND_HOME, or `.ravand/` in the checkout. */
 export interface Home {
   dir: string;
   run: string;
@@ -20,7 +20,7 @@ export interface Home {
   sealingKeyFile: string;
 }
 
-/** Longest path of a unix socket that every system takes, with room to spare. */
+/** Below the longest path of a Unix socket on every system. */
 const SOCKET_PATH_MAX = 100;
 
 export function homeOf({ checkout, env }: { checkout: string; env: NodeJS.ProcessEnv }): Home {
@@ -53,8 +53,8 @@ function socketPath(dir: string, inHome: string): string {
 }
 
 /**
- * Makes the folders of a home. Keys, passwords and people's data lie in them: only the owner may
- * look.
+ * Makes the folders of a home, readable by their owner only: they hold keys, passwords and
+ * personal data.
  */
 export function makeHome(home: Home): void {
   mkdirSync(home.dir, { recursive: true });

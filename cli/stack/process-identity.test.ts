@@ -7,16 +7,16 @@ const stat = (name: string, state: string) =>
   `4711 (${name}) ${state} 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 987654 1 2 3`;
 
 describe('who a process is', () => {
-  it('reads the start, whatever the name of the process holds', () => {
+  it('reads the start time, whatever characters the process name contains', () => {
     expect(startOf(stat('node', 'S'))).toBe('987654');
     expect(startOf(stat('a) S 1 (b', 'R'))).toBe('987654');
   });
 
-  it('takes a zombie for gone', () => {
+  it('treats a zombie as exited', () => {
     expect(startOf(stat('node', 'Z'))).toBeUndefined();
   });
 
-  it('does not take a later process with the same id for the recorded one', () => {
+  it('distinguishes a later process with the same id from the recorded one', () => {
     expect(sameProcess({ pid: 5, started: '1' }, { pid: 5, started: '2' })).toBe(false);
     expect(sameProcess({ pid: 5, started: '1' }, undefined)).toBe(false);
     expect(isAlive({ pid: process.pid, started: 'long ago' })).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Ports of the servers that this stack runs itself; undefined where a setting names one of the
- * user's own.
+ * Ports of the servers that this stack runs; undefined for an external server that a setting
+ * names.
  */
 export interface OwnServers {
   kafka: { port: number; controllerPort: number } | undefined;
@@ -10,8 +10,8 @@ export interface OwnServers {
 }
 
 /**
- * Where everything of one stack is. Kept in run/stack.json (mode 0600: the URLs may carry
- * passwords), so that every command finds the parts.
+ * The addresses of one stack, kept in run/stack.json for every command. Mode 0600: the URLs may
+ * contain passwords.
  */
 export interface StackPlan {
   kafka_brokers: string;
@@ -22,7 +22,7 @@ export interface StackPlan {
   http_addr: string;
   public_api_addr: string;
   panel_addr: string;
-  /** Whether the brokers of the user's own speak TLS. */
+  /** Whether external brokers use TLS. */
   kafka_tls: boolean;
   spool_dir: string;
   admin_ports: Record<string, number>;

@@ -1,44 +1,44 @@
 import type { Batch } from './post.ts';
 
 export interface OrderedItem {
-  /** Items of one lane key are sent one after another, in order. */
-  lane: string;
+  /** Items with the same key are sent in order, one batch after another. */
+  orderKey: string;
   userAgent: string | undefined;
   item: object;
 }
 
 /**
- * Cuts items into batches per lane key and user agent, in order. Whatever belongs to one person has
- * one lane key, so that each batch is sent after the answer to the one before, and a person's
- * events keep their order (promise 3).
+ * Cuts items into batches by order key and user agent, in order. All items of a person have the same
+ * key: a batch is sent after the answer to the previous one, and a person's events keep their order
+ * (ARCHITECTURE.md, G3).
  */
-export function batchesOf(items: Iterable<OrderedItem>, size: number): Batch[][] {
-  const lanes = new Map<
+export function orderedBatches(items: Iterable<OrderedItem>, size: number): Batch[][] {
+  const byKey = new Map<
     string,
     { batches: { items: object[]; userAgent: string | undefined }[] }
   >();
-  for (const { lane, userAgent, item } of items) {
-    const found = lanes.get(lane) ?? { batches: [] };
-    lanes.set(lane, found);
+  for (const { orderKey, userAgent, item } of items) {
+    const found = byKey.get(orderKey) ?? { batches: [] };
+    byKey.set(orderKey, found);
     const last = found.batches.at(-1);
     if (last && last.items.length < size && last.userAgent === userAgent) last.items.push(item);
     else found.batches.push({ items: [item], userAgent });
   }
-  return [...lanes.values()].map((lane) => lane.batches);
+  return [...byKey.values()].map(({ batches }) => batches);
 }
 
 /**
- * Works lanes off, several at a time; within a lane one batch after another. The first error stops
- * all.
+ * Sends the sequences, several in parallel; the batches of one sequence one after another. The first
+ * error stops all.
  */
 export async function sendOrderedBatches(
-  lanes: readonly Batch[][],
+  sequences: readonly Batch[][],
   options: { parallel: number },
   send: (batch: Batch) => Promise<void>,
 ): Promise<void> {
-  const rest = lanes.values();
+  const rest = sequences.values();
   const worker = async () => {
-    for (const lane of rest) for (const batch of lane) await send(batch);
+    for (const sequence of rest) for (const batch of sequence) await send(batch);
   };
   await Promise.all(Array.from({ length: options.parallel }, worker));
 }

@@ -20,9 +20,8 @@ const ATTEMPTS = 12;
 const TIMEOUT = 20_000;
 
 /**
- * Posts one batch as an SDK does (ingest 7.5): 5xx and broken connections are tried again with
- * exponential backoff and full jitter, a 4xx ends the run. Throws Refusal when the host refuses the
- * batch, or does not answer in twelve attempts.
+ * Posts one batch as an SDK does (ingest 7.5): 5xx and connection errors are retried with
+ * exponential backoff and full jitter. Throws CommandError on a 4xx, and after twelve attempts.
  */
 export async function postBatch(
   target: { url: string; writeKey: string; signal?: AbortSignal },
@@ -53,7 +52,7 @@ export async function postBatch(
       );
     if (attempt + 1 >= ATTEMPTS)
       throw new CommandError(
-        `the ingest host did not take the batch in ${ATTEMPTS} attempts (${answer.message}); run the same command again to go on`,
+        `the ingest host did not accept the batch in ${ATTEMPTS} attempts (${answer.message}); run the same command again to continue`,
       );
     await delay(
       backoffDelay({ base: 1000, cap: 30_000, attempt, random: Math.random() }),
@@ -87,8 +86,8 @@ async function attemptPost(
 }
 
 /**
- * The bytes of a header value, with spaces for the control characters that HTTP does not allow in
- * one.
+ * The bytes of a header value, with spaces in place of the control characters that HTTP does not
+ * allow.
  */
 function headerText(value: string): string {
   return Array.from(Buffer.from(value, 'utf8'), (byte) =>

@@ -1,7 +1,7 @@
 import { print } from '../terminal.ts';
 
 /**
- * Shows how far a long run is: a bar in place on a terminal, a line every ten per cent elsewhere.
+ * Shows the progress of a long run: a bar on a terminal, a line every ten per cent elsewhere.
  */
 export interface Progress {
   advance(by: number): void;

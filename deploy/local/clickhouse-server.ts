@@ -1,6 +1,5 @@
 /**
- * The ClickHouse of the local stack: the engine of the npm package chdb, turned into a real HTTP
- * server. Started as `node deploy/local/clickhouse-server.ts CONFIG`; the call into the engine
+ * The ClickHouse of the local stack: the engine of the npm package chdb, run as an HTTP server. Started as `node deploy/local/clickhouse-server.ts CONFIG`; the call into the engine
  * never returns and holds the main thread (its stack check wants that), so this process handles no
  * signals: SIGTERM ends it at once, which its tables survive as they survive kill -9.
  */
@@ -9,7 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { DataType, load, open } from 'ffi-rs';
 
-/** Starts to listen, then stays busy with nothing for ever. */
+/** Starts the HTTP listener, then runs for ever. */
 const QUERY =
   'SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM system.numbers SETTINGS max_block_size = 1, max_execution_time = 0 FORMAT Null';
 
@@ -51,5 +50,5 @@ load({
   paramsType: [DataType.I32, DataType.StringArray],
   paramsValue: [args.length, args],
 });
-// Only a failed start comes back here: the reason stands above in the log.
+// Reached only after a failed start; the reason is in the log above.
 process.exit(1);

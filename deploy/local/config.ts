@@ -10,7 +10,7 @@ import { defineSettings, parseSettings, type SettingsOf } from '../../platform/s
 
 const GIB = 2 ** 30;
 
-/** What the launcher itself reads; the parts read the rest of the environment. */
+/** What `./ravand` itself reads; the services read the rest of the environment. */
 export const settings = defineSettings({
   RAVAND_HOME: setting.text({
     default: '',
@@ -18,7 +18,7 @@ export const settings = defineSettings({
   }),
   CLICKHOUSE_MEMORY_LIMIT: setting.bytes({
     default: 0,
-    doc: 'Most memory that the ClickHouse of `./ravand up` takes; 0: a third of the machine, at least 1 GiB and at most 8 GiB.',
+    doc: 'Memory limit of the ClickHouse of `./ravand up`; 0: a third of the machine, at least 1 GiB and at most 8 GiB.',
   }),
   KAFKA_HEAP: setting.bytes({
     default: 512 * 2 ** 20,
@@ -45,7 +45,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): LocalSettings {
   return parseSettings(settings, env);
 }
 
-/** The four servers as the environment tells them, with their credentials. */
+/** The four servers as the environment gives them, with their credentials. */
 export function loadExternal(env: NodeJS.ProcessEnv): ExternalSettings {
   return parseSettings(external, env);
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps one container for as long as this process lives. Started by the supervisor as `node
+ * Runs one container for as long as this process lives. Started by the supervisor as `node
  * deploy/local/container-service.ts SPEC` (JSON of ContainerSpec).
  */
 import { GenericContainer, Wait } from 'testcontainers';
@@ -18,7 +18,7 @@ const container = new GenericContainer(spec.image)
   .withBindMounts((spec.mounts ?? []).map((mount) => ({ ...mount, mode: 'rw' as const })))
   .withCopyContentToContainer(spec.files ?? [])
   .withStartupTimeout(PULL_AND_START_MS)
-  // Whether it answers is the supervisor's question; here it only has to run.
+  // The supervisor probes whether it answers; here it only has to run.
   .withWaitStrategy(Wait.forLogMessage(/./))
   .withLogConsumer((stream) => stream.pipe(process.stdout));
 if (spec.command) container.withCommand(spec.command);
@@ -37,7 +37,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     );
   });
 }
-// The container may end by itself; then so does this process, and the supervisor starts both again.
+// When the container exits, so does this process, and the supervisor restarts both.
 setInterval(() => {
   started.exec(['true']).catch(() => process.exit(1));
 }, 2000);

@@ -21,9 +21,8 @@ export interface ContainerSpec {
 }
 
 /**
- * With TEST_SERVICES=containers the four servers are containers of testcontainers, each kept by a
- * process of its own that the supervisor runs like any other part: the same addresses, the same
- * stop and start. Needs a Docker engine on Linux (host networking).
+ * With TEST_SERVICES=containers the four servers are containers of testcontainers, each held by a
+ * process that the supervisor runs like any other service: same addresses, same stop and start. Needs a Docker engine on Linux (host networking).
  */
 export function containerLaunches({
   plan,
@@ -118,7 +117,7 @@ function kafkaSpec({
 }
 
 function clickhouseFile(port: number): string {
-  // Only HTTP is asked for; the other listeners would meet those of a neighbour.
+  // Only HTTP is used; the other listeners could collide with another stack's.
   const closed = ['tcp_port', 'mysql_port', 'postgresql_port', 'interserver_http_port']
     .map((name) => `  <${name} remove="1"/>\n`)
     .join('');

@@ -5,24 +5,29 @@ import type { Service } from './services/service.ts';
 import { serviceEnv } from './stack.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
-const BOUND_MS = 3000;
+const TIMEOUT_MS = 3000;
 
 interface LagQuestion {
   plan: StackPlan;
   home: Home;
-  parts: readonly Service[];
+  services: readonly Service[];
   env: NodeJS.ProcessEnv;
 }
 
 /**
- * Records that each part's group has not read yet, by part. Parts that read nothing are absent; so
- * is everything when Kafka does not answer in time.
+ * Records that the group of each service has not read yet, by service. Services that read nothing
+ * are absent; so is every service when Kafka does not answer in time.
  */
-export async function lagOf({ plan, home, parts, env }: LagQuestion): Promise<Map<string, number>> {
+export async function lagOf({
+  plan,
+  home,
+  services,
+  env,
+}: LagQuestion): Promise<Map<string, number>> {
   const lags = new Map<string, number>();
   const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
   const work = withKafkaAdmin(settings, async (admin) => {
-    for (const { name, lag } of parts) {
+    for (const { name, lag } of services) {
       if (lag === undefined) continue;
       const [ends, committed] = await Promise.all([
         topicEnds(admin, lag.topic),
@@ -39,7 +44,7 @@ export async function lagOf({ plan, home, parts, env }: LagQuestion): Promise<Ma
     }
   });
   let timer: NodeJS.Timeout | undefined;
-  const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, BOUND_MS)));
+  const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, TIMEOUT_MS)));
   await Promise.race([work.catch(() => undefined), bound]);
   clearTimeout(timer);
   return lags;

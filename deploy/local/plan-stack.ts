@@ -5,7 +5,7 @@ import { choosePort, isPortFree } from './ports.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 /**
- * run/ports.json: ports that were taken before, by name; they are taken again while they are free.
+ * run/ports.json: the ports of earlier starts by name; they are used again while they are free.
  */
 export type KeptPorts = Record<string, number>;
 
@@ -27,50 +27,51 @@ export async function planStack(
   planning: Planning,
 ): Promise<{ plan: StackPlan; ports: KeptPorts }> {
   const ports: KeptPorts = {};
-  const taken = new Set<number>();
+  const reserved = new Set<number>();
   const free = async (host: string, port: number) =>
-    !taken.has(port) && (await isPortFree(host, port));
-  const take = async (
+    !reserved.has(port) && (await isPortFree(host, port));
+  const reserve = async (
     name: string,
-    { host = LOOPBACK, usual }: { host?: string; usual?: number } = {},
+    { host = LOOPBACK, fallback }: { host?: string; fallback?: number } = {},
   ) => {
     const kept = planning.kept[name];
-    const preferred = [usual, kept].filter((port) => port !== undefined);
+    const preferred = [fallback, kept].filter((port) => port !== undefined);
     const port = await choosePort({
       preferred,
       isFree: (one) => free(host, one),
       random: Math.random,
     });
-    taken.add(port);
+    reserved.add(port);
     ports[name] = port;
     return port;
   };
-  const listener = async (name: string, given: Address | undefined, usual: number) => {
-    if (given === undefined) return `localhost:${await take(name, { host: 'localhost', usual })}`;
+  const listener = async (name: string, given: Address | undefined, fallback: number) => {
+    if (given === undefined)
+      return `localhost:${await reserve(name, { host: 'localhost', fallback })}`;
     if (given.port !== 0 && !(await free(given.host, given.port))) {
       throw new CommandError(
-        `${name}=${formatAddress(given)} is taken: end what listens there, give another address, or leave ${name} unset for a free one`,
+        `${name}=${formatAddress(given)} is in use: stop what listens there, give another address, or leave ${name} unset for a free one`,
       );
     }
-    taken.add(given.port);
+    reserved.add(given.port);
     return given.port === 0
-      ? formatAddress({ host: given.host, port: await take(name, { host: given.host }) })
+      ? formatAddress({ host: given.host, port: await reserve(name, { host: given.host }) })
       : formatAddress(given);
   };
   const given = (name: string) => planning.env[name]?.trim() ?? '';
   const own = async (name: string, setting: string) =>
-    given(setting) === '' ? { port: await take(name) } : undefined;
+    given(setting) === '' ? { port: await reserve(name) } : undefined;
 
   const http_addr = await listener('HTTP_ADDR', planning.httpAddr, 8080);
   const public_api_addr = await listener('PUBLIC_API_ADDR', planning.publicApiAddr, 8081);
   const panel_addr = await listener('PANEL_ADDR', planning.panelAddr, 8082);
   const broker = await own('kafka', 'KAFKA_BROKERS');
-  const kafka = broker && { ...broker, controllerPort: await take('kafka-controller') };
+  const kafka = broker && { ...broker, controllerPort: await reserve('kafka-controller') };
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
   const postgres = await own('postgres', 'DATABASE_URL');
   const redis = await own('redis', 'REDIS_URL');
   const admin_ports: Record<string, number> = {};
-  for (const name of SERVICE_NAMES) admin_ports[name] = await take(`${name}-admin`);
+  for (const name of SERVICE_NAMES) admin_ports[name] = await reserve(`${name}-admin`);
   return {
     ports,
     plan: {
@@ -97,8 +98,7 @@ export async function planStack(
 }
 
 /**
- * The address to type into a client for a listener: one that listens everywhere is reached at
- * localhost.
+ * The URL of a listener for clients: one that listens on all interfaces is reached at localhost.
  */
 export function urlOfListener(address: string): string {
   return `http://${address.replace(/^(0\.0\.0\.0|\[::\]):/, 'localhost:')}`;

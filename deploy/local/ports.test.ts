@@ -5,7 +5,7 @@ import { choosePort, isPortFree } from './ports.ts';
 describe('choosing a port', () => {
   const random = () => 0.5;
 
-  it('takes the first preferred one that is free', async () => {
+  it('returns the first preferred port that is free', async () => {
     expect(
       await choosePort({
         preferred: [8080, 25_000],
@@ -15,7 +15,7 @@ describe('choosing a port', () => {
     ).toBe(25_000);
   });
 
-  it('otherwise takes any free one, and never one that the system gives to outgoing connections', async () => {
+  it('otherwise returns any free port below the range of ephemeral ports', async () => {
     const port = await choosePort({
       preferred: [8080],
       isFree: (one) => Promise.resolve(one !== 8080),
@@ -25,13 +25,13 @@ describe('choosing a port', () => {
     expect(port).toBeGreaterThanOrEqual(20_000);
   });
 
-  it('gives up with a sentence when nothing is free', async () => {
+  it('throws a sentence when nothing is free', async () => {
     await expect(
       choosePort({ preferred: [], isFree: () => Promise.resolve(false), random }),
-    ).rejects.toThrow('no free port');
+    ).rejects.toThrow('is free: stop what uses them');
   });
 
-  it('sees who listens, under either name of this machine', async () => {
+  it('detects a listener on either address of localhost', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

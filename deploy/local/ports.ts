@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Ports that this program takes by itself lie below the range from which systems take the near ends
- * of outgoing connections: nobody else slips in while a part restarts.
+ * Below the range of ephemeral ports: an outgoing connection cannot occupy the port of a service
+ * while it restarts.
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
@@ -16,7 +16,7 @@ interface Choice {
 }
 
 /**
- * The first preferred port that is free, or a random free one. Throws when none of many is free.
+ * The first preferred port that is free, or a random free one. Throws when it finds none.
  */
 export async function choosePort({ preferred, isFree, random }: Choice): Promise<number> {
   for (const port of preferred) if (await isFree(port)) return port;
@@ -25,7 +25,7 @@ export async function choosePort({ preferred, isFree, random }: Choice): Promise
     if (!preferred.includes(port) && (await isFree(port))) return port;
   }
   throw new Error(
-    `no free port among ${ATTEMPTS} tried between ${FIRST_PORT} and ${LAST_PORT}: end what occupies them`,
+    `none of ${ATTEMPTS} ports between ${FIRST_PORT} and ${LAST_PORT} is free: stop what uses them`,
   );
 }
 
@@ -40,7 +40,7 @@ async function canListen(host: string, port: number): Promise<boolean> {
   const server = createServer();
   return await new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      // A machine without IPv6 has no ::1: nothing can be in the way there.
+      // A machine without IPv6 has no ::1: nothing can listen there.
       resolve(host === '::1' && (error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'));
     });
     server.listen({ host, port, exclusive: true }, () => {

@@ -18,7 +18,7 @@ const server = createFront({
   maxConnections: 200,
   idleInTransaction: 15_000,
   onEngineFailure: (error) => {
-    console.error('the engine failed; the supervisor starts it again:', error);
+    console.error('the engine failed; the supervisor restarts it:', error);
     process.exit(1);
   },
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseSealingKeys } from '../../platform/sealing.ts';
-import { keepSealingKey, sealingEnv } from './sealing-key.ts';
+import { ensureSealingKey, sealingEnv } from './sealing-key.ts';
 
 describe('the sealing key of a home', () => {
   let home: { sealingKeyFile: string };
@@ -12,16 +12,16 @@ describe('the sealing key of a home', () => {
   });
   afterEach(() => rmSync(join(home.sealingKeyFile, '..'), { recursive: true }));
 
-  it('is made once, for its owner only', () => {
-    keepSealingKey(home);
+  it('is made once, readable by its owner only', () => {
+    ensureSealingKey(home);
     const first = readFileSync(home.sealingKeyFile, 'utf8');
-    keepSealingKey(home);
+    ensureSealingKey(home);
     expect(readFileSync(home.sealingKeyFile, 'utf8')).toBe(first);
     expect(statSync(home.sealingKeyFile).mode & 0o777).toBe(0o600);
     expect(parseSealingKeys(first)).toBeDefined();
   });
 
-  it('is handed on unless the environment has its own', () => {
+  it('is passed to services unless the environment sets one', () => {
     expect(sealingEnv(home, {})).toEqual({});
     writeFileSync(home.sealingKeyFile, 'local:x\n');
     expect(sealingEnv(home, { SEALING_KEY: ' ' })).toEqual({ SEALING_KEY: 'local:x' });

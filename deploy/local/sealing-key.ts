@@ -6,10 +6,10 @@ import { writePrivateFile } from '../../cli/json-file.ts';
 type KeyFile = Pick<Home, 'sealingKeyFile'>;
 
 /**
- * Makes the SEALING_KEY of a home once, readable by its owner only. A key that is lost takes every
- * sealed secret with it, so an existing file is never replaced.
+ * Makes the SEALING_KEY of a home once, readable by its owner only. Never replaces a file: without
+ * the key every sealed secret is lost.
  */
-export function keepSealingKey(home: KeyFile): void {
+export function ensureSealingKey(home: KeyFile): void {
   if (readSealingKey(home) === undefined)
     writePrivateFile(home.sealingKeyFile, `${makeSealingKey('local')}\n`);
 }
@@ -24,7 +24,7 @@ function readSealingKey({ sealingKeyFile }: KeyFile): string | undefined {
   }
 }
 
-/** The home's SEALING_KEY as an environment, empty when the environment has one of its own. */
+/** The SEALING_KEY of a home as an environment; empty when the environment sets one. */
 export function sealingEnv(home: KeyFile, env: NodeJS.ProcessEnv): { SEALING_KEY?: string } {
   const key = (env['SEALING_KEY'] ?? '').trim() === '' ? readSealingKey(home) : undefined;
   return key === undefined ? {} : { SEALING_KEY: key };

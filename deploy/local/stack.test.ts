@@ -38,22 +38,22 @@ const elsewhere: StackPlan = {
   own: { kafka: undefined, clickhouse: undefined, postgres: undefined, redis: undefined },
 };
 
-describe('the parts of a stack', () => {
-  it('are those of the plan, in an order that ends with the servers when it stops', () => {
-    const parts = stackServices({ plan, home, checkout: '/checkout' });
-    expect(parts.map((part) => part.name)).toEqual([
+describe('the services of a stack', () => {
+  it('are those of the plan, and the servers stop last', () => {
+    const services = stackServices({ plan, home, checkout: '/checkout' });
+    expect(services.map(({ name }) => name)).toEqual([
       'kafka',
       'clickhouse',
       'postgres',
       'redis',
       ...SERVICE_NAMES,
     ]);
-    const levels = stopLevels([...parts, ...setupSteps({ checkout: '/checkout', env: {} })]);
+    const levels = stopLevels([...services, ...setupSteps({ checkout: '/checkout', env: {} })]);
     expect(levels[0]).toEqual(expect.arrayContaining([...SERVICE_NAMES]));
     expect(levels.at(-1)).toEqual(expect.arrayContaining(['kafka', 'clickhouse', 'postgres']));
   });
 
-  it('show where a server of the user stands, without its password, and never start it', () => {
+  it('show the address of an external server without its password, and never start it', () => {
     const servers = stackServices({ plan: elsewhere, home, checkout: '/checkout' }).slice(0, 4);
     expect(servers.map(({ name, address, launch }) => ({ name, address, launch }))).toEqual([
       { name: 'kafka', address: 'b1.example:9093', launch: undefined },
@@ -69,7 +69,7 @@ describe('the parts of a stack', () => {
     ]);
   });
 
-  it('ask for one replica on the own broker only', () => {
+  it('have one replica per partition on the local broker only', () => {
     expect(serviceEnv({ plan, home })).toMatchObject({
       KAFKA_REPLICATION: '1',
       KAFKA_MIN_ISR: '1',
@@ -78,8 +78,8 @@ describe('the parts of a stack', () => {
   });
 });
 
-describe('what the launcher works out', () => {
-  it('keeps ClickHouse to a third of the machine, within bounds, unless told otherwise', () => {
+describe('what a start derives from the machine and the settings', () => {
+  it('limits ClickHouse to a third of the memory, within bounds, unless a setting says otherwise', () => {
     const gib = 2 ** 30;
     expect([1, 6, 64].map((machine) => clickhouseMemory(0, machine * gib) / gib)).toEqual([
       1, 2, 8,
@@ -87,12 +87,12 @@ describe('what the launcher works out', () => {
     expect(clickhouseMemory(123, 64 * gib)).toBe(123);
   });
 
-  it('tells clients an address that they can reach', () => {
+  it('gives clients an address that they can reach', () => {
     expect(urlOfListener('0.0.0.0:8080')).toBe('http://localhost:8080');
     expect(urlOfListener('127.0.0.1:8080')).toBe('http://127.0.0.1:8080');
   });
 
-  it('keeps the control socket within what a system takes as a path', () => {
+  it('keeps the path of the control socket within the limit of the system', () => {
     const deep = homeOf({
       checkout: '/checkout',
       env: { RAVAND_HOME: `/${'very-'.repeat(40)}deep` },

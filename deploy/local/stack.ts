@@ -23,11 +23,11 @@ interface StackContext {
 }
 
 const OWN = { startMs: 120_000, stopMs: 15_000, needs: [], adminUrl: undefined, lag: undefined };
-/** A server of the user's own is expected to run already. */
+/** An external server is expected to be running. */
 const EXTERNAL_MS = 15_000;
 
 /**
- * Every part of the stack, servers first. `launches` is undefined when the rows are only looked at
+ * Every service of the stack, servers first. Without `launches` the rows are for reading only
  * (status, stop).
  */
 export function stackServices(
@@ -92,7 +92,7 @@ export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): St
   return setupSteps({ checkout, env: serviceEnv({ plan, home }) });
 }
 
-/** Writes the files of the servers that this stack runs itself and answers how each is started. */
+/** Writes the files of the servers that this stack runs, and returns how each is started. */
 export function prepareServers({ plan, home, checkout, env }: StackContext): ServerLaunches {
   const config = loadConfig(env);
   const { kafka, clickhouse, postgres, redis } = plan.own;
@@ -119,7 +119,7 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
   };
 }
 
-/** What every service finds in its environment beside what the user set. */
+/** What every service gets in its environment besides what the user set. */
 export function serviceEnv({
   plan,
   home,

@@ -6,7 +6,7 @@ import { makeHome, type Home } from '../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endOrphanedProcesses } from './orphaned-processes.ts';
 import { serviceSettings } from '../service-settings.ts';
-import { keepSealingKey } from './sealing-key.ts';
+import { ensureSealingKey } from './sealing-key.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
 import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
@@ -26,8 +26,8 @@ const listeners = defineSettings({
 });
 
 /**
- * Starts the supervisor of a home unless one runs; answers which of the two it was. Throws Refusal
- * or SettingsError when the start cannot even begin.
+ * Starts the supervisor of a home unless it runs, and returns which of the two it was. Throws
+ * CommandError or SettingsError when it cannot be started.
  */
 export async function startStack({
   home,
@@ -38,13 +38,13 @@ export async function startStack({
   if (runningSupervisor(home)) return 'running';
   await checkSettings(env);
   makeHome(home);
-  const letGo = lockLaunch(home);
+  const unlock = lockLaunch(home);
   try {
     if (runningSupervisor(home)) return 'running';
     const left = await endOrphanedProcesses(home);
     if (left.length > 0)
       say(
-        `the supervisor of the last start had died; ended what it left running: ${left.join(', ')}`,
+        `the previous supervisor had died; stopped the services it left running: ${left.join(', ')}`,
       );
     rmSync(home.readyFile, { force: true });
     const external = loadExternal(env);
@@ -59,13 +59,13 @@ export async function startStack({
       kafkaTls: external.KAFKA_TLS,
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
     });
-    keepSealingKey(home);
+    ensureSealingKey(home);
     writeJsonFile(home.planFile, plan);
     writeJsonFile(home.portsFile, { ...readJsonFile<KeptPorts>(home.portsFile), ...ports });
     await launchSupervisor({ home, checkout, env });
     return 'started';
   } finally {
-    letGo();
+    unlock();
   }
 }
 

@@ -5,7 +5,7 @@ import type { StatusSection } from './status-sections.ts';
 
 const WAIT_MS = 3000;
 
-/** `books` of `./ravand status`: of the installation, or of one account with --account. */
+/** `books` of `./ravand status`: the reconciliation counts of everything, or of one account. */
 export const reconciliationSection: StatusSection = {
   name: 'books',
   async read({ context, account }) {
@@ -31,7 +31,7 @@ export const reconciliationSection: StatusSection = {
   },
 };
 
-/** Events in the gateway's spool; a gateway that is away is asked again next time. */
+/** Events in the gateway's spool; 0 while the gateway is unavailable. */
 async function spooledEvents(plan: StackPlan, query: string): Promise<number> {
   const gateway = plan.admin_ports['ingest-gateway'];
   if (gateway === undefined) return 0;

@@ -17,7 +17,7 @@ export const reset: Command = {
       options: { yes: { type: 'boolean', short: 'y' } },
       usage,
     });
-    const doomed = [
+    const paths = [
       home.data,
       home.spool,
       home.logs,
@@ -25,7 +25,7 @@ export const reset: Command = {
       home.demoFile,
       home.sealingKeyFile,
     ].filter((path) => existsSync(path));
-    if (doomed.length === 0) {
+    if (paths.length === 0) {
       print(`nothing to delete under ${home.dir}`);
       return 0;
     }
@@ -37,7 +37,7 @@ export const reset: Command = {
       return 1;
     }
     print(await bringDown(home));
-    for (const path of doomed) rmSync(path, { recursive: true, force: true });
+    for (const path of paths) rmSync(path, { recursive: true, force: true });
     print(`deleted the data of ${home.dir}`);
     return 0;
   },
@@ -46,7 +46,7 @@ export const reset: Command = {
 async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new CommandError(
-      'reset asks before it deletes, and nobody is at the terminal: ./ravand reset --yes',
+      'reset asks before it deletes, but standard input is no terminal: use ./ravand reset --yes',
     );
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {

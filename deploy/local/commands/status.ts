@@ -8,7 +8,7 @@ import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control
 import { probe } from '../supervisor/probe.ts';
 import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
 import { printError, paint, print, table } from '../../../cli/terminal.ts';
-import { diedSupervisor } from './down.ts';
+import { supervisorDied } from './down.ts';
 import { sections } from './status-sections.ts';
 
 const usage = 'status [--json] [--account ID]';
@@ -17,7 +17,7 @@ const PROBE_MS = 1500;
 
 export const status: Command = {
   name: 'status',
-  summary: 'each part: up or not, process, address, restarts, lag',
+  summary: 'shows each service: up or not, process, address, restarts, lag',
   usage,
   run: async (args, context) => {
     const { values } = parseLine({
@@ -26,41 +26,41 @@ export const status: Command = {
       usage,
     });
     if (values.account !== undefined && sections.length === 0)
-      throw new CommandError('nothing in the status is told by account: leave --account out', 2);
+      throw new CommandError('the status has nothing per account: omit --account', 2);
     const plan = readJsonFile<StackPlan>(context.home.planFile);
     const running = runningSupervisor(context.home) !== undefined;
-    const died = diedSupervisor(context.home);
+    const died = supervisorDied(context.home);
     if (plan === undefined || (!running && !died && values.json !== true))
       throw new CommandError(
         `no stack is running in ${context.home.dir}: start it with ./ravand up`,
       );
-    const parts = await readParts(context, plan, running);
-    const broker = parts.find((part) => part.name === 'kafka');
-    // Loaded here: the Kafka client is most of what this command weighs.
+    const services = await readServices(context, plan, running);
+    const broker = services.find(({ name }) => name === 'kafka');
+    // Loaded here: the Kafka client takes most of the time to load this command.
     const { lagOf } = await import('../lag.ts');
     const lags =
       broker?.up === true
-        ? await lagOf({ ...context, plan, parts: stackServices({ ...context, plan }) })
+        ? await lagOf({ ...context, plan, services: stackServices({ ...context, plan }) })
         : new Map<string, number>();
-    const rows = parts.map((part) => ({ ...part, lag: lags.get(part.name) ?? null }));
+    const rows = services.map((service) => ({ ...service, lag: lags.get(service.name) ?? null }));
     if (died)
       printError(
-        'the supervisor has died: what is shown was looked up without it, and nothing is started again; ./ravand up or ./ravand down cleans up',
+        'the supervisor has died: this status was probed without it, and nothing is restarted; ./ravand up or ./ravand down cleans up',
       );
     const ready = context.ready();
     const read = async (section: (typeof sections)[number]) => ({
       section,
       value: await section.read({ context, ready, account: values.account }),
     });
-    const told = await Promise.all(sections.map(read));
+    const shown = await Promise.all(sections.map(read));
     if (values.json === true) {
       const more = Object.fromEntries(
-        told.map(({ section, value }) => [section.name, value ?? null]),
+        shown.map(({ section, value }) => [section.name, value ?? null]),
       );
       print(JSON.stringify({ parts: rows, ...more }, null, 2));
     } else {
       show(rows);
-      for (const { section, value } of told)
+      for (const { section, value } of shown)
         if (value !== undefined) for (const line of section.show(value)) print(line);
     }
     return running ? 0 : 1;
@@ -79,15 +79,15 @@ function show(rows: Row[]): void {
     String(row.restarts),
     String(row.lag ?? '-'),
   ]);
-  for (const line of table(['part', 'up', 'state', 'pid', 'address', 'restarts', 'lag'], cells))
+  for (const line of table(['service', 'up', 'state', 'pid', 'address', 'restarts', 'lag'], cells))
     print(line);
 }
 
 /**
- * From the supervisor; when it does not answer or has died, from the processes it recorded and from
- * the parts themselves.
+ * From the supervisor; when it does not answer or has died, from the processes it recorded and by
+ * probing the services.
  */
-async function readParts(
+async function readServices(
   context: CommandContext,
   plan: StackPlan,
   running: boolean,
@@ -110,19 +110,19 @@ async function readParts(
     }
     if (services) return services;
   }
-  const left = orphanedProcesses(context.home);
+  const orphans = orphanedProcesses(context.home);
   return await Promise.all(
-    stackServices({ ...context, plan }).map(async (part) => {
-      const pid = left[part.name]?.pid ?? null;
-      const own = part.launch !== undefined;
-      const up = (!own || pid !== null) && (await probe(part.readiness, PROBE_MS));
+    stackServices({ ...context, plan }).map(async (service) => {
+      const pid = orphans[service.name]?.pid ?? null;
+      const own = service.launch !== undefined;
+      const up = (!own || pid !== null) && (await probe(service.readiness, PROBE_MS));
       const state = own ? (pid === null ? 'stopped' : 'unattended') : 'external';
       return {
-        name: part.name,
+        name: service.name,
         pid,
         up,
-        address: part.address,
-        admin_url: part.adminUrl ?? null,
+        address: service.address,
+        admin_url: service.adminUrl ?? null,
         restarts: 0,
         state,
       };

@@ -11,7 +11,7 @@ const usage = 'up [--detach|-d]';
 
 export const up: Command = {
   name: 'up',
-  summary: 'starts the whole system and shows where it is; --detach returns once it is ready',
+  summary: 'starts the whole system and prints its addresses; --detach returns once it is ready',
   usage,
   run: async (args, context) => {
     const { values } = parseLine({
@@ -26,7 +26,7 @@ export const up: Command = {
 type Outcome = 'ready' | 'failed' | 'down' | 'lost' | 'interrupted';
 
 /**
- * Starts the stack, or joins a start that is under way, and follows it until it is ready; in the
+ * Starts the stack, or joins a start in progress, and follows it until it is ready; in the
  * foreground until it is down.
  */
 export async function bringUp(
@@ -39,7 +39,7 @@ export async function bringUp(
   const interrupted = listenForInterrupt();
   const how = await startStack({ ...context, say });
   const joined = how === 'running';
-  if (joined) print(`the stack in ${home.dir} is running already`);
+  if (joined) print(`the stack in ${home.dir} is already running`);
 
   const stay = !context.detach && !joined;
   let outcome: Outcome = 'lost';
@@ -75,10 +75,10 @@ export async function bringUp(
     case 'ready':
       return 0;
     case 'down':
-      print('the stack was taken down');
+      print('the stack was stopped');
       return 0;
     case 'interrupted':
-      print('stopping everything (Ctrl-C again leaves it to stop by itself)');
+      print('stopping everything (Ctrl-C again: do not wait for it)');
       interrupted.again();
       followed.catch(() => undefined);
       print(await bringDown(home));

@@ -58,7 +58,7 @@ describe('cutting a client stream into units', () => {
   ]);
   const expected = ['encryption', 'startup', 'query', 'query', 'query', 'query', 'end'];
 
-  it('keeps Parse to Sync together and marks what is flushed without Sync', () => {
+  it('keeps Parse to Sync together and marks what is flushed without a Sync', () => {
     const units = feed([stream]);
     expect(units.map((unit) => unit.kind)).toEqual(expected);
     expect(units[2]).toEqual({ kind: 'query', bytes: extended, held: false });
@@ -73,7 +73,7 @@ describe('cutting a client stream into units', () => {
     ]);
   });
 
-  it('finds the same units wherever the network cuts the stream', () => {
+  it('finds the same units wherever the network splits the stream', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
         const at = [0, ...cuts.sort((a, b) => a - b), stream.length];
@@ -83,7 +83,7 @@ describe('cutting a client stream into units', () => {
     );
   });
 
-  it('refuses what is no PostgreSQL client', () => {
+  it('refuses a stream that is not from a PostgreSQL client', () => {
     expect(() => cutUnits(Buffer.from('GET / HTTP/1.1\r\n\r\n'), false)).toThrow();
     expect(() => cutUnits(Buffer.from([0x51, 0x7f, 0xff, 0xff, 0xff]), true)).toThrow(/bytes/);
   });

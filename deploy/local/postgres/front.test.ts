@@ -38,7 +38,7 @@ describe('many clients share one engine', () => {
     expect(failures).toEqual([]);
   });
 
-  it('gives each its own answer, also when statements arrive in pieces', async () => {
+  it('each client gets its own answer, also when statements arrive in pieces', async () => {
     const large = 'x'.repeat(200_000);
     const work = [pool(), pool(), pool()].flatMap((one, p) =>
       [0, 1, 2].map(async (w) => {
@@ -58,7 +58,7 @@ describe('many clients share one engine', () => {
     await Promise.all(work);
   });
 
-  it('keeps others out of an open transaction, and goes on after it', async () => {
+  it('other clients wait while a transaction is open, and continue after it', async () => {
     const one = await pool().connect();
     await one.query('BEGIN');
     await one.query("INSERT INTO t VALUES (1, 'mine')");
@@ -68,7 +68,7 @@ describe('many clients share one engine', () => {
     one.release();
   });
 
-  it('rolls back what a client left open, and lets the others go on', async () => {
+  it('a transaction that a client leaves open is rolled back, and the others continue', async () => {
     const one = new pg.Client({ connectionString: url });
     one.on('error', () => undefined);
     await one.connect();
@@ -78,7 +78,7 @@ describe('many clients share one engine', () => {
     expect((await pool().query('SELECT * FROM t')).rows).toEqual([]);
   });
 
-  it('disconnects a client that holds a transaction and says nothing', async () => {
+  it('a client that holds a transaction idle is disconnected', async () => {
     const one = new pg.Client({ connectionString: url });
     one.on('error', () => undefined);
     await one.connect();
@@ -88,7 +88,7 @@ describe('many clients share one engine', () => {
     await expect(one.query('COMMIT')).rejects.toThrow();
   });
 
-  it('survives errors of one client without a trace for the next', async () => {
+  it('an error of one client has no effect on the next', async () => {
     const one = pool(1);
     await expect(one.query('SELECT $1::int', ['word'])).rejects.toThrow(/invalid input syntax/);
     await expect(one.query('SELEC')).rejects.toThrow(/syntax error/);

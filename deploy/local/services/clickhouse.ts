@@ -8,15 +8,15 @@ interface Server {
   home: Home;
   checkout: string;
   port: number;
-  /** Most memory it may take, bytes. */
+  /** Memory limit, bytes. */
   memory: number;
 }
 
 const MIB = 2 ** 20;
 
 /**
- * Writes the server's file. Its caches are bounded beside the memory as a whole: their own defaults
- * are made for bigger machines.
+ * Writes the server's configuration. Limits its caches besides its memory: their defaults are for
+ * larger machines.
  */
 export function prepareClickhouse({ home, checkout, port, memory }: Server): Launch {
   const folder = join(home.data, 'clickhouse');

@@ -29,7 +29,7 @@ logger.server.name = kafka.server.KafkaRaftServer
 logger.server.level = info
 `;
 
-/** Arguments of java that every tool of Kafka gets. */
+/** Arguments of java for every tool of Kafka. */
 function java(broker: Broker): string[] {
   return [
     '-cp',
@@ -63,7 +63,7 @@ function serverProperties({ home, port, controllerPort }: Broker): string {
     .join('');
 }
 
-/** Writes the broker's files; its storage is formatted before its first start. */
+/** Writes the broker's configuration; its storage is formatted before the first start. */
 export function prepareKafka(broker: Broker): Launch {
   const { home } = broker;
   const properties = join(home.run, 'kafka.properties');
@@ -104,8 +104,8 @@ async function formatStorage(broker: Broker, properties: string): Promise<void> 
 }
 
 /**
- * 16 random bytes, as StorageTool random-uuid makes them; kept, so that an interrupted format is
- * repeated with the same id.
+ * 16 random bytes, as StorageTool random-uuid makes them. Kept: an interrupted format is repeated
+ * with the same id.
  */
 function clusterId(home: Home): string {
   const file = join(home.data, 'kafka-cluster-id');

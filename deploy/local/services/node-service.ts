@@ -13,7 +13,7 @@ const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
 interface ServiceContext {
   plan: StackPlan;
   checkout: string;
-  /** Environment that all services get beside the user's own. */
+  /** What all services get in their environment besides what the user set. */
   env: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
   const port = plan.admin_ports[name];
   if (row === undefined || port === undefined)
     throw new Error(
-      `the stack that runs was made by another version, which has no ${name}: ./ravand down, then ./ravand up`,
+      `the running stack was started by another version, which has no ${name}: ./ravand down, then ./ravand up`,
     );
   const admin = `127.0.0.1:${port}`;
   return {

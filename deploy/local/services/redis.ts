@@ -4,12 +4,12 @@ import type { Home } from '../../../cli/stack/home.ts';
 import type { Launch } from './service.ts';
 
 /**
- * Claims live in packed hash buckets: beyond these sizes a bucket would fall apart into a table of
- * many times the memory.
+ * Claims are packed hash buckets: above these sizes Redis converts a bucket to a hash table, which
+ * takes many times the memory.
  */
 const LISTPACK = { entries: 512, value: 64 };
 
-/** The server's file. noeviction: a claim that were evicted would let a duplicate in. */
+/** The server's configuration. noeviction: an evicted claim would let a duplicate in. */
 export function redisConfiguration({ folder, port }: { folder: string; port: number }): string {
   const lines = [
     'bind 127.0.0.1',
@@ -19,7 +19,7 @@ export function redisConfiguration({ folder, port }: { folder: string; port: num
     `dir ${JSON.stringify(folder)}`,
     'appendonly yes',
     'appendfsync everysec',
-    // The append-only file holds everything; snapshots would only fork beside it.
+    // The append-only file holds everything: snapshots would only cost forks.
     'save ""',
     'maxmemory-policy noeviction',
     `hash-max-listpack-entries ${LISTPACK.entries}`,

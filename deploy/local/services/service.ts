@@ -1,19 +1,19 @@
 import type { Address } from '../../../platform/setting-kinds.ts';
 
 /**
- * How a process is started. The command is the part itself: no shell and no wrapper stands in
- * between.
+ * How a process is started. The command is the service itself, without a shell or wrapper around
+ * it.
  */
 export interface Launch {
   command: string;
   args: readonly string[];
   /** Added to the environment of `up`. */
   env: Readonly<Record<string, string>>;
-  /** Runs before an ordered start; can run any number of times. */
+  /** Runs before a requested start; idempotent. */
   prepare?: () => Promise<void>;
 }
 
-/** How one finds out that a part answers. */
+/** How the supervisor probes a service. */
 export type Readiness =
   | { kind: 'http'; url: string }
   | { kind: 'kafka'; address: Address; tls: boolean }
@@ -25,24 +25,23 @@ export interface Service {
   /** What clients connect to; never with a password. */
   address: string;
   adminUrl: string | undefined;
-  /** Parts and steps that must be up or done before its first start. */
+  /** Services and steps that must be up or done before its first start. */
   needs: readonly string[];
-  /** Undefined: a server of the user's own, which is watched but neither started nor stopped. */
+  /** Undefined: an external server, which is probed but neither started nor stopped. */
   launch: Launch | undefined;
-  /** The setting that points to a server of the user's own. */
+  /** The setting that names an external server. */
   setting: string | undefined;
   readiness: Readiness;
-  /** How long it may take to answer at `up` and at `start PART`, ms. */
+  /** Time limit to become ready at `up` and `start SERVICE`, ms. */
   startMs: number;
-  /** How long it may take to end after SIGTERM, ms. */
+  /** Time between SIGTERM and SIGKILL, ms. */
   stopMs: number;
-  /** The consumer group and topic whose distance is this part's lag. */
+  /** The consumer group and topic whose lag `status` shows. */
   lag: { group: string; topic: string } | undefined;
 }
 
 /**
- * Something that is done once at each `up`, before the parts that need it: topics, migrations, the
- * demo account.
+ * Runs once at each `up`, before the services that need it: topics, migrations, the demo account.
  */
 export interface Step {
   name: string;

@@ -8,7 +8,7 @@ interface StepRow {
   script: string;
 }
 
-/** What is done at each `up` before the services begin. Each script can run any number of times. */
+/** What runs at each `up` before the services start. Each script is idempotent. */
 const rows: readonly StepRow[] = [
   { name: 'topics', title: 'topics', needs: ['kafka'], script: 'topics.ts' },
   {

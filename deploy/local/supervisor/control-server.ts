@@ -7,7 +7,7 @@ export type Reply = (message: ControlReply) => void;
 
 interface Exchange {
   reply: Reply;
-  /** Called when the other side went away. */
+  /** Called when the client closes the connection. */
   onClose: (listener: () => void) => void;
 }
 

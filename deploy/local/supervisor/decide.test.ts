@@ -28,7 +28,7 @@ function run(
 }
 
 const started: [number, ServiceEvent][] = [
-  [0, { type: 'start-ordered' }],
+  [0, { type: 'start-requested' }],
   [0, { type: 'spawned', pid: 7 }],
 ];
 const died = (at: number): [number, ServiceEvent] => [
@@ -36,8 +36,8 @@ const died = (at: number): [number, ServiceEvent] => [
   { type: 'exited', reason: 'SIGKILL', jitter: 0 },
 ];
 
-describe('the life of a part', () => {
-  it('is spawned when ordered and up when it answers', () => {
+describe('one service under the supervisor', () => {
+  it('is spawned when a start is requested, and up when it answers', () => {
     expect(run([started[0] ?? died(0)]).actions).toEqual([{ do: 'spawn' }]);
     expect(run([...started, [900, { type: 'answered' }]]).state.now).toEqual({
       phase: 'up',
@@ -46,15 +46,15 @@ describe('the life of a part', () => {
     });
   });
 
-  it('is started again within a second after it was up, however often it is killed', () => {
+  it('is restarted within a second after it was up, however often it is killed', () => {
     let state = run([...started, [500, { type: 'answered' }]]).state;
     let at = 500;
     for (let kill = 0; kill < 50; kill++) {
       const death = run([died(at + 50)], state);
-      const wake = death.actions.find((action) => action.do === 'wake');
+      const wake = death.actions.find((action) => action.do === 'set-timer');
       expect(wake?.at).toBeLessThan(at + 50 + 1000);
       at = wake?.at ?? 0;
-      const again = run([[at, { type: 'woken' }]], death.state);
+      const again = run([[at, { type: 'timer' }]], death.state);
       expect(again.actions).toEqual([{ do: 'spawn' }]);
       state = run(
         [
@@ -67,24 +67,24 @@ describe('the life of a part', () => {
     expect(state.restarts).toBe(50);
   });
 
-  it('is started again also when its timer fires a millisecond early (it stayed down for ever)', () => {
+  it('is restarted also when its timer fires a millisecond early (regression: it stayed down for ever)', () => {
     const death = run([...started, [500, { type: 'answered' }], died(550)]);
-    const until = death.state.now.phase === 'resting' ? death.state.now.until : 0;
-    const early = run([[until - 1, { type: 'woken' }]], death.state);
-    expect(early.actions).toEqual([{ do: 'wake', at: until }]);
-    expect(run([[until, { type: 'woken' }]], early.state).actions).toEqual([{ do: 'spawn' }]);
+    const until = death.state.now.phase === 'backing-off' ? death.state.now.until : 0;
+    const early = run([[until - 1, { type: 'timer' }]], death.state);
+    expect(early.actions).toEqual([{ do: 'set-timer', at: until }]);
+    expect(run([[until, { type: 'timer' }]], early.state).actions).toEqual([{ do: 'spawn' }]);
   });
 
-  it('waits longer and longer when it never comes up, up to the cap', () => {
+  it('waits longer after each failed start, up to the cap', () => {
     let state = run(started).state;
     const pauses: number[] = [];
     for (let at = 0; pauses.length < 10; at += 100_000) {
       const death = run([died(at)], state);
-      const until = death.state.now.phase === 'resting' ? death.state.now.until : at;
+      const until = death.state.now.phase === 'backing-off' ? death.state.now.until : at;
       pauses.push(until - at);
       state = run(
         [
-          [until, { type: 'woken' }],
+          [until, { type: 'timer' }],
           [until, { type: 'spawned', pid: 9 }],
         ],
         death.state,
@@ -93,65 +93,65 @@ describe('the life of a part', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000]);
   });
 
-  it('forgets its failures after it lived a while', () => {
+  it('resets its failures after it was up for a while', () => {
     const weak = { ...run(started).state, failures: 8 };
     const proved = run([[1000, { type: 'answered' }], died(1000 + policy.stableMs)], weak);
     expect(proved.state).toMatchObject({
       failures: 0,
-      now: { phase: 'resting', until: 1000 + policy.stableMs + 100 },
+      now: { phase: 'backing-off', until: 1000 + policy.stableMs + 100 },
     });
   });
 
-  it('gets SIGTERM, then SIGKILL after its time, and stays out', () => {
-    const stopping = run([...started, [1000, { type: 'stop-ordered' }]]);
+  it('gets SIGTERM, then SIGKILL after the timeout, and stays stopped', () => {
+    const stopping = run([...started, [1000, { type: 'stop-requested' }]]);
     expect(stopping.actions).toEqual([
       { do: 'signal', pid: 7, signal: 'SIGTERM' },
-      { do: 'wake', at: 1000 + policy.stopMs },
+      { do: 'set-timer', at: 1000 + policy.stopMs },
     ]);
-    expect(run([[5000, { type: 'woken' }]], stopping.state).actions).toEqual([
-      { do: 'wake', at: 1000 + policy.stopMs },
+    expect(run([[5000, { type: 'timer' }]], stopping.state).actions).toEqual([
+      { do: 'set-timer', at: 1000 + policy.stopMs },
     ]);
-    expect(run([[1000 + policy.stopMs, { type: 'woken' }]], stopping.state).actions).toEqual([
+    expect(run([[1000 + policy.stopMs, { type: 'timer' }]], stopping.state).actions).toEqual([
       { do: 'signal', pid: 7, signal: 'SIGKILL' },
     ]);
     const out = run([died(12_000)], stopping.state);
-    expect(out).toMatchObject({ actions: [], state: { wanted: false, now: { phase: 'out' } } });
+    expect(out).toMatchObject({ actions: [], state: { wanted: false, now: { phase: 'stopped' } } });
   });
 
-  it('comes back at once when start follows stop before it has ended', () => {
+  it('is spawned at once when start follows stop before it has exited', () => {
     const again = run([
       ...started,
-      [1000, { type: 'stop-ordered' }],
-      [1100, { type: 'start-ordered' }],
+      [1000, { type: 'stop-requested' }],
+      [1100, { type: 'start-requested' }],
       died(1200),
     ]);
     expect(again.actions).toEqual([{ do: 'spawn' }]);
     expect(again.state.restarts).toBe(0);
   });
 
-  it('is not spawned after stop while it rests, and at once by start while it rests', () => {
+  it('in its backoff, is not spawned after stop, and at once by start', () => {
     const resting = run([...started, died(100)]);
     expect(
       run(
         [
-          [150, { type: 'stop-ordered' }],
-          [5000, { type: 'woken' }],
+          [150, { type: 'stop-requested' }],
+          [5000, { type: 'timer' }],
         ],
         resting.state,
       ),
-    ).toMatchObject({ actions: [], state: { now: { phase: 'out' } } });
-    expect(run([[150, { type: 'start-ordered' }]], resting.state).actions).toEqual([
+    ).toMatchObject({ actions: [], state: { now: { phase: 'stopped' } } });
+    expect(run([[150, { type: 'start-requested' }]], resting.state).actions).toEqual([
       { do: 'spawn' },
     ]);
   });
 
-  it('never has two processes at once, whatever happens in whatever order', () => {
+  it('never has two processes at once, whatever the order of events', () => {
     const event = fc.constantFrom<ServiceEvent['type']>(
-      'start-ordered',
-      'stop-ordered',
+      'start-requested',
+      'stop-requested',
       'answered',
       'exited',
-      'woken',
+      'timer',
     );
     fc.assert(
       fc.property(fc.array(fc.tuple(event, fc.nat(20_000)), { maxLength: 60 }), (steps) => {

@@ -1,48 +1,48 @@
 /**
- * Life of one part under the supervisor, as values: what is known (PartState), what happened
- * (PartEvent), what to do (PartAction).
+ * The state machine of one service under the supervisor: its state, what happened (ServiceEvent),
+ * and what to do (ServiceAction).
  */
 export interface Policy {
   /** Delay before the first restart, ms. */
   restartMs: number;
-  /** Largest delay for a part that was up before it died, and for one that never came up, ms. */
+  /** Longest delay of a service that was up before it exited, and of one that never came up, ms. */
   capAfterUpMs: number;
   capMs: number;
-  /** A part that was up for so long has proved itself: its failures are forgotten. */
+  /** After so long up the failures of a service are reset, ms. */
   stableMs: number;
-  /** How long a part may take to end after SIGTERM before SIGKILL, ms. */
+  /** Time between SIGTERM and SIGKILL, ms. */
   stopMs: number;
 }
 
 export type Phase =
-  | { phase: 'out' }
+  | { phase: 'stopped' }
   | { phase: 'starting'; pid: number | undefined; since: number }
   | { phase: 'up'; pid: number; since: number }
-  | { phase: 'resting'; until: number }
+  | { phase: 'backing-off'; until: number }
   | { phase: 'stopping'; pid: number; killAt: number };
 
 export interface ServiceState {
-  /** Whether it should run: `stop PART` says no, and it stays out until `start PART`. */
+  /** Whether it should run: false from `stop SERVICE` to `start SERVICE`. */
   wanted: boolean;
   now: Phase;
   restarts: number;
-  /** Deaths in a row before it had proved itself. */
+  /** Exits in a row, reset after `stableMs` up. */
   failures: number;
   lastExit: string | undefined;
 }
 
 export type ServiceEvent =
-  | { type: 'start-ordered' }
-  | { type: 'stop-ordered' }
+  | { type: 'start-requested' }
+  | { type: 'stop-requested' }
   | { type: 'spawned'; pid: number }
   | { type: 'answered' }
   | { type: 'exited'; reason: string; jitter: number }
-  | { type: 'woken' };
+  | { type: 'timer' };
 
 export type ServiceAction =
   | { do: 'spawn' }
   | { do: 'signal'; pid: number; signal: 'SIGTERM' | 'SIGKILL' }
-  | { do: 'wake'; at: number };
+  | { do: 'set-timer'; at: number };
 
 export interface Decision {
   state: ServiceState;
@@ -51,7 +51,7 @@ export interface Decision {
 
 export const initialState: ServiceState = {
   wanted: false,
-  now: { phase: 'out' },
+  now: { phase: 'stopped' },
   restarts: 0,
   failures: 0,
   lastExit: undefined,
@@ -68,9 +68,9 @@ interface Given {
 export function decide(given: Given): Decision {
   const { state, event } = given;
   switch (event.type) {
-    case 'start-ordered':
+    case 'start-requested':
       return onStart(given);
-    case 'stop-ordered':
+    case 'stop-requested':
       return onStop(given);
     case 'spawned':
       if (state.now.phase !== 'starting') return keep(state);
@@ -80,8 +80,8 @@ export function decide(given: Given): Decision {
       return keep({ ...state, now: { phase: 'up', pid: state.now.pid, since: given.at } });
     case 'exited':
       return onExit({ ...given, event });
-    case 'woken':
-      return onWake(given);
+    case 'timer':
+      return onTimer(given);
   }
 }
 
@@ -91,8 +91,8 @@ function keep(state: ServiceState): Decision {
 
 function onStart({ state, at }: Given): Decision {
   switch (state.now.phase) {
-    case 'out':
-    case 'resting':
+    case 'stopped':
+    case 'backing-off':
       return spawn({ ...state, wanted: true, failures: 0 }, at);
     case 'stopping':
     case 'starting':
@@ -104,21 +104,21 @@ function onStart({ state, at }: Given): Decision {
 function onStop({ state, at, policy }: Given): Decision {
   const unwanted = { ...state, wanted: false };
   switch (state.now.phase) {
-    case 'out':
+    case 'stopped':
     case 'stopping':
       return keep(unwanted);
-    case 'resting':
-      return keep({ ...unwanted, now: { phase: 'out' } });
+    case 'backing-off':
+      return keep({ ...unwanted, now: { phase: 'stopped' } });
     case 'starting':
     case 'up': {
       const { pid } = state.now;
-      if (pid === undefined) return keep({ ...unwanted, now: { phase: 'out' } });
+      if (pid === undefined) return keep({ ...unwanted, now: { phase: 'stopped' } });
       const killAt = at + policy.stopMs;
       return {
         state: { ...unwanted, now: { phase: 'stopping', pid, killAt } },
         actions: [
           { do: 'signal', pid, signal: 'SIGTERM' },
-          { do: 'wake', at: killAt },
+          { do: 'set-timer', at: killAt },
         ],
       };
     }
@@ -136,7 +136,7 @@ function onExit({
     case 'stopping':
       return state.wanted
         ? spawn({ ...ended, failures: 0 }, at)
-        : keep({ ...ended, now: { phase: 'out' } });
+        : keep({ ...ended, now: { phase: 'stopped' } });
     case 'starting':
     case 'up': {
       const wasUp = state.now.phase === 'up';
@@ -148,24 +148,25 @@ function onExit({
       );
       const until = Math.round(at + backoff * (1 - event.jitter / 4));
       return {
-        state: { ...ended, failures, now: { phase: 'resting', until } },
-        actions: [{ do: 'wake', at: until }],
+        state: { ...ended, failures, now: { phase: 'backing-off', until } },
+        actions: [{ do: 'set-timer', at: until }],
       };
     }
-    case 'out':
-    case 'resting':
+    case 'stopped':
+    case 'backing-off':
       return keep(ended);
   }
 }
 
-function onWake({ state, at }: Given): Decision {
-  if (state.now.phase === 'resting') {
+function onTimer({ state, at }: Given): Decision {
+  if (state.now.phase === 'backing-off') {
     // A timer may fire a millisecond before the clock says so.
-    if (at < state.now.until) return { state, actions: [{ do: 'wake', at: state.now.until }] };
+    if (at < state.now.until) return { state, actions: [{ do: 'set-timer', at: state.now.until }] };
     return spawn({ ...state, restarts: state.restarts + 1 }, at);
   }
   if (state.now.phase === 'stopping') {
-    if (at < state.now.killAt) return { state, actions: [{ do: 'wake', at: state.now.killAt }] };
+    if (at < state.now.killAt)
+      return { state, actions: [{ do: 'set-timer', at: state.now.killAt }] };
     return { state, actions: [{ do: 'signal', pid: state.now.pid, signal: 'SIGKILL' }] };
   }
   return keep(state);

@@ -1,23 +1,23 @@
 import type { ServiceState } from './decide.ts';
 import type { ServiceView } from './service-runner.ts';
 
-/** One word for a person who reads the status. */
+/** The state as `./ravand status` shows it. */
 export function describeState({ state, answers }: Pick<ServiceView, 'state' | 'answers'>): string {
   switch (state.now.phase) {
-    case 'out':
+    case 'stopped':
       return 'stopped';
     case 'starting':
       return state.restarts > 0 ? 'restarting' : 'starting';
     case 'up':
       return answers ? 'running' : 'not answering';
-    case 'resting':
+    case 'backing-off':
       return 'restarting';
     case 'stopping':
       return 'stopping';
   }
 }
 
-/** A line for those who watch, or undefined when the change is of no interest to them. */
+/** The line that `up` prints for a change; undefined for changes that it does not show. */
 export function describeChange(
   { name, state }: Pick<ServiceView, 'name' | 'state'>,
   before: ServiceState,
@@ -32,9 +32,9 @@ export function describeChange(
           : '';
       return `${name} is up, pid ${now.pid}${took}`;
     }
-    case 'resting':
-      return `${name} died (${state.lastExit ?? 'unknown'}); starting it again`;
-    case 'out':
+    case 'backing-off':
+      return `${name} exited (${state.lastExit ?? 'unknown'}); restarting it`;
+    case 'stopped':
       return `${name} is stopped`;
     case 'starting':
     case 'stopping':

@@ -17,7 +17,7 @@ interface Launching {
 }
 
 /**
- * Starts the supervisor in a session of its own (Ctrl-C at the terminal does not reach it) and
+ * Starts the supervisor in its own session, which Ctrl-C at the terminal does not reach, and
  * returns when it listens.
  */
 export async function launchSupervisor({ home, checkout, env }: Launching): Promise<void> {
@@ -43,7 +43,7 @@ export async function launchSupervisor({ home, checkout, env }: Launching): Prom
   }
 }
 
-/** Keeps two `up` of one home apart while the first one launches. Answers how to let go. */
+/** Locks a home while one `up` launches its supervisor. Returns the function that unlocks it. */
 export function lockLaunch(home: Home): () => void {
   const path = join(home.run, 'launching.json');
   const self = identify(process.pid);
@@ -59,5 +59,7 @@ export function lockLaunch(home: Home): () => void {
       rmSync(path, { force: true });
     }
   }
-  throw new CommandError(`another ./ravand up is starting the stack in ${home.dir}: wait for it`);
+  throw new CommandError(
+    `another ./ravand up is starting the stack in ${home.dir}: wait until it is done`,
+  );
 }

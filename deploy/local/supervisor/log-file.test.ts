@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lastLines, logFile, openLog, rotateIfLarge } from './log-file.ts';
 
-describe('the log of a part', () => {
+describe('the log of a service', () => {
   let folder: string;
   beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'ravand-log-'))));
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('moves what is too large aside while the part goes on writing', () => {
+  it('is rotated when it is too large, while the service keeps writing', () => {
     const log = openLog(folder, 'kafka');
     writeSync(log, 'old\n'.repeat(100));
     expect(rotateIfLarge(folder, 'kafka', 1000)).toBe(false);

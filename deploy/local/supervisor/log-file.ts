@@ -10,36 +10,36 @@ import {
 import { join } from 'node:path';
 
 /**
- * A log may grow to this before it is moved to PART.log.1, which replaces the one before: a part
- * never takes more than about twice this.
+ * A log that exceeds this is moved to SERVICE.log.1, which replaces the previous one: a service
+ * takes about twice this at most.
  */
 const MAX_BYTES = 32 * 2 ** 20;
 const TAIL_BYTES = 256 * 1024;
 
-export function logFile(logs: string, part: string): string {
-  return join(logs, `${part}.log`);
+export function logFile(logs: string, service: string): string {
+  return join(logs, `${service}.log`);
 }
 
 /**
- * Opens a log for a child's output. Appending: after a rotation the child goes on at the new
- * beginning.
+ * Opens a log for a child's output, in append mode: after a rotation the child writes at the start
+ * of the file.
  */
-export function openLog(logs: string, part: string): number {
-  return openSync(logFile(logs, part), 'a', 0o600);
+export function openLog(logs: string, service: string): number {
+  return openSync(logFile(logs, service), 'a', 0o600);
 }
 
-export function note(logs: string, part: string, text: string): void {
-  appendFileSync(logFile(logs, part), `--- ${new Date().toISOString()} ravand: ${text}\n`, {
+export function note(logs: string, service: string, text: string): void {
+  appendFileSync(logFile(logs, service), `--- ${new Date().toISOString()} ravand: ${text}\n`, {
     mode: 0o600,
   });
 }
 
 /**
- * The child keeps its file open, so the content is copied aside and the file cut; lines written
+ * The child keeps its file open, so the content is copied and the file truncated; lines written
  * between the two are lost.
  */
-export function rotateIfLarge(logs: string, part: string, maxBytes = MAX_BYTES): boolean {
-  const path = logFile(logs, part);
+export function rotateIfLarge(logs: string, service: string, maxBytes = MAX_BYTES): boolean {
+  const path = logFile(logs, service);
   if (sizeOf(path) <= maxBytes) return false;
   copyFileSync(path, `${path}.1`);
   truncateSync(path);

@@ -1,7 +1,7 @@
 /**
- * The process over all parts, started by `./ravand up`. Reads run/stack.json, starts everything in
- * order, and serves the control socket until it is told to go down (or gets SIGTERM). Standard
- * output is its log.
+ * The process that runs all services, started by `./ravand up`. Reads run/stack.json, starts
+ * everything in order, and serves the control socket until `down` or SIGTERM. Standard output is its
+ * log.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const home = homeOf({ checkout, env });
 const plan = readJsonFile<StackPlan>(home.planFile);
 const self = identify(process.pid);
 if (plan === undefined || self === undefined)
-  throw new Error(`${home.planFile} cannot be read: this process is started by ./ravand up`);
+  throw new Error(`${home.planFile} cannot be read; start this process with ./ravand up`);
 
 const readyOf = (demo: DemoKeys): Ready => ({
   ingest_url: urlOfListener(plan.http_addr),
@@ -38,21 +38,24 @@ const readyOf = (demo: DemoKeys): Ready => ({
   demo,
 });
 
-// Anything else that ends this process would leave the parts without a keeper.
+// Without this process nothing restarts or stops the services: it survives its own errors.
 process.on('uncaughtException', (error) => console.error('unexpected:', error));
 process.on('unhandledRejection', (error) => console.error('unexpected:', error));
 
 const launches = prepareServers({ plan, home, checkout, env });
 const supervisor = createSupervisor({
   home,
-  parts: stackServices({ plan, home, checkout }, launches),
+  services: stackServices({ plan, home, checkout }, launches),
   steps: stepsOf({ plan, home, checkout }),
   env,
   cwd: checkout,
   onReady: () => {
     const demo = readJsonFile<DemoKeys>(home.demoFile);
     if (demo === undefined)
-      throw new StartFailed(`${home.demoFile} is missing after the demo account was made`, []);
+      throw new StartFailed(
+        `${home.demoFile} is missing although the demo account was created`,
+        [],
+      );
     writeJsonFile(home.readyFile, readyOf(demo));
   },
 });
@@ -94,7 +97,7 @@ const server = await listenForControl(
     }
   },
 );
-// From here on commands find it.
+// Commands find the supervisor by this file.
 writeJsonFile(home.supervisorFile, self);
 server.on('error', (error) => console.error('the control socket failed:', error));
 setInterval(() => rotateIfLarge(home.logs, 'supervisor'), 5000).unref();

@@ -9,11 +9,11 @@ const nodes = [
 ];
 
 describe('the order of a start', () => {
-  it('begins everything side by side that waits for nothing', () => {
+  it('begins everything in parallel that needs nothing', () => {
     expect(startable(nodes, new Set(), new Set())).toEqual(['kafka', 'redis']);
   });
 
-  it('begins the next as soon as what it needs is done, and nothing twice', () => {
+  it('begins the next as soon as its needs are done, and nothing twice', () => {
     expect(startable(nodes, new Set(['kafka', 'redis']), new Set(['kafka']))).toEqual(['topics']);
     expect(
       startable(nodes, new Set(['kafka', 'redis', 'topics']), new Set(['kafka', 'topics'])),
@@ -31,7 +31,7 @@ describe('the order of a start', () => {
     expect(stopLevels(nodes)).toEqual([['gateway'], ['redis', 'topics'], ['kafka']]);
   });
 
-  it('names those that need each other in a circle', () => {
+  it('names the members of a dependency cycle', () => {
     const circle = [
       { name: 'a', needs: ['b'] },
       { name: 'b', needs: ['a'] },

@@ -1,12 +1,12 @@
 /**
- * Something that has to be up or done before others begin: a part, or a step like the migrations.
+ * A service, or a setup step such as the migrations.
  */
 export interface Node {
   name: string;
   needs: readonly string[];
 }
 
-/** Which nodes can begin now: everything they need is done, and they have not begun yet. */
+/** The nodes that can begin: what they need is done, and they have not begun yet. */
 export function startable(
   nodes: readonly Node[],
   begun: ReadonlySet<string>,
@@ -18,7 +18,7 @@ export function startable(
 }
 
 /**
- * The order of going down: levels of names that may stop side by side, those that others need last.
+ * The order of a shutdown: levels of names that may stop in parallel, those that others need last.
  */
 export function stopLevels(nodes: readonly Node[]): string[][] {
   const levels: string[][] = [];
@@ -27,9 +27,7 @@ export function stopLevels(nodes: readonly Node[]): string[][] {
     const needed = new Set(left.flatMap((node) => node.needs));
     const level = left.filter((node) => !needed.has(node.name)).map((node) => node.name);
     if (level.length === 0)
-      throw new Error(
-        `parts need each other in a circle: ${left.map((node) => node.name).join(', ')}`,
-      );
+      throw new Error(`dependency cycle: ${left.map((node) => node.name).join(', ')}`);
     levels.push(level);
     left = left.filter((node) => !level.includes(node.name));
   }

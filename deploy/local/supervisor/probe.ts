@@ -6,15 +6,15 @@ import type { Address } from '../../../platform/setting-kinds.ts';
 import type { Readiness } from '../services/service.ts';
 
 /**
- * Asks a part for a sign of life that only its own work can give (a hung process still has an open
- * port). Never rejects, and answers within `timeout` ms.
+ * Sends a request that a hung process cannot answer although its port is open. Resolves within
+ * `timeout` ms and never rejects.
  */
 export async function probe(readiness: Readiness, timeout: number): Promise<boolean> {
   switch (readiness.kind) {
     case 'http':
       return await probeHttp(readiness.url, timeout);
     case 'kafka':
-      // Behind TLS an accepted handshake has to do.
+      // With TLS a completed handshake is enough.
       if (readiness.tls) return await exchange({ address: readiness.address, tls: true, timeout });
       return await exchange({
         address: readiness.address,
@@ -42,8 +42,8 @@ export async function probe(readiness: Readiness, timeout: number): Promise<bool
 }
 
 /**
- * ApiVersions v0 without a client id, correlation 7: the one request that every broker answers
- * before anything else.
+ * ApiVersions v0 without a client id, correlation id 7: every broker answers it before
+ * authentication.
  */
 const API_VERSIONS = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]);
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
@@ -53,7 +53,7 @@ function isApiVersions(answer: Buffer): boolean {
 }
 
 /**
- * A server that wants a password answers too; one that still loads its data does not count as up.
+ * A server that asks for a password is up; one that is loading its data is not.
  */
 function isPong(answer: Buffer): boolean {
   return /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1'));

@@ -27,41 +27,40 @@ export interface ServiceView {
   name: string;
   state: ServiceState;
   pid: number | undefined;
-  /** The last probe was answered. */
+  /** The last probe succeeded. */
   answers: boolean;
 }
 
 export interface ServiceRunner {
   service: Service;
   view(): ServiceView;
-  request(what: 'start-ordered' | 'stop-ordered'): void;
-  /** Probes now; answers whether the part is up. */
+  request(what: 'start-requested' | 'stop-requested'): void;
+  /** Probes now; returns whether the service is up. */
   check(): Promise<boolean>;
-  /** Ends watching; the process is not touched. */
+  /** Stops the probes; the process keeps running. */
   dispose(): void;
 }
 
 interface Options {
-  part: Service;
+  service: Service;
   logs: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Something about the part changed. */
   onChange: (view: ServiceView, before: ServiceState) => void;
 }
 
-/** Runs one part: carries out what decide() says and reports back what happened. */
-export function createServiceRunner({ part, logs, env, cwd, onChange }: Options): ServiceRunner {
-  const policy: Policy = { ...POLICY, stopMs: part.stopMs };
+/** Runs one service: performs the actions of decide() and feeds it what happened. */
+export function createServiceRunner({ service, logs, env, cwd, onChange }: Options): ServiceRunner {
+  const policy: Policy = { ...POLICY, stopMs: service.stopMs };
   let state: ServiceState = initialState;
   let child: ChildProcess | undefined;
   let answers = false;
-  let wakeTimer: NodeJS.Timeout | undefined;
+  let eventTimer: NodeJS.Timeout | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
   let probing: Promise<{ pid: number | undefined; answered: boolean }> | undefined;
 
   const view = (): ServiceView => ({
-    name: part.name,
+    name: service.name,
     state,
     pid: 'pid' in state.now ? state.now.pid : undefined,
     answers,
@@ -72,12 +71,12 @@ export function createServiceRunner({ part, logs, env, cwd, onChange }: Options)
     const decision = decide({ state, event, at: Date.now(), policy });
     state = decision.state;
     if (state.now.phase !== 'up') answers = false;
-    for (const action of decision.actions) carryOut(action);
+    for (const action of decision.actions) perform(action);
     if (state !== before) onChange(view(), before);
     if (before.now.phase !== state.now.phase) scheduleProbe();
   };
 
-  const carryOut = (action: ServiceAction): void => {
+  const perform = (action: ServiceAction): void => {
     switch (action.do) {
       case 'spawn':
         start();
@@ -85,19 +84,19 @@ export function createServiceRunner({ part, logs, env, cwd, onChange }: Options)
       case 'signal':
         child?.kill(action.signal);
         return;
-      case 'wake':
-        clearTimeout(wakeTimer);
-        wakeTimer = setTimeout(
-          () => dispatch({ type: 'woken' }),
+      case 'set-timer':
+        clearTimeout(eventTimer);
+        eventTimer = setTimeout(
+          () => dispatch({ type: 'timer' }),
           Math.max(0, action.at - Date.now()),
         );
     }
   };
 
   const start = (): void => {
-    const { launch } = part;
+    const { launch } = service;
     if (launch === undefined) return;
-    const log = openLog(logs, part.name);
+    const log = openLog(logs, service.name);
     const started = spawn(launch.command, launch.args, {
       cwd,
       env: { ...env, ...launch.env },
@@ -111,8 +110,8 @@ export function createServiceRunner({ part, logs, env, cwd, onChange }: Options)
       over = true;
       note(
         logs,
-        part.name,
-        `${part.name} ${started.pid === undefined ? '' : `(pid ${started.pid}) `}ended: ${reason}`,
+        service.name,
+        `${service.name} ${started.pid === undefined ? '' : `(pid ${started.pid}) `}ended: ${reason}`,
       );
       dispatch({ type: 'exited', reason, jitter: Math.random() });
     };
@@ -121,25 +120,25 @@ export function createServiceRunner({ part, logs, env, cwd, onChange }: Options)
     });
     started.on('exit', (code, signal) => ended(signal ?? `exit code ${code ?? 'unknown'}`));
     if (started.pid !== undefined) {
-      note(logs, part.name, `${part.name} started as pid ${started.pid}`);
+      note(logs, service.name, `${service.name} started as pid ${started.pid}`);
       dispatch({ type: 'spawned', pid: started.pid });
     }
   };
 
   const probeOnce = async () => {
     const { pid } = view();
-    return { pid, answered: await probe(part.readiness, PROBE_TIMEOUT_MS) };
+    return { pid, answered: await probe(service.readiness, PROBE_TIMEOUT_MS) };
   };
 
   const check = async (): Promise<boolean> => {
     probing ??= probeOnce().finally(() => (probing = undefined));
     const { pid, answered } = await probing;
-    // An answer of the process before this one says nothing.
+    // An answer of the previous process does not count.
     const current =
-      part.launch === undefined ||
+      service.launch === undefined ||
       (pid !== undefined && pid === view().pid && state.now.phase !== 'stopping');
     const up = answered && current;
-    if (up && part.launch !== undefined) dispatch({ type: 'answered' });
+    if (up && service.launch !== undefined) dispatch({ type: 'answered' });
     if (up !== answers) {
       answers = up;
       onChange(view(), state);
@@ -150,22 +149,22 @@ export function createServiceRunner({ part, logs, env, cwd, onChange }: Options)
   const scheduleProbe = (): void => {
     clearTimeout(probeTimer);
     const { phase } = state.now;
-    if (part.launch !== undefined && phase !== 'starting' && phase !== 'up') return;
+    if (service.launch !== undefined && phase !== 'starting' && phase !== 'up') return;
     const pause =
-      part.launch !== undefined && phase === 'starting' ? STARTING_PROBE_MS : UP_PROBE_MS;
+      service.launch !== undefined && phase === 'starting' ? STARTING_PROBE_MS : UP_PROBE_MS;
     probeTimer = setTimeout(() => void check().finally(scheduleProbe), pause);
   };
 
-  const rotateTimer = setInterval(() => rotateIfLarge(logs, part.name), ROTATE_MS);
-  if (part.launch === undefined) void check().finally(scheduleProbe);
+  const rotateTimer = setInterval(() => rotateIfLarge(logs, service.name), ROTATE_MS);
+  if (service.launch === undefined) void check().finally(scheduleProbe);
 
   return {
-    service: part,
+    service: service,
     view,
     request: (what) => dispatch({ type: what }),
     check,
     dispose: () => {
-      clearTimeout(wakeTimer);
+      clearTimeout(eventTimer);
       clearTimeout(probeTimer);
       clearInterval(rotateTimer);
     },

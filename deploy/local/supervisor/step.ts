@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 import type { Step } from '../services/service.ts';
 import { note, openLog } from './log-file.ts';
 
-/** All steps write into one log. */
+/** The log of all setup steps. */
 export const STEP_LOG = 'setup';
 const ATTEMPTS = 3;
 const PAUSE_MS = 1000;
@@ -17,8 +17,8 @@ interface Options {
 }
 
 /**
- * Runs a step to its end, some times over when it fails: a server that has just begun may refuse
- * for a moment. Rejects with the last reason.
+ * Runs a setup step, with retries: a server that has just started may refuse connections for a
+ * moment. Rejects with the last error.
  */
 export async function runStep(options: Options): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -58,7 +58,7 @@ async function runOnce({ step, logs, env, cwd, signal }: Options): Promise<void>
           new Error(
             killed === null
               ? `exit code ${code ?? 'unknown'}`
-              : `ended by ${killed} (it may take ${step.timeoutMs / 1000} s)`,
+              : `ended by ${killed} (its limit is ${step.timeoutMs / 1000} s)`,
           ),
         );
     });

@@ -10,11 +10,11 @@ import { createServiceRunner, type ServiceRunner, type ServiceView } from './ser
 import type { ServiceStatus, StackEvent } from '../../../cli/stack/control-protocol.ts';
 import { runStep, STEP_LOG } from './step.ts';
 
-/** So many deaths without ever having been up mean that trying again is no use. */
+/** A start fails after so many exits in a row. */
 const MAX_START_FAILURES = 3;
 const MAX_EVENTS = 200;
 const FAILURE_LINES = 25;
-/** Beyond a part's own bound for stopping, ms. */
+/** Beyond a service's own stop timeout, ms. */
 const STOP_SLACK_MS = 5000;
 
 export interface Supervisor {
@@ -22,11 +22,11 @@ export interface Supervisor {
   bringUp(): Promise<void>;
   bringDown(): Promise<void>;
   status(): Promise<ServiceStatus[]>;
-  /** Resolves with a sentence when the part is up; rejects when it does not come up in time. */
+  /** Resolves with a sentence when the service is up; rejects when it does not start in time. */
   startService(name: string): Promise<string>;
   stopService(name: string): Promise<string>;
   emit(event: StackEvent): void;
-  /** Tells all events, those before first; answers how to stop listening. */
+  /** Emits past events, then new ones. Returns the function that unsubscribes. */
   watch(listener: (event: StackEvent) => void): () => void;
 }
 
@@ -40,22 +40,29 @@ export class StartFailed extends Error {
 
 interface Options {
   home: Home;
-  parts: readonly Service[];
+  services: readonly Service[];
   steps: readonly Step[];
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Called when everything is ready, before anybody is told. */
+  /** Called when everything is ready, before the event is emitted. */
   onReady: () => void;
 }
 
-export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Options): Supervisor {
+export function createSupervisor({
+  home,
+  services,
+  steps,
+  env,
+  cwd,
+  onReady,
+}: Options): Supervisor {
   const events: StackEvent[] = [];
   const listeners = new Set<(event: StackEvent) => void>();
   const changed = new Set<() => void>();
   const aborting = new AbortController();
-  const nodes = [...parts, ...steps];
+  const nodes = [...services, ...steps];
 
-  const tell = (event: StackEvent) => {
+  const emit = (event: StackEvent) => {
     events.push(event);
     if (events.length > MAX_EVENTS) events.shift();
     console.log(`${new Date().toISOString()} ${'text' in event ? event.text : event.event}`);
@@ -72,7 +79,7 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     }
     writeJsonFile(home.processesFile, processes);
   };
-  for (const part of parts) {
+  for (const service of services) {
     const onChange = (view: ServiceView, before: ServiceView['state']) => {
       if (
         'pid' in before.now !== 'pid' in view.state.now ||
@@ -80,35 +87,38 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       )
         record();
       const text = describeChange(view, before);
-      if (text !== undefined) tell({ event: 'progress', text });
+      if (text !== undefined) emit({ event: 'progress', text });
       for (const listener of [...changed]) listener();
     };
-    runners.set(part.name, createServiceRunner({ part, logs: home.logs, env, cwd, onChange }));
+    runners.set(
+      service.name,
+      createServiceRunner({ service, logs: home.logs, env, cwd, onChange }),
+    );
   }
 
   const runnerOf = (name: string): ServiceRunner => {
     const runner = runners.get(name);
     if (runner === undefined)
       throw new Error(
-        `there is no part ${JSON.stringify(name)}; the parts are ${[...runners.keys()].join(', ')}`,
+        `there is no service ${JSON.stringify(name)}; the services are ${[...runners.keys()].join(', ')}`,
       );
     return runner;
   };
 
-  /** Waits until a condition over the parts holds; it is looked at after each change. */
+  /** Waits until a condition over the services holds; it is checked after each change. */
   const until = async (condition: () => boolean, ms: number): Promise<boolean> => {
     if (condition()) return true;
     return await new Promise((resolve) => {
       const end = (held: boolean) => {
         clearTimeout(timer);
-        changed.delete(look);
+        changed.delete(check);
         resolve(held);
       };
-      const look = () => {
+      const check = () => {
         if (condition()) end(true);
       };
       const timer = setTimeout(() => end(condition()), ms);
-      changed.add(look);
+      changed.add(check);
     });
   };
 
@@ -116,9 +126,9 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
 
   const awaitUp = async (runner: ServiceRunner): Promise<void> => {
     const { name, launch, startMs } = runner.service;
-    const hopeless = () => runner.view().state.failures >= MAX_START_FAILURES;
+    const failedToStart = () => runner.view().state.failures >= MAX_START_FAILURES;
     const stopped = () => launch !== undefined && !runner.view().state.wanted;
-    await until(() => isUp(runner) || hopeless() || stopped(), startMs);
+    await until(() => isUp(runner) || failedToStart() || stopped(), startMs);
     if (isUp(runner)) return;
     if (launch === undefined)
       throw new StartFailed(
@@ -126,8 +136,8 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
         [],
       );
     if (stopped()) throw new StartFailed(`${name} was stopped while it started`, []);
-    const why = hopeless()
-      ? `died ${MAX_START_FAILURES} times while it started (${runner.view().state.lastExit ?? ''})`
+    const why = failedToStart()
+      ? `exited ${MAX_START_FAILURES} times while it started (${runner.view().state.lastExit ?? ''})`
       : `did not answer within ${startMs / 1000} s`;
     throw new StartFailed(
       `${name} ${why}; its log: ./ravand logs ${name}`,
@@ -135,13 +145,13 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     );
   };
 
-  const beginPart = async (runner: ServiceRunner): Promise<void> => {
+  const startRunner = async (runner: ServiceRunner): Promise<void> => {
     await runner.service.launch?.prepare?.();
-    runner.request('start-ordered');
+    runner.request('start-requested');
     await awaitUp(runner);
   };
 
-  const beginStep = async (step: Step): Promise<void> => {
+  const runSetupStep = async (step: Step): Promise<void> => {
     const began = Date.now();
     try {
       await runStep({ step, logs: home.logs, env, cwd, signal: aborting.signal });
@@ -149,7 +159,7 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       const message = `${step.title} failed (${(error as Error).message}); its log: ./ravand logs ${STEP_LOG}`;
       throw new StartFailed(message, lastLines(logFile(home.logs, STEP_LOG), FAILURE_LINES));
     }
-    tell({ event: 'progress', text: `${step.title}: done (${seconds(Date.now() - began)})` });
+    emit({ event: 'progress', text: `${step.title}: done (${seconds(Date.now() - began)})` });
   };
 
   const bringUp = async (): Promise<void> => {
@@ -161,8 +171,8 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       await Promise.all(
         names.map(async (name) => {
           const step = steps.find((one) => one.name === name);
-          await (step ? beginStep(step) : beginPart(runnerOf(name)));
-          if (aborting.signal.aborted) throw new StartFailed('the start was broken off', []);
+          await (step ? runSetupStep(step) : startRunner(runnerOf(name)));
+          if (aborting.signal.aborted) throw new StartFailed('the start was interrupted', []);
           done.add(name);
           await advance();
         }),
@@ -170,18 +180,18 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
     };
     await advance();
     onReady();
-    tell({ event: 'ready' });
+    emit({ event: 'ready' });
   };
 
   const stopRunner = async (runner: ServiceRunner): Promise<void> => {
-    runner.request('stop-ordered');
+    runner.request('stop-requested');
     const out = await until(
-      () => runner.view().state.now.phase === 'out',
+      () => runner.view().state.now.phase === 'stopped',
       runner.service.stopMs + STOP_SLACK_MS,
     );
     if (!out)
       throw new Error(
-        `${runner.service.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even by SIGKILL`,
+        `${runner.service.name} (pid ${runner.view().pid ?? 'unknown'}) does not end, not even after SIGKILL`,
       );
   };
 
@@ -195,14 +205,14 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       await Promise.allSettled(own.map(async (runner) => runner && (await stopRunner(runner))));
     }
     for (const runner of runners.values()) runner.dispose();
-    tell({ event: 'down' });
+    emit({ event: 'down' });
   };
 
   const ownRunner = (name: string): ServiceRunner => {
     const runner = runnerOf(name);
     if (runner.service.launch === undefined) {
       throw new Error(
-        `${name} at ${runner.service.address} is a server of your own, which this stack neither starts nor stops`,
+        `${name} at ${runner.service.address} is an external server: this stack neither starts nor stops it`,
       );
     }
     return runner;
@@ -219,16 +229,16 @@ export function createSupervisor({ home, parts, steps, env, cwd, onReady }: Opti
       const runner = ownRunner(name);
       if (isUp(runner) && (await runner.check()))
         return `${name} is up already (pid ${runner.view().pid ?? 'unknown'})`;
-      await beginPart(runner);
+      await startRunner(runner);
       return `${name} is up (pid ${runner.view().pid ?? 'unknown'})`;
     },
     stopService: async (name) => {
       const runner = ownRunner(name);
-      if (runner.view().state.now.phase === 'out') return `${name} is stopped already`;
+      if (runner.view().state.now.phase === 'stopped') return `${name} is stopped already`;
       await stopRunner(runner);
-      return `${name} is stopped and stays out until ./ravand start ${name}`;
+      return `${name} is stopped until ./ravand start ${name}`;
     },
-    emit: tell,
+    emit: emit,
     watch: (listener) => {
       for (const event of events) listener(event);
       listeners.add(listener);

@@ -1,10 +1,10 @@
-/** What one run of tests came to. */
+/** The result of a test run. */
 export interface Counts {
   passed: number;
   failed: number;
 }
 
-/** The part of vitest's JSON report that is read. */
+/** The fields of vitest's JSON report that are read. */
 export interface VitestReport {
   numPassedTests: number;
   numFailedTests: number;
@@ -23,9 +23,9 @@ export function add(a: Counts, b: Counts): Counts {
 }
 
 /**
- * Counts a run of vitest. A file that could not be loaded counts as one failure; so does a run that
- * ended badly although every test of it passed (a crash, an error outside of any test), one that
- * left no report, and one without any test: green must mean that something was tested.
+ * Counts a run of vitest. One failure each: a file that could not be loaded, a run that failed
+ * although every test passed (a crash, an error outside of tests), a run without a report, and a run
+ * without tests.
  */
 export function countRun({
   report,
@@ -45,7 +45,7 @@ export function countRun({
   return { passed, failed: unexplained ? 1 : failed };
 }
 
-/** The plain last line of `./ravand test`. */
+/** The last line of `./ravand test`. */
 export function lastLine({ passed, failed }: Counts): string {
   return `${passed} passed, ${failed} failed`;
 }

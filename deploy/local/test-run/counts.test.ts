@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { add, countRun, lastLine, type VitestReport } from '../test-run/counts.ts';
+import { add, countRun, lastLine, type VitestReport } from './counts.ts';
 
 const report = (
   passed: number,
