@@ -10,7 +10,7 @@
 import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
 import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
-import type { CompiledReport } from '../management-api/warehouse/sql-params.ts';
+import type { CompiledQuery } from '../management-api/warehouse/sql.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
 import { benchStack } from './stack.ts';
@@ -64,7 +64,7 @@ interface Measured {
   megabytes: number;
 }
 
-async function once({ sql, params }: CompiledReport): Promise<Measured> {
+async function once({ sql, params }: CompiledQuery): Promise<Measured> {
   const startedAt = performance.now();
   const answer = await client.query({
     query: sql,

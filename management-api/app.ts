@@ -27,12 +27,12 @@ import { softLock } from './lock/soft-lock.ts';
 import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { qualityQuery } from './quality/queries.ts';
-import { runFunnel, runRetention } from './reports/run.ts';
+import { clickhouseReports } from './reports/run.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { servedRoutes } from './routes.ts';
 import { schemaQueries } from './schema/queries.ts';
 import { segmentStore } from './segments/segment-store.ts';
-import { mergesOf } from './warehouse/merges.ts';
+import { mergesOf } from './warehouse/people-sql.ts';
 import { killOnAbort } from './warehouse/kill-on-abort.ts';
 
 /** An export may be silent for long while ClickHouse sorts or waits. */
@@ -102,10 +102,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
       checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
       freshness: createFreshness({ fetchSnapshot: () => snapshots.fetch(), now: Date.now, log }),
-      reports: {
-        funnel: (run) => runFunnel({ client: clickhouse, ...run }),
-        retention: (run) => runRetention({ client: clickhouse, ...run }),
-      },
+      reports: clickhouseReports(clickhouse),
       schema: schemaQueries(clickhouse),
       readQuality: qualityQuery(clickhouse),
       mergesOf: merges,

@@ -1,5 +1,5 @@
 import type { Log } from '../platform/log.ts';
-import type { RunReports } from './reports/ports.ts';
+import type { RunReports } from './reports/run.ts';
 import type { CountAudience } from './audiences/count.ts';
 import type { ResolveToken } from './auth/key-store.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';
@@ -11,7 +11,7 @@ import type { Features } from './introspection/features.ts';
 import type { CheckLock } from './lock/soft-lock.ts';
 import type { ReadQuality } from './quality/queries.ts';
 import type { ReadSchema } from './schema/queries.ts';
-import type { MergesOf } from './warehouse/merges.ts';
+import type { MergesOf } from './warehouse/people-sql.ts';
 import type { SegmentStore } from './segments/segment-store.ts';
 
 /** What the guards of every route need. */

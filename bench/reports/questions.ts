@@ -5,14 +5,14 @@ import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
 import type { Merges } from '../../management-api/warehouse/people-sql.ts';
 import { compileRetention } from '../../management-api/reports/retention/compile.ts';
 import { parseRetention } from '../../management-api/reports/retention/request.ts';
-import { SqlParams, type CompiledReport } from '../../management-api/warehouse/sql-params.ts';
+import { SqlParams, type CompiledQuery } from '../../management-api/warehouse/sql.ts';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { ACCOUNT, type Volume } from './fill.ts';
 
 /** A question, as the host asks it, and what it is measured beside. */
 export interface Question {
   name: string;
-  ours: CompiledReport;
+  ours: CompiledQuery;
   /** Only reading the columns of the rows that the question is about. */
   scan?: string;
   /** The same scan with GROUP BY person and max(timestamp). */

@@ -1,9 +1,16 @@
 import { isProfileColumn } from '../../events/traits.ts';
 import { traitTargetSql, type TargetSql } from '../conditions/condition-sql.ts';
-import type { SqlParams } from '../warehouse/sql-params.ts';
-import type { AttributeName } from './attributes.ts';
+import type { SqlParams } from '../warehouse/sql.ts';
+import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
 const DAY = 86_400_000;
+
+/** First seen less than this ago: new. */
+export const NEW_MS = 7 * DAY;
+/** Otherwise last seen less than this ago: active. */
+export const ACTIVE_MS = 14 * DAY;
+/** Otherwise last seen less than this ago: slipping. Later: dormant. */
+export const SLIPPING_MS = 60 * DAY;
 
 /** A built-in attribute of a row of the view `people`; has_push is no column and compiled apart. */
 export function attributeTargetSql(
@@ -52,4 +59,59 @@ function always(value: string): TargetSql {
 
 function numeric(has: string, value: string): TargetSql {
   return { has, number: { has, value } };
+}
+
+interface MetricSql {
+  /** How far back, days. */
+  days: number;
+  /** Which events. */
+  of: string;
+  /** What is made of a person's events, a float. */
+  value: string;
+}
+
+/** What the platform's own workers write is nobody's activity (ingest 6.1). */
+const OWN = "event NOT IN ('message_sent', 'message_failed', 'message_withheld', 'message_opened')";
+const TAKEN_BACK = "event IN ('order_refunded', 'order_cancelled')";
+
+/** The engagement metrics (reports.md, "Audiences"; their exact meaning: docs/audiences.md). */
+export const METRIC_SQL: Readonly<Record<MetricName, MetricSql>> = {
+  events_7d: { days: 7, of: OWN, value: 'toFloat64(count())' },
+  events_30d: { days: 30, of: OWN, value: 'toFloat64(count())' },
+  sessions_30d: { days: 30, of: "session_id != ''", value: 'toFloat64(uniqExact(session_id))' },
+  active_days_30d: {
+    days: 30,
+    of: OWN,
+    value: "toFloat64(uniqExact(toDate(timestamp, 'Asia/Tehran')))",
+  },
+  orders_90d: {
+    days: 90,
+    of: `(event = 'order_completed' OR ${TAKEN_BACK})`,
+    value:
+      "greatest(0., toFloat64(countIf(event = 'order_completed')) - toFloat64(countIf(event != 'order_completed')))",
+  },
+  revenue_90d: {
+    days: 90,
+    of: 'revenue != 0',
+    value: `greatest(0., sum(if(${TAKEN_BACK}, -abs(revenue), revenue)))`,
+  },
+};
+
+/** The condition on a row of `people` that puts the person in a band (docs/audiences.md). */
+export function bandSql(
+  band: BandName,
+  { params, now }: { params: SqlParams; now: number },
+): string {
+  const seenAfter = (column: string, age: number) => `${column} > ${params.instant(now - age)}`;
+  const isNew = seenAfter('first_seen', NEW_MS);
+  switch (band) {
+    case 'new':
+      return isNew;
+    case 'active':
+      return `NOT (${isNew}) AND ${seenAfter('last_seen', ACTIVE_MS)}`;
+    case 'slipping':
+      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', ACTIVE_MS)}) AND ${seenAfter('last_seen', SLIPPING_MS)}`;
+    case 'dormant':
+      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', SLIPPING_MS)})`;
+  }
 }

@@ -1,24 +1,5 @@
 import type { ProfileColumn } from '../../events/traits.ts';
-
-export type Operator =
-  | 'eq'
-  | 'neq'
-  | 'in'
-  | 'not_in'
-  | 'contains'
-  | 'prefix'
-  | 'gt'
-  | 'gte'
-  | 'lt'
-  | 'lte'
-  | 'between'
-  | 'is_set'
-  | 'is_not_set';
-
-export const OPERATORS: readonly Operator[] = [
-  ...(['eq', 'neq', 'in', 'not_in', 'contains', 'prefix'] as const),
-  ...(['gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'] as const),
-];
+import type { Operator, ValueKind } from '../conditions/condition.ts';
 
 const TEXT: readonly Operator[] = [
   'eq',
@@ -35,7 +16,7 @@ const FLAG: readonly Operator[] = ['eq', 'neq', 'is_set', 'is_not_set'];
 const NUMBER: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between'];
 const DATE: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'];
 
-export type AttributeKind = 'string' | 'boolean' | 'number' | 'date';
+export type AttributeKind = Exclude<ValueKind, 'any'>;
 
 /**
  * A built-in as GET /v1/schema/traits shows it (management 2.4); label and description are Persian
@@ -45,10 +26,10 @@ export interface BuiltIn {
   kind: AttributeKind;
   operators: readonly Operator[];
   label: string;
-  /** Worked out when it is asked for, instead of being stored. */
+  /** Computed by the query, not stored. */
   computed: boolean;
   description: string;
-  /** What to use for a purpose that this one does not serve. */
+  /** The attribute to use for comparisons that this one does not offer. */
   use?: string;
 }
 
@@ -180,7 +161,7 @@ export function isMetric(name: string): name is MetricName {
   return Object.hasOwn(METRICS, name);
 }
 
-/** Each person is in exactly one band; thresholds in bands.ts and docs/audiences.md. */
+/** Each person is in exactly one band; thresholds in attribute-sql.ts and docs/audiences.md. */
 export const BANDS = ['new', 'active', 'slipping', 'dormant'] as const;
 export type BandName = (typeof BANDS)[number];
 

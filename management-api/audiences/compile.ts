@@ -7,12 +7,9 @@ import {
   type TargetSql,
 } from '../conditions/condition-sql.ts';
 import { peopleSql, type Merges } from '../warehouse/people-sql.ts';
-import type { SqlParams } from '../warehouse/sql-params.ts';
-import { attributeTargetSql } from './attribute-sql.ts';
-import type { BandName } from './attributes.ts';
-import { ACTIVE_MS, NEW_MS, SLIPPING_MS } from './bands.ts';
+import type { SqlParams } from '../warehouse/sql.ts';
+import { attributeTargetSql, bandSql, METRIC_SQL } from './attribute-sql.ts';
 import type { Audience, EventCondition } from './definition.ts';
-import { METRIC_SQL } from './metric-sql.ts';
 
 const DAY = 86_400_000;
 
@@ -125,20 +122,4 @@ function pushSql(test: Test, context: CompileContext): string {
     text: { has: 'true', value: `if(${seen}, 'true', 'false')` },
   };
   return testSql(test, flag, context.params);
-}
-
-/** bandOf in SQL. */
-function bandSql(band: BandName, { params, now }: CompileContext): string {
-  const seenAfter = (column: string, age: number) => `${column} > ${params.instant(now - age)}`;
-  const isNew = seenAfter('first_seen', NEW_MS);
-  switch (band) {
-    case 'new':
-      return isNew;
-    case 'active':
-      return `NOT (${isNew}) AND ${seenAfter('last_seen', ACTIVE_MS)}`;
-    case 'slipping':
-      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', ACTIVE_MS)}) AND ${seenAfter('last_seen', SLIPPING_MS)}`;
-    case 'dormant':
-      return `NOT (${isNew}) AND NOT (${seenAfter('last_seen', SLIPPING_MS)})`;
-  }
 }

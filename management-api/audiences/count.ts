@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { SqlParams } from '../warehouse/sql-params.ts';
+import { SqlParams } from '../warehouse/sql.ts';
 import { dayOf } from '../conditions/time-zone.ts';
-import type { MergesOf } from '../warehouse/merges.ts';
+import type { MergesOf } from '../warehouse/people-sql.ts';
 import { readRows } from '../warehouse/rows.ts';
 import { compileCount } from './compile.ts';
 import type { Audience } from './definition.ts';

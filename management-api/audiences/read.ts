@@ -1,32 +1,28 @@
-import { fitsBytes } from '../../events/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../events/json.ts';
-import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
-import { isProfileColumn } from '../../events/traits.ts';
-import type { Filter } from '../conditions/condition.ts';
+import { OPERATORS, type Filter, type Test } from '../conditions/condition.ts';
+import { isPersianTarget } from '../conditions/event-fields.ts';
 import {
-  ATTRIBUTES,
-  BANDS,
-  isAttribute,
-  isBand,
-  isMetric,
-  METRICS,
-  OPERATORS,
-} from './attributes.ts';
+  readKey as readStoredKey,
+  readTest,
+  type TestProblem,
+  type TestRules,
+} from '../conditions/read-test.ts';
+import { MAX_KEY_BYTES } from '../conditions/schema.ts';
+import { ATTRIBUTES, BANDS, isAttribute, isBand, isMetric, METRICS } from './attributes.ts';
 import type { Audience, EventCondition, ReadAudience } from './definition.ts';
-import { fail, InvalidAudience, MAX_CONDITIONS, MAX_DEPTH, MAX_KEY_BYTES } from './problem.ts';
-import { readTest, shown } from '../conditions/read-test.ts';
 
+/** Bounds of management 8.3. */
+export const MAX_DEPTH = 8;
+export const MAX_CONDITIONS = 200;
 const KINDS = ['all', 'any', 'not', 'trait', 'attribute', 'engagement', 'event'] as const;
-/** Profile columns whose texts are stored Persian-normalised (ingest 2.3). */
-const PERSIAN_COLUMNS: ReadonlySet<string> = new Set(['city', 'region', 'country']);
-/** Longest span that an event condition looks back; events are kept for less. */
-const MAX_DAYS = 3650;
+/** Maximum `within_days` of an event condition; events are kept for less. */
+export const MAX_DAYS = 3650;
 
 export type AudienceOutcome = { ok: true; audience: ReadAudience } | { ok: false; message: string };
 
 /**
- * Reads and checks an audience definition (reports.md, "Audiences"; bounds and sentences:
+ * Reads and checks an audience definition (reports: Audiences; bounds and sentences:
  * management 8.3). Pure, touches no database, never throws: what cannot compile says what is wrong
  * and where. Unknown keys are ignored, as everywhere on this host (management 9.5).
  */
@@ -85,15 +81,9 @@ class AudienceReader {
 
   #trait(value: JsonObject, path: string): Audience {
     const name = readKey(value['trait'], `${path}.trait`);
-    const isPersian = !isProfileColumn(name) || PERSIAN_COLUMNS.has(name);
-    return {
-      kind: 'trait',
-      name,
-      test: readTest(
-        { op: value['op'], value: value['value'] },
-        { path, operators: OPERATORS, kind: 'any', isPersian },
-      ),
-    };
+    const isPersian = isPersianTarget({ kind: 'trait', name });
+    const test = readTestAt(path, value, { operators: OPERATORS, kind: 'any', isPersian });
+    return { kind: 'trait', name, test };
   }
 
   #attribute(value: JsonObject, path: string): Audience {
@@ -101,20 +91,16 @@ class AudienceReader {
     if (typeof name !== 'string' || !isAttribute(name))
       return fail(`unknown attribute ${shown(name)}`, `${path}.attribute`);
     const { kind, operators } = ATTRIBUTES[name];
-    const test = readTest(
-      { op: value['op'], value: value['value'] },
-      { path, operators, kind, isPersian: PERSIAN_COLUMNS.has(name) },
-    );
+    const isPersian = isPersianTarget({ kind: 'trait', name });
+    const test = readTestAt(path, value, { operators, kind, isPersian });
     return { kind: 'attribute', name, test };
   }
 
   #engagement(value: JsonObject, path: string): Audience {
     const name = value['engagement'];
     if (typeof name === 'string' && isMetric(name)) {
-      const test = readTest(
-        { op: value['op'], value: value['value'] },
-        { path, operators: METRICS[name].operators, kind: 'number', isPersian: false },
-      );
+      const { operators } = METRICS[name];
+      const test = readTestAt(path, value, { operators, kind: 'number', isPersian: false });
       return { kind: 'metric', name, test };
     }
     if (typeof name !== 'string' || !isBand(name))
@@ -123,9 +109,10 @@ class AudienceReader {
         `${path}.engagement`,
       );
     // A band alone means: is in it.
-    const test = readTest(
+    const test = readTestAt(
+      path,
       { op: value['op'] ?? 'eq', value: value['value'] ?? true },
-      { path, operators: ['eq', 'neq'], kind: 'boolean', isPersian: false },
+      { operators: ['eq', 'neq'], kind: 'boolean', isPersian: false },
     );
     const isTrue = 'value' in test && 'text' in test.value && test.value.text === 'true';
     return { kind: 'band', name, is: isTrue === (test.op === 'eq') };
@@ -154,10 +141,7 @@ class AudienceReader {
       const at = `${path}[${index}]`;
       if (!isJsonObject(one)) return fail('expected an object', at);
       const name = readKey(one['property'], `${at}.property`);
-      const test = readTest(
-        { op: one['op'], value: one['value'] },
-        { path: at, operators: OPERATORS, kind: 'any', isPersian: true },
-      );
+      const test = readTestAt(at, one, { operators: OPERATORS, kind: 'any', isPersian: true });
       return { target: { kind: 'property', name }, test };
     });
   }
@@ -175,28 +159,86 @@ const MAX_NAME_BYTES = 512;
 
 function readKey(value: unknown, path: string): string {
   if (typeof value !== 'string') return fail('expected a name', path);
-  if (!fitsBytes(value, MAX_KEY_BYTES))
-    return fail(`key is longer than ${MAX_KEY_BYTES} bytes`, path);
-  const key = normaliseKey(value);
-  return key === '' ? fail('the name is empty', path) : key;
+  const read = readStoredKey(value);
+  if (read.ok) return read.key;
+  return read.problem === 'too_long'
+    ? fail(`key is longer than ${MAX_KEY_BYTES} bytes`, path)
+    : fail('the name is empty', path);
 }
 
 function readTimes(value: unknown, path: string): EventCondition['times'] {
   if (!isJsonObject(value)) return fail('expected {op, value}', path);
-  return readTest(
-    { op: value['op'], value: value['value'] },
-    {
-      path,
-      operators: ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'],
-      kind: 'number',
-      isPersian: false,
-    },
-  );
+  return readTestAt(path, value, {
+    operators: TIMES_OPERATORS,
+    kind: 'number',
+    isPersian: false,
+  });
 }
+
+/** Operators of `times`: how often an event happened. */
+export const TIMES_OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'] as const;
 
 function readDays(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MAX_DAYS)
     return fail(`expected a whole number of days from 1 to ${MAX_DAYS}`, path);
   return value;
+}
+
+/** Operator and value of the condition at `path`. */
+function readTestAt(
+  path: string,
+  { op, value }: JsonObject,
+  rules: Omit<TestRules, 'reject'>,
+): Test {
+  const reject = (problem: TestProblem): never => {
+    const isOperator =
+      problem.kind === 'unknown_operator' || problem.kind === 'operator_not_offered';
+    const index = 'index' in problem ? `[${problem.index}]` : '';
+    if (problem.kind === 'too_many_values') return fail(sentenceOf(problem));
+    return fail(sentenceOf(problem), `${path}.${isOperator ? 'op' : 'value'}${index}`);
+  };
+  return readTest({ op, value }, { ...rules, reject });
+}
+
+function sentenceOf(problem: TestProblem): string {
+  switch (problem.kind) {
+    case 'unknown_operator':
+      return `unknown operator ${shown(problem.op)}`;
+    case 'operator_not_offered':
+      return `operator ${problem.op} is not offered here; use ${problem.offered.join(', ')}`;
+    case 'list_expected':
+      return `${problem.op} takes a list of values`;
+    case 'too_many_values':
+      return 'list has too many values';
+    case 'text_expected':
+      return problem.op === undefined ? 'expected a text' : `${problem.op} takes a text`;
+    case 'text_too_long':
+      return 'the text is too long';
+    case 'boolean_expected':
+      return 'expected true or false';
+    case 'number_expected':
+      return 'expected a number';
+    case 'date_expected':
+      return 'expected a date, RFC 3339 or YYYY-MM-DD';
+    case 'pair_expected':
+      return 'between takes a list of two values';
+  }
+}
+
+/** A sent value inside a sentence, at most 60 characters. */
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined);
+  return text === undefined ? 'nothing' : `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
+}
+
+/** Carries the sentence out of the reader; readAudience turns it into a value. */
+class InvalidAudience extends Error {}
+
+/**
+ * Stops reading: `segment: why at $.path`. The sentences that the specification quotes have no
+ * path.
+ */
+function fail(why: string, path?: string): never {
+  throw new InvalidAudience(path === undefined ? `segment: ${why}` : `segment: ${why} at ${path}`);
 }

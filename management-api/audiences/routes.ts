@@ -1,6 +1,8 @@
+import Type from 'typebox';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import { countAudience, validateAudience } from './handlers.ts';
+import { audienceSchema } from './schema.ts';
 
 const audience = {
   method: 'POST',
@@ -12,6 +14,21 @@ const audience = {
   timeout: TIMEOUT.most,
 } as const;
 
+const AudienceValid = Type.Object(
+  { valid: Type.Literal(true), conditions: Type.Integer(), depth: Type.Integer() },
+  { $id: 'AudienceValid' },
+);
+const AudienceCount = Type.Object(
+  {
+    count: Type.Integer(),
+    meta: Type.Object({
+      fresh_until: Type.String({ format: 'date-time' }),
+      elapsed_ms: Type.Integer(),
+    }),
+  },
+  { $id: 'AudienceCount' },
+);
+
 export const audienceRoutes: readonly Route[] = [
   {
     ...audience,
@@ -20,7 +37,7 @@ export const audienceRoutes: readonly Route[] = [
     cost: 1,
     flat: ['malformed_json'],
     coded: ['filter_invalid'],
-    schemas: { request: 'Audience', response: 'AudienceValid', status: 200 },
+    schemas: { request: audienceSchema, response: AudienceValid, status: 200 },
     handler: validateAudience,
   },
   {
@@ -30,7 +47,7 @@ export const audienceRoutes: readonly Route[] = [
     cost: 25,
     flat: ['malformed_json', 'filter_uncompilable', 'count_unavailable'],
     coded: [],
-    schemas: { request: 'Audience', response: 'AudienceCount', status: 200 },
+    schemas: { request: audienceSchema, response: AudienceCount, status: 200 },
     handler: countAudience,
   },
 ];

@@ -1,106 +1,56 @@
-import {
-  ATTRIBUTES,
-  BANDS,
-  METRICS,
-  OPERATORS,
-  type AttributeKind,
-  type Operator,
-} from './attributes.ts';
-import { MAX_CONDITIONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LIST_VALUES } from './problem.ts';
+import Type, { type TSchema } from 'typebox';
+import { OPERATORS } from '../conditions/condition.ts';
+import { KeySchema, SCALARS, testSchemas } from '../conditions/schema.ts';
+import { ATTRIBUTES, BANDS, METRICS } from './attributes.ts';
+import { MAX_CONDITIONS, MAX_DAYS, MAX_DEPTH, TIMES_OPERATORS } from './read.ts';
 
-type Schema = Record<string, unknown>;
+/** The definition inside a definition. */
+const Inner = Type.Unsafe<unknown>({ $ref: '#' });
 
-const SCALAR: Record<AttributeKind | 'any', Schema> = {
-  string: { type: ['string', 'boolean'] },
-  boolean: { enum: [true, false, 'true', 'false'] },
-  number: { type: 'number' },
-  date: { type: 'string', description: 'RFC 3339, or YYYY-MM-DD: the start of that day in Tehran' },
-  any: { type: ['string', 'number', 'boolean'] },
-};
-
-/** `op` and `value` as they belong together, for these operators over values of a kind. */
-function tests(operators: readonly Operator[], kind: AttributeKind | 'any'): Schema[] {
-  const scalar = SCALAR[kind];
-  const ordered = kind === 'date' ? SCALAR.date : SCALAR.number;
-  const offered = (...names: Operator[]) => names.filter((name) => operators.includes(name));
-  const rows: [Operator[], Schema | undefined][] = [
-    [offered('eq', 'neq'), scalar],
-    [
-      offered('in', 'not_in'),
-      { type: 'array', items: scalar, minItems: 1, maxItems: MAX_LIST_VALUES },
-    ],
-    [offered('contains', 'prefix'), { type: 'string' }],
-    [offered('gt', 'gte', 'lt', 'lte'), ordered],
-    [offered('between'), { type: 'array', items: ordered, minItems: 2, maxItems: 2 }],
-    [offered('is_set', 'is_not_set'), undefined],
-  ];
-  return rows.flatMap(([names, value]) => {
-    if (names.length === 0) return [];
-    return [
-      {
-        properties: { op: { enum: names }, ...(value ? { value } : {}) },
-        required: value ? ['op', 'value'] : ['op'],
-      },
-    ];
-  });
+function condition(key: string, name: TSchema, tests: TSchema[]): TSchema {
+  return Type.Unsafe({ ...Type.Object({ [key]: name }), anyOf: tests });
 }
 
-const KEY: Schema = { type: 'string', minLength: 1, description: `At most ${MAX_KEY_BYTES} bytes` };
-
-function condition(key: string, name: Schema, choices: Schema[]): Schema {
-  return { type: 'object', properties: { [key]: name }, required: [key], anyOf: choices };
-}
-
-const group = (key: 'all' | 'any'): Schema => ({
-  type: 'object',
-  properties: { [key]: { type: 'array', items: { $ref: '#' }, minItems: 1 } },
-  required: [key],
-});
+const Group = (key: 'all' | 'any') => Type.Object({ [key]: Type.Array(Inner, { minItems: 1 }) });
 
 const attributes = Object.entries(ATTRIBUTES).map(([name, { operators, kind }]) =>
-  condition('attribute', { const: name }, tests(operators, kind)),
+  condition('attribute', Type.Literal(name), testSchemas(operators, kind)),
 );
 const metric = condition(
   'engagement',
-  { enum: Object.keys(METRICS) },
-  tests(['gt', 'gte', 'lt', 'lte', 'between'], 'number'),
+  Type.Enum(Object.keys(METRICS)),
+  testSchemas(['gt', 'gte', 'lt', 'lte', 'between'], 'number'),
 );
-const band: Schema = {
-  type: 'object',
-  properties: { engagement: { enum: BANDS }, op: { enum: ['eq', 'neq'] }, value: SCALAR.boolean },
-  required: ['engagement'],
-};
-const event: Schema = {
-  type: 'object',
-  properties: {
-    event: { type: 'string', minLength: 1 },
-    did: { type: 'boolean', default: true },
-    times: {
-      type: 'object',
-      anyOf: tests(['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'], 'number'),
-    },
-    within_days: { type: 'integer', minimum: 1, maximum: 3650 },
-    where: { type: 'array', items: condition('property', KEY, tests(OPERATORS, 'any')) },
-  },
-  required: ['event'],
-};
+const band = Type.Object({
+  engagement: Type.Enum([...BANDS]),
+  op: Type.Optional(Type.Enum(['eq', 'neq'])),
+  value: Type.Optional(SCALARS.boolean),
+});
+const event = Type.Object({
+  event: Type.String({ minLength: 1 }),
+  did: Type.Optional(Type.Boolean({ default: true })),
+  times: Type.Optional(Type.Union(testSchemas(TIMES_OPERATORS, 'number'))),
+  within_days: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DAYS })),
+  where: Type.Optional(Type.Array(condition('property', KeySchema, testSchemas(OPERATORS, 'any')))),
+});
 
 /**
- * The language of audience definitions as JSON Schema 2020-12; docs/audience.schema.json is made
- * from it. What it cannot say: nesting and the number of conditions.
+ * The language of audience definitions as JSON Schema 2020-12; docs/audience.schema.json is
+ * generated from it. readAudience accepts what the schema accepts, and also checks nesting, the
+ * number of conditions and lengths in bytes.
  */
-export const audienceSchema: Schema = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
+export const audienceSchema = Type.Unsafe<unknown>({
+  $id: 'Audience',
   title: 'Audience',
-  description: `Who is in an audience (docs/audiences.md). At most ${MAX_DEPTH} groups inside each other and ${MAX_CONDITIONS} conditions, property conditions of events among them.`,
+  description: `Who is in an audience (docs/audiences.md). At most ${MAX_DEPTH} nested groups and ${MAX_CONDITIONS} conditions, property conditions of events included.`,
   oneOf: [
-    group('all'),
-    group('any'),
-    { type: 'object', properties: { not: { $ref: '#' } }, required: ['not'] },
-    condition('trait', KEY, tests(OPERATORS, 'any')),
+    Group('all'),
+    Group('any'),
+    Type.Object({ not: Inner }),
+    condition('trait', KeySchema, testSchemas(OPERATORS, 'any')),
     ...attributes,
     metric,
     band,
     event,
   ],
-};
+});

@@ -26,17 +26,17 @@ describe('where the credential is read from (management 5.2)', () => {
       'x-service-key': 'b',
       cookie: 'service_session=d; __Host-service_session="c"',
     };
-    expect(findCredential(headers)).toEqual({ place: 'authorization', token: 'a' });
+    expect(findCredential(headers)).toEqual({ source: 'authorization', token: 'a' });
     expect(findCredential({ ...headers, authorization: 'Basic a' })).toEqual({
-      place: 'header',
+      source: 'header',
       token: 'b',
     });
     expect(findCredential({ ...headers, authorization: 'Bearer ', 'x-service-key': ' ' })).toEqual({
-      place: 'cookie',
+      source: 'cookie',
       token: 'c',
     });
     expect(findCredential({ cookie: 'other=1; service_session=d' })).toEqual({
-      place: 'cookie',
+      source: 'cookie',
       token: 'd',
     });
     expect(findCredential({})).toBeUndefined();

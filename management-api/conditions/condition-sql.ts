@@ -1,7 +1,7 @@
 import { isProfileColumn } from '../../events/traits.ts';
 import { EVENT_FIELDS, type EventField } from './event-fields.ts';
 import type { Filter, Scalar, Target, Test } from './condition.ts';
-import type { SqlParams } from '../warehouse/sql-params.ts';
+import type { SqlParams } from '../warehouse/sql.ts';
 
 /**
  * The two readings of a target as SQL. `has` says whether there is one; undefined where there never

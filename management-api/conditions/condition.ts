@@ -1,7 +1,28 @@
 import type { EventField } from './event-fields.ts';
 
+/** The operators of a condition (reports: Shared by both reports), in the order of the docs. */
+export const OPERATORS = [
+  'eq',
+  'neq',
+  'in',
+  'not_in',
+  'contains',
+  'prefix',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'between',
+  'is_set',
+  'is_not_set',
+] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+/** What a condition compares; `any`: a number meets the number map, a text the text map. */
+export type ValueKind = 'string' | 'boolean' | 'number' | 'date' | 'any';
+
 /**
- * What a filter or a breakdown looks at: an event's property, a stored column of the event, or the
+ * What a filter or a breakdown reads: an event's property, a stored column of the event, or the
  * person's current trait. Names are normalised.
  */
 export type Target =
@@ -15,6 +36,7 @@ export type Target =
  */
 export type Scalar = { text: string } | { number: number };
 
+/** Operator and value, normalised; dates are epoch milliseconds. */
 export type Test =
   | { op: 'is_set' | 'is_not_set' }
   | { op: 'eq' | 'neq'; value: Scalar }
@@ -24,15 +46,15 @@ export type Test =
   | { op: 'between'; low: number; high: number };
 
 /**
- * One condition (reports.md, "Shared by both reports"). A comparison with something absent is
- * false, whatever the operator; only is_not_set is true then.
+ * One condition on an event (reports: Shared by both reports). A comparison with something absent
+ * is false, whatever the operator; only is_not_set is true then.
  */
 export interface Filter {
   target: Target;
   test: Test;
 }
 
-/** An event that passes: its stored name and the conditions on it. */
+/** Selects events: their stored name and the conditions on them. */
 export interface EventSelector {
   event: string;
   filters: readonly Filter[];

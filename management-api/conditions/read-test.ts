@@ -1,117 +1,134 @@
-import { parseRfc3339 } from '../../events/rfc3339.ts';
+import { fitsBytes } from '../../events/bytes.ts';
+import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
-import type { Scalar, Test } from './condition.ts';
+import { parseRfc3339 } from '../../events/rfc3339.ts';
+import { OPERATORS, type Operator, type Scalar, type Test, type ValueKind } from './condition.ts';
+import { MAX_KEY_BYTES, MAX_LIST_VALUES } from './schema.ts';
 import { startOfDay } from './time-zone.ts';
-import { OPERATORS, type AttributeKind, type Operator } from '../audiences/attributes.ts';
-import { fail, MAX_LIST_VALUES } from '../audiences/problem.ts';
 
 const DAY = 86_400_000;
 const TEHRAN = 'Asia/Tehran';
-/** Longest text that is stored (ingest 2.3), bytes; a longer one is cut as it is there. */
+/** Maximum stored text (ingest 2.3), bytes; a longer one is cut as ingest cuts it. */
 const STORED_BYTES = 8192;
 
-/** What a condition compares, and where it stands. */
-export interface TestContext {
-  path: string;
-  /** Operators that are offered here. */
+/** What is wrong with the operator or the value of a condition. */
+export type TestProblem =
+  | { kind: 'unknown_operator'; op: unknown }
+  | { kind: 'operator_not_offered'; op: Operator; offered: readonly Operator[] }
+  | { kind: 'list_expected'; op: Operator }
+  | { kind: 'too_many_values' }
+  | { kind: 'text_expected'; op?: Operator; index?: number }
+  | { kind: 'text_too_long' }
+  | { kind: 'boolean_expected'; index?: number }
+  | { kind: 'number_expected'; index?: number }
+  | { kind: 'date_expected'; index?: number }
+  | { kind: 'pair_expected' };
+
+export interface TestRules {
   operators: readonly Operator[];
-  /** `any`: a number meets the number map, a text the text map. */
-  kind: AttributeKind | 'any';
-  /** Texts are stored Persian-normalised. */
+  kind: ValueKind;
+  /** Texts are stored Persian-normalised (ingest 2.3). */
   isPersian: boolean;
+  /** Maximum bytes of a text as sent; absent: texts of any length are read. */
+  maxTextBytes?: number;
+  /** Throws. Reports and audiences have sentences of their own. */
+  reject: (problem: TestProblem) => never;
 }
 
-/** Reads `op` and `value` of a condition. */
-export function readTest(
-  { op, value }: { op: unknown; value: unknown },
-  context: TestContext,
-): Test {
+/** The one reader of `op` and `value`: report filters and audience conditions differ in rules. */
+export function readTest({ op, value }: { op: unknown; value: unknown }, rules: TestRules): Test {
+  const { reject, operators } = rules;
   const operator =
-    OPERATORS.find((known) => known === op) ??
-    fail(`unknown operator ${shown(op)}`, `${context.path}.op`);
-  if (!context.operators.includes(operator))
-    fail(
-      `operator ${operator} is not offered here; use ${context.operators.join(', ')}`,
-      `${context.path}.op`,
-    );
-  const at = `${context.path}.value`;
+    OPERATORS.find((known) => known === op) ?? reject({ kind: 'unknown_operator', op });
+  if (!operators.includes(operator))
+    return reject({ kind: 'operator_not_offered', op: operator, offered: operators });
   switch (operator) {
     case 'is_set':
     case 'is_not_set':
       return { op: operator };
     case 'eq':
     case 'neq':
-      return { op: operator, value: readScalar(value, context, at) };
+      return { op: operator, value: readScalar(value, rules) };
     case 'in':
-    case 'not_in': {
-      if (!Array.isArray(value) || value.length === 0)
-        return fail(`${operator} takes a list of values`, at);
-      if (value.length > MAX_LIST_VALUES) return fail('list has too many values');
-      return {
-        op: operator,
-        values: value.map((one: unknown, index) => readScalar(one, context, `${at}[${index}]`)),
-      };
-    }
+    case 'not_in':
+      return { op: operator, values: readList(value, { operator, rules }) };
     case 'contains':
     case 'prefix':
       return typeof value === 'string'
-        ? { op: operator, text: stored(value, context) }
-        : fail(`${operator} takes a text`, at);
+        ? { op: operator, text: readText(value, rules) }
+        : reject({ kind: 'text_expected', op: operator });
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return { op: operator, number: readNumber(value, context, at) };
+      return { op: operator, number: readNumber(value, rules) };
     case 'between': {
-      if (!Array.isArray(value) || value.length !== 2)
-        return fail('between takes a list of two values', at);
-      return {
-        op: operator,
-        low: readNumber(value[0], context, `${at}[0]`),
-        high: readNumber(value[1], context, `${at}[1]`),
-      };
+      if (!Array.isArray(value) || value.length !== 2) return reject({ kind: 'pair_expected' });
+      const [low, high] = value as unknown[];
+      return { op: operator, low: readNumber(low, rules, 0), high: readNumber(high, rules, 1) };
     }
   }
 }
 
-function readScalar(value: unknown, context: TestContext, at: string): Scalar {
-  switch (context.kind) {
-    case 'boolean':
-      if (value === true || value === false || value === 'true' || value === 'false')
-        return { text: String(value) };
-      return fail('expected true or false', at);
-    case 'string':
-      if (typeof value === 'string') return { text: stored(value, context) };
-      return typeof value === 'boolean' ? { text: String(value) } : fail('expected a text', at);
-    case 'number':
-    case 'date':
-      return { number: readNumber(value, context, at) };
-    case 'any':
-      if (typeof value === 'string') return { text: stored(value, context) };
-      return typeof value === 'boolean'
-        ? { text: String(value) }
-        : { number: readNumber(value, context, at) };
-  }
+function readList(
+  value: unknown,
+  { operator, rules }: { operator: Operator; rules: TestRules },
+): Scalar[] {
+  if (!Array.isArray(value) || value.length === 0)
+    return rules.reject({ kind: 'list_expected', op: operator });
+  if (value.length > MAX_LIST_VALUES) return rules.reject({ kind: 'too_many_values' });
+  return value.map((one: unknown, index) => readScalar(one, rules, index));
 }
 
-/** A number, or for dates RFC 3339 or a day (its start in Tehran) as epoch milliseconds. */
-function readNumber(value: unknown, { kind }: TestContext, at: string): number {
+/** `index`: position in a list of values. */
+function readScalar(value: unknown, rules: TestRules, index?: number): Scalar {
+  const at = index === undefined ? {} : { index };
+  if (rules.kind === 'boolean')
+    return value === true || value === false || value === 'true' || value === 'false'
+      ? { text: String(value) }
+      : rules.reject({ kind: 'boolean_expected', ...at });
+  if (rules.kind === 'number' || rules.kind === 'date')
+    return { number: readNumber(value, rules, index) };
+  if (typeof value === 'string') return { text: readText(value, rules) };
+  if (typeof value === 'boolean') return { text: String(value) };
+  return rules.kind === 'string'
+    ? rules.reject({ kind: 'text_expected', ...at })
+    : { number: readNumber(value, rules, index) };
+}
+
+/** A number; of kind date: RFC 3339 or a day (its start in Tehran) as epoch milliseconds. */
+function readNumber(value: unknown, { kind, reject }: TestRules, index?: number): number {
+  const at = index === undefined ? {} : { index };
   if (kind !== 'date')
     return typeof value === 'number' && Number.isFinite(value)
       ? value
-      : fail('expected a number', at);
-  const isDay = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
-  const instant =
-    typeof value === 'string' ? parseRfc3339(isDay ? `${value}T00:00:00Z` : value) : NaN;
-  if (Number.isNaN(instant)) return fail('expected a date, RFC 3339 or YYYY-MM-DD', at);
-  return isDay ? startOfDay(instant / DAY, TEHRAN) : instant;
+      : reject({ kind: 'number_expected', ...at });
+  const instant = typeof value === 'string' ? readInstant(value, TEHRAN) : NaN;
+  return Number.isNaN(instant) ? reject({ kind: 'date_expected', ...at }) : instant;
 }
 
-function stored(value: string, { isPersian }: TestContext): string {
+function readText(value: string, { isPersian, maxTextBytes, reject }: TestRules): string {
+  if (maxTextBytes !== undefined && !fitsBytes(value, maxTextBytes))
+    return reject({ kind: 'text_too_long' });
   return isPersian ? normalisePersian(value, STORED_BYTES) : value.toWellFormed();
 }
 
-export function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined);
-  return text === undefined ? 'nothing' : `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
+/**
+ * RFC 3339, or YYYY-MM-DD (the start of that day in the zone), as epoch milliseconds; NaN when it
+ * is neither. The parser of instants also checks days, so that 30 February is invalid in both
+ * forms.
+ */
+export function readInstant(text: string, timeZone: string): number {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const instant = parseRfc3339(isDay ? `${text}T00:00:00Z` : text);
+  return isDay && !Number.isNaN(instant) ? startOfDay(instant / DAY, timeZone) : instant;
+}
+
+/** The name of a property or trait as it is stored (ingest 2.3), or what is wrong with it. */
+export function readKey(
+  sent: string,
+): { ok: true; key: string } | { ok: false; problem: 'too_long' | 'empty' } {
+  if (!fitsBytes(sent, MAX_KEY_BYTES)) return { ok: false, problem: 'too_long' };
+  const key = normaliseKey(sent);
+  return key === '' ? { ok: false, problem: 'empty' } : { ok: true, key };
 }

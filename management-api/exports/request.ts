@@ -1,17 +1,42 @@
-import { isJsonObject, type JsonObject } from '../../events/json.ts';
+import Type, { type Static } from 'typebox';
+import type { JsonObject } from '../../events/json.ts';
 import { normaliseEventName } from '../../events/event-name.ts';
-import { parseRfc3339 } from '../../events/rfc3339.ts';
+import { readInstant } from '../conditions/read-test.ts';
 import type { DomainError } from '../errors/domain-error.ts';
+import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
-import { startOfDay } from '../conditions/time-zone.ts';
 
-const DAY = 86_400_000;
 const MAX_NAMES = 1000;
 
 export const EXPORT_KINDS = ['events', 'messages', 'profiles', 'segment'] as const;
 export type ExportKind = (typeof EXPORT_KINDS)[number];
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** The body of POST /v1/exports; properties in the order in which errors are reported. */
+export const ExportBody = Type.Object(
+  {
+    kind: Type.Enum([...EXPORT_KINDS]),
+    format: Type.Optional(Type.Enum([...EXPORT_FORMATS], { default: 'ndjson' })),
+    spec: Type.Optional(
+      Type.Object({
+        from: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD' })),
+        to: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD' })),
+        events: Type.Optional(Type.Array(Type.String(), { maxItems: MAX_NAMES })),
+        segment_id: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+      }),
+    ),
+  },
+  { $id: 'ExportRequest' },
+);
+
+/** What breaks the schema, by the property it concerns. */
+const BY_SCHEMA: Readonly<Record<string, DomainError>> = {
+  '': { code: 'malformed_json' },
+  kind: { code: 'export_kind_invalid' },
+  format: { code: 'export_spec_invalid', message: 'format must be ndjson or csv' },
+  spec: { code: 'export_spec_invalid', message: 'spec must be an object' },
+};
 
 /**
  * What an export holds, as it was read: times in ms since the epoch, event names as they are
@@ -36,17 +61,15 @@ export type ReadDraft =
 
 /** Reads the body of POST /v1/exports (management 4.2): `{kind, format?, spec?}`. */
 export function readExport(body: unknown): ReadDraft {
-  if (!isJsonObject(body)) return refused({ code: 'malformed_json' });
-  const kind = EXPORT_KINDS.find((known) => known === body['kind']);
-  if (kind === undefined) return refused({ code: 'export_kind_invalid' });
-  const format = EXPORT_FORMATS.find((known) => known === (body['format'] ?? 'ndjson'));
-  if (format === undefined) return invalid('format must be ndjson or csv');
-  const sent = body['spec'] ?? {};
-  if (!isJsonObject(sent)) return invalid('spec must be an object');
-  const spec = readSpec(kind, sent);
-  return typeof spec === 'string'
-    ? invalid(spec)
-    : { ok: true, draft: { kind, format, spec: sent }, spec };
+  // each kind of export reads other keys of the spec
+  const violation = findViolation(ExportBody, body, { stopAt: ['spec'] });
+  if (violation)
+    return { ok: false, error: BY_SCHEMA[violation.path] ?? { code: 'export_spec_invalid' } };
+  const { kind, format, spec: sent } = body as Static<typeof ExportBody>;
+  const spec = readSpec(kind, sent ?? {});
+  if (typeof spec === 'string')
+    return { ok: false, error: { code: 'export_spec_invalid', message: spec } };
+  return { ok: true, draft: { kind, format: format ?? 'ndjson', spec: sent ?? {} }, spec };
 }
 
 /** The spec of a kind, or the sentence that says what is wrong. Other keys are ignored. */
@@ -56,7 +79,7 @@ export function readSpec(kind: ExportKind, sent: JsonObject): ExportSpec | strin
     const segmentId = pathId(idText(sent['segment_id']));
     return segmentId === undefined ? 'spec.segment_id must be the id of a segment' : { segmentId };
   }
-  const [from, to] = [readInstant(sent['from']), readInstant(sent['to'])];
+  const [from, to] = [readTime(sent['from']), readTime(sent['to'])];
   if (Number.isNaN(from) || Number.isNaN(to))
     return 'spec.from and spec.to must be RFC 3339 or YYYY-MM-DD';
   const events = readNames(sent['events']);
@@ -73,12 +96,9 @@ function idText(value: unknown): string | undefined {
 }
 
 /** Undefined: absent. NaN: not readable. A day means its start in Tehran. */
-function readInstant(value: unknown): number | undefined {
+function readTime(value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') return NaN;
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(value);
-  const instant = parseRfc3339(isDay ? `${value}T00:00:00Z` : value);
-  return isDay && !Number.isNaN(instant) ? startOfDay(instant / DAY, 'Asia/Tehran') : instant;
+  return typeof value === 'string' ? readInstant(value, 'Asia/Tehran') : NaN;
 }
 
 /** Null: not readable. */
@@ -89,12 +109,4 @@ function readNames(value: unknown): string[] | undefined | null {
     .filter((name): name is string => typeof name === 'string')
     .map(normaliseEventName);
   return names.length === value.length && !names.includes('') ? names : null;
-}
-
-function invalid(message: string): ReadDraft {
-  return refused({ code: 'export_spec_invalid', message });
-}
-
-function refused(error: DomainError): ReadDraft {
-  return { ok: false, error };
 }

@@ -1,6 +1,9 @@
+import Type from 'typebox';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
+import { EXPIRES_AFTER_HOURS } from './export-store.ts';
 import { createExport, listExports } from './handlers.ts';
+import { EXPORT_FORMATS, EXPORT_KINDS, ExportBody } from './request.ts';
 
 const exporting = {
   auth: 'key',
@@ -10,6 +13,29 @@ const exporting = {
   flat: [],
   timeout: TIMEOUT.most,
 } as const;
+
+const Instant = Type.String({ format: 'date-time' });
+const JOB = {
+  id: Type.Integer(),
+  kind: Type.Enum([...EXPORT_KINDS]),
+  format: Type.Enum([...EXPORT_FORMATS]),
+  status: Type.String({
+    description: 'queued, running, ready, failed, expired; new values may appear',
+  }),
+  created_at: Instant,
+  expires_at: Type.Optional(Instant),
+  rows: Type.Optional(Type.Integer()),
+  bytes: Type.Optional(Type.Integer()),
+  error: Type.Optional(Type.String()),
+};
+const ExportQueued = Type.Object(
+  { ...JOB, expires_after_hours: Type.Literal(EXPIRES_AFTER_HOURS) },
+  { $id: 'ExportQueued' },
+);
+const ExportList = Type.Object(
+  { data: Type.Array(Type.Object(JOB)), has_more: Type.Literal(false) },
+  { $id: 'ExportList' },
+);
 
 export const exportRoutes: readonly Route[] = [
   {
@@ -21,7 +47,7 @@ export const exportRoutes: readonly Route[] = [
     cost: 1,
     bodyLimit: undefined,
     coded: ['export_unavailable'],
-    schemas: { response: 'ExportList', status: 200 },
+    schemas: { response: ExportList, status: 200 },
     handler: listExports,
   },
   {
@@ -32,7 +58,7 @@ export const exportRoutes: readonly Route[] = [
     cost: 25,
     bodyLimit: BODY.most,
     coded: ['malformed_json', 'export_kind_invalid', 'export_spec_invalid', 'export_unavailable'],
-    schemas: { request: 'ExportRequest', response: 'ExportQueued', status: 202 },
+    schemas: { request: ExportBody, response: ExportQueued, status: 202 },
     handler: createExport,
   },
 ];

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import type { Permission } from '../auth/roles.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import type { Answer, DomainError } from '../errors/domain-error.ts';
@@ -30,8 +31,8 @@ interface RouteFacts {
   coded: readonly ErrorCode[];
   /** How long the handler may take, ms. */
   timeout: number;
-  /** Names of schemas in openapi/schemas.ts. */
-  schemas: { request?: string; response: string | undefined; status: number };
+  /** Schemas with an $id are components of the OpenAPI document. */
+  schemas: { request?: TSchema; response: TSchema | undefined; status: number };
   /** Query parameters and what they mean. */
   query?: Readonly<Record<string, string>>;
 }

@@ -1,13 +1,28 @@
-import { isJsonObject } from '../../events/json.ts';
+import Type, { type Static } from 'typebox';
 import { MIN_WINDOW_MS } from '../../events/time.ts';
 import { decideImport, type DecidedEvents } from '../../events/validate.ts';
 import { ClientBody } from '../../ingest/client-body.ts';
 import type { StoredEvent } from '../../ingest/raw-records.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { findViolation, type Violation } from '../http/check-body.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 
 const MAX_EVENTS = 500;
+
+/** The body of POST /v1/events; each event is decided by itself. */
+export const EventImportBody = Type.Object(
+  {
+    events: Type.Array(
+      Type.Unsafe<unknown>({
+        type: 'object',
+        description: 'An event as the ingest host accepts it in a batch, with its type',
+      }),
+      { minItems: 1, maxItems: MAX_EVENTS },
+    ),
+  },
+  { $id: 'EventImport' },
+);
 
 /**
  * POST /v1/events (management 4.2): 202 when the log has every accepted event. Nothing is
@@ -16,15 +31,12 @@ const MAX_EVENTS = 500;
  */
 export async function importEvents(request: ApiRequest, services: Services): Promise<Answer> {
   const { body, caller, now } = request;
-  if (!isJsonObject(body)) return reject('malformed_json');
-  const items = body['events'] ?? [];
-  if (!Array.isArray(items)) return reject('malformed_json');
-  if (items.length === 0) return reject('batch_empty');
-  if (items.length > MAX_EVENTS)
-    return reject('batch_too_large', { details: { limit: MAX_EVENTS, sent: items.length } });
+  const violation = findViolation(EventImportBody, body, { stopAt: ['events[]'] });
+  if (violation) return rejectBody(violation);
+  const { events: items } = body as Static<typeof EventImportBody>;
   const quota = await services.imports.checkQuota(caller.accountId, now);
   if (quota !== undefined) return reject(quota);
-  const decided = decideImport({ items: items as unknown[], now, windowMs: MIN_WINDOW_MS });
+  const decided = decideImport({ items, now, windowMs: MIN_WINDOW_MS });
   if (decided.outcome === 'malformed') return reject('malformed_json');
   try {
     await write({ request, services, decided });
@@ -49,6 +61,20 @@ export async function importEvents(request: ApiRequest, services: Services): Pro
     },
     { status: 202 },
   );
+}
+
+function rejectBody({ keyword, value }: Violation): Answer {
+  switch (keyword) {
+    case 'type':
+      return reject('malformed_json');
+    case 'required':
+    case 'minItems':
+      return reject('batch_empty');
+    case 'maxItems': {
+      const sent = Array.isArray(value) ? value.length : 0;
+      return reject('batch_too_large', { details: { limit: MAX_EVENTS, sent } });
+    }
+  }
 }
 
 interface Import {

@@ -1,6 +1,18 @@
+import Type from 'typebox';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
-import { importEvents } from './handlers.ts';
+import { EventImportBody, importEvents } from './handlers.ts';
+
+const EventImported = Type.Object(
+  {
+    accepted: Type.Integer(),
+    rejected: Type.Optional(Type.Integer()),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ index: Type.Integer(), reason: Type.String() })),
+    ),
+  },
+  { $id: 'EventImported' },
+);
 
 export const importRoutes: readonly Route[] = [
   {
@@ -25,7 +37,7 @@ export const importRoutes: readonly Route[] = [
       ...(['batch_too_large', 'all_events_rejected', 'ingest_unavailable'] as const),
     ],
     timeout: TIMEOUT.most,
-    schemas: { request: 'EventImport', response: 'EventImported', status: 202 },
+    schemas: { request: EventImportBody, response: EventImported, status: 202 },
     handler: importEvents,
   },
 ];

@@ -1,10 +1,29 @@
-import { audienceSchema } from '../audiences/schema.ts';
+import Type, { type TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
 import { renderError } from '../errors/render.ts';
 import type { Route } from '../http/route.ts';
-import { schemas, type Schema } from './schemas.ts';
 
-/** Refusals of the guards, in their order. */
+export type Schema = Record<string, unknown>;
+
+const CodedError = Type.Object(
+  {
+    error: Type.Object({
+      code: Type.Enum(Object.keys(catalogue)),
+      message: Type.String(),
+      details: Type.Optional(Type.Union([Type.Object({}), Type.Array(Type.Unknown())])),
+      need: Type.Optional(Type.String()),
+    }),
+  },
+  { $id: 'CodedError' },
+);
+const FlatError = Type.Object(
+  { error: Type.String(), code: Type.Optional(Type.String()) },
+  { $id: 'FlatError' },
+);
+
+const AUDIENCE = 'Audience';
+
+/** Errors of the guards, in their order. */
 const GUARDS: readonly ErrorCode[] = [
   ...([
     'unauthenticated',
@@ -38,7 +57,7 @@ export function buildOpenapi(routes: readonly Route[], version: string): Schema 
     },
     paths,
     components: {
-      schemas: { ...schemas, Audience: audienceInside() },
+      schemas: componentsOf(routes),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A management key, sk_svc_…' },
         header: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
@@ -81,7 +100,7 @@ function operationOf(route: Route): Schema {
       : { requestBody: { required: true, content: json(named.request) } }),
     responses: {
       [named.status]: {
-        description: 'done',
+        description: 'Success',
         ...headers(),
         ...(named.response === undefined ? {} : { content: json(named.response) }),
       },
@@ -129,21 +148,42 @@ function isCoded(code: ErrorCode, route: Route): boolean {
   return typeof error === 'object';
 }
 
-function json(name: string): Schema {
-  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+function json(schema: TSchema): Schema {
+  return { 'application/json': { schema: referenced(schema) } };
+}
+
+/** Every schema with an $id that a route names, by that id. */
+function componentsOf(routes: readonly Route[]): Record<string, Schema> {
+  const found: Record<string, Schema> = {};
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const { $id, ...schema } = value as Schema;
+    if (typeof $id === 'string') {
+      if (found[$id]) return;
+      found[$id] = {};
+      const inside = Object.entries(schema).map(([key, part]) => [key, referenced(part)]);
+      found[$id] = Object.fromEntries(inside) as Schema;
+    }
+    Object.values(schema).forEach(visit);
+  };
+  for (const { schemas } of routes) visit([schemas.request, schemas.response]);
+  visit([CodedError, FlatError]);
+  return found;
+}
+
+/** A schema with references in the place of those with an $id. */
+function referenced(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(referenced);
+  if (typeof value !== 'object' || value === null) return value;
+  const { $id, $ref, ...schema } = value as Schema;
+  if (typeof $id === 'string') return { $ref: `#/components/schemas/${$id}` };
+  // the audience schema refers to itself by `#`
+  if ($ref === '#') return { $ref: `#/components/schemas/${AUDIENCE}` };
+  return Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, referenced(part)]));
 }
 
 function headers(): Schema {
   return {
     headers: { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } },
   };
-}
-
-/** The published schema refers to itself by `#`; inside this document it lies deeper. */
-function audienceInside(): Schema {
-  const schema = { ...audienceSchema };
-  delete schema['$schema'];
-  return JSON.parse(
-    JSON.stringify(schema).replaceAll('"$ref":"#"', '"$ref":"#/components/schemas/Audience"'),
-  ) as Schema;
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { SqlParams } from '../warehouse/sql-params.ts';
+import { SqlParams } from '../warehouse/sql.ts';
 import { readRows } from '../warehouse/rows.ts';
 
 const MAX_ROWS = 1000;

@@ -1,10 +1,11 @@
-import { parseRfc3339 } from '../../events/rfc3339.ts';
+import Type from 'typebox';
+import { readInstant } from '../conditions/read-test.ts';
+import { isTimeZone, wallClock } from '../conditions/time-zone.ts';
+import type { BodyRules } from '../http/check-body.ts';
 import { reject } from './report-problem.ts';
-import type { JsonFields } from './request-reader.ts';
-import { isTimeZone, startOfDay, wallClock } from '../conditions/time-zone.ts';
 
 const DAY = 86_400_000;
-/** Longest range of a report in days (management 8.3). */
+/** Maximum range of a report (management 8.3), ms. */
 const MAX_RANGE = 730 * DAY;
 const DEFAULT_TIME_ZONE = 'Asia/Tehran';
 
@@ -15,29 +16,50 @@ export interface ReportRange {
   timeZone: string;
 }
 
-/** from, to and timezone of a report (reports.md, "Shared by both reports"). */
-export function readRange(body: JsonFields): ReportRange {
-  const timeZone = readTimeZone(body['timezone']);
-  const from = readInstant(body['from'], timeZone, 'from');
-  const to = readInstant(body['to'], timeZone, 'to');
-  if (from >= to) return reject('range');
-  const onTheWall = wallClock(to, timeZone) - wallClock(from, timeZone);
-  // 730 days of a zone can be an hour longer than 730 times 24 hours
-  return Math.min(to - from, onTheWall) > MAX_RANGE
-    ? reject('range_too_long')
-    : { from, to, timeZone };
+const Instant = Type.String({
+  description: 'RFC 3339, or YYYY-MM-DD: the start of that day in the time zone of the report',
+});
+
+/** The range of a report (reports: Shared by both reports). */
+export const RANGE = {
+  timezone: Type.Optional(Type.String({ description: `IANA name; default ${DEFAULT_TIME_ZONE}` })),
+  from: Instant,
+  to: Instant,
+};
+
+interface SentRange {
+  timezone?: string;
+  from: string;
+  to: string;
 }
 
-function readTimeZone(value: unknown): string {
-  if (value === undefined || value === null || value === '') return DEFAULT_TIME_ZONE;
-  return typeof value === 'string' && isTimeZone(value) ? value : reject('time_zone');
+export function rangeRules(body: unknown): NonNullable<BodyRules['after']> {
+  const sent = body as SentRange;
+  const instant = (value: unknown, path: string): void => {
+    if (Number.isNaN(readInstant(String(value), timeZoneOf(sent)))) reject('range', path);
+  };
+  return {
+    timezone(value) {
+      if (typeof value === 'string' && value !== '' && !isTimeZone(value)) reject('time_zone');
+    },
+    from: instant,
+    to(value, path) {
+      instant(value, path);
+      const { from, to, timeZone } = readRange(sent);
+      if (from >= to) reject('range');
+      const local = wallClock(to, timeZone) - wallClock(from, timeZone);
+      // 730 days of a zone can be an hour longer than 730 times 24 hours
+      if (Math.min(to - from, local) > MAX_RANGE) reject('range_too_long');
+    },
+  };
 }
 
-function readInstant(value: unknown, timeZone: string, path: string): number {
-  if (typeof value !== 'string') return reject('range', path);
-  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(value);
-  // the parser of instants also judges dates, so that 30 February is refused in both forms
-  const instant = parseRfc3339(isDate ? `${value}T00:00:00Z` : value);
-  if (Number.isNaN(instant)) return reject('range', path);
-  return isDate ? startOfDay(instant / DAY, timeZone) : instant;
+/** The range of a body that passed the rules. */
+export function readRange(sent: SentRange): ReportRange {
+  const timeZone = timeZoneOf(sent);
+  return { from: readInstant(sent.from, timeZone), to: readInstant(sent.to, timeZone), timeZone };
+}
+
+function timeZoneOf({ timezone }: Pick<SentRange, 'timezone'>): string {
+  return timezone ? timezone : DEFAULT_TIME_ZONE;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseFunnel } from './funnel/request.ts';
-import { readsTraits } from './reads-traits.ts';
+import { readsTraits } from './routes.ts';
 
 const trait = { trait: 'tier', op: 'is_set' };
 const field = { field: 'city', op: 'is_set' };

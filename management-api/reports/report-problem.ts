@@ -1,24 +1,14 @@
-/**
- * The thirteen things that can be wrong with a report request; all of them go out under the code
- * invalid_report (management 4.2).
- */
-export type ReportProblemKind =
-  | (
-      | 'body'
-      | 'steps'
-      | 'event_missing'
-      | 'range'
-      | 'range_too_long'
-      | 'time_zone'
-      | 'window'
-      | 'option'
-      | 'filter'
-    )
-  | ('too_many_filters' | 'event_too_long' | 'key_too_long' | 'value_too_long');
+import type { Violation } from '../http/check-body.ts';
 
-const SENTENCES: Record<ReportProblemKind, string> = {
+/**
+ * What can be wrong with a report request. All of them are answered under the code invalid_report
+ * (management 4.2).
+ */
+const SENTENCES = {
   body: 'بدنهٔ درخواست باید یک شیء JSON باشد و هر فیلد آن نوع درست خود را داشته باشد.',
   steps: 'قیف باید دست‌کم ۲ و دست‌بالا ۱۲ گام داشته باشد.',
+  one_step: 'قیف با تنها یک گام ساخته نمی‌شود؛ دست‌کم ۲ گام بفرستید.',
+  too_many_steps: 'تعداد گام‌های قیف بیش از اندازه است؛ دست‌بالا ۱۲ گام بفرستید.',
   event_missing: 'نام رویداد خالی است.',
   range:
     'بازهٔ زمانی نادرست است: from و to را به شکل RFC 3339 یا YYYY-MM-DD بفرستید؛ from باید پیش از to باشد.',
@@ -31,23 +21,58 @@ const SENTENCES: Record<ReportProblemKind, string> = {
   event_too_long: 'analytics: event name too long',
   key_too_long: 'analytics: property key too long',
   value_too_long: 'analytics: property value too long',
-};
+} as const;
+
+export type ReportProblemKind = keyof typeof SENTENCES;
+
+/** Problems that concern the whole request: their sentences name no field. */
+const WITHOUT_PATH: readonly ReportProblemKind[] = [
+  'steps',
+  'one_step',
+  'too_many_steps',
+  'window',
+  'time_zone',
+];
+
+interface SchemaRow {
+  /** Where: the path of the field without indexes. */
+  at: RegExp;
+  keyword?: Violation['keyword'];
+  kind: ReportProblemKind | ((value: unknown) => ReportProblemKind);
+}
+
+/** Which sentence a break of the schema gets: the first row that matches. */
+const BY_SCHEMA: readonly SchemaRow[] = [
+  { at: /^steps$/, keyword: 'required', kind: 'steps' },
+  {
+    at: /^steps$/,
+    keyword: 'minItems',
+    kind: (steps) => (Array.isArray(steps) && steps.length === 1 ? 'one_step' : 'steps'),
+  },
+  { at: /^steps$/, keyword: 'maxItems', kind: 'too_many_steps' },
+  { at: /^(start|return)$|\.event$/, keyword: 'required', kind: 'event_missing' },
+  { at: /^timezone$/, kind: 'time_zone' },
+  { at: /^(from|to)$/, kind: 'range' },
+  { at: /^window_seconds$/, kind: 'window' },
+  { at: /^(order|mode|period|periods|calendar|week_start)$/, kind: 'option' },
+  { at: /^exclude$/, keyword: 'maxItems', kind: 'option' },
+  { at: /\.(from_step|to_step)$|^breakdown\.(step|limit)$/, kind: 'option' },
+  { at: /\bfilters\[\]\./, kind: 'filter' },
+  { at: /^/, kind: 'body' },
+];
 
 export interface ReportProblem {
   kind: ReportProblemKind;
-  /**
-   * The sentence for the client. Persian ones name the field in question, as a path into the
-   * request, in parentheses.
-   */
+  /** The sentence for the client. Persian sentences name the field, as a path, in parentheses. */
   message: string;
 }
 
-export function reportProblem(kind: ReportProblemKind, path?: string): ReportProblem {
+export function reportProblem(kind: ReportProblemKind, path = ''): ReportProblem {
   const sentence = SENTENCES[kind];
   const isPersian = sentence.endsWith('.');
   return {
     kind,
-    message: isPersian && path !== undefined ? `${sentence.slice(0, -1)} (${path}).` : sentence,
+    message: isPersian && path !== '' ? `${sentence.slice(0, -1)} (${path}).` : sentence,
   };
 }
 
@@ -64,9 +89,16 @@ class InvalidReport extends Error {
   }
 }
 
-/** Gives up reading a request. Only inside parsed(). */
+/** Stops reading a request. Only inside parsed(). */
 export function reject(kind: ReportProblemKind, path?: string): never {
   throw new InvalidReport(reportProblem(kind, path));
+}
+
+/** The problem that a break of the schema is. Only inside parsed(). */
+export function rejectViolation({ path, pattern, keyword, value }: Violation): never {
+  const row = BY_SCHEMA.find((one) => one.at.test(pattern) && (one.keyword ?? keyword) === keyword);
+  const kind = typeof row?.kind === 'function' ? row.kind(value) : (row?.kind ?? 'body');
+  return reject(kind, WITHOUT_PATH.includes(kind) ? undefined : path);
 }
 
 export type Parsed<T> = { ok: true; request: T } | { ok: false; problem: ReportProblem };

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import { SqlParams } from '../warehouse/sql-params.ts';
+import { SqlParams } from '../warehouse/sql.ts';
 import { readRows } from '../warehouse/rows.ts';
 
 /**

@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import { TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import { getIngestQuality } from '../quality/handlers.ts';
@@ -14,6 +15,74 @@ const query = {
   timeout: TIMEOUT.most,
 } as const;
 
+const Day = Type.String({ format: 'date' });
+const SchemaEvents = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        volume: Type.Integer(),
+        prop_keys: Type.Optional(Type.Array(Type.String())),
+        last_seen: Type.Optional(Day),
+      }),
+    ),
+  },
+  { $id: 'SchemaEvents' },
+);
+/** What attributes and engagement metrics have in common. */
+const OFFERED = {
+  name: Type.String(),
+  kind: Type.String(),
+  operators: Type.Array(Type.String()),
+  label: Type.String(),
+  computed: Type.Boolean(),
+};
+const SchemaTraits = Type.Object(
+  {
+    traits: Type.Array(Type.String()),
+    schema: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        kind: Type.Enum(['string', 'number']),
+        users: Type.Integer(),
+      }),
+    ),
+    builtin: Type.Array(
+      Type.Object({
+        ...OFFERED,
+        description: Type.String(),
+        use: Type.Optional(Type.String()),
+      }),
+    ),
+    engagement: Type.Object({
+      metrics: Type.Array(Type.Object(OFFERED)),
+      bands: Type.Array(Type.String()),
+    }),
+  },
+  { $id: 'SchemaTraits' },
+);
+const IngestQuality = Type.Object(
+  {
+    days: Type.Integer(),
+    from: Day,
+    to: Day,
+    totals: Type.Object({ rejected: Type.Integer(), warned: Type.Integer() }),
+    rows: Type.Array(
+      Type.Object({
+        day: Day,
+        kind: Type.Enum(['reject', 'warn']),
+        code: Type.String(),
+        field: Type.Optional(Type.String()),
+        sdk: Type.String(),
+        app_id: Type.Integer(),
+        count: Type.Integer(),
+        label: Type.String(),
+      }),
+    ),
+  },
+  { $id: 'IngestQuality' },
+);
+
 export const schemaRoutes: readonly Route[] = [
   {
     ...query,
@@ -21,7 +90,7 @@ export const schemaRoutes: readonly Route[] = [
     summary: 'Names of events of the last 90 days, with their properties',
     flat: ['schema_unavailable'],
     coded: [],
-    schemas: { response: 'SchemaEvents', status: 200 },
+    schemas: { response: SchemaEvents, status: 200 },
     handler: getSchemaEvents,
   },
   {
@@ -30,7 +99,7 @@ export const schemaRoutes: readonly Route[] = [
     summary: 'What an audience may ask about people',
     flat: ['schema_unavailable'],
     coded: [],
-    schemas: { response: 'SchemaTraits', status: 200 },
+    schemas: { response: SchemaTraits, status: 200 },
     handler: getSchemaTraits,
   },
   {
@@ -40,7 +109,7 @@ export const schemaRoutes: readonly Route[] = [
     query: { days: 'Days to look back, today included; default 7, at most 90' },
     flat: [],
     coded: ['quality_unavailable'],
-    schemas: { response: 'IngestQuality', status: 200 },
+    schemas: { response: IngestQuality, status: 200 },
     handler: getIngestQuality,
   },
 ];

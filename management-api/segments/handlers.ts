@@ -1,7 +1,9 @@
-import { isJsonObject } from '../../events/json.ts';
+import Type, { type Static } from 'typebox';
 import { readAudience } from '../audiences/read.ts';
+import { audienceSchema } from '../audiences/schema.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
@@ -60,16 +62,22 @@ export function removeSegment(request: ApiRequest, services: Services): Promise<
   });
 }
 
+/** The body of POST and PUT /v1/segments. */
+export const SegmentDraftBody = Type.Object(
+  { name: Type.String(), definition: audienceSchema },
+  { $id: 'SegmentDraft' },
+);
+
 function readDraft(body: unknown): SegmentDraft | Answer {
-  if (!isJsonObject(body)) return reject('malformed_json');
-  const { name, definition } = body;
+  const violation = findViolation(SegmentDraftBody, body, { stopAt: ['definition'] });
+  if (violation?.path === '') return reject('malformed_json');
+  if (violation?.path === 'name') return reject('name_required');
+  const { name: sent, definition } = body as Static<typeof SegmentDraftBody>;
   // PostgreSQL holds no NUL in text.
-  const kept = typeof name === 'string' ? name.replaceAll('\0', '') : '';
-  if (kept.trim() === '') return reject('name_required');
+  const name = sent.replaceAll('\0', '');
+  if (name.trim() === '') return reject('name_required');
   const outcome = readAudience(definition);
-  return outcome.ok
-    ? { name: kept, definition }
-    : reject('filter_invalid', { message: outcome.message });
+  return outcome.ok ? { name, definition } : reject('filter_invalid', { message: outcome.message });
 }
 
 interface Context {

@@ -1,3 +1,5 @@
+import Type from 'typebox';
+import { audienceSchema } from '../audiences/schema.ts';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import {
@@ -6,6 +8,7 @@ import {
   listSegments,
   removeSegment,
   replaceSegment,
+  SegmentDraftBody,
 } from './handlers.ts';
 
 const segment = {
@@ -29,13 +32,26 @@ const writing = {
   flat: [],
 } as const;
 
+const Instant = Type.String({ format: 'date-time' });
+const Segment = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    definition: audienceSchema,
+    created_at: Instant,
+    updated_at: Instant,
+  },
+  { $id: 'Segment' },
+);
+const SegmentList = Type.Object({ segments: Type.Array(Segment) }, { $id: 'SegmentList' });
+
 export const segmentRoutes: readonly Route[] = [
   {
     ...reading,
     path: '/v1/segments',
     summary: 'The 200 most recently updated segments',
     flat: ['segments_unavailable'],
-    schemas: { response: 'SegmentList', status: 200 },
+    schemas: { response: SegmentList, status: 200 },
     handler: listSegments,
   },
   {
@@ -43,7 +59,7 @@ export const segmentRoutes: readonly Route[] = [
     path: '/v1/segments/{id}',
     summary: 'One segment',
     flat: ['bad_id', 'not_found', 'segments_unavailable'],
-    schemas: { response: 'Segment', status: 200 },
+    schemas: { response: Segment, status: 200 },
     handler: getSegment,
   },
   {
@@ -52,7 +68,7 @@ export const segmentRoutes: readonly Route[] = [
     path: '/v1/segments',
     summary: 'Create a segment; a repeated request makes another one',
     coded: ['malformed_json', 'name_required', 'filter_invalid', 'segment_unavailable'],
-    schemas: { request: 'SegmentDraft', response: 'Segment', status: 201 },
+    schemas: { request: SegmentDraftBody, response: Segment, status: 201 },
     handler: createSegment,
   },
   {
@@ -68,7 +84,7 @@ export const segmentRoutes: readonly Route[] = [
       'filter_invalid',
       'segment_unavailable',
     ],
-    schemas: { request: 'SegmentDraft', response: 'Segment', status: 200 },
+    schemas: { request: SegmentDraftBody, response: Segment, status: 200 },
     handler: replaceSegment,
   },
   {

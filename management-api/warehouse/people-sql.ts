@@ -1,22 +1,44 @@
-import type { SqlParams } from './sql-params.ts';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { readRows } from './rows.ts';
+import type { SqlParams } from './sql.ts';
 
 /**
- * How names become people (reports.md, "People"). 'none': nobody of the account was ever joined to
- * anybody, a name is a person. 'table': the table `identities_flat` (account_id, name, canonical)
- * says whose a name is; names that were never joined are not in it.
+ * How distinct ids become people (reports: People). 'none': the account has no aliases, each
+ * distinct id is a person. 'table': `identities_flat` (account_id, name, canonical) maps aliased
+ * distinct ids to their person; ids without an alias are not in it.
  */
 export type Merges = 'none' | 'table';
 
+/**
+ * Whether an account has aliases: only then its reports pay for the join. Call it before the query
+ * that depends on it.
+ */
+export type MergesOf = (accountId: number, signal: AbortSignal) => Promise<Merges>;
+
+/** One primary-key read of `identities_flat`. */
+export function mergesOf(client: ClickHouseClient): MergesOf {
+  return async (accountId, signal) => {
+    const sql = 'SELECT 1 AS one FROM identities_flat WHERE account_id = {account:UInt64} LIMIT 1';
+    const rows = await readRows<{ one: number }>({
+      client,
+      sql,
+      params: { account: accountId },
+      signal,
+    });
+    return rows.length === 0 ? 'none' : 'table';
+  };
+}
+
 export interface PeopleSql {
-  /** What stands behind FROM. */
+  /** What follows FROM. */
   source: string;
-  /** The person of a row, UInt64: sipHash64 of the person's name. */
+  /** The person of a row, UInt64: sipHash64 of the person's distinct id. */
   person: string;
 }
 
 /**
- * The rows of `events` with their people. Without merges it costs nothing; with them, one probe of
- * a hash table a row.
+ * The rows of `events` with their people. Without merges it costs nothing; with merges, one hash
+ * table probe per row.
  */
 export function peopleSql(options: {
   merges: Merges;
@@ -25,7 +47,9 @@ export function peopleSql(options: {
 }): PeopleSql {
   const { merges, accountId, params } = options;
   if (merges === 'none') return { source: 'events', person: '_person' };
-  const joined = `SELECT sipHash64(name) AS joined_name, sipHash64(canonical) AS joined_person FROM identities_flat FINAL WHERE account_id = ${params.whole(accountId)} AND name != canonical`;
+  const joined = `SELECT sipHash64(name) AS joined_name, sipHash64(canonical) AS joined_person
+    FROM identities_flat FINAL
+    WHERE account_id = ${params.whole(accountId)} AND name != canonical`;
   return {
     source: `events LEFT ANY JOIN (${joined}) AS identities ON _person = joined_name`,
     // a row without a match has 0 in both

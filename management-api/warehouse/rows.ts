@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { ParamValue } from './sql-params.ts';
+import type { ParamValue } from './sql.ts';
 
 export interface RowQuery {
   client: Pick<ClickHouseClient, 'query'>;

@@ -9,8 +9,8 @@ import {
   type StoredValue,
 } from '../../conditions/predicate.ts';
 import { dayOf } from '../../conditions/time-zone.ts';
-import type { AttributeName, MetricName } from '../attributes.ts';
-import { bandOf } from '../bands.ts';
+import { ACTIVE_MS, NEW_MS, SLIPPING_MS } from '../attribute-sql.ts';
+import type { AttributeName, BandName, MetricName } from '../attributes.ts';
 import type { Audience, EventCondition } from '../definition.ts';
 
 const DAY = 86_400_000;
@@ -162,4 +162,19 @@ function did(
 
 function number(value: number): StoredValue {
   return { text: undefined, number: value };
+}
+
+/** The band of a person; times in ms since the epoch. */
+function bandOf({
+  firstSeen,
+  lastSeen,
+  now,
+}: {
+  firstSeen: number;
+  lastSeen: number;
+  now: number;
+}): BandName {
+  if (firstSeen > now - NEW_MS) return 'new';
+  if (lastSeen > now - ACTIVE_MS) return 'active';
+  return lastSeen > now - SLIPPING_MS ? 'slipping' : 'dormant';
 }

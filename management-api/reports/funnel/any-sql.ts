@@ -1,4 +1,4 @@
-import { nestedSelects } from '../../warehouse/nested-selects.ts';
+import { nestedSelects } from '../../warehouse/sql.ts';
 import {
   columnList,
   funnelRows,

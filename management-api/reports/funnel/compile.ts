@@ -1,6 +1,6 @@
 import { traitTargetSql } from '../../conditions/condition-sql.ts';
 import type { Merges } from '../../warehouse/people-sql.ts';
-import { SqlParams, type CompiledReport } from '../../warehouse/sql-params.ts';
+import { SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
 import type { FunnelSqlContext } from './event-arrays.ts';
 import { anyPeople } from './any-sql.ts';
 import { orderedPeople } from './ordered-sql.ts';
@@ -12,7 +12,7 @@ export function compileFunnel(options: {
   request: FunnelRequest;
   accountId: number;
   merges: Merges;
-}): CompiledReport {
+}): CompiledQuery {
   const params = new SqlParams();
   const context: FunnelSqlContext = { ...options, params };
   const people = peopleOf(context);

@@ -16,8 +16,8 @@ function kind(body: unknown): ReportProblemKind | undefined {
   return parsed.ok ? undefined : parsed.problem.kind;
 }
 
-describe('defaults', () => {
-  test('Tehran time, ordered, a week, no bots', () => {
+describe('a funnel request without options', () => {
+  test('has ordered steps, a window of a week, Tehran time and no bots', () => {
     const request = read(valid);
     expect(request.range).toEqual({
       from: Date.parse('2026-08-31T20:30:00Z'),
@@ -34,7 +34,7 @@ describe('defaults', () => {
     });
   });
 
-  test('exclusions span the whole funnel, a breakdown lists 25 values of the first step', () => {
+  test('has exclusions between all steps and a breakdown of 25 values of the first step', () => {
     const request = read({ ...valid, exclude: [{ event: 'x' }], breakdown: { property: 'p' } });
     expect(request.exclude).toEqual([{ event: 'x', filters: [], fromStep: 1, toStep: 2 }]);
     expect(request.breakdown).toEqual({
@@ -44,15 +44,15 @@ describe('defaults', () => {
     });
   });
 
-  test('unknown fields are ignored', () => {
+  test('may have unknown fields, which are ignored', () => {
     expect(
       kind({ ...valid, colour: 'red', steps: [{ event: 'a', note: 1 }, { event: 'b' }] }),
     ).toBeUndefined();
   });
 });
 
-describe('what is compared is normalised as ingest 2.3 normalises what it stores', () => {
-  test('event names, and their label stays', () => {
+describe('names and values are normalised as ingest stores them (ingest 2.3)', () => {
+  test('an event name is normalised, its label is not', () => {
     expect(read({ ...valid, steps: [{ event: ' خريد  ' }, { event: 'b' }] }).steps[0]).toEqual({
       label: ' خريد  ',
       event: 'خرید',
@@ -60,7 +60,7 @@ describe('what is compared is normalised as ingest 2.3 normalises what it stores
     });
   });
 
-  test('property keys and values, values of Persian columns, and no others', () => {
+  test('values of properties and Persian columns are normalised, others are not', () => {
     const filters = [
       { property: 'product.name', op: 'eq', value: 'كفش ' },
       { field: 'city', op: 'in', value: ['رشت ', 'يزد'] },
@@ -84,7 +84,7 @@ describe('what is compared is normalised as ingest 2.3 normalises what it stores
     ]);
   });
 
-  test('true and false are texts, numbers are numbers', () => {
+  test('true and false compare as texts, numbers as numbers', () => {
     const filters = [
       { property: 'p', op: 'eq', value: true },
       { property: 'p', op: 'between', value: [1, 2.5] },
@@ -99,16 +99,16 @@ describe('what is compared is normalised as ingest 2.3 normalises what it stores
 const filter = { property: 'p', op: 'eq', value: 'x' };
 const overlapping = Array.from({ length: 7 }, () => ({ event: 'a' }));
 
-const refused: [ReportProblemKind, string, unknown][] = [
-  ['body', 'no object', 'steps'],
+const rejected: [ReportProblemKind, string, unknown][] = [
+  ['body', 'a text instead of an object', 'steps'],
   ['body', 'a list', [valid]],
   ['body', 'steps of another type', { ...valid, steps: 'a' }],
   ['body', 'an event name that is a number', { ...valid, steps: [{ event: 1 }, { event: 'b' }] }],
   ['body', 'include_bots as text', { ...valid, include_bots: 'yes' }],
   ['steps', 'no steps', { ...valid, steps: undefined }],
-  ['steps', 'one step', { ...valid, steps: [{ event: 'a' }] }],
+  ['one_step', 'one step', { ...valid, steps: [{ event: 'a' }] }],
   [
-    'steps',
+    'too_many_steps',
     'thirteen steps',
     { ...valid, steps: Array.from({ length: 13 }, (_, at) => ({ event: `e${at}` })) },
   ],
@@ -188,21 +188,32 @@ const refused: [ReportProblemKind, string, unknown][] = [
   ],
 ];
 
-describe('what is refused', () => {
-  test.each(refused)('%s: %s', (problem, _, body) => {
+describe('a report request is rejected', () => {
+  test.each(rejected)('%s answers a body with %s', (problem, _, body) => {
     expect(kind(body)).toBe(problem);
   });
 
-  test('every one of the thirteen problems is among them, each with a sentence of its own', () => {
-    const kinds = [...new Set(refused.map(([problem]) => problem))];
-    expect(kinds).toHaveLength(13);
-    expect(new Set(kinds.map((one) => reportProblem(one).message)).size).toBe(13);
+  test('the thirteen problems of the specification, one step and thirteen steps have different sentences', () => {
+    const kinds = [...new Set(rejected.map(([problem]) => problem))];
+    expect(kinds).toHaveLength(15);
+    expect(new Set(kinds.map((one) => reportProblem(one).message)).size).toBe(15);
     expect(
       kinds.filter((one) => reportProblem(one).message.startsWith('analytics: ')),
     ).toHaveLength(4);
   });
 
-  test('Persian sentences say where', () => {
+  test('a funnel of one step and one of thirteen steps say how many steps are allowed', () => {
+    const sentence = (count: number) => {
+      const steps = Array.from({ length: count }, (_, at) => ({ event: `e${at}` }));
+      const answer = parseFunnel({ ...valid, steps });
+      return answer.ok ? '' : answer.problem.message;
+    };
+    expect(sentence(0)).toBe('قیف باید دست‌کم ۲ و دست‌بالا ۱۲ گام داشته باشد.');
+    expect(sentence(1)).toBe('قیف با تنها یک گام ساخته نمی‌شود؛ دست‌کم ۲ گام بفرستید.');
+    expect(sentence(13)).toBe('تعداد گام‌های قیف بیش از اندازه است؛ دست‌بالا ۱۲ گام بفرستید.');
+  });
+
+  test('a Persian sentence names the field', () => {
     const parsed = parseFunnel({
       ...valid,
       steps: [{ event: 'a' }, { event: 'b', filters: [{ ...filter, op: 'like' }] }],
@@ -212,7 +223,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('the bounds themselves are accepted', () => {
+  test('a request at its limits is accepted', () => {
     const wide = {
       ...valid,
       from: '2024-10-01',
@@ -239,7 +250,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('retention', () => {
+describe('a retention request', () => {
   const body = {
     start: { event: 'a' },
     return: { event: 'b' },
@@ -247,7 +258,7 @@ describe('retention', () => {
     to: '2026-10-01',
   };
 
-  test('defaults', () => {
+  test('counts first starts in 30 Gregorian days by default', () => {
     const parsed = parseRetention(body);
     expect(parsed.ok && parsed.request).toMatchObject({
       mode: 'first_time',
@@ -267,12 +278,12 @@ describe('retention', () => {
     ['option', { ...body, periods: 61 }],
     ['option', { ...body, breakdown: { property: 'p', step: 2 } }],
     ['range', { ...body, to: '2026-09-01' }],
-  ])('%s', (problem, wrong) => {
+  ])('is rejected with %s when it is %j', (problem, wrong) => {
     const parsed = parseRetention(wrong);
     expect(parsed.ok ? undefined : parsed.problem.kind).toBe(problem);
   });
 
-  test('zero periods and less mean thirty', () => {
+  test('with zero or fewer periods gets thirty', () => {
     for (const periods of [0, -1]) {
       const parsed = parseRetention({ ...body, periods });
       expect(parsed.ok && parsed.request.periods).toBe(30);

@@ -1,25 +1,60 @@
-import { readBreakdown, type Breakdown } from '../breakdown.ts';
-import { FilterReader } from '../filter-request.ts';
+import Type, { type Static } from 'typebox';
 import type { EventSelector, Filter } from '../../conditions/condition.ts';
-import { readRange, type ReportRange } from '../range.ts';
-import { parsed, reject, type Parsed } from '../report-problem.ts';
-import { readChoice, readFlag, readList, readObject, readWhole } from '../request-reader.ts';
+import { checkBody } from '../../http/check-body.ts';
 import { stepsOverlap } from '../overlap.ts';
+import { RANGE, rangeRules, readRange, type ReportRange } from '../range.ts';
+import { parsed, reject, rejectViolation, type Parsed } from '../report-problem.ts';
+import {
+  FiltersSchema,
+  BreakdownSchema,
+  readBreakdown,
+  readFilters,
+  readSelector,
+  SELECTOR,
+  SelectorSchema,
+  selectorRules,
+  type Breakdown,
+} from '../selectors.ts';
 
-/** Bounds of management 8.3 and reports.md, "Funnel". */
+/** Bounds of management 8.3 and of reports: Funnel. */
 const MIN_STEPS = 2;
 const MAX_STEPS = 12;
 const MAX_WINDOW_SECONDS = 31_536_000;
 const DEFAULT_WINDOW_SECONDS = 604_800;
-/** Most steps of an unordered funnel in which one event can match several. */
+/** Maximum steps of a funnel in any order in which one event can match several steps. */
 const MAX_AMBIGUOUS_STEPS = 6;
-/** A statement grows with every exclusion; filters bound them only where they have some. */
+/** The statement grows with every exclusion, with filters or without. */
 const MAX_EXCLUSIONS = 50;
 
-export type FunnelOrder = 'ordered' | 'strict' | 'any';
+const SafeInteger = Type.Refine(Type.Integer(), (value) => Number.isSafeInteger(value));
+const ExclusionSchema = Type.Object({
+  ...SELECTOR,
+  from_step: Type.Optional(SafeInteger),
+  to_step: Type.Optional(SafeInteger),
+});
+
+/** The body of POST /v1/reports/funnel; properties in the order in which errors are reported. */
+export const FunnelBody = Type.Object(
+  {
+    steps: Type.Array(SelectorSchema, { minItems: MIN_STEPS, maxItems: MAX_STEPS }),
+    ...RANGE,
+    order: Type.Optional(Type.Enum(['ordered', 'strict', 'any'], { default: 'ordered' })),
+    exclude: Type.Optional(Type.Array(ExclusionSchema, { maxItems: MAX_EXCLUSIONS })),
+    window_seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_WINDOW_SECONDS, default: DEFAULT_WINDOW_SECONDS }),
+    ),
+    filters: FiltersSchema,
+    breakdown: BreakdownSchema,
+    include_bots: Type.Optional(Type.Boolean({ default: false })),
+  },
+  { $id: 'FunnelRequest' },
+);
+type FunnelBody = Static<typeof FunnelBody>;
+
+export type FunnelOrder = NonNullable<FunnelBody['order']>;
 
 export interface FunnelStep extends EventSelector {
-  /** The event as the request wrote it. */
+  /** The event as the request wrote it; answers repeat it. */
   label: string;
 }
 
@@ -44,62 +79,66 @@ export interface FunnelRequest {
 }
 
 /**
- * Reads the body of POST /v1/reports/funnel (reports.md, "Funnel"; errors: management 4.2). Unknown
+ * Reads the body of POST /v1/reports/funnel (reports: Funnel; errors: management 4.2). Unknown
  * fields are ignored.
  */
 export function parseFunnel(body: unknown): Parsed<FunnelRequest> {
-  return parsed(() => readFunnel(body));
+  return parsed(() => {
+    checkFunnel(body);
+    return readFunnel(body as FunnelBody);
+  });
 }
 
-function readFunnel(body: unknown): FunnelRequest {
-  const fields = readObject(body, '');
-  const reader = new FilterReader();
-  const sentSteps = readList(fields['steps'], 'steps');
-  if (sentSteps.length < MIN_STEPS || sentSteps.length > MAX_STEPS) return reject('steps');
-  const steps = sentSteps.map((step, at): FunnelStep => {
-    const { label, event, filters } = reader.selector(step, `steps[${at}]`);
-    return { label, event, filters };
+function checkFunnel(body: unknown): void {
+  const sent = body as FunnelBody;
+  const selectors = selectorRules({
+    events: ['steps[].event', 'exclude[].event'],
+    lists: ['steps[].filters', 'exclude[].filters', 'filters'],
+    steps: () => sent.steps.length,
   });
-  const range = readRange(fields);
-  const order = readChoice(fields['order'], ['ordered', 'strict', 'any'], 'order');
-  const exclude = readExclusions(fields['exclude'], { reader, steps: steps.length });
-  if (order === 'any' && exclude.length > 0) return reject('option', 'exclude');
-  if (order === 'any' && steps.length > MAX_AMBIGUOUS_STEPS && stepsOverlap(steps))
-    return reject('steps');
+  checkBody(FunnelBody, body, {
+    before: selectors.before,
+    after: {
+      ...selectors.after,
+      ...rangeRules(body),
+      'exclude[]'(value, path) {
+        const { fromStep, toStep } = spanOf(value as SentExclusion, sent.steps.length);
+        if (fromStep < 1 || fromStep >= toStep || toStep > sent.steps.length)
+          reject('option', path);
+      },
+      exclude: () => checkAnyOrder(sent),
+    },
+    onViolation: rejectViolation,
+  });
+}
+
+function checkAnyOrder({ order, exclude, steps }: FunnelBody): void {
+  if (order !== 'any') return;
+  if (exclude?.length) reject('option', 'exclude');
+  if (steps.length > MAX_AMBIGUOUS_STEPS && stepsOverlap(steps.map(readSelector))) reject('steps');
+}
+
+type SentExclusion = Static<typeof ExclusionSchema>;
+
+function spanOf(
+  { from_step, to_step }: SentExclusion,
+  steps: number,
+): Pick<Exclusion, 'fromStep' | 'toStep'> {
+  return { fromStep: from_step ?? 1, toStep: to_step ?? steps };
+}
+
+function readFunnel(sent: FunnelBody): FunnelRequest {
   return {
-    range,
-    steps,
-    windowMs: readWindow(fields['window_seconds']),
-    order,
-    exclude,
-    filters: reader.list(fields['filters'], 'filters'),
-    breakdown: readBreakdown(fields['breakdown'], steps.length),
-    includeBots: readFlag(fields['include_bots'], 'include_bots'),
+    range: readRange(sent),
+    steps: sent.steps.map((step) => ({ label: step.event, ...readSelector(step) })),
+    windowMs: (sent.window_seconds ?? DEFAULT_WINDOW_SECONDS) * 1000,
+    order: sent.order ?? 'ordered',
+    exclude: (sent.exclude ?? []).map((exclusion) => ({
+      ...readSelector(exclusion),
+      ...spanOf(exclusion, sent.steps.length),
+    })),
+    filters: readFilters(sent.filters),
+    breakdown: readBreakdown(sent.breakdown),
+    includeBots: sent.include_bots ?? false,
   };
-}
-
-function readWindow(value: unknown): number {
-  if (value === undefined || value === null) return DEFAULT_WINDOW_SECONDS * 1000;
-  const isWindow =
-    typeof value === 'number' &&
-    Number.isInteger(value) &&
-    value >= 1 &&
-    value <= MAX_WINDOW_SECONDS;
-  return isWindow ? value * 1000 : reject('window');
-}
-
-function readExclusions(
-  value: unknown,
-  { reader, steps }: { reader: FilterReader; steps: number },
-): Exclusion[] {
-  const sent = readList(value, 'exclude');
-  if (sent.length > MAX_EXCLUSIONS) return reject('option', 'exclude');
-  return sent.map((item, at): Exclusion => {
-    const path = `exclude[${at}]`;
-    const { event, filters, fields } = reader.selector(item, path);
-    const fromStep = readWhole(fields['from_step'], `${path}.from_step`) ?? 1;
-    const toStep = readWhole(fields['to_step'], `${path}.to_step`) ?? steps;
-    if (fromStep < 1 || fromStep >= toStep || toStep > steps) return reject('option', path);
-    return { event, filters, fromStep, toStep };
-  });
 }

@@ -1,5 +1,8 @@
-import { nestedSelects } from '../../warehouse/nested-selects.ts';
+import { nestedSelects } from '../../warehouse/sql.ts';
 import {
+  before,
+  carried,
+  hasGap,
   columnList,
   funnelRows,
   GAP_SHIFT,
@@ -9,7 +12,6 @@ import {
   stepBit,
   type FunnelSqlContext,
 } from './event-arrays.ts';
-import { before, carried, hasGap } from './passes.ts';
 
 /** Bit of an element that is one of the events which have to follow each other directly. */
 const SEQUENCE_BIT = 24;

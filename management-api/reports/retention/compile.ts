@@ -1,8 +1,8 @@
 import { traitTargetSql } from '../../conditions/condition-sql.ts';
-import { nestedSelects } from '../../warehouse/nested-selects.ts';
+import { nestedSelects } from '../../warehouse/sql.ts';
 import type { Merges } from '../../warehouse/people-sql.ts';
-import { SqlParams, type CompiledReport } from '../../warehouse/sql-params.ts';
-import type { RetentionSqlContext } from './event-arrays.ts';
+import { SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
+import type { RetentionSqlContext } from './members-sql.ts';
 import { membersOf } from './members-sql.ts';
 import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
@@ -12,7 +12,7 @@ export function compileRetention(options: {
   request: RetentionRequest;
   accountId: number;
   merges: Merges;
-}): CompiledReport {
+}): CompiledQuery {
   const { request } = options;
   const params = new SqlParams();
   const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };

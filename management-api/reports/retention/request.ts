@@ -1,21 +1,49 @@
-import { readBreakdown, type Breakdown } from '../breakdown.ts';
-import { FilterReader } from '../filter-request.ts';
+import Type, { type Static } from 'typebox';
 import type { EventSelector, Filter } from '../../conditions/condition.ts';
-import { readRange, type ReportRange } from '../range.ts';
-import { parsed, reject, type Parsed } from '../report-problem.ts';
-import { readChoice, readFlag, readObject, readWhole } from '../request-reader.ts';
+import { checkBody } from '../../http/check-body.ts';
+import { RANGE, rangeRules, readRange, type ReportRange } from '../range.ts';
+import { parsed, rejectViolation, type Parsed } from '../report-problem.ts';
+import {
+  FiltersSchema,
+  readBreakdown,
+  readFilters,
+  readSelector,
+  BreakdownSchema,
+  SelectorSchema,
+  selectorRules,
+  type Breakdown,
+} from '../selectors.ts';
 
-/** management 8.3. */
+/** Bounds of management 8.3. */
 const MAX_PERIODS = 60;
 const DEFAULT_PERIODS = 30;
 
-export type RetentionMode = 'first_time' | 'recurring';
+/** The body of POST /v1/reports/retention; properties in the order in which errors are reported. */
+export const RetentionBody = Type.Object(
+  {
+    start: SelectorSchema,
+    return: SelectorSchema,
+    ...RANGE,
+    mode: Type.Optional(Type.Enum(['first_time', 'recurring'], { default: 'first_time' })),
+    period: Type.Optional(Type.Enum(['day', 'week', 'month'], { default: 'day' })),
+    calendar: Type.Optional(Type.Enum(['gregorian', 'jalali'], { default: 'gregorian' })),
+    week_start: Type.Optional(Type.Enum(['saturday', 'sunday', 'monday'], { default: 'saturday' })),
+    periods: Type.Optional(Type.Integer({ maximum: MAX_PERIODS, default: DEFAULT_PERIODS })),
+    filters: FiltersSchema,
+    breakdown: BreakdownSchema,
+    include_bots: Type.Optional(Type.Boolean({ default: false })),
+  },
+  { $id: 'RetentionRequest' },
+);
+type RetentionBody = Static<typeof RetentionBody>;
+
+export type RetentionMode = NonNullable<RetentionBody['mode']>;
 
 /** What a period is: a calendar day, week or month of the report's time zone. */
 export interface PeriodRule {
-  period: 'day' | 'week' | 'month';
-  calendar: 'gregorian' | 'jalali';
-  weekStart: 'saturday' | 'sunday' | 'monday';
+  period: NonNullable<RetentionBody['period']>;
+  calendar: NonNullable<RetentionBody['calendar']>;
+  weekStart: NonNullable<RetentionBody['week_start']>;
 }
 
 export interface RetentionRequest {
@@ -24,7 +52,7 @@ export interface RetentionRequest {
   return: EventSelector;
   mode: RetentionMode;
   rule: PeriodRule;
-  /** Entries of `returned` at most, the cohort's own period among them. */
+  /** Maximum entries of `returned`, the cohort's own period included. */
   periods: number;
   filters: readonly Filter[];
   breakdown: Breakdown | undefined;
@@ -32,43 +60,44 @@ export interface RetentionRequest {
 }
 
 /**
- * Reads the body of POST /v1/reports/retention (reports.md, "Retention"; errors: management 4.2).
+ * Reads the body of POST /v1/reports/retention (reports: Retention; errors: management 4.2).
  * Unknown fields are ignored.
  */
 export function parseRetention(body: unknown): Parsed<RetentionRequest> {
-  return parsed(() => readRetention(body));
+  return parsed(() => {
+    const selectors = selectorRules({
+      events: ['start.event', 'return.event'],
+      lists: ['start.filters', 'return.filters', 'filters'],
+      steps: () => 1,
+    });
+    checkBody(RetentionBody, body, {
+      before: selectors.before,
+      after: { ...selectors.after, ...rangeRules(body) },
+      onViolation: rejectViolation,
+    });
+    return readRetention(body as RetentionBody);
+  });
 }
 
-function readRetention(body: unknown): RetentionRequest {
-  const fields = readObject(body, '');
-  const reader = new FilterReader();
-  const selector = (name: 'start' | 'return'): EventSelector => {
-    const value = fields[name];
-    if (value === undefined || value === null) return reject('event_missing', name);
-    const { event, filters } = reader.selector(value, name);
-    return { event, filters };
-  };
-  const [start, back] = [selector('start'), selector('return')];
+function readRetention(sent: RetentionBody): RetentionRequest {
   return {
-    start,
-    return: back,
-    range: readRange(fields),
-    mode: readChoice(fields['mode'], ['first_time', 'recurring'], 'mode'),
+    range: readRange(sent),
+    start: readSelector(sent.start),
+    return: readSelector(sent.return),
+    mode: sent.mode ?? 'first_time',
     rule: {
-      period: readChoice(fields['period'], ['day', 'week', 'month'], 'period'),
-      calendar: readChoice(fields['calendar'], ['gregorian', 'jalali'], 'calendar'),
-      weekStart: readChoice(fields['week_start'], ['saturday', 'sunday', 'monday'], 'week_start'),
+      period: sent.period ?? 'day',
+      calendar: sent.calendar ?? 'gregorian',
+      weekStart: sent.week_start ?? 'saturday',
     },
-    periods: readPeriods(fields['periods']),
-    filters: reader.list(fields['filters'], 'filters'),
-    breakdown: readBreakdown(fields['breakdown'], 1),
-    includeBots: readFlag(fields['include_bots'], 'include_bots'),
+    periods: periodsOf(sent.periods ?? 0),
+    filters: readFilters(sent.filters),
+    breakdown: readBreakdown(sent.breakdown),
+    includeBots: sent.include_bots ?? false,
   };
 }
 
 /** Zero and less mean the default (management 8.3). */
-function readPeriods(value: unknown): number {
-  const periods = readWhole(value, 'periods') ?? 0;
-  if (periods > MAX_PERIODS) return reject('option', 'periods');
-  return periods <= 0 ? DEFAULT_PERIODS : periods;
+function periodsOf(sent: number): number {
+  return sent <= 0 ? DEFAULT_PERIODS : sent;
 }

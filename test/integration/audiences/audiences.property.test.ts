@@ -5,7 +5,7 @@ import { compileCount } from '../../../management-api/audiences/compile.ts';
 import { isInAudience } from '../../../management-api/audiences/testing/model.ts';
 import { readAudience } from '../../../management-api/audiences/read.ts';
 import { dayOf } from '../../../management-api/conditions/time-zone.ts';
-import { SqlParams } from '../../../management-api/warehouse/sql-params.ts';
+import { SqlParams } from '../../../management-api/warehouse/sql.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
 import { account, definition, NOW } from './arbitraries.ts';
 import { openPeopleWarehouse, type Account, type PeopleWarehouse } from './people-warehouse.ts';

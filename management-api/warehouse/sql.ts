@@ -13,7 +13,7 @@ export type ParamType =
 export type ParamValue = string | number | readonly string[] | readonly number[];
 
 /** One statement for ClickHouse with its bound parameters. */
-export interface CompiledReport {
+export interface CompiledQuery {
   sql: string;
   params: Record<string, ParamValue>;
 }
@@ -63,4 +63,15 @@ function floatBits(value: number): string {
   // negative zero compares as zero
   view.setFloat64(0, value + 0);
   return view.getBigUint64(0).toString();
+}
+
+/**
+ * Computes columns in order, each list from the results of the lists before it. Each list is a
+ * SELECT of its own: inside one SELECT ClickHouse expands an alias at every use, and aliases that
+ * build on each other grow exponentially.
+ */
+export function nestedSelects(source: string, lists: readonly (readonly string[])[]): string {
+  return lists
+    .filter((list) => list.length > 0)
+    .reduce((inner, list) => `SELECT *, ${list.join(', ')} FROM (${inner})`, source);
 }
