@@ -84,11 +84,11 @@ test.each<[number, bigint]>([
   [-1e300, -MAX_THOUSANDTHS],
   [Infinity, 0n],
   [NaN, 0n],
-])('%d is %d thousandths', (amount, thousandths) => {
+])('the amount %d is %d thousandths', (amount, thousandths) => {
   expect(toThousandths(amount)).toBe(thousandths);
 });
 
-test('a tenth, ten times, is one', () => {
+test('ten orders of 0.1 add up to exactly 1', () => {
   expect(
     fromThousandths(fold(Array.from({ length: 10 }, (): Step => ['paid', 0.1, 0])).totalRevenue),
   ).toBe(1);
@@ -100,7 +100,7 @@ const step: fc.Arbitrary<Step> = fc.tuple(
   fc.nat(),
 );
 
-test('the fold may be cut anywhere', () => {
+test('folding in two steps gives the same result as in one', () => {
   fc.assert(
     fc.property(fc.array(step), fc.array(step), (first, second) => {
       expect(fold([...first, ...second])).toEqual(fold(second, fold(first)));
@@ -108,7 +108,7 @@ test('the fold may be cut anywhere', () => {
   );
 });
 
-test('without refunds the sum does not depend on the order, to the last thousandth', () => {
+test('without refunds the sum does not depend on the order of the events', () => {
   fc.assert(
     fc.property(
       fc.array(step.filter(([event]) => event === 'order_completed' || event === 'paid')),
@@ -119,7 +119,7 @@ test('without refunds the sum does not depend on the order, to the last thousand
   );
 });
 
-test('never below zero after a refund, and order_count never below zero', () => {
+test('a refund never makes the total or the order count negative', () => {
   fc.assert(
     fc.property(fc.array(step), (steps) => {
       const after = fold([...steps, ['order_refunded', 1, 0]]);
@@ -129,7 +129,7 @@ test('never below zero after a refund, and order_count never below zero', () => 
   );
 });
 
-test('whole rials add up as numbers do', () => {
+test('whole rials add up exactly', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 1_000_000_000 })), (amounts) => {
       const total = fold(

@@ -16,11 +16,11 @@ describe('truncateBytes', () => {
     ['a\ud800b', 4, 'a\ufffd'],
     ['\udc00', 3, '\ufffd'],
     ['', 0, ''],
-  ])('%j to %i bytes is %j', (text, bound, expected) => {
+  ])('cuts %j at %i bytes to %j', (text, bound, expected) => {
     expect(truncateBytes(text, bound)).toBe(expected);
   });
 
-  test('never longer than its bound, a well-formed beginning, and as long as it can be', () => {
+  test('returns the longest well-formed prefix within the bound', () => {
     fc.assert(
       fc.property(anyText, fc.nat(80), (text, bound) => {
         const cut = truncateBytes(text, bound);
@@ -36,7 +36,7 @@ describe('truncateBytes', () => {
   });
 });
 
-test('fitsBytes agrees with counting', () => {
+test('fitsBytes agrees with the length in UTF-8', () => {
   fc.assert(
     fc.property(anyText, fc.nat(120), (text, bound) => {
       expect(fitsBytes(text, bound)).toBe(Buffer.from(text).length <= bound);

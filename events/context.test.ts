@@ -48,8 +48,8 @@ const FIELDS: [path: string, column: keyof ContextColumns, bound: number][] = [
 const at = (path: string, value: unknown) =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
-describe('every field of ingest 2.2', () => {
-  test.each(FIELDS)('context.%s is stored as %s, at most %i bytes', (path, column, bound) => {
+describe('the context fields of ingest 2.2', () => {
+  test.each(FIELDS)('store context.%s as %s, at most %i bytes', (path, column, bound) => {
     expect(columns(at(path, 'value 1'))).toEqual({ ...columns({}), [column]: 'value 1' });
     expect(columns(at(path, 'x'.repeat(5000)))[column]).toBe('x'.repeat(bound));
     expect(columns(at(path, `x${'ن'.repeat(5000)}`))[column]).toBe(`x${'ن'.repeat(bound / 2 - 1)}`);
@@ -67,7 +67,7 @@ describe('every field of ingest 2.2', () => {
     'device.has_gms',
     'browser.name',
     'is_bot',
-  ])('context.%s is stored nowhere', (path) => {
+  ])('do not include context.%s', (path) => {
     expect(columns(at(path, 'value'))).toEqual(columns({}));
   });
 });
@@ -90,11 +90,11 @@ test.each([
   expect([result.campaign_id, result.journey_id]).toEqual([stored, stored]);
 });
 
-test('a number is taken as its text', () => {
+test('a number is stored as its text', () => {
   expect(columns({ app: { version: 2.1 } }).app_version).toBe('2.1');
 });
 
-test('title and places are Persian-normalised, addresses and campaign values are not', () => {
+test('only the page title and place names are Persian-normalised', () => {
   const result = columns({
     page: { title: ' كفش  مردانه ', url: 'https://x/ك', path: '/ك', referrer: 'ك' },
     location: { country: 'ايران', region: 'كرج', city: ' كرج ' },
@@ -117,7 +117,7 @@ test('title and places are Persian-normalised, addresses and campaign values are
 });
 
 describe('device and address', () => {
-  test('the User-Agent fills gaps', () => {
+  test('come from the User-Agent where the context says nothing', () => {
     expect(contextColumns({}, { ip: '', agent: IPHONE })).toMatchObject({
       browser_name: 'Safari',
       browser_version: '17.0',
@@ -131,7 +131,7 @@ describe('device and address', () => {
     });
   });
 
-  test('what the SDK says wins', () => {
+  test('come from the SDK where both say something', () => {
     const context = {
       device: { type: 'tablet', model: 'Tab S9', manufacturer: 'Samsung' },
       os: { name: 'Android', version: '14' },
@@ -145,7 +145,7 @@ describe('device and address', () => {
     });
   });
 
-  test('no device is made up of two', () => {
+  test('never mix two devices', () => {
     const context = { device: { manufacturer: 'Samsung' }, os: { name: 'Android' } };
     expect(contextColumns(context, { ip: '', agent: IPHONE })).toMatchObject({
       device_vendor: 'Samsung',
@@ -159,7 +159,7 @@ describe('device and address', () => {
     });
   });
 
-  test('context.ip counts only when the connection told none', () => {
+  test('come from context.ip only when the address of the connection is unknown', () => {
     expect(contextColumns({ ip: '9.9.9.9' }, { ip: '1.2.3.4', agent: NO_USER_AGENT }).ip).toBe(
       '1.2.3.4',
     );
@@ -178,7 +178,7 @@ test.each([
   expect(sdkOf(context)).toBe(sdk);
 });
 
-test('any JSON: no throw, every bound holds, well formed', () => {
+test('any JSON gives well-formed columns within their bounds', () => {
   const bounds = new Map<string, number>(FIELDS.map(([, column, bound]) => [column, bound]));
   fc.assert(
     fc.property(

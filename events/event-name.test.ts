@@ -19,25 +19,25 @@ test.each([
   ['screen', 'Basket', 'Basket'],
   ['identify', 'ignored', 'identify'],
   ['alias', 'ignored', 'alias'],
-] as const)('%s named %j is stored as %j', (type, sent, stored) => {
+] as const)('a %s event named %j is stored as %j', (type, sent, stored) => {
   expect(eventNameOf(type, sent)).toBe(stored);
 });
 
-test('a name is at most 128 bytes', () => {
+test('an event name has at most 128 bytes', () => {
   expect(normaliseEventName('ن'.repeat(100))).toBe('ن'.repeat(64));
 });
 
-test('types are exact', () => {
+test('event types are case-sensitive', () => {
   expect(['track', 'identify', 'page', 'screen', 'alias'].every(isEventType)).toBe(true);
   expect(['Track', 'track ', '', 'group', null, 1].some(isEventType)).toBe(false);
 });
 
-test('the person is the user_id, or else the anonymous_id', () => {
+test('the distinct id is the user_id, or else the anonymous_id', () => {
   expect(distinctIdOf({ user_id: 'u', anonymous_id: 'a' })).toBe('u');
   expect(distinctIdOf({ user_id: '', anonymous_id: 'a' })).toBe('a');
 });
 
-test('platform events are those of the workers, not the click that the SDK raises', () => {
+test('a message click is not a platform event, because the SDK sends it', () => {
   expect(
     ['message_sent', 'message_failed', 'message_withheld', 'message_opened'].every(isPlatformEvent),
   ).toBe(true);

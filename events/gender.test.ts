@@ -11,6 +11,6 @@ test.each([
     'female',
   ]),
   ...['', 'x', 'نامشخص', 'nonbinary', 'males'].map((sent) => [sent, 'other']),
-])('%j is %s', (sent, folded) => {
+])('the gender %j is folded to %s', (sent, folded) => {
   expect(foldGender(sent)).toBe(folded);
 });

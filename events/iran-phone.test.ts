@@ -18,7 +18,7 @@ test.each([
   ['09981234567', '+989981234567', 'shatel'],
   ['9812345678', '+989812345678', 'other'],
   ['09991234567', '+989991234567', 'other'],
-])('%j is %s of %s', (sent, e164, operator) => {
+])('%j is the number %s of operator %s', (sent, e164, operator) => {
   expect(parseIranianMobile(sent)).toEqual({ e164, operator });
 });
 
@@ -34,11 +34,11 @@ test.each([
   'abc',
   '8121234567',
   '00919121234567',
-])('%j is no Iranian mobile number', (sent) => {
+])('%j is not an Iranian mobile number', (sent) => {
   expect(parseIranianMobile(sent)).toBeUndefined();
 });
 
-test('reading its own answer again gives the same', () => {
+test('parsing a parsed number again gives the same number', () => {
   fc.assert(
     fc.property(
       fc.oneof(anyText, fc.stringMatching(/^(\+98|0098|98|0)? ?9[0-9 -]{9,11}$/)),

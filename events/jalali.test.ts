@@ -22,11 +22,11 @@ test.each([
   ['1970-01-01', '1348-10-11'],
   ['1900-01-01', '1278-10-11'],
   ['2124-03-20', '1503-01-01'],
-])('%s is %s', (gregorian, jalali) => {
+])('the Gregorian day %s is %s', (gregorian, jalali) => {
   expect(jalaliText(jalaliOfDay(dayOf(gregorian)))).toBe(jalali);
 });
 
-test('leap years around now', () => {
+test('the leap years around 1405 are right', () => {
   expect([1395, 1399, 1403, 1408, 1412].every(isJalaliLeapYear)).toBe(true);
   expect([1400, 1401, 1402, 1404, 1405, 1406, 1407].some(isJalaliLeapYear)).toBe(false);
 });
@@ -51,7 +51,7 @@ test('agrees with the calendar of ICU on every day from 1850 to 2255', () => {
   expect(wrong).toEqual([]);
 });
 
-test('there and back', () => {
+test('converting a day to Jalali and back gives the same day', () => {
   fc.assert(
     fc.property(fc.integer({ min: dayOf('1850-01-01'), max: dayOf('2255-12-31') }), (day) => {
       const date = jalaliOfDay(day);
@@ -65,7 +65,7 @@ test('there and back', () => {
   );
 });
 
-test('months outside of the year are carried', () => {
+test('months outside of the year carry over to other years', () => {
   expect(jalaliText(jalaliOfDay(dayOfJalali({ year: 1405, month: 13, day: 1 })))).toBe(
     '1406-01-01',
   );

@@ -29,11 +29,11 @@ test.each([
   ['ن'.repeat(200), 'ن'.repeat(64)],
   [`${'k'.repeat(127)}_k`, 'k'.repeat(127)],
   [`${'-'.repeat(300)}k`, 'k'],
-])('%j is stored as %j', (sent, stored) => {
+])('the key %j is stored as %j', (sent, stored) => {
   expect(normaliseKey(sent)).toBe(stored);
 });
 
-test('idempotent, within 128 bytes, never beginning or ending with an underscore', () => {
+test('a stored key is stable, has at most 128 bytes and no outer underscore', () => {
   fc.assert(
     fc.property(anyText, fc.nat(4), (text, repeat) => {
       const key = normaliseKey(text.repeat(repeat));

@@ -15,7 +15,7 @@ test.each([
   ['۰۰۱۳۵۴۲۴۱۹', '0013542419'],
   ['٠٠١٣٥٤٢٤١٩', '0013542419'],
   ['۰۰۱–۳۵۴۲۴۱–۹', '001–354241–9'],
-])('%j is stored as %j', (sent, text) => {
+])('the national id %j is stored as %j', (sent, text) => {
   expect(parseNationalId(sent)).toBe(text);
 });
 
@@ -30,11 +30,11 @@ test.each([
   'abc',
   '-',
   '0013542419/',
-])('%j is dropped', (sent) => {
+])('the invalid national id %j is dropped', (sent) => {
   expect(parseNationalId(sent)).toBeUndefined();
 });
 
-test('of ten ids that differ in the last digit, one is valid', () => {
+test('one of ten ids that differ in the last digit is valid', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9]{9}$/), (nine) => {
       fc.pre(!/^(\d)\1+$/.test(nine));
@@ -46,7 +46,7 @@ test('of ten ids that differ in the last digit, one is valid', () => {
   );
 });
 
-test('any text: no throw, and what is stored is stored again', () => {
+test('a stored national id parses to itself', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const stored = parseNationalId(text);

@@ -44,7 +44,7 @@ function row(
   );
 }
 
-test('decisions, place and connection stand in the row; what the body says about them does not', () => {
+test('a row has the decisions, log position and connection of the record, whatever the body says', () => {
   const envelope = {
     type: 'page',
     event: ' e ',
@@ -83,7 +83,7 @@ test('decisions, place and connection stand in the row; what the body says about
   });
 });
 
-test('an order', () => {
+test('an order is stored with its properties and revenue', () => {
   const envelope = {
     event: 'order_completed',
     user_id: 'u',
@@ -97,7 +97,7 @@ test('an order', () => {
   });
 });
 
-test('an identify is stored with empty properties, its traits go to the profile', () => {
+test('an identify is stored with empty properties, and its traits go to the profile', () => {
   const envelope = {
     event: 'x',
     user_id: 'u',
@@ -121,7 +121,7 @@ test('traits of every type go to the profile', () => {
   });
 });
 
-test('previous_id is stored of an alias only', () => {
+test('previous_id is stored for an alias only', () => {
   const envelope = { user_id: 'u', previous_id: 'p' };
   expect(row({ envelope, item: { type: 'alias' } })).toMatchObject({
     event: 'alias',
@@ -156,9 +156,9 @@ describe('context of a batch', () => {
   });
 });
 
-describe('a backend is not the person', () => {
+describe('an event from a backend', () => {
   test.each(['import', 'webhook'] as const)(
-    'source %s: address and User-Agent are not stored, context.ip is',
+    'of source %s is stored with context.ip, without address and User-Agent of the connection',
     (source) => {
       const result = row({
         envelope: { event: 'e', user_id: 'u', context: { ip: '9.9.9.9' } },
@@ -176,7 +176,7 @@ describe('a backend is not the person', () => {
   );
 });
 
-test('the reader remembers one context and never mixes two', () => {
+test('the reader never mixes two contexts', () => {
   const reader = new ContextReader(new UserAgentCache(10));
   const context = { locale: 'fa' };
   const other: RecordFacts = { ...RECORD, ip: '1.1.1.1' };
@@ -188,7 +188,7 @@ test('the reader remembers one context and never mixes two', () => {
   expect(reader.columns(undefined, RECORD).ip).toBe('203.0.113.9');
 });
 
-test('any envelope: no throw, a row that fits its schema, the same row again', () => {
+test('any envelope gives a row of the schema, the same one each time', () => {
   const reader = new ContextReader(new UserAgentCache(10));
   fc.assert(
     fc.property(
@@ -206,7 +206,7 @@ test('any envelope: no throw, a row that fits its schema, the same row again', (
   );
 });
 
-test('texts that are sent again as they were stored do not change', () => {
+test('normalising stored texts again does not change them', () => {
   const texts = fc.dictionary(anyText, anyText, { maxKeys: 5 });
   fc.assert(
     fc.property(anyText, texts, texts, (event, properties, traits) => {

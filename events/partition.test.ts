@@ -10,7 +10,7 @@ function reference(text: string): number {
   return hash;
 }
 
-test('known values of FNV-1a', () => {
+test('the hash equals known values of FNV-1a', () => {
   expect(reference('')).toBe(0x811c9dc5);
   expect(reference('foobar')).toBe(0xbf9cf968);
 });
@@ -19,13 +19,13 @@ test.each([
   [1, 'user-1'],
   [42, 'کاربر'],
   ['7', '😀 x'],
-])('account %j, name %j', (accountId, name) => {
+])('the partition of account %j and distinct id %j is stable', (accountId, name) => {
   expect(partitionOf({ accountId, distinctId: name, partitions: 64 })).toBe(
     reference(`${accountId}\u0000${name}`) % 64,
   );
 });
 
-test('hashes the UTF-8 bytes of any name', () => {
+test('the hash covers the UTF-8 bytes of any distinct id', () => {
   fc.assert(
     fc.property(
       fc.nat(),
@@ -44,7 +44,7 @@ test('hashes the UTF-8 bytes of any name', () => {
   );
 });
 
-test('numbered names spread evenly', () => {
+test('numbered distinct ids spread evenly over the partitions', () => {
   const counts = Array.from({ length: 4 }, () => 0);
   for (let n = 0; n < 40_000; n++) {
     const partition = partitionOf({ accountId: 1, distinctId: `user-${n}`, partitions: 4 });

@@ -5,7 +5,7 @@ import { normalisePersian } from './persian.ts';
 
 const normal = (text: string) => normalisePersian(text, 8192);
 
-describe('effects of ingest 2.3', () => {
+describe('Persian normalisation (ingest 2.3)', () => {
   test.each([
     ['Arabic yeh', '\u0639\u0644\u064a', '\u0639\u0644\u06cc'],
     ['alef maksura', '\u0645\u0648\u0633\u0649', '\u0645\u0648\u0633\u06cc'],
@@ -41,7 +41,7 @@ describe('effects of ingest 2.3', () => {
   });
 });
 
-describe('left alone by ingest 2.3', () => {
+describe('Persian normalisation keeps', () => {
   test.each([
     ['zero-width non-joiner', '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645'],
     ['Latin case', 'Order Completed'],
@@ -69,27 +69,27 @@ describe('left alone by ingest 2.3', () => {
     ['alef, madda, then hamza below: the lower sign comes first', '\u0627\u0653\u0655', '\u0627'],
     ['tatweel parts letter and hamza', '\u064a\u0640\u0654', '\u06cc'],
     ['a space parts letter and hamza', '\u064a \u0654', '\u06cc'],
-  ])('%s keeps its meaning', (_, sent, expected) => {
+  ])('the composed form of %s', (_, sent, expected) => {
     expect(normal(sent)).toBe(expected);
   });
 });
 
-describe('bound', () => {
-  test('cuts on a character boundary', () => {
+describe('the bound of a normalised text', () => {
+  test('is applied between two characters', () => {
     expect(normalisePersian('سلام دنیا', 7)).toBe('سلا');
   });
-  test('measures what is stored, not what was sent', () => {
+  test('applies to the stored text, not to the sent one', () => {
     expect(normalisePersian(`${' '.repeat(500)}${'\u0640'.repeat(500)}abc`, 3)).toBe('abc');
   });
-  test('loses the space that a cut leaves at the end', () => {
+  test('leaves no trailing space', () => {
     expect(normalisePersian('ab cd', 3)).toBe('ab');
   });
-  test('a bound beyond every scratch', () => {
+  test('may be larger than any buffer', () => {
     expect(normalisePersian('\u0643'.repeat(20_000), 40_000)).toBe('\u06a9'.repeat(20_000));
   });
 });
 
-test('idempotent, within its bound, well formed, and without throwing for any text', () => {
+test('a normalised text is stable, well formed and within its bound', () => {
   fc.assert(
     fc.property(anyText, fc.nat(100), (text, bound) => {
       const once = normalisePersian(text, bound);
@@ -101,14 +101,14 @@ test('idempotent, within its bound, well formed, and without throwing for any te
   );
 });
 
-test('every unit of the basic plane is normal after one pass', () => {
+test('one pass normalises every unit of the basic plane', () => {
   for (let unit = 0; unit < 0x10000; unit++) {
     const once = normal(`x${String.fromCharCode(unit)}x`);
     expect(normal(once)).toBe(once);
   }
 });
 
-test('canonically equivalent Arabic texts become the same', () => {
+test('canonically equivalent Arabic texts normalise to the same text', () => {
   const arabic = fc.string({
     unit: fc.integer({ min: 0x0621, max: 0x06d5 }).map((unit) => String.fromCharCode(unit)),
     maxLength: 20,
@@ -136,6 +136,6 @@ test('canonically equivalent Arabic texts become the same', () => {
   );
 });
 
-test('a letter with a million signs costs no more than its length', () => {
+test('a letter with a million signs is normalised in linear time', () => {
   expect(normal(`\u0627${'\u0653\u0655'.repeat(500_000)}`)).toBe('\u0627');
 });

@@ -13,7 +13,7 @@ const stored = (json: string) => {
   return { ...normaliseProperties(body), warnings };
 };
 
-describe('values (ingest 2.3)', () => {
+describe('property values (ingest 2.3)', () => {
   test.each<[string, Record<string, string>, Record<string, number>]>([
     ['{"a":null}', {}, {}],
     ['{"a":" كتاب  خوب "}', { a: 'کتاب خوب' }, {}],
@@ -37,25 +37,25 @@ describe('values (ingest 2.3)', () => {
     expect(stored(json)).toEqual({ text, numbers, warnings: [] });
   });
 
-  test('a text is cut to 8192 bytes on a character boundary', () => {
+  test('are cut to 8192 bytes between two characters', () => {
     expect(stored(JSON.stringify({ a: `x${'ن'.repeat(5000)}` })).text['a']).toBe(
       `x${'ن'.repeat(4095)}`,
     );
   });
 });
 
-describe('keys that become the same', () => {
+describe('keys that normalise to the same key', () => {
   test.each<[string, Record<string, string>, Record<string, number>]>([
     ['{"a b":1,"a.b":"x"}', { a_b: 'x' }, {}],
     ['{"a.b":"x","a_b":2}', { a_b: '2' }, { a_b: 2 }],
     ['{"a_b":2,"a b":"x"}', { a_b: 'x' }, {}],
     ['{"a.b":1,"a b":null}', { a_b: '1' }, { a_b: 1 }],
-  ])('%s: the later value wins in both maps', (json, text, numbers) => {
+  ])('keep the later value in both maps: %s', (json, text, numbers) => {
     expect(stored(json)).toEqual({ text, numbers, warnings: [] });
   });
 });
 
-describe('what cannot be encoded', () => {
+describe('a value that JSON cannot encode', () => {
   test.each([
     ['{"a":1e999,"b":1}', { b: '1' }, ['a']],
     ['{"x.y":[{"z":-1e999}],"b":1}', { b: '1' }, ['x_y']],
@@ -69,17 +69,17 @@ describe('what cannot be encoded', () => {
   });
 });
 
-describe('256 keys', () => {
+describe('the limit of 256 keys', () => {
   const many = (count: number, value: unknown) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value])));
 
-  test('256 are kept without a word', () => {
+  test('allows 256 keys without a warning', () => {
     const result = stored(many(256, 'v'));
     expect(Object.keys(result.text)).toHaveLength(256);
     expect(result.warnings).toEqual([]);
   });
 
-  test('of 300, 256 are kept and a warning counts', () => {
+  test('keeps 256 of 300 keys and warns with both counts', () => {
     const result = stored(many(300, 1));
     expect(Object.keys(result.text)).toHaveLength(256);
     expect(Object.keys(result.numbers)).toHaveLength(256);
@@ -88,7 +88,7 @@ describe('256 keys', () => {
     ]);
   });
 
-  test('a null takes a slot', () => {
+  test('counts nulls', () => {
     const result = stored(
       `{${Array.from({ length: 256 }, (_, n) => `"n${n}":null`).join()},"late":1}`,
     );
@@ -96,7 +96,7 @@ describe('256 keys', () => {
     expect(result.warnings.map(({ code }) => code)).toEqual(['too_many_properties']);
   });
 
-  test('what is dropped is not warned about', () => {
+  test('gives no further warnings for dropped keys', () => {
     const result = stored(
       `{${Array.from({ length: 256 }, (_, n) => `"k${n}":0`).join()},"late":1e999}`,
     );
@@ -104,7 +104,7 @@ describe('256 keys', () => {
   });
 });
 
-test('for any object: no throw, bounds hold, numbers have texts, and each kept key is stored, null or warned about', () => {
+test('every kept key of any object is stored, null or reported in a warning', () => {
   fc.assert(
     fc.property(
       anyJson.filter((value) => isJsonObject(value)),

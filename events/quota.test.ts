@@ -11,13 +11,13 @@ describe('the quota verdict', () => {
     ['active', 5, 5, 'quota_event_cap'],
     ['active', 5, undefined, 'open'],
   ] as const)(
-    '%s, ceiling %i, %s events: %s',
+    'of a plan that is %s, limited to %i, with %s events, is %s',
     (subscription, maxEvents, eventsThisMonth, expected) =>
       expect(decideQuota({ subscription, maxEvents, eventsThisMonth })).toBe(expected),
   );
 });
 
-it('the sentences are Persian and tell no usage', () => {
+it('the sentences of a refusal are Persian and contain no usage numbers', () => {
   for (const sentence of Object.values(QUOTA_SENTENCES)) {
     expect(sentence).toMatch(/^[\u0600-\u06ff\u200c .]+$/);
     expect(sentence).not.toMatch(/[0-9۰-۹]/);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { anyText } from './testing/arbitrary-json.ts';
 import { parseRfc3339 } from './rfc3339.ts';
 
-describe('takes', () => {
+describe('parseRfc3339 accepts', () => {
   test.each([
     ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.000Z'],
     ['2026-11-21t10:00:00z', '2026-11-21T10:00:00.000Z'],
@@ -58,11 +58,11 @@ test.each([
   '26-11-21T10:00:00.000Z',
   '۲۰۲۶-۱۱-۲۱T۱۰:۰۰:۰۰Z',
   `2026-11-21T10:00:00.${'1'.repeat(80)}Z`,
-])('refuses %j', (text) => {
+])('parseRfc3339 rejects %j', (text) => {
   expect(parseRfc3339(text)).toBeNaN();
 });
 
-test('agrees with Date on every ISO text', () => {
+test('parseRfc3339 agrees with Date on every ISO text', () => {
   fc.assert(
     fc.property(
       fc.date({
@@ -78,7 +78,7 @@ test('agrees with Date on every ISO text', () => {
   );
 });
 
-test('never throws', () => {
+test('parseRfc3339 never throws', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       expect(parseRfc3339(text)).toBeTypeOf('number');

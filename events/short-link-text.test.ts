@@ -17,7 +17,7 @@ function rewrite(text: string, changes: Partial<MessageText> = {}): string {
   return rewriteLinks({ text, links, isStored: () => true });
 }
 
-describe('links of an SMS', () => {
+describe('the links of an SMS', () => {
   it.each([
     ['alone', LONG, short(LONG)],
     ['inside a sentence', `سلام ${LONG} ممنون`, `سلام ${short(LONG)} ممنون`],
@@ -41,22 +41,22 @@ describe('links of an SMS', () => {
   it.each([
     ['without a base', { base: '' }],
     ['on a service line', { line: 'service' as const }],
-  ])('stay as they are %s', (_, changes) => expect(rewrite(LONG, changes)).toBe(LONG));
+  ])('stay unchanged %s', (_, changes) => expect(rewrite(LONG, changes)).toBe(LONG));
 
   it.each([
     'ftp://shop.example.ir/collections/spring/products/123',
     'www.shop.example.ir/collections/spring/products',
     'https://x.ir/a',
     'xhttps://shop.example.ir/collections/spring',
-  ])('%s stays as it is', (text) => expect(rewrite(text)).toBe(text));
+  ])('stay unchanged in %s', (text) => expect(rewrite(text)).toBe(text));
 
-  it('is only shortened when that makes it shorter, to the character', () => {
+  it('are shortened only when the text becomes shorter', () => {
     const same = `https://l.ir/${'a'.repeat(short(LONG).length - 'https://l.ir/'.length)}`;
     expect(rewrite(same)).toBe(same);
     expect(rewrite(`${same}a`)).toBe(short(`${same}a`));
   });
 
-  it('stays as it is while its mapping is not stored', () => {
+  it('stay unchanged until their mapping is stored', () => {
     const other = `${LONG}/other`;
     const text = `${LONG} ${other}`;
     const links = linksToShorten({
@@ -70,7 +70,7 @@ describe('links of an SMS', () => {
     );
   });
 
-  it('never makes a text longer, changes nothing outside its links, and does not shorten what is short', () => {
+  it('are the only parts of a text that change, and never make it longer', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.webUrl({ withQueryParameters: true }),

@@ -37,7 +37,7 @@ describe('shortLinkCode', () => {
     );
   });
 
-  it('differs between accounts and targets', () => {
+  it('differs by account and target', () => {
     const codes = [
       shortLinkCode(1, 'https://x.ir/a'),
       shortLinkCode(2, 'https://x.ir/a'),
@@ -59,17 +59,17 @@ describe('readCode', () => {
     ['', undefined],
     ['ßßßßßß', undefined],
     ['../../x', undefined],
-  ])('%j', (asked, code) => expect(readCode(asked)).toBe(code));
+  ])('of %j is %j', (asked, code) => expect(readCode(asked)).toBe(code));
 });
 
-describe('targets', () => {
+describe('a target', () => {
   it.each([
     'https://x.ir',
     'http://x.ir/a?b=c#d',
     'HTTPS://X.IR',
     'https://x.ir/کفش',
     'https://پ.ir/',
-  ])('%s can be one', (target) => expect(isShortLinkTarget(target)).toBe(true));
+  ])('may be %s', (target) => expect(isShortLinkTarget(target)).toBe(true));
   it.each([
     'ftp://x.ir',
     'javascript:alert(1)',
@@ -79,8 +79,8 @@ describe('targets', () => {
     'x.ir',
     `https://x.ir/${'a'.repeat(2048)}`,
     'https://x.ir/\ud800',
-  ])('%j cannot', (target) => expect(isShortLinkTarget(target)).toBe(false));
-  it('go into the header as they are, or escaped', () => {
+  ])('may not be %j', (target) => expect(isShortLinkTarget(target)).toBe(false));
+  it('is escaped in the Location header unless it is ASCII', () => {
     expect(locationOf('HTTPS://X.ir/a?b=%D8')).toBe('HTTPS://X.ir/a?b=%D8');
     expect(locationOf('https://x.ir/کفش')).toBe('https://x.ir/%DA%A9%D9%81%D8%B4');
   });

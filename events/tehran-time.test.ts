@@ -21,7 +21,7 @@ test.each([
   ['2022-07-01T19:30:00.000Z', '2022-07-02'],
   ['2023-07-01T20:29:59.999Z', '2023-07-01'],
   ['2006-07-01T20:29:59.999Z', '2006-07-01'],
-])('%s is %s in Tehran', (instant, date) => {
+])('the instant %s is %s in Tehran', (instant, date) => {
   expect(dayText(tehranDay(Date.parse(instant)))).toBe(date);
 });
 
@@ -55,7 +55,7 @@ test('agrees with the time zone data of ICU at any instant from 2000 to 2100', (
   );
 });
 
-test('a day starts at its first instant, also when clocks change', () => {
+test('a day starts at its first instant, even when clocks change', () => {
   const days = Array.from({ length: 366 * 40 }, (_, day) => Date.UTC(1992, 0, 1) / DAY + day);
   for (const day of days) {
     const start = startOfTehranDay(day);
@@ -64,8 +64,8 @@ test('a day starts at its first instant, also when clocks change', () => {
   }
 });
 
-describe('the month of a quota', () => {
-  test('Aban 1405', () => {
+describe('a quota month', () => {
+  test('of Aban 1405 has 30 days in Tehran time', () => {
     expect(quotaMonth(Date.parse('2026-11-21T10:00:00Z'))).toEqual({
       key: '1405-08',
       from: Date.parse('2026-10-23T00:00:00+03:30'),
@@ -73,12 +73,12 @@ describe('the month of a quota', () => {
     });
   });
 
-  test('Esfand of a leap year has 30 days', () => {
+  test('of Esfand in a leap year has 30 days', () => {
     const { key, from, to } = quotaMonth(Date.parse('2025-03-20T12:00:00+03:30'));
     expect([key, (to - from) / DAY]).toEqual(['1403-12', 30]);
   });
 
-  test('months follow each other without a gap', () => {
+  test('starts where the previous one ends', () => {
     let month = quotaMonth(Date.UTC(2000, 0, 1));
     for (let n = 0; n < 1200; n++) {
       const next = quotaMonth(month.to);

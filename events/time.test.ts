@@ -21,7 +21,7 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
     ['no timestamp: receive time', undefined, undefined, NOW, undefined],
     ['no timestamp, sent_at is not looked at', undefined, NOW - HOUR, NOW, undefined],
     ['as sent', NOW - 5 * MINUTE, undefined, NOW - 5 * MINUTE, undefined],
-    ['an hour ahead is taken', NOW + HOUR, undefined, NOW + HOUR, undefined],
+    ['an hour ahead is accepted', NOW + HOUR, undefined, NOW + HOUR, undefined],
     ['more than an hour ahead', NOW + HOUR + 1, undefined, NOW, 'timestamp_in_future'],
     [
       'more than an hour ahead, skew is not corrected',
@@ -30,7 +30,7 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
       NOW,
       'timestamp_in_future',
     ],
-    ['the edge of the window is taken', EDGE, undefined, EDGE, undefined],
+    ['the edge of the window is accepted', EDGE, undefined, EDGE, undefined],
     ['older than the window', EDGE - 1, undefined, EDGE, 'timestamp_too_old'],
     [
       'older than the window, skew is not corrected',
@@ -61,7 +61,7 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
     });
   });
 
-  test('the answer always lies in the window', () => {
+  test('always returns a time within the window', () => {
     const time = fc.option(fc.integer({ min: NOW - 400 * DAY, max: NOW + 40 * DAY }), {
       nil: undefined,
     });
@@ -94,6 +94,6 @@ test.each<[number | undefined, number]>([
   [30, 30 * DAY],
   [400, 400 * DAY],
   [3650, 3650 * DAY],
-])('the window of a retention of %j days', (days, windowMs) => {
+])('a retention of %j days has the right ingest window', (days, windowMs) => {
   expect(ingestWindow(days)).toBe(windowMs);
 });

@@ -42,7 +42,7 @@ describe('profile columns (ingest 2.3)', () => {
     expect(stored(traits)).toEqual({ columns, text: {}, numbers: {}, warnings: [] });
   });
 
-  test('there are fifteen', () => {
+  test('are fifteen traits', () => {
     expect(new Set(PROFILE_COLUMNS).size).toBe(15);
   });
 
@@ -50,14 +50,14 @@ describe('profile columns (ingest 2.3)', () => {
     [{ phone: '0912 123 4567' }, 'mci'],
     [{ phone: '+98 935 123 4567' }, 'irancell'],
     [{ phone: 9_211_234_567 }, 'rightel'],
-  ])('%j gives an E.164 number and its operator', (traits, operator) => {
+  ])('store %j as an E.164 number with its operator', (traits, operator) => {
     const result = stored(traits);
     expect(result.columns.phone).toMatch(/^\+989\d{9}$/);
     expect(result.text).toEqual({ phone_operator: operator });
     expect(result.warnings).toEqual([]);
   });
 
-  test('a phone that is none is stored as sent, without operator, with a warning', () => {
+  test('store an invalid phone as sent, without operator, with a warning', () => {
     expect(stored({ phone: ' +1 (202) 555-0100 ' })).toEqual({
       columns: { phone: ' +1 (202) 555-0100 ' },
       text: {},
@@ -72,7 +72,7 @@ describe('profile columns (ingest 2.3)', () => {
     });
   });
 
-  test('a national id that is none is dropped with a warning', () => {
+  test('drop an invalid national id with a warning', () => {
     expect(stored({ national_id: '0013542418' })).toEqual({
       columns: {},
       text: {},
@@ -83,7 +83,7 @@ describe('profile columns (ingest 2.3)', () => {
 });
 
 describe('free traits', () => {
-  test('numbers and booleans stand in both maps', () => {
+  test('store numbers and booleans in both maps', () => {
     expect(stored({ age: 30, vip: true, level: '3', 'کد-مشتری': 'A' })).toEqual({
       columns: {},
       text: { age: '30', vip: 'true', level: '3', کد_مشتری: 'A' },
@@ -92,7 +92,7 @@ describe('free traits', () => {
     });
   });
 
-  test('an overflowing number is dropped with a warning, wherever it stands', () => {
+  test('drop an overflowing number at any depth with a warning', () => {
     expect(stored({ a: Infinity, city: [Infinity], phone: -Infinity, b: 1 })).toEqual({
       columns: {},
       text: { b: '1' },
@@ -101,14 +101,14 @@ describe('free traits', () => {
     });
   });
 
-  test('nulls are skipped before counting', () => {
+  test('do not count nulls', () => {
     const nulls = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`n${n}`, null]));
     const some = Object.fromEntries(Array.from({ length: 256 }, (_, n) => [`k${n}`, n]));
     expect(stored({ ...nulls, ...some }).warnings).toEqual([]);
     expect(Object.keys(stored({ ...nulls, ...some }).text)).toHaveLength(256);
   });
 
-  test('of 300, 256 are kept and a warning counts', () => {
+  test('keep 256 of 300 keys and warn with both counts', () => {
     const warnings: Warning[] = [];
     const traits = {
       none: null,
@@ -121,7 +121,7 @@ describe('free traits', () => {
     expect(Object.keys(normaliseTraits(traits).text)).toHaveLength(256);
   });
 
-  test('the operator of a valid phone wins over one that was sent', () => {
+  test('prefer the operator of a valid phone over a sent one', () => {
     expect(stored({ phone_operator: 7, phone: '09121234567' })).toMatchObject({
       text: { phone_operator: 'mci' },
       numbers: {},
@@ -129,7 +129,7 @@ describe('free traits', () => {
   });
 });
 
-test('for any object: no throw, columns and maps never share a key, warnings and storage agree', () => {
+test('columns and maps of any traits never share a key, and warnings match what is stored', () => {
   fc.assert(
     fc.property(
       anyJson.filter((value) => isJsonObject(value)),

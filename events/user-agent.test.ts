@@ -5,7 +5,7 @@ import { anyText } from './testing/arbitrary-json.ts';
 import { isBotUserAgent, UNUSED_PATTERNS } from './bot-user-agent.ts';
 import { NO_USER_AGENT, parseUserAgent, UserAgentCache } from './user-agent.ts';
 
-describe('people, their apps, and the HTTP libraries of backends are no bots', () => {
+describe('a User-Agent of a person, an app or a backend is not a bot', () => {
   test.each([
     '',
     '-',
@@ -56,7 +56,7 @@ describe('people, their apps, and the HTTP libraries of backends are no bots', (
   });
 });
 
-describe('what says that it is a bot, or is known to crawl', () => {
+describe('a User-Agent that declares a bot or is a known crawler is a bot', () => {
   test.each([
     'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
     'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
@@ -82,7 +82,7 @@ describe('what says that it is a bot, or is known to crawl', () => {
   });
 });
 
-test('every pattern that is left out exists in isbot: an update that renames one must be looked at', () => {
+test('every disabled pattern exists in isbot', () => {
   expect([...UNUSED_PATTERNS].filter((pattern) => !list.includes(pattern))).toEqual([]);
 });
 
@@ -121,12 +121,12 @@ describe('parseUserAgent', () => {
     expect(parseUserAgent(userAgent)).toMatchObject(facts);
   });
 
-  test('nothing tells nothing', () => {
+  test('returns no facts for an empty header', () => {
     expect(parseUserAgent('')).toEqual(NO_USER_AGENT);
     expect(parseUserAgent('  ')).toEqual(NO_USER_AGENT);
   });
 
-  test('any text: no throw, within the bounds', () => {
+  test('returns facts within their bounds for any text', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyText, fc.string()),
@@ -143,7 +143,7 @@ describe('parseUserAgent', () => {
   });
 });
 
-test('the cache answers as parsing does, and stays within its limit', () => {
+test('the cache returns what parsing returns and stays within its limit', () => {
   const cache = new UserAgentCache(2);
   for (const userAgent of ['a/1', 'b/1', 'a/1', 'c/1', 'a/1', 'd/1', 'x'.repeat(5000)])
     expect(cache.facts(userAgent)).toEqual(parseUserAgent(userAgent));

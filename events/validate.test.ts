@@ -21,7 +21,7 @@ function verdict(type: Type, body: unknown): string {
   return decided.rejected[0]?.reason ?? 'accepted';
 }
 
-describe('one event: the rules of ingest 7.3 in their order', () => {
+describe('an event is decided by the rules of ingest 7.3 in their order', () => {
   const long = 'x'.repeat(257);
   test.each<[string, Type, unknown, string]>([
     ['a track', 'track', { event: 'e', ...me }, 'accepted'],
@@ -148,11 +148,11 @@ describe('malformed JSON (ingest 2.1 rule 3)', () => {
     ['an item', { batch: [ok, 5] }],
     ['a null item', { batch: [ok, null] }],
     ['a type that is no string', { batch: [{ ...ok, type: 5 }] }],
-  ])('wrong type of %s', (_, body) => {
+  ])('includes a batch with a wrong type of %s', (_, body) => {
     expect(batch(body).outcome).toBe('malformed');
   });
 
-  test('null is absent', () => {
+  test('does not include null fields, which are absent', () => {
     const nulls = {
       timestamp: null,
       sent_at: null,
@@ -166,8 +166,8 @@ describe('malformed JSON (ingest 2.1 rule 3)', () => {
   });
 });
 
-describe('what is accepted', () => {
-  test('carries the decisions', () => {
+describe('an accepted event', () => {
+  test('has the decisions', () => {
     expect(
       single('track', {
         event: 'e',
@@ -196,7 +196,7 @@ describe('what is accepted', () => {
     });
   });
 
-  test('ids become well formed', () => {
+  test('has well-formed ids', () => {
     expect(
       single('track', { event: 'e', anonymous_id: 'a\ud800', message_id: '\udc00' }),
     ).toMatchObject({
@@ -231,7 +231,7 @@ describe('what is accepted', () => {
       { traits: { national_id: '1' } },
       [{ code: 'invalid_national_id', field: 'national_id' }],
     ],
-  ])('warning %s', (_, change, warnings) => {
+  ])('has the warning %s', (_, change, warnings) => {
     const decided = single('track', { ...ok, ...change });
     expect(decided).toMatchObject({ outcome: 'decided', warnings });
     expect(decided.outcome === 'decided' && decided.accepted[0]?.warnings.length).toBe(
@@ -239,7 +239,7 @@ describe('what is accepted', () => {
     );
   });
 
-  test('the properties of an identify are not stored and give no warning', () => {
+  test('has no warnings for properties of an identify, which are not stored', () => {
     expect(single('identify', { ...me, properties: { a: Infinity } })).toMatchObject({
       warnings: [],
     });
@@ -269,7 +269,7 @@ describe('a batch (ingest 4.4)', () => {
     expect(batch(body)).toMatchObject(expected);
   });
 
-  test('bad items do not lose the good ones; positions are those of what was sent', () => {
+  test('keeps the valid items beside invalid ones, with their positions', () => {
     const items = [
       ok,
       { ...ok, type: 'group' },
@@ -290,14 +290,14 @@ describe('a batch (ingest 4.4)', () => {
     });
   });
 
-  test('an unknown type is repeated in bounds and quoted', () => {
+  test('quotes an unknown type, truncated', () => {
     const decided = batch({ batch: [{ type: `"${'ن'.repeat(1000)}` }] });
     expect(decided.outcome === 'decided' && decided.rejected[0]?.reason).toBe(
       `unknown_type: "\\"${'ن'.repeat(31)}"`,
     );
   });
 
-  test('sent_at of the batch corrects items without their own', () => {
+  test('corrects items without sent_at by its own', () => {
     const timestamp = '2026-11-21T08:00:00Z';
     const decided = batch({
       sent_at: '2026-11-21T09:00:00Z',
@@ -311,7 +311,7 @@ describe('a batch (ingest 4.4)', () => {
     });
   });
 
-  test('about fifty warnings are listed, all are counted, by SDK', () => {
+  test('lists fifty warnings and counts all, by SDK', () => {
     const items = Array.from({ length: 120 }, (_, n) => ({
       type: 'page',
       user_id: 'u',
@@ -327,7 +327,7 @@ describe('a batch (ingest 4.4)', () => {
     ]);
   });
 
-  test('ever new fields do not grow the counts without bound, and the total stays exact', () => {
+  test('bounds the number of counts while totals stay exact', () => {
     const items = Array.from({ length: 500 }, (_, n) => ({
       ...ok,
       properties: { [`k${n}`]: Infinity },
@@ -339,7 +339,7 @@ describe('a batch (ingest 4.4)', () => {
   });
 });
 
-test('an import takes items like a batch', () => {
+test('an import decides items like a batch', () => {
   expect(decideImport({ items: [ok, { type: 'x' }], ...receipt })).toMatchObject({
     received: 2,
     accepted: [{ index: 0 }],
@@ -348,7 +348,7 @@ test('an import takes items like a batch', () => {
 });
 
 describe('for any JSON', () => {
-  test('no throw, and every item is accepted or rejected, once', () => {
+  test('every item is either accepted or rejected', () => {
     const body = fc.oneof(
       anyJson,
       fc.record(
@@ -373,7 +373,7 @@ describe('for any JSON', () => {
     );
   });
 
-  test('what is accepted has a name and bounded ids, a time in the window, and warnings that are counted', () => {
+  test('accepted events have an event name, bounded ids, a time in the window and counted warnings', () => {
     fc.assert(
       fc.property(
         anyEnvelope,

@@ -17,11 +17,11 @@ describe('numberText', () => {
     [1e-7, '0.0000001'],
     [-1.25e-9, '-0.00000000125'],
     [0.1 + 0.2, '0.30000000000000004'],
-  ])('%d is %s', (value, text) => {
+  ])('writes %d as %s', (value, text) => {
     expect(numberText(value)).toBe(text);
   });
 
-  test('reads back as the same number, without exponent', () => {
+  test('writes digits that parse to the same number, without exponent', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(numberText(value)).toMatch(/^-?\d+(\.\d+)?$/);
@@ -47,14 +47,14 @@ describe('holdsUnencodable', () => {
 });
 
 describe('jsonText', () => {
-  test('is the JSON text, cut to 8192 bytes between characters', () => {
+  test('returns JSON cut to 8192 bytes between two characters', () => {
     expect(jsonText([1, { 'a b': 'ي', n: null }])).toBe('[1,{"a b":"ي","n":null}]');
     const cut = jsonText(['س'.repeat(9000)]);
     expect(Buffer.byteLength(cut)).toBe(8192);
     expect(cut.startsWith('["سس')).toBe(true);
   });
 
-  test('nesting deeper than any stack is no obstacle', () => {
+  test('does not overflow the stack for deep nesting', () => {
     const depth = 200_000;
     const array: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
     const object: unknown = JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth));
@@ -63,7 +63,7 @@ describe('jsonText', () => {
     expect(jsonText(object as object)).toBe('{"a":'.repeat(2000).slice(0, 8192));
   });
 
-  test('the text of a deep value begins as JSON.stringify would', () => {
+  test('returns the beginning of JSON.stringify for a deep value', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
     fc.assert(
       fc.property(anyJson, (value) => {

@@ -82,7 +82,7 @@ describe('event_pipeline', () => {
     ],
   ])('%j', (body, mapped) => expect(events(body)).toEqual([mapped]));
 
-  it('one bad item does not lose the batch, and the context of the batch counts for all', () => {
+  it('keeps the valid items of a batch and applies its context to all', () => {
     const batch = [
       { type: 'track', event: 'a', userId: 'u', messageId: '1' },
       { type: 'alias', userId: 'u', previousId: 'p', messageId: '2' },
@@ -110,7 +110,7 @@ describe('event_pipeline', () => {
     expect(pipeline(body)).toEqual({ outcome: 'skip', reason: 'no event in the body' }),
   );
 
-  it('derives an id from what the item holds when it has none', () => {
+  it('derives an id from the content of an item without one', () => {
     const item = { type: 'track', event: 'x', userId: 'u', timestamp: '2026-03-21T10:00:00Z' };
     const [one] = events(item);
     const [again] = events({ batch: [item] });
@@ -120,7 +120,7 @@ describe('event_pipeline', () => {
     expect(other?.message_id).not.toBe(one?.message_id);
   });
 
-  it('leaves numbers among the properties as they are', () => {
+  it('keeps numbers among the properties unchanged', () => {
     expect(
       events(
         '{"type":"track","event":"x","userId":"u","messageId":"m","properties":{"n":820982911946154508}}',
@@ -130,7 +130,7 @@ describe('event_pipeline', () => {
     });
   });
 
-  it('drops an item that nests too deeply to be written down', () => {
+  it('drops an item that nests too deeply to be serialised', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     expect(
       pipeline(`{"batch":[{"type":"track","event":"x","userId":"u","properties":{"a":${deep}}}]}`)

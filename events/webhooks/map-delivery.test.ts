@@ -60,7 +60,7 @@ const { body } = fc.letrec((tie) => ({
 }));
 
 describe('mapDelivery', () => {
-  it('never throws, whatever the bytes are', () => {
+  it('never throws for any bytes', () => {
     fc.assert(
       fc.property(source, headers, fc.uint8Array({ maxLength: 200 }), (from, sent, raw) => {
         expect(mapDelivery({ source: from, headers: sent, raw }).outcome).toMatch(
@@ -71,7 +71,7 @@ describe('mapDelivery', () => {
     );
   });
 
-  it('never throws, whatever the fields hold, and what it gives is never malformed to the ingest', () => {
+  it('returns valid batch items for any fields', () => {
     fc.assert(
       fc.property(source, headers, body, (from, sent, value) => {
         const mapping = mapDelivery({
@@ -95,7 +95,7 @@ describe('mapDelivery', () => {
     );
   });
 
-  it('gives the same for the same bytes', () => {
+  it('returns the same events for the same bytes', () => {
     fc.assert(
       fc.property(source, headers, body, (from, sent, value) => {
         const delivery = { source: from, headers: sent, raw: Buffer.from(JSON.stringify(value)) };
@@ -105,7 +105,7 @@ describe('mapDelivery', () => {
     );
   });
 
-  it('reads a body behind a byte-order mark', () => {
+  it('ignores a byte-order mark', () => {
     const raw = Buffer.from('\uFEFF{"click_id":1,"user_id":"u"}');
     expect(mapDelivery({ source: 'price_comparison', headers: {}, raw }).outcome).toBe('events');
   });

@@ -20,7 +20,7 @@ const RETAIL = {
 };
 
 describe('retail_marketplace', () => {
-  it('is one event with everything that the order tells', () => {
+  it('maps an order to one event with all its fields', () => {
     expect(event(map('retail_marketplace', RETAIL))).toEqual({
       type: 'track',
       event: 'order_completed',
@@ -49,7 +49,7 @@ describe('retail_marketplace', () => {
     ['order.canceled', 'order_cancelled'],
     ['order.returned', 'order_refunded'],
     ['order.refunded', 'order_refunded'],
-  ])('topic %j is %s', (topic, name) =>
+  ])('maps topic %j to %s', (topic, name) =>
     expect(event(map('retail_marketplace', RETAIL, topic)).event).toBe(name),
   );
 
@@ -63,13 +63,13 @@ describe('retail_marketplace', () => {
     expect(map('retail_marketplace', body, topic)).toEqual({ outcome: 'skip', reason }),
   );
 
-  it('falls back from a phone that is none to the platform id', () => {
+  it('identifies a person without a valid phone by the platform id', () => {
     expect(
       event(map('retail_marketplace', { ...RETAIL, customer: { id: 77, mobile: '123' } })).user_id,
     ).toBe('77');
   });
 
-  it('without an order id is known by its person, with order id 0 by nothing', () => {
+  it('deduplicates by the person without an order id, and not at all for order id 0', () => {
     expect(event(map('retail_marketplace', { ...RETAIL, order_id: undefined })).message_id).toBe(
       'retail_marketplace:order_completed:+989121234567',
     );
@@ -95,7 +95,7 @@ describe('handmade_marketplace', () => {
     product: { id: 88, title: 'سبد' },
   };
 
-  it('is one event', () => {
+  it('maps an order to one event', () => {
     expect(event(map('handmade_marketplace', BODY))).toEqual({
       type: 'track',
       event: 'order_completed',
@@ -114,7 +114,7 @@ describe('handmade_marketplace', () => {
     });
   });
 
-  it('has no product when none is told', () => {
+  it('omits the product when there is none', () => {
     expect(event(map('handmade_marketplace', { ...BODY, product: null })).properties).toEqual({
       order_id: '9',
       source: 'handmade_marketplace',
@@ -129,7 +129,7 @@ describe('handmade_marketplace', () => {
     ['order.created', 'order_completed'],
     ['order.cancelled', 'order_cancelled'],
     ['order.canceled', 'order_cancelled'],
-  ])('topic %j is %s', (topic, name) =>
+  ])('maps topic %j to %s', (topic, name) =>
     expect(event(map('handmade_marketplace', BODY, topic)).event).toBe(name),
   );
 
@@ -150,7 +150,7 @@ describe('price_comparison', () => {
     created_at: '2026-03-21',
   };
 
-  it.each(['', 'click', 'referral'])('topic %j is a view of the product', (topic) => {
+  it.each(['', 'click', 'referral'])('maps topic %j to a product view', (topic) => {
     expect(event(map('price_comparison', BODY, topic))).toEqual({
       type: 'track',
       event: 'product_viewed',
@@ -167,7 +167,7 @@ describe('price_comparison', () => {
     });
   });
 
-  it('leaves out what is absent', () => {
+  it('omits absent fields', () => {
     expect(
       event(map('price_comparison', { click_id: 'c', mobile: '+98 912 123 4567' })).properties,
     ).toEqual({
@@ -192,7 +192,7 @@ describe('payment_gateway', () => {
     created_at: '2026-03-21T10:00:00Z',
   };
 
-  it('counts toman as rials', () => {
+  it('converts toman to rials', () => {
     expect(event(map('payment_gateway', BODY))).toEqual({
       type: 'track',
       event: 'payment_completed',
@@ -212,7 +212,7 @@ describe('payment_gateway', () => {
     });
   });
 
-  it.each(['', 'OK', '100', 'success', 100])('status %j is settled', (status) =>
+  it.each(['', 'OK', '100', 'success', 100])('maps a payment with status %j', (status) =>
     expect(map('payment_gateway', { ...BODY, status }).outcome).toBe('events'),
   );
 
@@ -221,12 +221,12 @@ describe('payment_gateway', () => {
     [' failed ', 'payment not settled: failed'],
     [-21, 'payment not settled: -21'],
     ['1000', 'payment not settled: 1000'],
-  ])('status %j is not', (status, reason) =>
+  ])('skips a payment with status %j', (status, reason) =>
     expect(map('payment_gateway', { ...BODY, status })).toEqual({ outcome: 'skip', reason }),
   );
 
   it.each([[0], ['0'], [''], [undefined]])(
-    'order id %j is none: the payment is known by its ref_id',
+    'deduplicates a payment with order id %j by its ref_id',
     (order_id) => {
       const mapped = event(map('payment_gateway', { ...BODY, order_id }));
       expect(mapped.message_id).toBe('payment_gateway:payment_completed:42');
@@ -234,13 +234,13 @@ describe('payment_gateway', () => {
     },
   );
 
-  it('takes the phone before the e-mail', () => {
+  it('prefers the phone over the e-mail', () => {
     expect(event(map('payment_gateway', { ...BODY, mobile: '00989121234567' })).user_id).toBe(
       '+989121234567',
     );
   });
 
-  it('skips who cannot be named', () =>
+  it('skips a delivery without an identity', () =>
     expect(map('payment_gateway', { ...BODY, email: '' })).toEqual({
       outcome: 'skip',
       reason: 'no identity',

@@ -34,7 +34,7 @@ describe.each([
     expect(verifySignature({ source, headers: { [header]: sent }, raw, secret })).toBe(verdict),
   );
 
-  it('is refused while no secret is stored', () => {
+  it('refuses every delivery while no secret is stored', () => {
     expect(
       verifySignature({
         source,
@@ -61,7 +61,7 @@ describe('event_pipeline', () => {
     ).toBe(verdict),
   );
 
-  it('compares the whole value: what a client of the pipeline sends as Basic can be the secret', () => {
+  it('compares the whole Authorization value, so that a Basic value can be the secret', () => {
     const authorization = `Basic ${Buffer.from('key:').toString('base64')}`;
     expect(
       verifySignature({
@@ -81,7 +81,7 @@ describe('event_pipeline', () => {
     ).toBe('genuine');
   });
 
-  it('is open while no secret is stored', () => {
+  it('accepts every delivery while no secret is stored', () => {
     expect(
       verifySignature({
         source: 'event_pipeline',
@@ -98,7 +98,7 @@ it.each([
   'handmade_marketplace',
   'price_comparison',
   'payment_gateway',
-] as const)('%s is refused, whatever it carries (known defect)', (source) => {
+] as const)('every delivery of %s is refused (known defect)', (source) => {
   const right = signatureOf(raw, secret);
   const headers = {
     authorization: secret,
@@ -109,7 +109,7 @@ it.each([
     expect(verifySignature({ source, headers, raw, secret: stored })).toBe('signature mismatch');
 });
 
-it('answers for every source', () => {
+it('every source has a verdict', () => {
   for (const source of WEBHOOK_SOURCES)
     expect(verifySignature({ source, headers: {}, raw, secret })).not.toBe('genuine');
 });

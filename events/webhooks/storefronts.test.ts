@@ -26,7 +26,7 @@ describe('plugin_storefront', () => {
     ],
   };
 
-  it('is one event with everything that the order tells; its GMT time is read as one without zone', () => {
+  it('maps an order to one event with all its fields', () => {
     expect(event(plugin(ORDER))).toEqual({
       type: 'track',
       event: 'order_completed',
@@ -62,7 +62,7 @@ describe('plugin_storefront', () => {
     ['refunded', 'order_refunded'],
     ['pending', 'checkout_started'],
     ['on-hold', 'checkout_started'],
-  ])('status %s is %s', (status, name) => {
+  ])('maps status %s to %s', (status, name) => {
     expect(event(plugin({ ...ORDER, status }))).toMatchObject({
       event: name,
       message_id: `plugin_storefront:${name}:727:${status}`,
@@ -93,7 +93,7 @@ describe('plugin_storefront', () => {
     expect(plugin(ORDER, headers as Record<string, string>).outcome).toBe(outcome),
   );
 
-  it('knows a guest by the phone, its digits in ASCII', () => {
+  it('identifies a guest by the phone with ASCII digits', () => {
     expect(event(plugin({ ...ORDER, billing: { phone: '۰۹۱۲۱۲۳۴۵۶۷' } })).user_id).toBe(
       '09121234567',
     );
@@ -105,7 +105,7 @@ describe('plugin_storefront', () => {
     expect(properties).not.toHaveProperty('currency');
   });
 
-  it('has IRR where no currency is told, the order id where no number is, and no lines where there are none', () => {
+  it('falls back to IRR, to the order id and to no lines', () => {
     const { properties } = event(plugin({ ...ORDER, currency: '', number: '', line_items: [] }));
     expect(properties).toEqual({
       order_id: '727',
@@ -117,7 +117,7 @@ describe('plugin_storefront', () => {
     });
   });
 
-  it.each([[0], ['0'], [''], [null]])('order id %j cannot be de-duplicated', (id) =>
+  it.each([[0], ['0'], [''], [null]])('does not deduplicate an order with id %j', (id) =>
     expect(event(plugin({ ...ORDER, id })).message_id).toBe(''),
   );
 });
@@ -148,7 +148,7 @@ describe('hosted_storefront', () => {
     ],
   };
 
-  it('an order of several lines is exactly one event', () => {
+  it('maps an order of several lines to one event', () => {
     expect(event(hosted('orders/create', ORDER))).toEqual({
       type: 'track',
       event: 'order_completed',
@@ -195,7 +195,7 @@ describe('hosted_storefront', () => {
     }),
   );
 
-  it('knows a person by e-mail, then phone, then the platform', () => {
+  it('identifies a person by e-mail, else phone, else platform id', () => {
     expect(event(hosted('orders/create', { ...ORDER, email: '' })).user_id).toBe('+15125550100');
     expect(event(hosted('orders/create', { ...ORDER, email: null, phone: null })).user_id).toBe(
       '207119551',
@@ -207,14 +207,14 @@ describe('hosted_storefront', () => {
     ).toBe('c@x.ir');
   });
 
-  it('a guest checkout of nobody is no event', () => {
+  it('skips a checkout without an identity', () => {
     expect(hosted('checkouts/create', { id: 1, token: 't', email: null, phone: null })).toEqual({
       outcome: 'skip',
       reason: 'no identity',
     });
   });
 
-  it('a refund is of its order, with what was paid back, and is not of the member of staff who made it', () => {
+  it('maps a refund to its order and customer with the refunded amount', () => {
     const refund = {
       id: 890088186,
       order_id: 450789469,
@@ -263,7 +263,7 @@ describe('hosted_storefront', () => {
     );
   });
 
-  it('tells where a checkout can be taken up again', () => {
+  it('includes the address at which a checkout can be resumed', () => {
     expect(
       event(
         hosted('checkouts/update', {
@@ -280,7 +280,7 @@ describe('hosted_storefront', () => {
     });
   });
 
-  it.each(['customers/create', 'customers/update'])('%s is an identify', (topic) => {
+  it.each(['customers/create', 'customers/update'])('maps %s to an identify', (topic) => {
     const customer = {
       id: 7064055,
       email: 'Sara@Example.ir',

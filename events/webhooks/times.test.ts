@@ -26,6 +26,6 @@ describe('deliveryTime', () => {
     '2026-03-21T25:00:00',
   ])('%j cannot be read', (text) => expect(deliveryTime(text)).toBeUndefined());
 
-  it('takes the first that can be read', () =>
+  it('returns the first readable time', () =>
     expect(deliveryTime('', 'x', '2026-03-21T10:00:00Z')).toBe('2026-03-21T10:00:00.000Z'));
 });

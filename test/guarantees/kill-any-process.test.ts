@@ -17,7 +17,7 @@ import {
 const KILLS = FULL ? 30 : 4;
 const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
 
-describe('promises 1 and 2: answered 200 is stored exactly once, whatever is killed with -9', () => {
+describe('G1 and G2: an event answered 200 is stored exactly once', () => {
   let ready: Ready;
   let client: ClickHouseClient;
   beforeAll(() => {
@@ -27,7 +27,7 @@ describe('promises 1 and 2: answered 200 is stored exactly once, whatever is kil
   afterAll(() => client.close());
 
   it.each(PARTS)(
-    `%s, ${KILLS} kills at random instants under load`,
+    `after ${KILLS} kills with -9 of %s under load`,
     async (part) => {
       const account = await createAccount(`kill ${part}`);
       const ledger = new Ledger();

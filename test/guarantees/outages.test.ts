@@ -15,7 +15,7 @@ import {
 
 const OUTAGE = FULL ? 60_000 : 8000;
 
-describe('an outage of a part that others lean on', () => {
+describe('G1 to G4: during an outage under load, events are accepted, stored exactly once and in order', () => {
   let ready: Ready;
   let client: ClickHouseClient;
   beforeAll(() => {

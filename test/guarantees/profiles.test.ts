@@ -45,7 +45,7 @@ interface Traffic {
   stop: () => Promise<LoadReport>;
 }
 
-describe('promise 4: a profile is exactly the fold of its name, people are what the aliases say, and the catalogue counts every event once', () => {
+describe('G5 and G7: profiles, people and the catalogue equal their reference implementations', () => {
   let ready: Ready;
   let client: ClickHouseClient;
   beforeAll(() => {
@@ -138,7 +138,7 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
   }
 
   it(
-    `profiles-sink, identities-sink and catalogue-sink, ${KILLS} kills with -9 at random instants under load`,
+    `after ${KILLS} kills with -9 of their sinks under load`,
     async () => {
       const traffic = await begin('profiles under kills');
       let kills = 0;
@@ -156,7 +156,7 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
   );
 
   it(
-    `every processor, ClickHouse and Kafka, ${KILLS} kills with -9 under load`,
+    `after ${KILLS} kills with -9 of every processor, ClickHouse and Kafka under load`,
     async () => {
       const traffic = await begin('profiles under kills of all parts');
       const parts = [
@@ -183,7 +183,7 @@ describe('promise 4: a profile is exactly the fold of its name, people are what 
   );
 
   it(
-    `two workers, ${REBALANCES} rebalances under load, half of them by kill -9`,
+    `after ${REBALANCES} rebalances between two workers under load, half of them by kill -9`,
     async () => {
       const traffic = await begin('profiles under rebalances');
       for (let rebalance = 0; rebalance < REBALANCES; rebalance++) {

@@ -40,132 +40,129 @@ const rebuild = async (...args: string[]) =>
 
 // A rebuild reads the whole log of the stack, which all tests before have filled: minutes, so in
 // the full form only.
-describe.runIf(FULL)(
-  'promise 7: a rebuild beside live traffic ends equal to the live table',
-  () => {
-    let client: ClickHouseClient;
-    beforeAll(async () => {
-      client = clickhouse(readyStack());
-      // What an interrupted test of replays left behind would be a difference.
-      await ravand('replay', '--cancel').catch(() => undefined);
-      await ravand('replay', '--topic', 'events.raw');
-    });
-    afterAll(async () => {
-      for (const table of Object.values(TABLES))
-        await client.command({ query: `DROP TABLE IF EXISTS ${table}_guarantee SYNC` });
-      await client.close();
-    });
+describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live table', () => {
+  let client: ClickHouseClient;
+  beforeAll(async () => {
+    client = clickhouse(readyStack());
+    // What an interrupted test of replays left behind would be a difference.
+    await ravand('replay', '--cancel').catch(() => undefined);
+    await ravand('replay', '--topic', 'events.raw');
+  });
+  afterAll(async () => {
+    for (const table of Object.values(TABLES))
+      await client.command({ query: `DROP TABLE IF EXISTS ${table}_guarantee SYNC` });
+    await client.close();
+  });
 
-    it('events, profiles, identities and the catalogue are filled under load and a kill -9, and swapped in under load: nothing is lost, doubled or changed', async () => {
-      const ready = readyStack();
-      const account = await createAccount('rebuild');
-      const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
-      const load = startCommerceLoad({
-        ready,
-        account,
-        ledger,
-        sentEvents: sayings,
-        people: 4,
-        pause: FULL ? 40 : 150,
-      });
-      await sleep(FULL ? 20_000 : 3000);
-      // A range is recorded and nothing of it is stored; then its rows are stored and it is not
-      // noted; profiles are folded and not noted.
-      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
-        moment: 'after',
-        update: /SET recorded/,
-      });
-      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
-        moment: 'before',
-        update: /SET positions/,
-      });
-      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee'], {
-        moment: 'before',
-        update: /SET positions/,
-      });
-      for (const projection of PROJECTIONS)
-        expect(await rebuild(projection, '--into', 'guarantee')).toMatchObject({
-          state: 'caught up',
-        });
-      await killService('events-sink');
-      await killService('profiles-sink');
-      // Before the tables change their names, with the part standing still, and after it.
-      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
-        moment: 'after',
-        update: /exchanging\\":\\"/,
-      });
-      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
-        moment: 'before',
-        update: /state = 'cancelled'/,
-      });
-      for (const projection of SWAPPED)
-        expect(await rebuild(projection, '--into', 'guarantee', '--swap')).toMatchObject({
-          state: 'swapped',
-        });
-      await sleep(1000);
-      await load.stop();
-      expect(await untilStored(client, account.accountId, ledger)).toEqual({
-        lost: [],
-        doubled: [],
-        unknown: [],
-      });
-      await eventually(
-        { ms: 60_000, waitingFor: 'every event to be folded and counted' },
-        async () => {
-          const [found] = await rows<{ folded: number; counted: number }>(
-            client,
-            `SELECT (SELECT sum(event_count) FROM profiles FINAL WHERE account_id = {a:UInt64}) AS folded, (SELECT sum(count) FROM event_catalogue FINAL WHERE account_id = {a:UInt64}) AS counted`,
-            { a: account.accountId },
-          );
-          return found?.folded === ledger.durable.size && found.counted === ledger.durable.size
-            ? true
-            : undefined;
-        },
-      );
-      // What stands after the swap is again what the log gives.
-      for (const projection of PROJECTIONS) {
-        const { comparison } = await rebuild(projection, '--into', 'guarantee', '--compare');
-        expect(comparison, projection).toMatchObject({ differing: 0, examples: [] });
-        expect(comparison?.equal, projection).toBeGreaterThan(0);
-      }
-      expect(
-        (await rebuild('events', '--into', 'guarantee', '--source', 'normalised', '--compare'))
-          .comparison,
-      ).toMatchObject({ differing: 0 });
-    }, 600_000);
-
-    it('a comparison finds what is missing and what differs', async () => {
-      await rebuild('events', '--into', 'guarantee', '--source', 'normalised');
-      const [{ place, account_id } = { place: '', account_id: 0 }] = await rows<{
-        place: string;
-        account_id: number;
-      }>(
-        client,
-        "SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS place, account_id FROM events_guarantee LIMIT 1",
-      );
-      const [partition, offset, index] = place.split('/').slice(1).map(Number);
-      const where = `account_id = ${account_id} AND _partition = ${partition} AND _offset = ${offset} AND _index = ${index}`;
-      await client.command({
-        query: `DELETE FROM events_guarantee WHERE ${where}`,
-        clickhouse_settings: { lightweight_deletes_sync: '2' },
-      });
-      await expect(
-        ravand(
-          'rebuild',
-          'events',
-          '--into',
-          'guarantee',
-          '--source',
-          'normalised',
-          '--compare',
-          '--json',
-        ),
-      ).rejects.toMatchObject({
-        code: 1,
-        stdout: expect.stringContaining(
-          JSON.stringify({ what: place, state: 'only live' }),
-        ) as string,
-      });
+  it('nothing is lost, duplicated or changed when tables are filled under load with a kill -9 and swapped in', async () => {
+    const ready = readyStack();
+    const account = await createAccount('rebuild');
+    const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
+    const load = startCommerceLoad({
+      ready,
+      account,
+      ledger,
+      sentEvents: sayings,
+      people: 4,
+      pause: FULL ? 40 : 150,
     });
-  },
-);
+    await sleep(FULL ? 20_000 : 3000);
+    // A range is recorded and nothing of it is stored; then its rows are stored and it is not
+    // noted; profiles are folded and not noted.
+    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
+      moment: 'after',
+      update: /SET recorded/,
+    });
+    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
+      moment: 'before',
+      update: /SET positions/,
+    });
+    await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee'], {
+      moment: 'before',
+      update: /SET positions/,
+    });
+    for (const projection of PROJECTIONS)
+      expect(await rebuild(projection, '--into', 'guarantee')).toMatchObject({
+        state: 'caught up',
+      });
+    await killService('events-sink');
+    await killService('profiles-sink');
+    // Before the tables change their names, with the part standing still, and after it.
+    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
+      moment: 'after',
+      update: /exchanging\\":\\"/,
+    });
+    await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
+      moment: 'before',
+      update: /state = 'cancelled'/,
+    });
+    for (const projection of SWAPPED)
+      expect(await rebuild(projection, '--into', 'guarantee', '--swap')).toMatchObject({
+        state: 'swapped',
+      });
+    await sleep(1000);
+    await load.stop();
+    expect(await untilStored(client, account.accountId, ledger)).toEqual({
+      lost: [],
+      doubled: [],
+      unknown: [],
+    });
+    await eventually(
+      { ms: 60_000, waitingFor: 'every event to be folded and counted' },
+      async () => {
+        const [found] = await rows<{ folded: number; counted: number }>(
+          client,
+          `SELECT (SELECT sum(event_count) FROM profiles FINAL WHERE account_id = {a:UInt64}) AS folded, (SELECT sum(count) FROM event_catalogue FINAL WHERE account_id = {a:UInt64}) AS counted`,
+          { a: account.accountId },
+        );
+        return found?.folded === ledger.durable.size && found.counted === ledger.durable.size
+          ? true
+          : undefined;
+      },
+    );
+    // What stands after the swap is again what the log gives.
+    for (const projection of PROJECTIONS) {
+      const { comparison } = await rebuild(projection, '--into', 'guarantee', '--compare');
+      expect(comparison, projection).toMatchObject({ differing: 0, examples: [] });
+      expect(comparison?.equal, projection).toBeGreaterThan(0);
+    }
+    expect(
+      (await rebuild('events', '--into', 'guarantee', '--source', 'normalised', '--compare'))
+        .comparison,
+    ).toMatchObject({ differing: 0 });
+  }, 600_000);
+
+  it('a comparison finds missing and different rows', async () => {
+    await rebuild('events', '--into', 'guarantee', '--source', 'normalised');
+    const [{ place, account_id } = { place: '', account_id: 0 }] = await rows<{
+      place: string;
+      account_id: number;
+    }>(
+      client,
+      "SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS place, account_id FROM events_guarantee LIMIT 1",
+    );
+    const [partition, offset, index] = place.split('/').slice(1).map(Number);
+    const where = `account_id = ${account_id} AND _partition = ${partition} AND _offset = ${offset} AND _index = ${index}`;
+    await client.command({
+      query: `DELETE FROM events_guarantee WHERE ${where}`,
+      clickhouse_settings: { lightweight_deletes_sync: '2' },
+    });
+    await expect(
+      ravand(
+        'rebuild',
+        'events',
+        '--into',
+        'guarantee',
+        '--source',
+        'normalised',
+        '--compare',
+        '--json',
+      ),
+    ).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(
+        JSON.stringify({ what: place, state: 'only live' }),
+      ) as string,
+    });
+  });
+});

@@ -56,7 +56,7 @@ describe('relays', () => {
   }
 
   it(
-    `deliver ${DELIVERIES} events at least once, signed, with an accurate log, through ${KILLS} kills and to an endpoint that flaps`,
+    `deliver ${DELIVERIES} signed events at least once, with an accurate log, despite ${KILLS} kills and a flapping endpoint`,
     async () => {
       const [healthy, flapping] = [receiver(0), receiver(1)];
       // Two seconds down, two seconds up; after a while it stays up, so that the schedule of the
@@ -323,7 +323,7 @@ describe('relays', () => {
     client.close();
   });
 
-  it('send nothing while the secret cannot be opened, and the queue says why', async () => {
+  it('send nothing while the secret cannot be opened, and report the reason in the queue', async () => {
     const at = receiver(5);
     const event = `sealed-${randomUUID().slice(0, 8)}`;
     const id = await account.save({ event, url: at.url });

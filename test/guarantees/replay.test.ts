@@ -27,7 +27,7 @@ interface ReplayReport {
   profiles: { asked: number; impossible: number; waiting: number } | null;
 }
 
-describe('promise 7: any range of the log can be replayed, into the live tables or beside them, with the same result', () => {
+describe('G7: a replay of any range of the log, into live tables or shadow tables', () => {
   let client: ClickHouseClient;
   let account: TestAccount;
   const ledger = new Ledger();
@@ -99,7 +99,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
       });
   };
 
-  it('rows and profiles that were lost come back exactly as they were, and a second replay finds nothing to do', async () => {
+  it('restores lost rows and profiles exactly, and a second replay finds nothing to do', async () => {
     const [before, folded] = [await picture('events'), await profiles()];
     expect(before.length).toBe(ledger.durable.size);
     await lose('_offset % 3 = 1');
@@ -130,7 +130,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
 
   // Minutes on a log that all tests before have filled: in the full form only.
   it.runIf(FULL)(
-    'killed with -9 and continued by the same command, beside live traffic: every row once, every profile and the books as if nothing had happened',
+    'stores every row once when it is killed with -9 and continued during live traffic',
     async () => {
       const [before, folded, balance] = [
         await picture('events'),
@@ -190,7 +190,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     900_000,
   );
 
-  it('beside the live tables, from either topic: the same rows', async () => {
+  it('writes the same rows into shadow tables from either topic', async () => {
     const live = await picture('events');
     for (const topic of ['events.raw', 'events.normalised']) {
       await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
@@ -200,7 +200,7 @@ describe('promise 7: any range of the log can be replayed, into the live tables 
     }
   });
 
-  it('a part of the log by offsets and an event name', async () => {
+  it('can be limited to offsets and an event name', async () => {
     const live = await picture('events');
     await lose("event = 'order_completed'");
     const left = await picture('events');

@@ -55,8 +55,8 @@ async function parts(): Promise<(ServiceStatus & { admin_url: string })[]> {
   })[];
 }
 
-describe('what operators look at', () => {
-  it('every metric of the dashboard and of the rules is exposed by some part', async () => {
+describe('monitoring', () => {
+  it('uses only metrics in dashboards and rules that some service exposes', async () => {
     const names = new Set(
       (await Promise.all((await parts()).map(({ admin_url: url }) => exposed(url)))).flat(),
     );
@@ -75,7 +75,7 @@ describe('what operators look at', () => {
     expect(missing).toEqual([]);
   });
 
-  it('every part tells of its process and of its readiness, and answers /healthz and /readyz', async () => {
+  it('covers process and readiness of every service, with /healthz and /readyz', async () => {
     const all = await parts();
     expect(all.length).toBeGreaterThan(8);
     for (const { name, admin_url: url } of all) {
@@ -87,7 +87,7 @@ describe('what operators look at', () => {
     }
   });
 
-  it('every rule links to a runbook that exists', () => {
+  it('links every rule to an existing runbook', () => {
     const page = readFileSync(join(CHECKOUT, 'docs/on-call.md'), 'utf8');
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading

@@ -136,7 +136,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
     await page.context().close();
   });
 
-  it('reads refusals too', async () => {
+  it('can read refusals', async () => {
     const page = await openPage();
     const url = `${track()}?write_key=nobody`;
     expect(await fetchIn(page, { url, init: { method: 'POST', body: event('refused') } })).toEqual({
@@ -150,7 +150,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
     await page.context().close();
   });
 
-  it('sends beacons with the key in the query: as text, and as a Blob of text', async () => {
+  it('can send beacons with the key in the query, as text and as a Blob of text', async () => {
     const page = await openPage();
     const before = await preflights();
     const taken = await page.evaluate(
@@ -172,7 +172,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
     await page.context().close();
   });
 
-  it('sends what is left when it is closed, with keepalive', async () => {
+  it('can send events with keepalive when it is closed', async () => {
     const page = await openPage();
     await page.evaluate(
       ([url, body]) =>
@@ -187,7 +187,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
   });
 });
 
-describe('what a browser refuses to send, because this host allows no credentials and three headers only (ingest 4.1)', () => {
+describe('a request that a browser refuses to send (ingest 4.1)', () => {
   it.each<[string, (page: Page) => Promise<unknown>]>([
     [
       'a fetch with credentials',
@@ -243,7 +243,7 @@ describe('what a browser refuses to send, because this host allows no credential
     await page.context().close();
   });
 
-  it('none of it is stored, and everything else exactly once', async () => {
+  it('is not stored, and everything else is stored exactly once', async () => {
     const found = await rows<{ event: string; n: number }>(
       ...[
         client,
@@ -259,7 +259,7 @@ describe('what a browser refuses to send, because this host allows no credential
   });
 });
 
-it('a preflight answers without a key, and names no credentials', async () => {
+it('a preflight is answered without a key and allows no credentials', async () => {
   const response = await fetch(track(), {
     method: 'OPTIONS',
     headers: { Origin: pages.origin, 'Access-Control-Request-Method': 'POST' },

@@ -90,7 +90,7 @@ async function storedByTrace(
 }
 
 it(
-  `${INPUTS.toLocaleString('en')} inputs of seed ${SEED}: no fault, no crash, memory bounded, and what was accepted is stored exactly once`,
+  `${INPUTS.toLocaleString('en')} inputs of seed ${SEED} cause no fault, no crash and bounded memory; accepted events are stored exactly once`,
   { timeout: 300_000 + INPUTS * 60 },
   async () => {
     const raw = await watchTopic('events.raw');
