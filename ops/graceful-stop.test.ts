@@ -3,7 +3,7 @@ import { GracefulStop, Stopped, unlessStopped } from './graceful-stop.ts';
 
 const never = new Promise<string>(() => undefined);
 
-describe('a job that is asked to stop', () => {
+describe('GracefulStop', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -11,7 +11,7 @@ describe('a job that is asked to stop', () => {
     vi.useRealTimers();
   });
 
-  it('reads nothing more at once, and leaves what it waits for a moment later', async () => {
+  it('stops reading at once, and abandons running writes after the grace period', async () => {
     const stop = new AbortController();
     const gracefulStop = new GracefulStop({ stop: stop.signal, grace: 100 });
     const waiting = unlessStopped(gracefulStop, gracefulStop.run(never));
@@ -24,7 +24,7 @@ describe('a job that is asked to stop', () => {
     gracefulStop.close();
   });
 
-  it('still fails with what went wrong by itself', async () => {
+  it('rejects with an error that is not the stop request', async () => {
     const stop = new AbortController();
     const gracefulStop = new GracefulStop({ stop: stop.signal });
     stop.abort();
@@ -34,17 +34,17 @@ describe('a job that is asked to stop', () => {
     gracefulStop.close();
   });
 
-  it('was asked before it began', async () => {
+  it('stops when the signal was aborted before it began', async () => {
     const gracefulStop = new GracefulStop({ stop: AbortSignal.abort(), grace: 100 });
     await vi.advanceTimersByTimeAsync(100);
     expect(await unlessStopped(gracefulStop, gracefulStop.run(never))).toBeUndefined();
     gracefulStop.close();
   });
 
-  it('ends by itself when nothing moves, and says how to go on', async () => {
+  it('ends a job without progress, and says how to resume it', async () => {
     const gracefulStop = new GracefulStop({ stop: new AbortController().signal, silence: 60_000 });
     const waiting = expect(unlessStopped(gracefulStop, gracefulStop.run(never))).rejects.toThrow(
-      'nothing moved for 1 minutes',
+      'no progress for 1 minutes',
     );
     await vi.advanceTimersByTimeAsync(59_000);
     gracefulStop.progressed();

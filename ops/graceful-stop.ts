@@ -1,6 +1,6 @@
 import { CommandError } from '../cli/command.ts';
 
-/** Somebody asked the job to stop (Ctrl-C, SIGTERM). */
+/** The job was asked to stop (Ctrl-C, SIGTERM). */
 export class Stopped extends Error {
   constructor() {
     super('stopped');
@@ -8,19 +8,15 @@ export class Stopped extends Error {
   }
 }
 
-/**
- * What is being written when somebody asks to stop is finished within this time, or left to whoever
- * continues, ms.
- */
+/** Time to finish running writes after a stop request, ms; the next process repeats the rest. */
 const GRACE_MS = 4000;
-/** A job of which nothing moved for so long is ended, ms. */
+/** A job without progress for this long is ended, ms. */
 const SILENCE_MS = 600_000;
 
 /**
- * How a job ends before its end. Asked to stop, it reads nothing more at once and writes for a
- * moment longer; what is left then is abandoned as kill -9 would leave it, and the same command
- * continues. The same happens when nothing moves any more, so that no wait for a server is without
- * bound.
+ * Ends a job early. On a stop request it stops reading at once and may write for the grace period;
+ * unfinished writes are then abandoned as by kill -9, and the same command resumes the job. A job
+ * without progress ends the same way, so that no wait for a server is unbounded.
  */
 export class GracefulStop {
   readonly #reading = new AbortController();
@@ -36,49 +32,49 @@ export class GracefulStop {
     this.#grace = grace;
     this.#silence = setTimeout(() => {
       const error = new CommandError(
-        `nothing moved for ${Math.round(silence / 60_000)} minutes: see ./ravand status for what does not answer, then run the same command again: it continues`,
+        `no progress for ${Math.round(silence / 60_000)} minutes: check with ./ravand status which server does not answer, then run the same command again; it resumes`,
       );
       this.#reading.abort(error);
       this.#writing.abort(error);
     }, silence);
-    if (stop.aborted) this.#asked();
-    else stop.addEventListener('abort', this.#asked, { once: true });
+    if (stop.aborted) this.#onStop();
+    else stop.addEventListener('abort', this.#onStop, { once: true });
   }
 
-  /** Aborts as soon as somebody asks to stop. */
+  /** Aborts on a stop request. */
   get readSignal(): AbortSignal {
     return this.#reading.signal;
   }
 
-  /** Aborts a moment later. */
+  /** Aborts when the grace period is over. */
   get writeSignal(): AbortSignal {
     return this.#writing.signal;
   }
 
-  /** Whether somebody asked to stop. */
+  /** Whether a stop was requested. */
   get requested(): boolean {
     return this.#stop.aborted;
   }
 
-  /** Something was read, written or answered. */
+  /** Reports progress: something was read, written or answered. */
   progressed(): void {
     this.#silence.refresh();
   }
 
   /**
-   * Waits for work that takes no signal, as long as there is time to: rejects with Stopped or
-   * CommandError then, and the work goes on unheard.
+   * Waits for work that accepts no signal, until the grace period is over. Rejects with Stopped or
+   * CommandError then; the result of the work is ignored.
    */
   async run<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#writing;
     let end: () => void = () => undefined;
-    const over = new Promise<never>((_, reject) => {
+    const ended = new Promise<never>((_, reject) => {
       end = () => reject(signal.reason as Error);
       if (signal.aborted) end();
       else signal.addEventListener('abort', end, { once: true });
     });
     try {
-      return await Promise.race([work, over]);
+      return await Promise.race([work, ended]);
     } finally {
       signal.removeEventListener('abort', end);
     }
@@ -87,19 +83,16 @@ export class GracefulStop {
   close(): void {
     clearTimeout(this.#silence);
     clearTimeout(this.#ending);
-    this.#stop.removeEventListener('abort', this.#asked);
+    this.#stop.removeEventListener('abort', this.#onStop);
   }
 
-  readonly #asked = (): void => {
+  readonly #onStop = (): void => {
     this.#reading.abort(new Stopped());
     this.#ending = setTimeout(() => this.#writing.abort(new Stopped()), this.#grace);
   };
 }
 
-/**
- * Resolves with what the work answers, or with undefined when somebody asked to stop and it
- * therefore did not come to its end.
- */
+/** Resolves with the result of the work, or with undefined when a stop request ended it early. */
 export async function unlessStopped<T>(
   gracefulStop: GracefulStop,
   work: Promise<T>,

@@ -21,24 +21,20 @@ const table = defineSettings({
   ...dedupeSettings,
 });
 
-/** Where the servers are that an operator's command asks. */
+/** The servers that an operator's command connects to. */
 export interface OperatorContext {
   settings: SettingsOf<typeof table>;
   /**
-   * Admin address of each part of the stack on this machine, by name; empty when the servers are
-   * named by settings.
+   * Admin URL of each service of the local stack, by name; empty when settings name the servers.
    */
   adminUrls: ReadonlyMap<string, string>;
-  /**
-   * Only what an operator must know reaches standard output: commands print their answer
-   * themselves.
-   */
+  /** Logs fatal errors only: commands print their own output. */
   log: Log;
 }
 
 /**
- * The servers of the stack under RAVAND_HOME, also of one that is only partly up; without a stack
- * those that KAFKA_BROKERS and the other settings name.
+ * The servers of the stack under RAVAND_HOME, even if only some of them run; without a stack, those
+ * that KAFKA_BROKERS and the other settings name.
  */
 export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): OperatorContext {
   const plan = readJsonFile<StackPlan>(context.home.planFile);

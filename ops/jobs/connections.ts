@@ -9,10 +9,10 @@ import { connectPostgres, type Database } from '../../platform/postgres/pool.ts'
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 
-/** A server that does not answer keeps no command from ending, ms. */
+/** An unavailable server delays the end of a command at most so long, ms. */
 const CLOSE_MS = 2000;
 
-/** The servers that a job works with, connected. */
+/** The connected servers of a job. */
 export interface Connections extends OperatorContext {
   admin: Admin;
   clickhouse: ClickHouseClient;
@@ -20,8 +20,8 @@ export interface Connections extends OperatorContext {
 }
 
 /**
- * Connects for the time of `work`. Rejects with CommandError when no stack runs here or `stop` aborts
- * before it is connected, and with what a server answers.
+ * Runs `work` with connections. Rejects with CommandError when no stack runs here or `stop` aborts
+ * before the connections are open, and with the errors of the servers.
  */
 export async function withConnections<T>(
   { context, stop }: { context: CommandContext; stop: AbortSignal },
@@ -29,7 +29,7 @@ export async function withConnections<T>(
 ): Promise<T> {
   const operator = operatorContext(context);
   const { settings } = operator;
-  // What a job waits for must be seen while it waits.
+  // An operator must see what a job waits for.
   const log = createLog({ part: 'operate', level: 'warn', to: 'stderr' });
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-operate')).admin();
   const clickhouse = connectClickhouse({
@@ -58,7 +58,7 @@ export async function withConnections<T>(
   }
 }
 
-/** How long every account keeps its events, days. */
+/** Retention of every account, days. */
 export async function readRetentions(database: Database): Promise<Retentions> {
   const { rows } = await database.query<{ id: string; retention_days: number }>(
     'SELECT id, retention_days FROM accounts',

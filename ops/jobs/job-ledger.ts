@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { delay } from '../../platform/backoff.ts';
 import { CommandError } from '../../cli/command.ts';
 
-/** A job as it stands in log_jobs. What the jsonb columns hold is the caller's own. */
+/** A row of log_jobs. The caller defines the contents of the jsonb columns. */
 export interface Job<Plan, Positions, Recorded, Counts> {
   id: number;
   ownerEpoch: number;
@@ -15,7 +15,7 @@ export interface Job<Plan, Positions, Recorded, Counts> {
   startedAt: number;
 }
 
-/** The job has another process now: this one may write nothing more. */
+/** Another process owns the job now: this one may not write any more. */
 export class JobLost extends Error {
   constructor(id: number) {
     super(`job ${id} was taken over by another process`);
@@ -57,7 +57,7 @@ function jobOf<P, O, R, C>(row: Row): Job<P, O, R, C> {
   };
 }
 
-/** The running job that writes a table. */
+/** The running job of a table. */
 export async function runningJob<P, O, R, C>(
   database: Database,
   target: string,
@@ -69,7 +69,7 @@ export async function runningJob<P, O, R, C>(
   return rows[0] && jobOf(rows[0]);
 }
 
-/** The last job of a kind that wrote a table, in any state. */
+/** The last job of a kind and table, in any state. */
 export async function lastJob<P, O, R, C>(
   database: Database,
   kind: string,
@@ -82,7 +82,7 @@ export async function lastJob<P, O, R, C>(
   return rows[0] && jobOf(rows[0]);
 }
 
-/** Begins a job. Rejects with CommandError when another one writes the table already. */
+/** Starts a job. Rejects with CommandError when another one writes the table already. */
 export async function startJob<P, O, R, C>(
   database: Database,
   job: { kind: 'replay' | 'rebuild'; command: string; target: string; plan: P; counts: C },
@@ -93,31 +93,31 @@ export async function startJob<P, O, R, C>(
   );
   if (!rows[0])
     throw new CommandError(
-      `another job began to write ${job.target} in this moment: run the command again to see which`,
+      `another job has just started to write ${job.target}: run the command again to see which one`,
     );
   return jobOf(rows[0]);
 }
 
-/** Without a sign of life for so long the process that worked on a job is gone, ms. */
+/** A job whose row was not updated for this long has lost its process, ms. */
 const SILENCE_MS = 6000;
 
 /**
- * Becomes the owner of a job whose process is gone; a finished one runs again. Rejects with CommandError
- * while that process lives.
+ * Becomes the owner of a job whose process is gone; a finished job runs again. Rejects with
+ * CommandError while that process runs.
  */
 export async function takeOverJob<P, O, R, C>(
   database: Database,
   id: number,
 ): Promise<Job<P, O, R, C>> {
-  const look = async () =>
+  const readRow = async () =>
     (await database.query<Row>(`SELECT ${COLUMNS} FROM log_jobs WHERE id = $1`, [id])).rows[0];
-  const before = await look();
+  const before = await readRow();
   if (before?.state === 'running') {
     await delay(SILENCE_MS);
-    const after = await look();
+    const after = await readRow();
     if (after?.updated !== before.updated)
       throw new CommandError(
-        'another process works on this job right now: stop it there (Ctrl-C) to continue it here',
+        'another process is running this job: stop it there (Ctrl-C) to continue it here',
       );
   }
   const { rows } = await database.query<Row>(
@@ -130,36 +130,34 @@ export async function takeOverJob<P, O, R, C>(
 
 export interface JobChange {
   positions?: unknown;
-  /** null: nothing is open any more. */
+  /** null: no range is open. */
   recorded?: unknown;
   counts?: unknown;
   state?: 'finished' | 'cancelled';
 }
 
-/**
- * The job under its owner's epoch: every method rejects with JobLost when another process has it.
- */
+/** A job under its owner's epoch: methods reject with JobLost when another process owns it. */
 export class OwnedJob {
   readonly id: number;
   readonly epoch: number;
   readonly #database: Database;
-  readonly #alive: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout;
 
   constructor(database: Database, job: { id: number; ownerEpoch: number }) {
     this.#database = database;
     this.id = job.id;
     this.epoch = job.ownerEpoch;
-    this.#alive = setInterval(() => void this.confirm().catch(() => undefined), 1500).unref();
+    this.#heartbeat = setInterval(() => void this.confirm().catch(() => undefined), 1500).unref();
   }
 
-  /** The sign of life; also: nobody else has taken the job over. */
+  /** Updates the heartbeat; rejects with JobLost when another process owns the job. */
   async confirm(): Promise<void> {
     await this.update({});
   }
 
   /**
-   * Writes what changed, and in the same statement what follows from it: `also` is an INSERT,
-   * UPDATE or DELETE whose parameters begin at $6; it runs only under this epoch (FROM owner).
+   * Writes the change and, in the same statement, `also`: an INSERT, UPDATE or DELETE whose
+   * parameters start at $6. It runs only under this epoch (FROM owner).
    */
   async update(
     change: JobChange,
@@ -194,6 +192,6 @@ export class OwnedJob {
   }
 
   close(): void {
-    clearInterval(this.#alive);
+    clearInterval(this.#heartbeat);
   }
 }

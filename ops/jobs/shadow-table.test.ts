@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { shadowTableStatements } from './shadow-table.ts';
 
-describe('a table beside a live one', () => {
-  it('has its definition under another name', () => {
+describe('a shadow table', () => {
+  it('has the definition of the live table under another name', () => {
     const created = [
       'CREATE TABLE ravand.events (`a` UInt8) ENGINE = MergeTree ORDER BY a TTL d + toIntervalDay(400) SETTINGS x = 1',
     ];
@@ -11,7 +11,7 @@ describe('a table beside a live one', () => {
     ]);
   });
 
-  it('has a path of its own on a cluster, and a Distributed table over it', () => {
+  it('has its own replication path and Distributed table on a cluster', () => {
     const created = [
       "CREATE TABLE ravand.events_local (`a` UInt8) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/ravand/events', '{replica}') ORDER BY a",
       "CREATE TABLE ravand.events (`a` UInt8) ENGINE = Distributed('all', 'ravand', 'events_local', _person)",

@@ -3,9 +3,9 @@ import type { ClickhouseSettings } from '../../platform/clickhouse/client.ts';
 import type { Connections } from './connections.ts';
 
 /**
- * The statements that make a table of a live one's definition, beside it: `created` is what
- * ClickHouse says created the live table (on a cluster: the local one, then the Distributed one
- * over it). On a cluster the Replicated path gets the new name too.
+ * The statements that create a shadow table with the definition of the live one. `created` is the
+ * create_table_query of the live table (on a cluster: of the local table, then of the Distributed
+ * one). On a cluster the Replicated path gets the new name too.
  */
 export function shadowTableStatements(options: {
   created: readonly string[];
@@ -36,7 +36,7 @@ interface ShadowTable {
   suffix: string;
 }
 
-/** Creates `<table>_<suffix>` like the live table, unless it is there. */
+/** Creates `<table>_<suffix>` with the definition of the live table, unless it exists. */
 export async function createShadowTable({
   client,
   settings,
@@ -60,7 +60,7 @@ export async function createShadowTable({
     await client.command({ query });
 }
 
-/** Drops `<table>_<suffix>` with everything in it. */
+/** Drops `<table>_<suffix>` with its rows. */
 export async function dropShadowTable({
   client,
   settings,
@@ -77,8 +77,8 @@ export async function dropShadowTable({
 }
 
 /**
- * UUID of a table, of its local part on a cluster: it stays with the rows when tables exchange
- * their names. Undefined when there is no such table.
+ * UUID of a table (on a cluster: of its local table): it stays with the rows when EXCHANGE TABLES
+ * swaps the names. undefined: there is no such table.
  */
 export async function tableId(
   { clickhouse, settings }: Pick<Connections, 'clickhouse' | 'settings'>,

@@ -4,14 +4,14 @@ import { CURRENT_EPOCH, eventOffsetKey } from '../../schemas/log-position.ts';
 import type { SourceBatch, SourceEvent } from './source.ts';
 import { differingColumns, rowTexts, type StoredRows } from './stored-rows.ts';
 
-/** What a replay found and did, in events; `records` and `unreadable` count records of the log. */
+/** Result of a replay in events; `records` and `unreadable` count records of the log. */
 export type ReplayCounts = Record<ReplayVerdict, number> & {
   records: number;
   events: number;
   unreadable: number;
-  /** New rows that ClickHouse refused: they are not stored. */
+  /** New rows that ClickHouse refused to store. */
   refused: number;
-  /** New rows that were dead when the pipeline took them. */
+  /** New rows that the pipeline had sent to events.dead. */
   revived: number;
 };
 
@@ -29,7 +29,7 @@ export function addCounts(a: ReplayCounts, b: ReplayCounts): ReplayCounts {
   ) as ReplayCounts;
 }
 
-/** A stored row that today's normalisation would write otherwise; shown, never changed. */
+/** A stored row that differs from today's normalisation; reported, never changed. */
 export interface Difference {
   /** epoch/partition/offset/index */
   place: string;
@@ -40,9 +40,9 @@ export interface Difference {
 
 export interface ClassifiedBatch {
   counts: ReplayCounts;
-  /** Events whose rows are to be added, in order, by raw partition. */
+  /** Events whose rows are added, in order, by raw partition. */
   fresh: Map<number, SourceEvent[]>;
-  /** Events whose row stands already. */
+  /** Events whose row is already stored. */
   alreadyStored: SourceEvent[];
   differences: Difference[];
 }
@@ -61,7 +61,7 @@ interface ClassifyOptions {
   now: number;
 }
 
-/** Looks up what is stored of a batch and decides every event of it. */
+/** Fetches the stored rows of a batch and decides the verdict of every event. */
 export async function classifyBatch({
   batch,
   filter,
@@ -70,7 +70,7 @@ export async function classifyBatch({
   now,
 }: ClassifyOptions): Promise<ClassifiedBatch> {
   const wanted = batch.events.filter((event) => isWanted(event, filter));
-  const judged: ClassifiedBatch = {
+  const classified: ClassifiedBatch = {
     counts: {
       ...emptyCounts(),
       records: batch.last - batch.first + 1,
@@ -84,8 +84,8 @@ export async function classifyBatch({
   for (const [partition, events] of Map.groupBy(wanted, (event) => event.partition)) {
     const rows = await stored.byPosition(events);
     const missing = events.filter((event) => event.row && !rows.has(eventOffsetKey(event.at)));
-    // Where the pipeline published the place, no other one has its key: nothing to look for.
-    const twins = await stored.withDuplicate(
+    // A position that the pipeline published has no duplicate: nothing to query.
+    const duplicates = await stored.withDuplicate(
       missing.filter(({ verdictsKnown, verdict }) => !verdictsKnown || verdict === 'dead'),
     );
     const added = new Set<string>();
@@ -97,24 +97,24 @@ export async function classifyBatch({
         stored: row !== undefined,
         differs: columns.length > 0,
         verdict: event.verdict,
-        storedElsewhere: twins.has(event) || added.has(event.claim),
+        storedElsewhere: duplicates.has(event) || added.has(event.claim),
         expired:
           event.row !== undefined &&
           event.row.timestamp < keptFrom(retentions, event.accountId, now),
         processable: event.row !== undefined,
       });
-      judged.counts[verdict]++;
+      classified.counts[verdict]++;
       if (verdict === 'new') {
         added.add(event.claim);
-        if (event.verdict === 'dead') judged.counts.revived++;
+        if (event.verdict === 'dead') classified.counts.revived++;
         fresh.push(event);
       }
-      if (verdict === 'stored' || verdict === 'would_change') judged.alreadyStored.push(event);
-      if (verdict === 'would_change') judged.differences.push(differenceOf(event, columns));
+      if (verdict === 'stored' || verdict === 'would_change') classified.alreadyStored.push(event);
+      if (verdict === 'would_change') classified.differences.push(differenceOf(event, columns));
     }
-    if (fresh.length > 0) judged.fresh.set(partition, fresh);
+    if (fresh.length > 0) classified.fresh.set(partition, fresh);
   }
-  return judged;
+  return classified;
 }
 
 function isWanted({ accountId, row }: SourceEvent, { account, event }: EventFilter): boolean {

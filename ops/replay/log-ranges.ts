@@ -48,7 +48,7 @@ export async function requestedRanges(
   }));
 }
 
-/** Kafka answers -1 where no record is as late as that. */
+/** Kafka answers -1 when no record is that late. */
 function offsetOr(offset: number | undefined, otherwise: number): number {
   return offset === undefined || offset < 0 ? otherwise : offset;
 }
@@ -72,9 +72,7 @@ function withinPartition(
   return { partition, from, to: Math.min(to, high) };
 }
 
-/**
- * Records are dropped from the beginning, so a partition that begins with offset 0 has everything.
- */
+/** Retention deletes from the beginning: a partition that begins with offset 0 is complete. */
 async function requireRetained(
   admin: Admin,
   { topic, from, ends }: { topic: string; from: number; ends: readonly PartitionEnds[] },
@@ -87,12 +85,12 @@ async function requireRetained(
       Number(one.offset),
     ]),
   );
-  // Where the first kept record is already later than `from`, something between them may be gone.
+  // If the first retained record is later than `from`, records between them may be deleted.
   const gone = cut.filter(({ partition, low }) => (found.get(partition) ?? -1) === low);
   if (gone.length === 0) return;
   const kept = gone.map(({ partition, low, high }) => `${partition}:${low}-${high - 1}`).join(', ');
   throw new CommandError(
-    `${topic} does not reach back to ${timeText(from)} any more; it holds ${kept}. What reaches further back is read from events.raw, if that does`,
+    `${topic} does not reach back to ${timeText(from)} any more; it holds ${kept}. Replay events.raw instead if its retention is longer`,
   );
 }
 
@@ -106,7 +104,7 @@ export function cutAtBounds(
 ): { ranges: PartitionRange[]; leftToLive: number } {
   let leftToLive = 0;
   const cut = ranges.map((range) => {
-    // A record that is decided in part belongs to the live path as a whole.
+    // A partly processed record belongs to the live path as a whole.
     const bound = bounds.get(range.partition);
     const end =
       bound === undefined ? range.from : bound.index >= WHOLE ? bound.offset + 1 : bound.offset;
@@ -132,10 +130,10 @@ interface LogQuery {
 const BEFORE_FIRST_EVENT: EventOffset = { offset: -1, index: -1 };
 
 /**
- * By raw partition the last place up to which everything is decided and, where it became a row,
- * taken by `group` (events-sink, profiles-sink …): the live path will never add anything at or
- * below it. An order of looks decides: what the normaliser committed, then the ends of
- * events.normalised, then what the group committed.
+ * By raw partition, the last position up to which the normaliser has decided everything and `group`
+ * (events-sink, profiles-sink …) has processed every row: the live path never adds anything at or
+ * below it. The order of the reads matters: the commits of the normaliser, then the high watermarks
+ * of events.normalised, then the commits of the group.
  */
 export async function processedUpTo(
   question: LogQuery,
@@ -144,10 +142,10 @@ export async function processedUpTo(
   const { admin } = question;
   const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
   const ends = await topicEnds(admin, NORMALISED);
-  const taken = await committedOffsets(admin, group, NORMALISED);
+  const processed = await committedOffsets(admin, group, NORMALISED);
   const bounds = new Map<number, EventOffset>();
   for (const { partition, low, high } of ends) {
-    const next = Math.max(low, taken.get(partition) ?? low);
+    const next = Math.max(low, processed.get(partition) ?? low);
     const all = { offset: (decided.get(partition) ?? 0) - 1, index: LAST_INDEX };
     if (next >= high) bounds.set(partition, all);
     else bounds.set(partition, await lastPositionBefore(question, { partition, low, next }));
@@ -156,8 +154,8 @@ export async function processedUpTo(
 }
 
 /**
- * Where a fold of the raw log ends and the reading of events.normalised takes over: every row
- * behind `upTo` lies at or behind `from`.
+ * Where a fold of the raw log ends and events.normalised continues it: every row after `upTo` is at
+ * or after `from`.
  */
 export interface Handover {
   upTo: EventOffset;
@@ -165,8 +163,8 @@ export interface Handover {
 }
 
 /**
- * One handover a partition. The order of looks decides: first the ends of events.normalised, then
- * what the normaliser committed.
+ * One handover per partition. The order of the reads matters: first the high watermarks of
+ * events.normalised, then the commits of the normaliser.
  */
 export async function handovers(question: LogQuery): Promise<Map<number, Handover>> {
   const { admin } = question;
@@ -177,17 +175,17 @@ export async function handovers(question: LogQuery): Promise<Map<number, Handove
     last.set(partition, await lastPositionBefore(question, { partition, low, next: high }));
   const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
   for (const { partition, high } of ends) {
-    const place = last.get(partition) ?? BEFORE_FIRST_EVENT;
+    const position = last.get(partition) ?? BEFORE_FIRST_EVENT;
     const next = decided.get(partition) ?? 0;
     found.set(partition, {
-      upTo: next > place.offset ? { offset: next - 1, index: LAST_INDEX } : place,
+      upTo: next > position.offset ? { offset: next - 1, index: LAST_INDEX } : position,
       from: high,
     });
   }
   return found;
 }
 
-/** The last place of the last readable run before `next`. */
+/** The last position of the last readable row batch before `next`. */
 async function lastPositionBefore(
   { settings, signal }: LogQuery,
   { partition, low, next }: { partition: number; low: number; next: number },

@@ -1,27 +1,22 @@
-import { TOPIC } from '../../schemas/topology.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
-import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import { LAST_INDEX } from '../../schemas/log-position.ts';
-import { createShadowTable, tableId } from '../jobs/shadow-table.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
-import { recordAudit } from '../../platform/audit.ts';
-import { emptyCounts, type ReplayCounts } from './classify.ts';
-import { JobLost, OwnedJob, startJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
-import { cutAtBounds, requestedRanges, processedUpTo, type PartitionRange } from './log-ranges.ts';
+import { JobLost, OwnedJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
+import { type PartitionRange } from './log-ranges.ts';
 import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
 import { refoldPersons, waitForRefolds } from './refold.ts';
 import { rangesOf, reportLines, type Report } from './report.ts';
 import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
+import { auditReplay, finish, openReplay, type ReplayStart } from './open-job.ts';
 import { replay, type ReplayJob } from './replay.ts';
 
 /** ms */
 const AUDIT_MS = 2000;
 
 /**
- * `./ravand replay …` (docs/replay.md). Answers 0 when it came to its end, 1 when it was stopped.
+ * `./ravand replay …` (docs/replay.md). Exits with 0 when it finished, with 1 when it was stopped.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseReplayLine(args);
@@ -52,28 +47,22 @@ async function withGracefulStop(
   const gracefulStop = new GracefulStop({ stop });
   try {
     const code = await unlessStopped(gracefulStop, work(gracefulStop));
-    if (code === undefined) printError('stopped; the same command continues');
+    if (code === undefined) printError('stopped; run the same command to resume');
     return code ?? 1;
   } finally {
     gracefulStop.close();
   }
 }
 
-interface Start {
-  line: ReplayLine;
-  request: ReplayRequest;
-  gracefulStop: GracefulStop;
-}
-
 async function start(
   connections: Connections,
-  { line, request, gracefulStop }: Start,
+  { line, request, gracefulStop }: ReplayStart,
 ): Promise<number> {
   const { job, bounded } = await gracefulStop.run(
-    prepare(connections, { line, request, gracefulStop }),
+    openReplay(connections, { line, request, gracefulStop }),
   );
   const target = request.into === undefined ? 'events' : `events_${request.into}`;
-  const began = performance.now();
+  const startedAt = performance.now();
   const total = bounded.ranges.reduce(
     (sum, { partition, from, to }) =>
       sum + Math.max(0, to - Math.max(from, job?.positions[partition] ?? from)),
@@ -109,7 +98,7 @@ async function start(
       counts: result.counts,
       differences: result.differences,
       profiles: profiles ?? null,
-      seconds: (performance.now() - began) / 1000,
+      seconds: (performance.now() - startedAt) / 1000,
     },
   };
   if (line.json) print(JSON.stringify(report));
@@ -117,7 +106,7 @@ async function start(
   return isStopped ? 1 : 0;
 }
 
-/** Who stops it because PostgreSQL does not answer must not wait for PostgreSQL. */
+/** An operator who stops because PostgreSQL does not answer must not wait for PostgreSQL. */
 async function auditStop(
   connections: Connections,
   job: ReplayJob,
@@ -130,111 +119,9 @@ async function auditStop(
   );
 }
 
-/** The command that ends an unfinished job of a table. */
-function cancelOf(command: string, { into }: ReplayRequest): string {
-  if (!command.startsWith('replay ')) return `${command} --cancel`;
-  return `replay --cancel${into === undefined ? '' : ` --into ${into}`}`;
-}
-
-/** The job of the request, begun or taken over, and what it works through. */
-async function prepare(
-  connections: Connections,
-  { line, request, gracefulStop }: Start,
-): Promise<{ job: ReplayJob | undefined; bounded: BoundedRanges }> {
-  const { database, clickhouse, settings } = connections;
-  const target = request.into === undefined ? 'events' : `events_${request.into}`;
-  const command = commandText(request);
-  let open = await runningJob<PartitionRange[], Record<string, number>, never, never>(
-    database,
-    target,
-  );
-  if (!line.dryRun && open && open.command !== command)
-    throw new CommandError(
-      `./ravand ${open.command} is not finished and writes ${target} too: run it again to continue it, or ./ravand ${cancelOf(open.command, request)}`,
-    );
-  if (open && !line.dryRun && (await tableId(connections, target)) === undefined) {
-    // What it has added is gone: it cannot go on where it was.
-    await finish(connections, {
-      job: await takeOverJob(database, open.id),
-      request,
-      counts: emptyCounts(),
-      state: 'cancelled',
-    });
-    open = undefined;
-  }
-  const bounded =
-    open && !line.dryRun
-      ? { ranges: open.plan, leftToLive: 0 }
-      : await boundedRanges(connections, request, gracefulStop.readSignal);
-  if (request.into !== undefined && !line.dryRun)
-    await createShadowTable({
-      client: clickhouse,
-      settings,
-      table: 'events',
-      suffix: request.into,
-    });
-  if (request.into !== undefined && line.dryRun) await requireTable(connections, target);
-  let job: ReplayJob | undefined;
-  if (!line.dryRun) {
-    job = open
-      ? await takeOverJob(database, open.id)
-      : await startJob(database, {
-          kind: 'replay',
-          command,
-          target,
-          plan: bounded.ranges,
-          counts: emptyCounts(),
-        });
-    await auditReplay(connections, open ? 'replay.continued' : 'replay.started', job, request);
-    if (open && !line.json)
-      print(`continues job ${job.id}, which began ${new Date(job.startedAt).toISOString()}`);
-  }
-  return { job, bounded };
-}
-
-/** `held`: records that are left to the live processors. */
-interface BoundedRanges {
-  ranges: PartitionRange[];
-  leftToLive: number;
-}
-
-/** The offsets of the request that the live processors are done with. */
-async function boundedRanges(
-  connections: Connections,
-  request: ReplayRequest,
-  signal: AbortSignal,
-): Promise<BoundedRanges> {
-  const { admin, settings } = connections;
-  const ranges = await requestedRanges(admin, request);
-  if (request.topic === TOPIC.dead) return { ranges, leftToLive: 0 };
-  if (request.topic === TOPIC.raw) {
-    const bounds = await processedUpTo({ settings, admin, signal }, 'events-sink');
-    return cutAtBounds(ranges, bounds);
-  }
-  const committed = await committedOffsets(admin, 'events-sink', request.topic);
-  return cutAtBounds(
-    ranges,
-    new Map(
-      ranges.map(({ partition }) => [
-        partition,
-        { offset: (committed.get(partition) ?? 0) - 1, index: LAST_INDEX },
-      ]),
-    ),
-  );
-}
-
-async function requireTable({ clickhouse }: Connections, table: string): Promise<void> {
-  const answer = await clickhouse.query({ query: `EXISTS TABLE ${table}`, format: 'JSONEachRow' });
-  const [row] = await answer.json<{ result: number }>();
-  if (row?.result !== 1)
-    throw new CommandError(
-      `there is no table ${table} yet: all events of the range would be new in it`,
-    );
-}
-
 /**
- * Names whose profile lacks what was added are folded anew; the owners of their partitions take
- * them over within seconds.
+ * Folds the profiles that lack an added event again; the owners of their partitions apply them
+ * within seconds.
  */
 async function refold(
   connections: Connections,
@@ -247,7 +134,7 @@ async function refold(
       gracefulStop.progressed();
       scanned += records;
       if (!line.json && scanned === records)
-        printError('folding the profiles of added events anew, from the beginning of events.raw');
+        printError('refolding the profiles of added events from the beginning of events.raw');
     };
     const refolded = await refoldPersons(connections, job.id, {
       signal: gracefulStop.readSignal,
@@ -268,26 +155,7 @@ async function refold(
   }
 }
 
-interface Finish {
-  job: ReplayJob;
-  request: ReplayRequest;
-  counts: ReplayJob['counts'];
-  state: 'finished' | 'cancelled';
-}
-
-async function finish(
-  connections: Connections,
-  { job, request, counts, state }: Finish,
-): Promise<void> {
-  const owned = new OwnedJob(connections.database, job);
-  await owned.update({ state, counts }).finally(() => owned.close());
-  await auditReplay(connections, `replay.${state}`, job, request, counts);
-}
-
-/**
- * Ends an unfinished replay: what it was writing is completed, since part of it may be stored, and
- * nothing more is begun.
- */
+/** Ends an unfinished replay: completes its open range, part of which may be stored already. */
 async function cancel(
   connections: Connections,
   line: ReplayLine,
@@ -336,21 +204,4 @@ async function cancel(
       `job ${job.id} is cancelled after ${result.counts.new} added rows: ./ravand ${open.command}`,
     );
   return 0;
-}
-
-/** Records the start or the end of a replay in the audit log. */
-async function auditReplay(
-  connections: Connections,
-  action: string,
-  job: Pick<ReplayJob, 'id' | 'command'>,
-  request: ReplayRequest,
-  counts?: ReplayCounts,
-): Promise<void> {
-  const details = { job: job.id, command: job.command, ...(counts ? { counts } : {}) };
-  await recordAudit(connections.database, {
-    accountId: request.account ?? null,
-    actor: 'operator',
-    action,
-    details,
-  });
 }

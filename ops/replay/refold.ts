@@ -17,20 +17,20 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { delay } from '../../platform/backoff.ts';
 
 export interface Refolded {
-  /** Names whose fold now waits for, or was taken over by, the owner of their partition. */
+  /** Profiles handed to the owner of their partition, applied or not yet. */
   asked: number;
-  /** Names that cannot be folded anew because the log does not reach back to its beginning. */
+  /** Profiles that cannot be refolded: the log does not reach back to its beginning. */
   impossible: number;
 }
 
-/** Names of one scan of the log: bounds what is in memory. */
+/** Persons per scan of the log: bounds memory. */
 const PERSONS_PER_SCAN = 20_000;
 const BATCH = 5000;
 const MAX_SEEN_KEYS = 200_000;
 
 /**
- * Folds the persons of a job anew from events.raw, with every row that is stored now, and hands them
- * to the owners of their partitions (FOLD.md).
+ * Folds the profiles of a job again from events.raw, with every row stored now, and hands them to
+ * the owners of their partitions (FOLD.md).
  */
 export async function refoldPersons(
   connections: Connections,
@@ -96,7 +96,7 @@ interface Scan {
 
 async function foldFromLog(
   connections: Connections,
-  { persons: persons, partition, handover, signal, progress }: Scan,
+  { persons, partition, handover, signal, progress }: Scan,
 ): Promise<Map<string, Profile>> {
   const { settings, clickhouse: client } = connections;
   const wanted = new Set(
@@ -149,8 +149,8 @@ function ownEvents(
 }
 
 /**
- * Waits until the owners have written every requested profile, at most `ms` or until the signal
- * aborts; answers how many still wait.
+ * Waits until the owners have applied every requested profile, at most `ms` or until the signal
+ * aborts; resolves with the number of profiles that still wait.
  */
 export async function waitForRefolds(
   database: Database,

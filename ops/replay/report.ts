@@ -11,7 +11,7 @@ export interface Report {
   job: number | null;
   /** Offsets of the replayed topic, `last` included. */
   ranges: { partition: number; first: number; last: number }[];
-  /** Records at the end of the range that the live processors are still at work on. */
+  /** Records at the end of the range that the live services still process. */
   left_to_live: number;
   counts: ReplayCounts;
   differences: Difference[];
@@ -19,8 +19,8 @@ export interface Report {
   seconds: number;
 }
 
-export function rangesOf(spans: readonly PartitionRange[]): Report['ranges'] {
-  return spans
+export function rangesOf(ranges: readonly PartitionRange[]): Report['ranges'] {
+  return ranges
     .filter(({ from, to }) => to > from)
     .map(({ partition, from, to }) => ({ partition, first: from, last: to - 1 }));
 }
@@ -32,23 +32,22 @@ export function reportLines(report: Report): string[] {
     [
       isDry ? 'new' : 'added',
       counts.new - counts.refused,
-      isDry ? 'no row stands at their place: a replay would add them' : 'rows that were missing',
+      isDry ? 'no row at their position: a replay would add them' : 'rows that were missing',
     ],
     ['already stored', counts.stored, 'nothing to do'],
     [
       'would change',
       counts.would_change,
-      "today's normalisation gives another row; only ./ravand rebuild changes rows",
+      "today's normalisation gives a different row; only ./ravand rebuild changes rows",
     ],
-    ['expired', counts.expired, 'older than their account keeps events, or than 400 days'],
-    ['duplicates', counts.duplicate, 'the event stands at another place'],
+    ['expired', counts.expired, 'older than the retention of their account, or than 400 days'],
+    ['duplicates', counts.duplicate, 'the event is stored at another position'],
     ['dead', counts.dead, 'cannot be processed today either: ./ravand dlq'],
   ];
-  if (counts.refused > 0)
-    rows.push(['refused', counts.refused, 'ClickHouse does not take these rows']);
+  if (counts.refused > 0) rows.push(['refused', counts.refused, 'ClickHouse refuses these rows']);
   const lines = [
     `${isDry ? 'dry run of ' : ''}${report.command}${report.job === null ? '' : ` (job ${report.job})`}`,
-    `${countText(counts.records)} records, ${countText(counts.events)} events looked at in ${report.seconds.toFixed(1)} s`,
+    `${countText(counts.records)} records, ${countText(counts.events)} events checked in ${report.seconds.toFixed(1)} s`,
     '',
     ...table(
       ['verdict', 'events', ''],
@@ -56,11 +55,11 @@ export function reportLines(report: Report): string[] {
     ),
   ];
   if (counts.unreadable > 0)
-    lines.push('', `${countText(counts.unreadable)} records cannot be read at all: ./ravand dlq`);
+    lines.push('', `${countText(counts.unreadable)} records cannot be decoded: ./ravand dlq`);
   if (report.left_to_live > 0)
     lines.push(
       '',
-      `${countText(report.left_to_live)} records at the end were left to the live processors, which have not stored them yet: ./ravand lag`,
+      `${countText(report.left_to_live)} records at the end are left to the live services, which have not stored them yet: ./ravand lag`,
     );
   if (report.differences.length > 0) {
     const shown = report.differences.map(({ place, account, message_id, columns }) => [
@@ -69,20 +68,23 @@ export function reportLines(report: Report): string[] {
       message_id,
       columns.join(', '),
     ]);
-    lines.push('', ...table(['place', 'account', 'message id', 'columns that differ'], shown));
+    lines.push('', ...table(['position', 'account', 'message id', 'columns that differ'], shown));
   }
   const { profiles } = report;
   if (profiles && profiles.asked + profiles.impossible > 0) {
     lines.push(
       '',
-      `profiles: ${countText(profiles.asked)} folded anew${profiles.waiting > 0 ? `, ${countText(profiles.waiting)} of them wait for profiles-sink` : ''}`,
+      `profiles: ${countText(profiles.asked)} refolded${profiles.waiting > 0 ? `, ${countText(profiles.waiting)} of them still wait for profiles-sink` : ''}`,
     );
     if (profiles.impossible > 0)
       lines.push(
-        `profiles: ${countText(profiles.impossible)} cannot be folded anew, because events.raw does not reach back to its beginning`,
+        `profiles: ${countText(profiles.impossible)} cannot be refolded, because events.raw no longer reaches back to its beginning`,
       );
   }
   if (report.state === 'stopped')
-    lines.push('', 'stopped; the same command continues, ./ravand replay --cancel takes it back');
+    lines.push(
+      '',
+      'stopped; run the same command to resume, or ./ravand replay --cancel to end it',
+    );
   return lines;
 }

@@ -41,7 +41,7 @@ describe('the line of ./ravand replay', () => {
     ['--topic events.verdicts', /one of events.raw/],
     ['--topic events.raw --offsets 1:9-3', /PARTITION:FIRST-LAST/],
     ['--topic events.raw --offsets 1:1-3 --offsets 1:5-6', /twice/],
-    ['--topic events.raw --offsets 1:1-3 --from 2026-01-01', /same thing twice/],
+    ['--topic events.raw --offsets 1:1-3 --from 2026-01-01', /exclude each other/],
     ['--topic events.raw --from yesterday', /--from yesterday/],
     ['--topic events.raw --from 2026-01-02 --to 2026-01-01', /not before/],
     ['--topic events.raw --into a-b', /--into/],

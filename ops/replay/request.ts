@@ -18,7 +18,7 @@ export interface OffsetRange {
 /** What is replayed. */
 export interface ReplayRequest {
   topic: ReplayTopic;
-  /** Times when the log took the records, ms since the epoch; `from` included, `to` not. */
+  /** LogAppendTime, ms since the epoch; `from` included, `to` not. */
   from: number | undefined;
   to: number | undefined;
   offsets: readonly OffsetRange[];
@@ -29,22 +29,22 @@ export interface ReplayRequest {
 }
 
 export interface ReplayLine {
-  /** undefined: take the unfinished replay back. */
+  /** undefined: cancel the unfinished replay. */
   request: ReplayRequest | undefined;
   into: string | undefined;
   dryRun: boolean;
-  /** Most events a second. */
+  /** Maximum events per second. */
   rate: number | undefined;
   json: boolean;
 }
 
 const SUFFIX = /^[a-z0-9][a-z0-9_]{0,31}$/;
 
-/** Names of the projection's own tables would meet these. */
+/** Suffixes that would collide with the projection's own tables are refused. */
 export function tableSuffix(text: string): string {
   if (SUFFIX.test(text) && !text.endsWith('_local') && text !== 'local') return text;
   throw new CommandError(
-    `--into ${text}: expected up to 32 small letters, digits and underscores`,
+    `--into ${text}: expected up to 32 lowercase letters, digits and underscores`,
     2,
   );
 }
@@ -86,10 +86,7 @@ export function parseReplayLine(args: string[]): ReplayLine {
     );
   const offsets = (values.offsets ?? []).map(offsetRange);
   if (offsets.length > 0 && (values.from !== undefined || values.to !== undefined))
-    throw new CommandError(
-      '--offsets and --from/--to say the same thing twice: give one of them',
-      2,
-    );
+    throw new CommandError('--offsets and --from/--to exclude each other: give one of them', 2);
   const twice = offsets.find(
     (one, at) => offsets.findIndex(({ partition }) => partition === one.partition) !== at,
   );
@@ -124,7 +121,7 @@ function offsetRange(text: string): OffsetRange {
   return range;
 }
 
-/** With the time of the day and without: a day alone is its beginning in UTC. */
+/** A time, or a day, which means its start in UTC. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 function instant(option: string, text: string | undefined): number | undefined {
@@ -146,7 +143,7 @@ function positive(option: string, text: string | undefined): number | undefined 
   return value;
 }
 
-/** One spelling of what is asked for: the same request continues an unfinished replay. */
+/** Canonical command line of a request: the same one resumes an unfinished replay. */
 export function commandText({
   topic,
   from,

@@ -19,7 +19,7 @@ export interface AffectedPerson {
   partition: number;
 }
 
-/** Dead rows by the minute of reception that the books count them under. */
+/** Dead rows by the minute of reception that the reconciliation counts them under. */
 export interface DeadMinute {
   account: number;
   /** ms since the epoch */
@@ -30,7 +30,7 @@ export interface DeadMinute {
 const MINUTE = 60_000;
 const PERSONS_PER_QUERY = 5000;
 
-/** What else must know of rows that a replay adds to the live tables. */
+/** Updates of the other projections for rows that a replay adds to the live tables. */
 export class SideEffects {
   readonly #connections: Connections;
   readonly #signal: AbortSignal;
@@ -42,7 +42,7 @@ export class SideEffects {
   }
 
   /**
-   * Those that were no row when the pipeline took them: then the other projections have not seen
+   * The events that the pipeline sent to events.dead: the other projections have not processed
    * them either.
    */
   async revivedEvents(events: readonly SourceEvent[]): Promise<SourceEvent[]> {
@@ -61,8 +61,8 @@ export class SideEffects {
   }
 
   /**
-   * Names whose profile lacks one of the events: it was never folded in, or the profile is gone. A
-   * profile at or behind a place that was published holds it (FOLD.md).
+   * The persons whose profile lacks one of the events: it was never folded, or the profile is gone.
+   * A profile at or after a published position includes it (FOLD.md).
    */
   async affectedPersons(
     events: readonly SourceEvent[],
@@ -95,7 +95,7 @@ export class SideEffects {
     return [...names.values()];
   }
 
-  /** Takes in the aliases among them; those that are known change nothing. */
+  /** Applies the aliases among the events; known ones change nothing. */
   async applyAliases(events: readonly SourceEvent[]): Promise<void> {
     const { database, clickhouse: client, settings } = this.#connections;
     const store = postgresIdentities(database);
@@ -114,7 +114,7 @@ export class SideEffects {
   }
 
   /**
-   * Counts those that the catalogue has never seen, each under its place: again changes nothing.
+   * Counts the events that the catalogue has not seen, each under its position: idempotent.
    */
   async countInCatalogue(revived: readonly SourceEvent[]): Promise<void> {
     const values = revived.flatMap(({ row }) => (row ? [addedRow(row)] : []));
@@ -132,7 +132,7 @@ export class SideEffects {
   }
 }
 
-/** The books count these as dead until their rows are stored. */
+/** The reconciliation counts these as dead until their rows are stored. */
 export function deadCountsOf(revived: readonly SourceEvent[]): DeadMinute[] {
   const minutes = new Map<string, DeadMinute>();
   for (const { accountId: account, receivedAt } of revived) {

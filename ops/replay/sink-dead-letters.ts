@@ -11,29 +11,29 @@ import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 import type { SourceEvent } from './source.ts';
 
 /**
- * Letters of single rows that ClickHouse refused and that the books therefore count as dead, by the
- * place of the row.
+ * Keys of the dead letters of single rows that ClickHouse refused, by the position of the row. The
+ * reconciliation counts these rows as dead.
  */
 export type SinkDeadLetters = ReadonlyMap<string, string>;
 
-/** More letters than these are a table that was broken, not rows. */
+/** Bounds memory; more dead letters mean a broken table, not broken rows. */
 const MAX_DEAD_LETTERS = 500_000;
 const MINUTE = 60_000;
 
-/** Events among these that a letter of the sink stands for. */
+/** The events that have a dead letter of the sink. */
 export function withDeadLetter(
-  letters: SinkDeadLetters,
+  deadLetters: SinkDeadLetters,
   events: readonly SourceEvent[],
 ): { letter: string; event: SourceEvent }[] {
   return events.flatMap((event) => {
-    const letter = letters.get(positionOf(event.partition, event.at));
+    const letter = deadLetters.get(positionOf(event.partition, event.at));
     return letter === undefined ? [] : [{ letter, event }];
   });
 }
 
 /**
- * Brings the index of dead letters up to date and reads those of the sink. Rejects when a server
- * does not answer or there are too many.
+ * Updates the index of dead letters and reads those of the sink. Rejects when a server does not
+ * answer or there are too many.
  */
 export async function readSinkDeadLetters(
   connections: Connections,
@@ -60,16 +60,16 @@ export async function readSinkDeadLetters(
         `more than ${MAX_DEAD_LETTERS} rows are dead letters of the sink: redrive them first (./ravand dlq), which stores the same rows`,
       );
     const wanted = new Set(rows.map(({ letter }) => letter));
-    const letters = new Map<string, string>();
+    const deadLetters = new Map<string, string>();
     for (const [partition, own] of Map.groupBy(rows, ({ dead_partition }) => dead_partition)) {
       const offsets = own.map(({ dead_offset }) => dead_offset);
       const span = {
         from: offsets.reduce((a, b) => Math.min(a, b)),
         to: offsets.reduce((a, b) => Math.max(a, b)) + 1,
       };
-      await readPositions({ connections, reader, partition, ...span, wanted, letters, signal });
+      await readPositions({ connections, reader, partition, ...span, wanted, deadLetters, signal });
     }
-    return letters;
+    return deadLetters;
   } finally {
     await reader.close();
   }
@@ -82,7 +82,7 @@ interface ReadOptions {
   from: number;
   to: number;
   wanted: ReadonlySet<string>;
-  letters: Map<string, string>;
+  deadLetters: Map<string, string>;
   signal: AbortSignal;
 }
 
@@ -93,7 +93,7 @@ async function readPositions({
   from,
   to,
   wanted,
-  letters,
+  deadLetters,
   signal,
 }: ReadOptions): Promise<void> {
   const range = { topic: DEAD_LETTER_TOPIC, partition, from, to };
@@ -104,14 +104,14 @@ async function readPositions({
     signal,
   })) {
     for (const { value } of messages) {
-      const letter = decodeDeadLetter(value);
-      const key = letter && deadLetterKey(letter);
-      if (!letter || key === undefined || !wanted.has(key)) continue;
-      const bytes = await failedBytes(reader, letter);
-      const found = bytes && rowsOfDeadLetter(letter, bytes);
+      const deadLetter = decodeDeadLetter(value);
+      const key = deadLetter && deadLetterKey(deadLetter);
+      if (!deadLetter || key === undefined || !wanted.has(key)) continue;
+      const bytes = await failedBytes(reader, deadLetter);
+      const found = bytes && rowsOfDeadLetter(deadLetter, bytes);
       if (found === undefined || typeof found === 'string') continue;
       for (const { position } of found.rows)
-        letters.set(positionOf(found.partition, position), key);
+        deadLetters.set(positionOf(found.partition, position), key);
     }
   }
 }
@@ -121,15 +121,15 @@ function positionOf(partition: number, at: { offset: number; index: number }): s
 }
 
 /**
- * Says that the rows of these letters are stored, as `./ravand dlq redrive` does
- * (dlq/row-books.ts): the letter, the books and the meter of accepted events in one statement. A
- * letter that was settled before, by whomever, changes nothing, so doing it again is harmless.
+ * Marks the rows of these dead letters as stored, as `./ravand dlq redrive` does
+ * (dlq/store-rows.ts): the dead letter, the reconciliation and the meter of accepted events in one
+ * statement. A dead letter that was redriven before changes nothing: idempotent.
  */
 export async function markRedriven(
   database: Pick<Database, 'query'>,
-  settled: readonly { letter: string; event: SourceEvent }[],
+  redriven: readonly { letter: string; event: SourceEvent }[],
 ): Promise<void> {
-  if (settled.length === 0) return;
+  if (redriven.length === 0) return;
   await database.query(
     `WITH done AS (
        UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now()
@@ -144,10 +144,10 @@ export async function markRedriven(
      INSERT INTO meters (account_id, meter, month, value) SELECT account_id, 'events', month, sum(events) FROM revived GROUP BY account_id, month
      ON CONFLICT (account_id, meter, month) DO UPDATE SET value = meters.value + excluded.value, updated_at = now()`,
     [
-      settled.map(({ letter }) => letter),
-      settled.map(({ event }) => event.accountId),
-      settled.map(({ event }) => new Date(Math.floor(event.receivedAt / MINUTE) * MINUTE)),
-      settled.map(({ event }) => quotaMonth(event.receivedAt).key),
+      redriven.map(({ letter }) => letter),
+      redriven.map(({ event }) => event.accountId),
+      redriven.map(({ event }) => new Date(Math.floor(event.receivedAt / MINUTE) * MINUTE)),
+      redriven.map(({ event }) => quotaMonth(event.receivedAt).key),
     ],
   );
 }

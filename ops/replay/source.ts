@@ -13,11 +13,11 @@ import { openVerdicts, type Verdicts } from './verdicts.ts';
 import { UnreadableRecord, rowBatchCodec } from '../../schemas/codec.ts';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 
-/** An event of the replayed range with what the pipeline verdict of its place when it took it. */
+/** An event of the replayed range with the verdict that the pipeline recorded for its position. */
 export interface SourceEvent extends RawEvent {
   verdict: VerdictKind | undefined;
   /**
-   * Whether the verdicts of the pipeline reach this place: then nothing verdict means that its row was
+   * Whether the retained verdicts cover this position: then no verdict means that its row was
    * published.
    */
   verdictsKnown: boolean;
@@ -29,10 +29,10 @@ export interface SourceBatch {
   /** Offsets, both included. */
   first: number;
   last: number;
-  /** When the log took the last record, ms. */
+  /** When the last record was appended, ms since the epoch. */
   appendedAt: number;
   events: SourceEvent[];
-  /** Records of which no event can be named. */
+  /** Records that cannot be decoded. */
   unreadable: number;
 }
 
@@ -42,14 +42,14 @@ interface SourceOptions {
   partition: number;
   from: number;
   to: number;
-  /** A batch ends behind the record that reaches so many events. */
+  /** A batch ends with the record that reaches this number of events. */
   maxEvents: number;
   signal: AbortSignal;
 }
 
 const REMEMBERED_USER_AGENTS = 10_000;
 
-/** What one record gives: events, or nothing that can be named. */
+/** Parses one record into its events. */
 type Parser = (message: ConsumedMessage) => { events: SourceEvent[]; unreadable: boolean };
 
 /** The events of a range of the log, in order, in batches. */
@@ -129,33 +129,33 @@ const PARSERS: Record<ReplayTopic, (contexts: ContextReader) => Parser> = {
 };
 
 /**
- * The events of a dead letter as today's code sees its bytes: of events.raw normalised anew under
- * their raw places, of events.normalised as they were. Undefined when the letter or its bytes
- * cannot be read, for instance because the letter keeps only the beginning of a very large record:
- * replay its place of events.raw then.
+ * The events of a dead letter: of events.raw normalised by today's code under their raw positions,
+ * of events.normalised unchanged. undefined: the dead letter or its value cannot be decoded, for
+ * instance because it holds only the beginning of a very large record; replay its position of
+ * events.raw instead.
  */
 export function deadLetterEvents(
   value: Buffer | null,
   contexts: ContextReader,
 ): SourceEvent[] | undefined {
-  const letter = decodeDeadLetter(value);
-  if (!letter) return undefined;
-  if (letter.topic === TOPIC.normalised) return rowBatchEvents(letter.value);
-  if (letter.topic !== TOPIC.raw) return undefined;
-  const { topic, partition, offset, appended_at: timestamp, key } = letter;
+  const deadLetter = decodeDeadLetter(value);
+  if (!deadLetter) return undefined;
+  if (deadLetter.topic === TOPIC.normalised) return rowBatchEvents(deadLetter.value);
+  if (deadLetter.topic !== TOPIC.raw) return undefined;
+  const { topic, partition, offset, appended_at: timestamp, key } = deadLetter;
   const { events, unreadable } = readRawEvents(
-    { topic, partition, offset, timestamp, key, value: letter.value },
+    { topic, partition, offset, timestamp, key, value: deadLetter.value },
     contexts,
   );
   if (unreadable !== undefined) return undefined;
   return events
-    .filter(({ at }) => letter.index === null || at.index === letter.index)
+    .filter(({ at }) => deadLetter.index === null || at.index === deadLetter.index)
     .map((event) => ({ ...event, verdict: 'dead', verdictsKnown: true }));
 }
 
 /**
- * The rows of a record of events.normalised as events of the log: they were published, so no
- * verdict stands against them. Undefined when it cannot be read.
+ * The rows of a record of events.normalised. They were published, so they have no verdict.
+ * undefined: it cannot be decoded.
  */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
   try {

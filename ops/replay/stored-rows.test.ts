@@ -5,7 +5,7 @@ import { differingColumns, rowTexts } from './stored-rows.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 
-it('rows are equal whatever the order of their properties, and differ in the columns that differ', () => {
+it('two rows are equal whatever the order of their properties, and the differing columns are named', () => {
   const row = {
     ...EMPTY,
     event: 'x',

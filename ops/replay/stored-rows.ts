@@ -13,17 +13,14 @@ import type { EventsTable } from '../../projections/events/events-table.ts';
 import { storeOnce } from '../../projections/events/store-once.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
 
-/**
- * What is asked of a table like `events`: `settings` make a read sequentially consistent on a
- * cluster.
- */
+/** Queries of a table like `events`; sequentially consistent on a cluster. */
 export interface StoredRows {
   /**
-   * The rows at the places of these events, by positionKey, as `rowTexts` writes them. The events
-   * are of one partition.
+   * The rows at the positions of these events, by eventOffsetKey, in the form of `rowTexts`. The
+   * events must be of one partition.
    */
   byPosition(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
-  /** Those events whose dedupe key stands at another place, received within the window of them. */
+  /** The events whose dedupe key is stored at another position within the dedupe window. */
   withDuplicate(events: readonly RawEvent[]): Promise<Set<RawEvent>>;
 }
 
@@ -31,9 +28,9 @@ const TIMES = new Set(['timestamp', 'received_at']);
 const SELECTED = COLUMNS.map((column) =>
   TIMES.has(column) ? `toUnixTimestamp64Milli(${column})` : column,
 );
-const KEYS_A_QUERY = 300;
+const KEYS_PER_QUERY = 300;
 
-/** Each stored column of a row as a text that is equal exactly when the stored values are. */
+/** Each stored column of a row as a text; equal texts mean equal values. */
 export function rowTexts(row: EventRow): string[] {
   return COLUMNS.map((column) => valueText(row[column as keyof EventRow]));
 }
@@ -48,7 +45,7 @@ function valueText(value: unknown): string {
   return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The columns in which two rows differ. */
+/** The columns that differ between two rows. */
 export function differingColumns(a: readonly string[], b: readonly string[]): string[] {
   return COLUMNS.filter((_, at) => a[at] !== b[at]);
 }
@@ -66,7 +63,7 @@ export function storedRows(options: {
     output_format_json_quote_64bit_integers: 0 as const,
     ...(options.cluster === '' ? {} : { select_sequential_consistency: '1' as const }),
   };
-  const ask = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
+  const query = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
     const answer = await client.query({
       query,
       query_params,
@@ -82,9 +79,8 @@ export function storedRows(options: {
       if (!first) return found;
       const offsets = events.map(({ at }) => at.offset);
       const received = events.map(({ receivedAt }) => receivedAt);
-      // Only facts of the raw record lead to the row: what today's normalisation makes of it may
-      // stand elsewhere in the order of the table.
-      const rows = await ask<unknown[]>(
+      // Queries by facts of the raw record only: today's normalisation may sort the row elsewhere.
+      const rows = await query<unknown[]>(
         `SELECT ${SELECTED.join(', ')} FROM ${table} WHERE account_id IN {accounts:Array(UInt64)} AND _partition = {partition:UInt16} AND _offset BETWEEN {from:UInt64} AND {to:UInt64}
          AND received_at BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')`,
         {
@@ -104,9 +100,9 @@ export function storedRows(options: {
     },
 
     async withDuplicate(events) {
-      const twins = new Set<RawEvent>();
-      for (let from = 0; from < events.length; from += KEYS_A_QUERY) {
-        const some = events.slice(from, from + KEYS_A_QUERY);
+      const duplicates = new Set<RawEvent>();
+      for (let from = 0; from < events.length; from += KEYS_PER_QUERY) {
+        const some = events.slice(from, from + KEYS_PER_QUERY);
         const keys = some.map(({ row }) => row?._dedupe_id ?? '').filter((key) => key !== '');
         const messages = some
           .filter(({ row }) => row?._dedupe_id === '')
@@ -116,7 +112,7 @@ export function storedRows(options: {
           'last',
           some.map(({ receivedAt }) => receivedAt),
         ) as { first: number; last: number };
-        const rows = await ask<[number, string, string, number, number, number, number]>(
+        const rows = await query<[number, string, string, number, number, number, number]>(
           `SELECT account_id, message_id, _dedupe_id, _partition, _offset, _index, toUnixTimestamp64Milli(received_at) FROM ${table}
            WHERE account_id IN {accounts:Array(UInt64)} AND received_at BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')
              AND (message_id IN {messages:Array(String)} AND _dedupe_id = '' OR _dedupe_id IN {keys:Array(String)} AND _dedupe_id != '')`,
@@ -132,16 +128,16 @@ export function storedRows(options: {
         for (const event of some) {
           const same =
             byKey.get(keyOf(event.accountId, event.messageId, event.row?._dedupe_id ?? '')) ?? [];
-          const isTwin = same.some(
+          const isDuplicate = same.some(
             ([, , , partition, offset, index, receivedAt]) =>
               Math.abs(receivedAt - event.receivedAt) < window &&
               (partition !== event.partition ||
                 compareEventOffsets({ offset, index }, event.at) !== 0),
           );
-          if (isTwin) twins.add(event);
+          if (isDuplicate) duplicates.add(event);
         }
       }
-      return twins;
+      return duplicates;
     },
   };
 }
@@ -162,15 +158,14 @@ interface WriteOptions {
   log: Log;
   signal: AbortSignal;
   ownerEpoch: number;
-  /** Rejects when another process has the job. */
+  /** Rejects when another process owns the job. */
   confirm(): Promise<void>;
 }
 
 /**
- * Adds rows of one partition exactly once: what runs under the token is ended, what is stored is
- * read back, what is missing goes in, as a sink settles an uncertain range
- * (projections/events/EXACTLY-ONCE.md). The same token always means rows of the same recorded
- * range. Answers how many ClickHouse refuses.
+ * Stores rows of one partition exactly once: ends running inserts of the token, reads back what is
+ * stored and inserts the rest, as a sink recovers a range (projections/events/EXACTLY-ONCE.md). A
+ * token always means the same recorded range. Returns how many rows ClickHouse refuses.
  */
 export async function storeRows(
   options: WriteOptions,

@@ -8,12 +8,12 @@ import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 
-/** Clocks of brokers may differ by so much, ms. */
+/** Maximum clock skew between brokers, ms. */
 const CLOCK_SKEW_MS = 60_000;
 
 export interface Verdicts {
   log: VerdictLog;
-  /** Raw records from this offset on have all their verdicts in the log. */
+  /** From this raw offset on, all verdicts are retained. */
   coveredFrom: number;
 }
 
@@ -22,7 +22,7 @@ interface VerdictQuery {
   admin: Admin;
 }
 
-/** The verdicts of a raw partition from the record on that the log took at `appendedAt` (ms). */
+/** The verdicts of a raw partition from the record appended at `appendedAt` (ms) on. */
 export async function openVerdicts(
   { settings, admin }: VerdictQuery,
   where: { partition: number; appendedAt: number; signal: AbortSignal },
@@ -58,18 +58,18 @@ export async function openVerdicts(
   return { log: new VerdictLog(pieces({ from, to: ends.high })), coveredFrom };
 }
 
-/** More letters than these are no matter of single places. */
+/** Maximum number of positions in memory. */
 const MAX_POSITIONS = 2_000_000;
 
 /**
- * Raw places that events.dead holds a letter of the normaliser for: they were no row when they were
- * taken. Reads the whole topic, once.
+ * Raw positions with a dead letter of the normaliser: they did not become rows when they were
+ * processed. Reads the whole topic once.
  */
 export async function deadLetterPositions(
   { settings, admin }: VerdictQuery,
   signal: AbortSignal,
 ): Promise<(partition: number, at: { offset: number; index: number }) => boolean> {
-  const places = new Set<string>();
+  const positions = new Set<string>();
   for (const { partition, low, high } of await topicEnds(admin, TOPIC.dead)) {
     const range = { topic: TOPIC.dead, partition, from: low, to: high };
     for await (const messages of readRange({
@@ -79,18 +79,19 @@ export async function deadLetterPositions(
       signal,
     })) {
       for (const { value } of messages) {
-        const letter = decodeDeadLetter(value);
-        if (letter?.topic !== TOPIC.raw) continue;
-        places.add(
-          `${letter.partition} ${letter.index === null ? letter.offset : eventOffsetKey({ offset: letter.offset, index: letter.index })}`,
+        const deadLetter = decodeDeadLetter(value);
+        if (deadLetter?.topic !== TOPIC.raw) continue;
+        positions.add(
+          `${deadLetter.partition} ${deadLetter.index === null ? deadLetter.offset : eventOffsetKey({ offset: deadLetter.offset, index: deadLetter.index })}`,
         );
-        if (places.size > MAX_POSITIONS)
+        if (positions.size > MAX_POSITIONS)
           throw new Error(
-            `events.dead holds more than ${MAX_POSITIONS} letters: discard or redrive them first (./ravand dlq)`,
+            `events.dead holds more than ${MAX_POSITIONS} dead letters: discard or redrive them first (./ravand dlq)`,
           );
       }
     }
   }
   return (partition, at) =>
-    places.has(`${partition} ${eventOffsetKey(at)}`) || places.has(`${partition} ${at.offset}`);
+    positions.has(`${partition} ${eventOffsetKey(at)}`) ||
+    positions.has(`${partition} ${at.offset}`);
 }
