@@ -9,11 +9,11 @@ export type RedrivenRecord =
 /**
  * The raw record that retries a dead letter of the normaliser, for the same partition of events.raw
  * (ARCHITECTURE.md, G7). It contains the original position, so that the claim moves to the new one,
- * and keeps gateway and sequence: it is the same acceptance and is not counted as a new one. A record
- * that could not be decoded was never counted as accepted, since its items were unknown: it is
- * redriven without an original position.
- * @param bytes the whole failed record: the value of the dead letter, or of the record in events.raw
- * when the dead letter is truncated
+ * and keeps gateway and sequence: it is the same acceptance and is not counted as a new one. A
+ * record that could not be decoded was never counted as accepted, since its items were unknown: it
+ * is redriven without an original position.
+ * @param bytes the whole failed record: the value of the dead letter, or of the record in
+ * events.raw when the dead letter is truncated
  */
 export function redrivenRecord(
   deadLetter: Pick<DeadLetter, 'partition' | 'offset' | 'index' | 'events'>,

@@ -29,8 +29,8 @@ export interface Reconciliation {
 }
 
 /**
- * Compares published events with the rows of ClickHouse, minute by minute, for up to `limit` minutes
- * that changed since they last balanced.
+ * Compares published events with the rows of ClickHouse, minute by minute, for up to `limit`
+ * minutes that changed since they last balanced.
  * @param processedUntil normaliser and sink have processed everything counted before this time, ms
  * since the epoch
  */

@@ -1,69 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import type { ClickHouseClient } from '@clickhouse/client';
-import type { Redis } from 'ioredis';
-import { ContextReader } from '../../events/normalise.ts';
-import { UserAgentCache } from '../../events/user-agent.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
-import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
-import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
-import { NAMES, type Config, type Names } from './config.ts';
+import { NAMES, type Config } from './config.ts';
 import { ClaimsGate } from './claims-gate.ts';
 import { logEnds } from './log-ends.ts';
 import { NormaliserMetrics } from './metrics.ts';
-import { Publisher } from './publisher.ts';
-import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
-import { sweepProgress, type KnownEnds } from './sweep-progress.ts';
+import { normaliserDeps, type NormaliserOptions } from './task-deps.ts';
+import { NormaliserTask } from './partition-task.ts';
+import { sweepProgress } from './sweep-progress.ts';
 import { Reasons } from './reasons.ts';
 import { backfillClaims } from './backfill-claims.ts';
-import { RowBatchBuilder } from './row-batch-builder.ts';
 import { readStoredClaims } from './stored-claims.ts';
-import { Semaphore } from './semaphore.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
-import {
-  connectNormaliserProducer,
-  countPartitions,
-  IN_FLIGHT_BYTES,
-  watchEnds,
-} from './connect.ts';
-
-/** Connections and topology of the normaliser. */
-export interface NormaliserOptions {
-  config: Config;
-  names: Names;
-  log: Log;
-  redis: Redis;
-  clickhouse: ClickHouseClient;
-  producer: LogProducer;
-  metrics: NormaliserMetrics;
-  reasons: Reasons;
-  /** Partitions of events.raw (events.normalised has as many), and of events.dead. */
-  partitions: { events: number; dead: number };
-  /** Ends of events.raw when they were last read. */
-  knownEnds: () => KnownEnds | undefined;
-  /** Aborts when the process stops. */
-  stopping: AbortSignal;
-  /** Ends the process; the supervisor restarts it from the committed offsets. */
-  crash: (error: unknown) => void;
-}
+import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
 
 export interface Normaliser {
   /** Whether Kafka answers and this process is a member of the group. */
   connected(): boolean;
   close(): Promise<void>;
 }
-
-/** Partitions that are processed concurrently. */
-const MAX_CONCURRENT_PARTITIONS = 4;
-const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
-const USER_AGENT_CACHE_SIZE = 10_000;
-/** Above this many events the breaker halves its counts. */
-const BREAKER_WINDOW_EVENTS = 10_000;
 
 /** Starts the normaliser: consumer, claims, backfill, sweeper. */
 export async function startNormaliser(options: NormaliserOptions): Promise<Normaliser> {
@@ -134,78 +94,6 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     async close() {
       await consumer.close();
       await sweeper.stop();
-    },
-  };
-}
-
-function normaliserDeps(
-  options: NormaliserOptions,
-  { claims, gate }: { claims: ClaimStore; gate: ClaimsGate },
-): NormaliserDeps {
-  const { config, log, metrics, reasons } = options;
-  const limits = {
-    minDead: config.DEAD_LETTER_BREAKER_LEAST,
-    maxDeadShare: config.DEAD_LETTER_BREAKER / 100,
-    windowEvents: BREAKER_WINDOW_EVENTS,
-  };
-  let recent = EMPTY_WINDOW;
-  return {
-    epoch: CURRENT_EPOCH,
-    claims: {
-      async resolve(claimsOfBatch, signal) {
-        const resolved = await claims.resolve(claimsOfBatch, signal);
-        reasons.clear('claims');
-        return resolved;
-      },
-    },
-    gate,
-    semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
-    publisher: new Publisher(options.producer, IN_FLIGHT_BYTES),
-    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS),
-    contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
-    names: options.names,
-    deadLetterPartitions: options.partitions.dead,
-    retryAfter: config.DEAD_LETTER_BREAKER_RETRY,
-    now: Date.now,
-    judgeChunk: (chunk) => {
-      const verdict = judge(recent, chunk, limits);
-      if (verdict.verdict === 'pass') recent = verdict.state;
-      return verdict;
-    },
-    published: (partition, chunk) => {
-      metrics.count(chunk);
-      const [first] = chunk.deadLetters;
-      if (!first) return;
-      const { reason, offset, index, account_id: account } = first;
-      const facts = {
-        code: 'dead_letter',
-        letters: chunk.deadLetters.length,
-        partition,
-        reason,
-        offset,
-        index,
-        account,
-      };
-      log.warn(
-        facts,
-        'events that could not be normalised were sent to events.dead; reason and position are those of the first one',
-      );
-    },
-    heldBack: (partition, share) => {
-      if (share === undefined) {
-        reasons.clear(`breaker ${partition}`);
-        metrics.breaker.dec();
-        return;
-      }
-      const sentence =
-        `${Math.round(share * 100)}% of the events of partition ${partition} would end as dead letters: processing of the partition is paused. ` +
-        'Check recent releases of the gateway and of the normaliser; DEAD_LETTER_BREAKER=100 sends all of them to events.dead';
-      reasons.set(`breaker ${partition}`, sentence);
-      metrics.breaker.inc();
-      log.error(
-        { code: 'dead_letter_breaker', partition, retry_ms: config.DEAD_LETTER_BREAKER_RETRY },
-        sentence,
-      );
     },
   };
 }

@@ -142,10 +142,10 @@ export class ClaimBatcher {
    * that cannot be released expires after the pending TTL.
    */
   async release(claimed: ClaimedIds, positions?: readonly number[]): Promise<void> {
-    const asked = positions ?? claimed.ids.map((_, position) => position);
+    const requested = positions ?? claimed.ids.map((_, position) => position);
     const ids = pick(
       claimed.ids,
-      asked.filter((position) => claimed.verdicts[position] === 'claimed'),
+      requested.filter((position) => claimed.verdicts[position] === 'claimed'),
     );
     if (claimed.token === null || ids.length === 0 || !this.#breaker.closed) return;
     try {
@@ -200,7 +200,7 @@ export class ClaimBatcher {
         confirms: confirms.packed,
         ids: batch.flatMap((waiting) => waiting.ids),
         token,
-        // The latest of the batch. An earlier request may see an expired claim a little too soon and
+        // The latest of the batch. An earlier request may see a claim expire a little too soon and
         // publish; the normaliser uses the receive time of each event.
         now: batch.reduce((latest, waiting) => Math.max(latest, waiting.receivedAt), 0),
       });

@@ -120,11 +120,11 @@ while o < #ids do
       call('HSET', k, id, value)
       codes[#codes + 1] = 'F'
     else
-      local held, asked = read('>I5', v), read('>I5', value)
-      if asked - held >= ttl then
+      local held, new = read('>I5', v), read('>I5', value)
+      if new - held >= ttl then
         call('HSET', k, id, value)
         codes[#codes + 1] = 'F'
-      elseif held - asked >= ttl then
+      elseif held - new >= ttl then
         codes[#codes + 1] = 'F'
       else
         local acceptance = sub(v, -4)
