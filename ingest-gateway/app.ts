@@ -29,8 +29,7 @@ import { connectClaims } from '../platform/claims/connect.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { packageVersion } from '../platform/package-version.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
-import { OUTCOME_TOPIC } from '../ingest/outcome-record.ts';
-import { RAW_TOPIC } from '../ingest/raw-records.ts';
+import { TOPIC } from '../schemas/topology.ts';
 import { connectAccountStore } from './auth/account-store.ts';
 import { monthMeter } from './auth/month-meter.ts';
 import { connectConnectionStore } from './webhooks/connection-store.ts';
@@ -79,16 +78,16 @@ export interface Gateway {
 }
 
 /** Assembles the gateway; it listens once `host.listen` is called. */
-export function createGateway(parts: GatewayOptions): Gateway {
-  const { config, log, spool, claims } = parts;
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, log, spool, claims } = options;
   const metrics = new GatewayMetrics();
   const publisher = new Publisher({
     spool,
-    connect: parts.connectLog,
+    connect: options.connectLog,
     log,
     timeout: config.PUBLISH_TIMEOUT,
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
-    onPartitions: parts.partitions.learn,
+    onPartitions: options.partitions.learn,
     onAcknowledged: metrics.acknowledged,
   });
   const unreachable = (error: unknown) =>
@@ -96,7 +95,7 @@ export function createGateway(parts: GatewayOptions): Gateway {
       { err: error, code: 'accounts_unreachable' },
       'accounts and write keys cannot be read from PostgreSQL',
     );
-  const { accounts: store, eventsThisMonth } = parts;
+  const { accounts: store, eventsThisMonth } = options;
   const accounts = new Accounts({
     store,
     eventsThisMonth,
@@ -113,7 +112,7 @@ export function createGateway(parts: GatewayOptions): Gateway {
   const writer = new EventWriter({
     claims,
     publish: (records) => publisher.publish(records),
-    partitionsOf: parts.partitions.of,
+    partitionsOf: options.partitions.of,
     gateway: randomBytes(8).toString('hex'),
     onCounted: metrics.counted,
   });
@@ -129,7 +128,7 @@ export function createGateway(parts: GatewayOptions): Gateway {
     now: Date.now,
     onAnswered: metrics.answered,
   });
-  const routes = ingestRoutes({ version: parts.version, now: () => new Date() });
+  const routes = ingestRoutes({ version: options.version, now: () => new Date() });
   const fastPath = new FastPath({
     ...{ events, keys, ...bodies },
     routes: eventRoutesByPath(routes),
@@ -144,12 +143,12 @@ export function createGateway(parts: GatewayOptions): Gateway {
   };
   const webhooks = webhookRoutes({
     ...serving,
-    webhooks: parts.webhooks,
+    webhooks: options.webhooks,
     budget,
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
     ports: { writer, account, newDedupeId: randomUUID },
   });
-  const links = linkRoutes({ ...serving, store: parts.links });
+  const links = linkRoutes({ ...serving, store: options.links });
   const more = [...webhooks.routes, ...links.routes];
   const host = createHost({ routes, events, fastPath, onAnswered: metrics.answered, more });
   for (const reading of gatewayReadings({ spool, publisher, claims, keys, events, budget }))
@@ -210,7 +209,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       connectLog({
         settings: config,
         log,
-        topics: [RAW_TOPIC, OUTCOME_TOPIC],
+        topics: [TOPIC.raw, TOPIC.outcomes],
         timeout: config.PUBLISH_TIMEOUT,
         linger: config.PUBLISH_LINGER,
         maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,

@@ -4,8 +4,9 @@ import type { DecidedEvents } from '../events/validate.ts';
 import type { Delivery, OutcomeCount } from '../schemas/records.ts';
 import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh-events.ts';
 import type { LogRecord } from './log-record.ts';
-import { outcomeRecord, OUTCOME_TOPIC, type EventCounts } from './outcome-record.ts';
-import { RAW_TOPIC, rawRecords, type EventBytes, type StoredEvent } from './raw-records.ts';
+import { outcomeRecord, type EventCounts } from './outcome-record.ts';
+import { rawRecords, type EventBytes, type StoredEvent } from './raw-records.ts';
+import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
 
 /** Claims of one request; see platform/claims/claim-batcher.ts. */
@@ -101,7 +102,7 @@ export class EventWriter<C extends Claimed = Claimed> {
       ? freshEvents(events, claimed.verdicts)
       : { events, duplicates: 0, claims: undefined };
     if (fresh.events.length === 0) return fresh.duplicates;
-    const partitions = ports.partitionsOf(RAW_TOPIC);
+    const partitions = ports.partitionsOf(TOPIC.raw);
     const records = rawRecords({
       request,
       events: fresh.events,
@@ -132,7 +133,7 @@ export class EventWriter<C extends Claimed = Claimed> {
     outcome: EventCounts & { counts: OutcomeCount[] },
   ): Promise<boolean> {
     const ports = this.#ports;
-    const partitions = ports.partitionsOf(OUTCOME_TOPIC);
+    const partitions = ports.partitionsOf(TOPIC.outcomes);
     const record = outcomeRecord(request, outcome, {
       gateway: ports.gateway,
       partitions: typeof partitions === 'number' ? partitions : await partitions,

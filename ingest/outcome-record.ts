@@ -4,8 +4,6 @@ import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
 
-export const OUTCOME_TOPIC = TOPIC.outcomes;
-
 /** What became of the events of a request, by number. */
 export interface EventCounts {
   received: number;
@@ -35,7 +33,7 @@ export function outcomeRecord(
     ...outcome,
   });
   return {
-    topic: OUTCOME_TOPIC,
+    topic: TOPIC.outcomes,
     partition: accountId % writer.partitions,
     key: String(accountId),
     value,

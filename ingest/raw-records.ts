@@ -6,8 +6,6 @@ import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
 
-export const RAW_TOPIC = TOPIC.raw;
-
 /**
  * An accepted event under the ids it is stored with. `dedupe_id` is its identity where the message
  * id is not: no other event has the same.
@@ -157,7 +155,7 @@ function logRecord(
     delivery,
   });
   return {
-    topic: RAW_TOPIC,
+    topic: TOPIC.raw,
     partition,
     // Nothing reads a key, and the client would return it with every delivery report.
     key: null,

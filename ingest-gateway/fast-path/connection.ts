@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Principal } from '../../ingest/account.ts';
-import { presentedKey } from '../auth/presented-key.ts';
-import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';

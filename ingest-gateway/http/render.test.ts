@@ -14,7 +14,7 @@ describe('the answer to an accepted request', () => {
   it.each<[string, 'single' | 'batch', Partial<IngestSummary>, string]>([
     ['an event', 'single', { accepted: 1 }, '{"status":"ok","accepted":1}'],
     [
-      'an event held already reads the same',
+      'a duplicate event, like a first delivery',
       'single',
       { accepted: 1, duplicates: 1 },
       '{"status":"ok","accepted":1}',
@@ -27,7 +27,7 @@ describe('the answer to an accepted request', () => {
     ],
     ['a batch', 'batch', { accepted: 3 }, '{"status":"ok","accepted":3}'],
     [
-      'a batch with everything',
+      'a batch with duplicates and rejected items',
       'batch',
       {
         accepted: 2,
@@ -38,13 +38,13 @@ describe('the answer to an accepted request', () => {
       '{"status":"ok","accepted":2,"duplicates":1,"rejected":1,"errors":[{"index":2,"reason":"missing_identity"}]}',
     ],
     [
-      'a batch of bad items',
+      'a batch of invalid items',
       'batch',
       { rejected: 1, errors: [{ index: 0, reason: 'id_too_long' }] },
       '{"status":"ok","rejected":1,"errors":[{"index":0,"reason":"id_too_long"}]}',
     ],
-  ])('%s', (_, shape, acceptance, body) =>
-    expect(renderSummary(shape, { ...nothing, ...acceptance })).toEqual({ status: 200, body }),
+  ])('has the counts that are not zero: %s', (_, shape, summary, body) =>
+    expect(renderSummary(shape, { ...nothing, ...summary })).toEqual({ status: 200, body }),
   );
 });
 

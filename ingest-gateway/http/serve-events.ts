@@ -5,8 +5,7 @@ import { clientAddress, type TrustedProxies } from '../../platform/network/clien
 import type { IngestService } from '../../ingest/accept.ts';
 import type { Principal } from '../../ingest/account.ts';
 import type { SdkRequest } from '../../ingest/request.ts';
-import { presentedKey } from '../auth/presented-key.ts';
-import type { Verification, WriteKeys } from '../auth/write-keys.ts';
+import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
 import { readBody, type BodyBudget, type BodyFailure } from './body.ts';
 import { discard } from './discard.ts';
 import { renderFailure, renderResult, type Answer } from './render.ts';

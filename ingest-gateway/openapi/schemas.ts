@@ -43,7 +43,7 @@ const envelope = {
 
 const warnings = { type: 'array', items: { $ref: '#/components/schemas/Warning' } };
 
-/** The schemas of bodies that the operations name. null stands for a field that is absent. */
+/** The schemas of bodies that operations name. A null field counts as absent. */
 export const schemas: Readonly<Record<string, Schema>> = {
   Status: {
     type: 'object',

@@ -42,7 +42,7 @@ export class Spool {
 
   constructor(
     options: SpoolOptions,
-    parts: {
+    recovered: {
       quarantine: Quarantine;
       events: SpooledEvents;
       segments: Segment[];
@@ -52,18 +52,18 @@ export class Spool {
     },
   ) {
     this.#options = options;
-    this.#quarantine = parts.quarantine;
-    this.#unlock = parts.unlock;
-    this.torn = parts.torn;
-    this.events = parts.events;
-    for (const segment of parts.segments) this.#cursor.add(segment);
+    this.#quarantine = recovered.quarantine;
+    this.#unlock = recovered.unlock;
+    this.torn = recovered.torn;
+    this.events = recovered.events;
+    for (const segment of recovered.segments) this.#cursor.add(segment);
     const { folder, maxBytes } = options;
     const segmentBytes =
       options.segmentBytes ??
       Math.max(64 * 1024, Math.min(8 * 1024 * 1024, Math.floor(maxBytes / 8)));
     this.#writer = new SegmentWriter({
       folder,
-      nextNumber: parts.nextNumber,
+      nextNumber: recovered.nextNumber,
       segmentBytes,
       onSegment: (segment) => this.#cursor.add(segment),
     });

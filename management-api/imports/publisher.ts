@@ -4,7 +4,7 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
-import { RAW_TOPIC } from '../../ingest/raw-records.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 
 /** After this long without an acknowledgement a request answers 503. */
 const TIMEOUT_MS = 8000;
@@ -46,7 +46,7 @@ export function importPublisher({
   const open = async (): Promise<Connected> => {
     const partitions = await withKafkaAdmin(
       { ...settings },
-      async (admin) => (await topicEnds(admin, RAW_TOPIC)).length,
+      async (admin) => (await topicEnds(admin, TOPIC.raw)).length,
     );
     const producer = await connectProducer({
       settings,
