@@ -17,7 +17,7 @@ import { parseSettings } from '../platform/settings.ts';
 import { ProfileCache } from '../projections/profiles/cache.ts';
 import { settings as profilesSettings } from '../projections/profiles/config.ts';
 import { readEvents } from '../projections/profiles/read-events.ts';
-import { sharedRequests } from '../projections/profiles/shared-requests.ts';
+import { coalescingStore } from '../projections/profiles/coalescing-store.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
 import { foldTask } from '../projections/profiles/task.ts';
 import { EventGenerator } from './profiles/event-generator.ts';
@@ -95,7 +95,7 @@ function measureDecoding(batches: readonly ConsumedMessage[][]): Measured {
 /** One worker with empty caches. */
 class Worker {
   readonly #caches: ProfileCache[] = [];
-  readonly #store = sharedRequests(clickhouseProfiles({ client, cluster: '' }));
+  readonly #store = coalescingStore(clickhouseProfiles({ client, cluster: '' }));
   readonly #tasks = Array.from({ length: partitions }, () => {
     const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / partitions);
     this.#caches.push(cache);

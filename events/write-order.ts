@@ -1,7 +1,4 @@
-/**
- * When a trait was written: the order of writes (reports.md, "People": newest received_at, then
- * place).
- */
+/** The order of writes: the newest received_at, then the log position (reports: People). */
 export interface WriteOrder {
   /** ms since the epoch */
   receivedAt: number;
@@ -23,9 +20,9 @@ export function compareWriteOrder(a: WriteOrder, b: WriteOrder): number {
 }
 
 // 44 bits of received_at, 8 of epoch, 16 of partition, 44 of offset, 16 of index: as one UInt128
-// they compare as the stamp does.
+// they compare like the write order.
 const OFFSET_HIGH = 2 ** 32;
-const MOST = {
+const LIMITS = {
   receivedAt: 2 ** 44,
   epoch: 2 ** 8,
   partition: 2 ** 16,
@@ -33,13 +30,13 @@ const MOST = {
   index: 2 ** 16,
 };
 
-/** Writes the 16 bytes of a UInt128, little endian. Throws RangeError when a part does not fit. */
-export function encodeWriteOrder(bytes: Buffer, at: number, stamp: WriteOrder): void {
-  const { receivedAt, epoch, partition, offset, index } = stamp;
-  for (const [part, most] of Object.entries(MOST)) {
-    const value = stamp[part as keyof WriteOrder];
-    if (!(value >= 0 && value < most))
-      throw new RangeError(`${part} ${value} does not fit into a stamp`);
+/** Writes the 16 bytes of a UInt128, little endian. Throws RangeError when a field does not fit. */
+export function encodeWriteOrder(bytes: Buffer, at: number, order: WriteOrder): void {
+  const { receivedAt, epoch, partition, offset, index } = order;
+  for (const [field, limit] of Object.entries(LIMITS)) {
+    const value = order[field as keyof WriteOrder];
+    if (!(value >= 0 && value < limit))
+      throw new RangeError(`${field} ${value} does not fit into a write order`);
   }
   // from low to high: index 16, offset 44, partition 16, epoch 8, received_at 44
   bytes.writeUInt16LE(index, at);
@@ -54,7 +51,7 @@ export function encodeWriteOrder(bytes: Buffer, at: number, stamp: WriteOrder): 
   bytes.writeUInt16LE(Math.floor(rest / OFFSET_HIGH), at + 14);
 }
 
-/** Reads what writeStamp wrote. */
+/** Inverse of encodeWriteOrder. */
 export function decodeWriteOrder(bytes: Buffer, at: number): WriteOrder {
   const index = bytes.readUInt16LE(at);
   const middle = bytes.readUInt32LE(at + 6);

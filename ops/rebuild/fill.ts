@@ -2,7 +2,7 @@ import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
-import { sharedRequests } from '../../projections/profiles/shared-requests.ts';
+import { coalescingStore } from '../../projections/profiles/coalescing-store.ts';
 import { clickhouseProfiles } from '../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
@@ -282,7 +282,7 @@ export class Fill {
       }
       case 'profiles':
         return profilesTarget({
-          store: sharedRequests(clickhouseProfiles({ client, cluster, table })),
+          store: coalescingStore(clickhouseProfiles({ client, cluster, table })),
           log,
           journal,
           limits: PROFILES_LIMITS,

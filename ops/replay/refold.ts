@@ -5,7 +5,7 @@ import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
-import { fold, gather } from '../../projections/profiles/fold.ts';
+import { fold, groupByPerson } from '../../projections/profiles/fold.ts';
 import { profileKey, type Profile } from '../../projections/profiles/profile.ts';
 import { postgresRefolds } from '../../projections/profiles/refold-requests.ts';
 import type { Connections } from '../jobs/connections.ts';
@@ -55,7 +55,7 @@ export async function refoldPersons(
         handover,
         ...options,
       });
-      await postgresRefolds(database).ask(
+      await postgresRefolds(database).add(
         [...states.values()].map((profile) => ({ partition, profile, fromOffset: handover.from })),
       );
       result.asked += states.size;
@@ -129,10 +129,10 @@ async function foldFromLog(
         }) === 'row'
       );
     });
-    const gathered = gather(counted.flatMap(({ row }) => row ?? []));
-    const before = gathered.names.map(({ key }) => states.get(key));
+    const gathered = groupByPerson(counted.flatMap(({ row }) => row ?? []));
+    const before = gathered.people.map(({ key }) => states.get(key));
     for (const profile of fold(gathered, before).changed)
-      states.set(profileKey(profile.accountId, profile.name), profile);
+      states.set(profileKey(profile.accountId, profile.distinctId), profile);
     progress(batch.last - batch.first + 1);
   }
   return states;

@@ -82,7 +82,9 @@ export class SideEffects {
       const some = events.slice(from, from + PERSONS_PER_QUERY);
       const wanted = some
         .filter((event) => !isRevived.has(event))
-        .flatMap(({ accountId, row }) => (row ? [{ accountId, name: distinctIdOf(row) }] : []));
+        .flatMap(({ accountId, row }) =>
+          row ? [{ accountId, distinctId: distinctIdOf(row) }] : [],
+        );
       const states = wanted.length === 0 ? new Map() : await store.load(wanted, this.#signal);
       for (const event of some) {
         if (!event.row) continue;

@@ -7,9 +7,9 @@ import { connectPostgres, type Database } from '../../platform/postgres/pool.ts'
 import { ProfileCache } from './cache.ts';
 import type { ProfilesConfig } from './config.ts';
 import { profileMetrics } from './metrics.ts';
-import { refolder } from './refold.ts';
+import { refoldingTask } from './refold.ts';
 import { postgresRefolds } from './refold-requests.ts';
-import { sharedRequests } from './shared-requests.ts';
+import { coalescingStore } from './coalescing-store.ts';
 import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
@@ -21,7 +21,7 @@ interface ProfilesOptions {
   log: Log;
   registry: Registry;
   clickhouse: ClickHouseClient;
-  /** Where replays ask for names to be folded anew. */
+  /** Holds the refold requests of replays. */
   database: Database;
   /** Names of the topic, the consumer group and the table. */
   names?: { topic: string; group: string; table: string };
@@ -35,8 +35,8 @@ export const NAMES = {
 };
 
 /**
- * Puts the projection together: events.normalised -> ClickHouse `profiles`, each name the fold of
- * its events.
+ * Assembles the projection: events.normalised -> ClickHouse `profiles`, one row per distinct id that
+ * holds the fold of its events.
  */
 export async function startProfiles(options: ProfilesOptions): Promise<PartitionConsumer> {
   const { config, log, registry, names = NAMES } = options;
@@ -48,7 +48,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     bytes: sum(({ bytes }) => bytes),
   }));
   const requests = postgresRefolds(options.database);
-  const store = sharedRequests(
+  const store = coalescingStore(
     clickhouseProfiles({
       client: options.clickhouse,
       cluster: config.CLICKHOUSE_CLUSTER,
@@ -72,7 +72,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     assigned(partition, committed, signal) {
       const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / Math.max(1, caches.size));
       caches.add(cache);
-      log.info({ topic: names.topic, partition, committed }, 'folds a partition');
+      log.info({ topic: names.topic, partition, committed }, 'folding a partition');
       const onRelease = () => {
         cache.clear();
         caches.delete(cache);
@@ -86,7 +86,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
         signal,
         onRelease,
       });
-      const tail = (from: number, to: number) =>
+      const readLog = (from: number, to: number) =>
         readRange({
           settings: config,
           clientId: 'ravand-profiles-refold',
@@ -94,17 +94,17 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
           signal,
         });
       return Promise.resolve(
-        refolder({
+        refoldingTask({
           task,
           partition,
           committed,
           requests,
-          tail,
+          readLog,
           store,
           cache,
           log,
           signal,
-          every: REFOLD_EVERY,
+          interval: REFOLD_INTERVAL,
           refolded: (n) => metrics.refolded(n),
         }),
       );
@@ -113,11 +113,11 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
   });
 }
 
-/** What comes within a few milliseconds of a first event goes with it, ms. */
+/** Records that arrive within this time of the first one join its batch, ms. */
 const LINGER = 20;
 
-/** How often an owner looks for names that must be folded anew, ms. */
-const REFOLD_EVERY = 2000;
+/** Interval between two queries for refold requests, ms. */
+const REFOLD_INTERVAL = 2000;
 
 /** The service: its clients, the consumer and the admin port. */
 export async function start(context: ServiceContext<ProfilesConfig>): Promise<void> {

@@ -2,13 +2,13 @@ import { packProfile, unpackProfile, type PackedProfile } from './profile-row.ts
 import type { Profile } from './profile.ts';
 
 /**
- * Bytes of the process that a profile takes beside its texts: two strings and a place in a map.
- * Measured with bench/profiles.ts.
+ * Memory of a cached profile beside its texts: two strings and an entry of a map. Measured with
+ * bench/profiles.ts.
  */
 const PROFILE_BYTES = 100;
 
-/** What a profile takes in memory, roughly. */
-function weigh(key: string, packed: PackedProfile): number {
+/** Estimated memory of a cached profile, bytes. */
+function sizeOf(key: string, packed: PackedProfile): number {
   return PROFILE_BYTES + 2 * key.length + packed.length;
 }
 
@@ -19,20 +19,20 @@ class Generation {
 
   set(key: string, packed: PackedProfile): void {
     const before = this.entries.get(key);
-    this.bytes += before === undefined ? weigh(key, packed) : packed.length - before.length;
+    this.bytes += before === undefined ? sizeOf(key, packed) : packed.length - before.length;
     this.entries.set(key, packed);
   }
 
   delete(key: string): void {
     const packed = this.entries.get(key);
-    if (packed !== undefined && this.entries.delete(key)) this.bytes -= weigh(key, packed);
+    if (packed !== undefined && this.entries.delete(key)) this.bytes -= sizeOf(key, packed);
   }
 }
 
 /**
- * The profiles of one partition that were used last, at most about `limit()` bytes of them. What is
- * used moves into the young generation; when that is half full the old one is dropped. An entry is
- * what ClickHouse has, so dropping it loses nothing.
+ * The most recently used profiles of one partition, at most about `limit()` bytes. A used profile
+ * moves into the young generation; when that holds half the limit, the old generation is dropped.
+ * Every entry is what ClickHouse stores, so dropping it loses nothing.
  */
 export class ProfileCache {
   readonly #limit: () => number;
@@ -61,7 +61,7 @@ export class ProfileCache {
     return unpackProfile(old);
   }
 
-  /** @param key its profileKey */
+  /** @param key `profileKey` of the profile */
   set(key: string, profile: Profile): void {
     this.#old.delete(key);
     this.#keep(key, packProfile(profile));

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
-import { described } from './described.ts';
+import { described } from './testing/described.ts';
+import { describeAll } from './testing/simulated-store.ts';
 import { evolve, isFoldedIn, MAX_TRAITS, MisplacedEvent } from './evolve.ts';
-import { fold, gather } from './fold.ts';
+import { fold, groupByPerson } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 import { specifiedProfiles } from './testing/reference-fold.ts';
 import { unpackWrites } from './writes.ts';
@@ -23,72 +24,56 @@ const event = (changes: Partial<ProfileEvent>): ProfileEvent => ({
   ...changes,
 });
 
-/** The states by key after these events. */
+/** The profiles by key after these events. */
 function after(
   states: ReadonlyMap<string, Profile>,
   events: readonly ProfileEvent[],
 ): Map<string, Profile> {
-  const gathered = gather(events);
+  const grouped = groupByPerson(events);
   const { changed } = fold(
-    gathered,
-    gathered.names.map(({ key }) => states.get(key)),
+    grouped,
+    grouped.people.map(({ key }) => states.get(key)),
   );
   return new Map([
     ...states,
     ...changed.map((profile): [string, Profile] => [
-      profileKey(profile.accountId, profile.name),
+      profileKey(profile.accountId, profile.distinctId),
       profile,
     ]),
   ]);
 }
 
-/** Folds what is given in this order, as a worker does. */
-function folded(events: readonly ProfileEvent[]): Map<string, unknown> {
-  return new Map(
-    [...after(new Map(), events).values()].map((profile) => [
-      `${profile.accountId}/${profile.name}`,
-      described(profile),
-    ]),
-  );
-}
-
-describe('the fold of a name', () => {
-  it('is what its specification says, for drawn events', () => {
+describe('the fold of events', () => {
+  it('is the profile of the specification', () => {
     fc.assert(
       fc.property(arbitraryEvents({ maxLength: 60 }), (events) => {
-        expect(folded(events)).toEqual(specifiedProfiles(events));
+        const profiles = after(new Map(), events);
+        expect(describeAll(profiles.values())).toEqual(specifiedProfiles(events));
       }),
       { numRuns: 400 },
     );
   });
 
-  it('stays the same when pieces of the log come again, however it is cut', () => {
+  it('does not change when parts of the log are repeated', () => {
     const pieces = fc.array(fc.tuple(fc.nat(60), fc.nat(60)), { maxLength: 6 });
     fc.assert(
       fc.property(arbitraryEvents({ maxLength: 40 }), pieces, (events, again) => {
         let states = new Map<string, Profile>();
         let reached = 0;
-        // Each piece begins somewhere in what was read before, as after a crash, and goes some way
-        // on.
+        // Each part starts within what was read before, as after a crash, and goes further.
         for (const [back, on] of [...again, [0, events.length] as const]) {
           const from = Math.max(0, reached - back);
           const to = Math.min(events.length, Math.max(reached, from + on));
           states = after(states, events.slice(from, to));
           reached = Math.max(reached, to);
         }
-        const found = new Map(
-          [...states.values()].map((profile) => [
-            `${profile.accountId}/${profile.name}`,
-            described(profile),
-          ]),
-        );
-        expect(found).toEqual(specifiedProfiles(events));
+        expect(describeAll(states.values())).toEqual(specifiedProfiles(events));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('decides a trait by the time of reception before the place', () => {
+  it('orders writes of a trait by time of reception before log position', () => {
     const late = event({
       _offset: 1,
       received_at: 9,
@@ -110,7 +95,7 @@ describe('the fold of a name', () => {
     });
   });
 
-  it('a text takes the place of the number that was written before', () => {
+  it('replaces the number of a trait by a later text', () => {
     const profile = evolve(
       evolve(undefined, event({ traits: { level: '2' }, trait_numbers: { level: 2 } })),
       event({ _offset: 1, traits: { level: 'two' } }),
@@ -118,7 +103,7 @@ describe('the fold of a name', () => {
     expect(described(profile)).toMatchObject({ traits: { level: 'two' }, trait_numbers: {} });
   });
 
-  it('refuses an event of the name from another partition, and follows it into the next epoch', () => {
+  it('rejects an event from another partition, unless its epoch is newer', () => {
     const profile = evolve(undefined, event({ _offset: 7 }));
     expect(() => isFoldedIn(profile, event({ _partition: 1, _offset: 9 }))).toThrow(MisplacedEvent);
     expect(isFoldedIn(profile, event({ _epoch: 1, _partition: 1, _offset: 0 }))).toBe(false);
@@ -127,7 +112,7 @@ describe('the fold of a name', () => {
     ).toBe(true);
   });
 
-  it('takes up no key past the limit, and goes on changing those it has', () => {
+  it('ignores new trait keys above the limit and still changes existing ones', () => {
     const keys = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, 'v']));
     let profile = evolve(undefined, event({ traits: keys(0, MAX_TRAITS) }));

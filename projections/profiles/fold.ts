@@ -2,59 +2,67 @@ import { distinctIdOf } from '../../events/event-name.ts';
 import { evolve, isFoldedIn, MisplacedEvent } from './evolve.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 
-export interface GatheredName {
+export interface PersonRef {
   accountId: number;
-  name: string;
+  distinctId: string;
   key: string;
 }
 
 /**
- * Events with the names that they are of: event i is of name `of[i]`. Each name is looked up once,
- * however many events it has.
+ * Events and the people they belong to: event i belongs to `people[personOf[i]]`. A fold looks each
+ * person up once, however many events they have.
  */
-export interface Gathered {
+export interface EventsByPerson {
   events: readonly ProfileEvent[];
-  names: readonly GatheredName[];
-  of: readonly number[];
+  people: readonly PersonRef[];
+  personOf: readonly number[];
 }
 
-export function gather(events: readonly ProfileEvent[]): Gathered {
-  const names: GatheredName[] = [];
+export function groupByPerson(events: readonly ProfileEvent[]): EventsByPerson {
+  const people: PersonRef[] = [];
   const byAccount = new Map<number, Map<string, number>>();
-  const of = events.map((event) => {
+  const personOf = events.map((event) => {
     const accountId = event.account_id;
     let known = byAccount.get(accountId);
     if (!known) byAccount.set(accountId, (known = new Map<string, number>()));
-    const name = distinctIdOf(event);
-    let at = known.get(name);
+    const distinctId = distinctIdOf(event);
+    let at = known.get(distinctId);
     if (at === undefined) {
-      at = names.push({ accountId, name, key: profileKey(accountId, name) }) - 1;
-      known.set(name, at);
+      at = people.push({ accountId, distinctId, key: profileKey(accountId, distinctId) }) - 1;
+      known.set(distinctId, at);
     }
     return at;
   });
-  return { events, names, of };
+  return { events, people, personOf };
+}
+
+export interface FoldResult {
+  changed: Profile[];
+  /** Keys of the changed profiles. */
+  keys: string[];
+  /** Events that a profile included already. */
+  skipped: number;
+  /** Events that stay out, because they came through another partition than earlier ones. */
+  misplaced: MisplacedEvent[];
 }
 
 /**
- * Folds events in, in the order of their places; what is in a state already is skipped. `states[n]`
- * is the state of name n before. Answers the states that changed with their keys, and the events
- * that came through another partition than their name's earlier ones: these stay out, because their
- * order is unknown.
+ * Folds events into profiles, in the order of their positions. `profiles[n]` is the profile of
+ * `people[n]` before.
  */
 export function fold(
-  { events, names, of }: Gathered,
-  states: readonly (Profile | undefined)[],
-): { changed: Profile[]; keys: string[]; skipped: number; misplaced: MisplacedEvent[] } {
-  const after = states.slice();
+  { events, people, personOf }: EventsByPerson,
+  profiles: readonly (Profile | undefined)[],
+): FoldResult {
+  const after = profiles.slice();
   let skipped = 0;
   const misplaced: MisplacedEvent[] = [];
   for (const [at, event] of events.entries()) {
-    const name = of[at] ?? -1;
-    const before = after[name];
+    const person = personOf[at] ?? -1;
+    const before = after[person];
     try {
       if (isFoldedIn(before, event)) skipped++;
-      else after[name] = evolve(before, event);
+      else after[person] = evolve(before, event);
     } catch (error) {
       if (!(error instanceof MisplacedEvent)) throw error;
       misplaced.push(error);
@@ -62,9 +70,9 @@ export function fold(
   }
   const changed: Profile[] = [];
   const keys: string[] = [];
-  for (const [name, { key }] of names.entries()) {
-    const profile = after[name];
-    if (profile === undefined || profile === states[name]) continue;
+  for (const [person, { key }] of people.entries()) {
+    const profile = after[person];
+    if (profile === undefined || profile === profiles[person]) continue;
     changed.push(profile);
     keys.push(key);
   }

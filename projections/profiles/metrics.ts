@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface ProfileMetrics {
   /**
-   * One fold: events folded in, events skipped because they were in already, states loaded and
-   * saved, and how long each step took, ms.
+   * One fold: events folded, events skipped because a profile included them, profiles loaded and
+   * saved, and the duration of each step, ms.
    */
   folded(report: {
     events: number;
@@ -15,9 +15,9 @@ export interface ProfileMetrics {
     saveMs: number;
   }): void;
   unreadable(): void;
-  /** Events that came through another partition than their name's earlier ones. */
+  /** Events that came through another partition than earlier ones of their distinct id. */
   misplaced(count: number): void;
-  /** Profiles that took the place of another one because a replay added events below it. */
+  /** Profiles that were replaced because a replay added events below their position. */
   refolded(count: number): void;
 }
 
@@ -30,31 +30,31 @@ export function profileMetrics(
   const events = counter('ravand_profiles_events_total', 'Events folded into profiles.');
   const skipped = counter(
     'ravand_profiles_skipped_total',
-    'Events that a profile had folded in before: repeats after a restart or a replay.',
+    'Events that a profile includes already: repeats after a restart or a replay.',
   );
   const loaded = counter(
     'ravand_profiles_loaded_total',
-    'Profiles that were not in memory and came from ClickHouse.',
+    'Profiles loaded from ClickHouse because they were not cached.',
   );
   const saved = counter(
     'ravand_profiles_saved_total',
-    'Changed profiles that ClickHouse has acknowledged.',
+    'Changed profiles that ClickHouse acknowledged.',
   );
   const unreadable = counter(
     'ravand_profiles_unreadable_total',
-    'Records of events.normalised that cannot be read; events-sink puts them into events.dead.',
+    'Records of events.normalised that cannot be decoded; events-sink sends them to events.dead.',
   );
   const misplaced = counter(
     'ravand_profiles_misplaced_total',
-    'Events that came through another partition than the earlier ones of their name: in no profile. Must be 0.',
+    'Events in no profile because they came through another partition than earlier ones of their distinct id. Must be 0.',
   );
   const refolded = counter(
     'ravand_profiles_refolded_total',
-    'Profiles that were folded anew from the log, because a replay added events of theirs.',
+    'Profiles folded again from the log because a replay added events.',
   );
   const seconds = new Histogram({
     name: 'ravand_profiles_step_seconds',
-    help: 'Time of the steps of one fold.',
+    help: 'Duration of the steps of one fold.',
     labelNames: ['step'] as const,
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
     registers,
@@ -68,10 +68,10 @@ export function profileMetrics(
         this.set(value());
       },
     });
-  gauge('ravand_profiles_cached', 'Profiles in memory.', () => cache().people);
+  gauge('ravand_profiles_cached', 'Cached profiles.', () => cache().people);
   gauge(
     'ravand_profiles_cached_bytes',
-    'Estimated bytes of the profiles in memory.',
+    'Estimated memory of the cached profiles.',
     () => cache().bytes,
   );
   return {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fold, gather } from './fold.ts';
+import { fold, groupByPerson } from './fold.ts';
 import type { ProfileEvent } from './profile.ts';
 
 const event = (partition: number, offset: number): ProfileEvent => ({
@@ -25,10 +25,10 @@ const event = (partition: number, offset: number): ProfileEvent => ({
   ...{ traits: {}, trait_numbers: {}, profile: {} },
 });
 
-// A record that was put into the wrong partition of events.raw by hand stopped the whole partition
-// for ever: the worker crashed at it after every restart.
-it('an event of the wrong partition stays out and stops nobody', () => {
-  const found = fold(gather([event(1, 0), event(2, 0), event(1, 1)]), [undefined]);
+// Regression: a record that an operator wrote to the wrong partition of events.raw blocked its
+// partition, because the worker crashed at it after every restart.
+it('an event of the wrong partition stays out of the profile and does not stop the worker', () => {
+  const found = fold(groupByPerson([event(1, 0), event(2, 0), event(1, 1)]), [undefined]);
   expect(found.misplaced).toHaveLength(1);
   expect(found.changed).toMatchObject([{ eventCount: 2, last: { partition: 1, offset: 1 } }]);
 });

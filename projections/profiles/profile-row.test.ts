@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
-import { fold, gather } from './fold.ts';
+import { fold, groupByPerson } from './fold.ts';
 import { readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type WriteOrder,
 } from '../../events/write-order.ts';
 
-const stamp: fc.Arbitrary<WriteOrder> = fc.record({
+const writeOrder: fc.Arbitrary<WriteOrder> = fc.record({
   receivedAt: fc.maxSafeNat().map((n) => n % 2 ** 44),
   epoch: fc.integer({ min: 0, max: 255 }),
   partition: fc.integer({ min: 0, max: 65_535 }),
@@ -25,10 +25,10 @@ const bytesOf = (one: WriteOrder) => {
 };
 const asNumber = (bytes: Buffer) => bytes.readBigUInt64LE(0) + (bytes.readBigUInt64LE(8) << 64n);
 
-describe('stamps', () => {
-  it('come back as they were written, and compare as numbers like they compare', () => {
+describe('encoded write orders', () => {
+  it('decode to what was encoded, and compare as numbers in the same order', () => {
     fc.assert(
-      fc.property(stamp, stamp, (a, b) => {
+      fc.property(writeOrder, writeOrder, (a, b) => {
         expect(decodeWriteOrder(bytesOf(a), 0)).toEqual(a);
         const [first, second] = [asNumber(bytesOf(a)), asNumber(bytesOf(b))];
         expect(Math.sign(compareWriteOrder(a, b))).toBe(
@@ -38,7 +38,7 @@ describe('stamps', () => {
     );
   });
 
-  it('refuse what does not fit', () => {
+  it('reject a field that does not fit', () => {
     expect(() =>
       bytesOf({ receivedAt: 1, epoch: 0, partition: 0, offset: 2 ** 44, index: 0 }),
     ).toThrow(RangeError);
@@ -46,20 +46,20 @@ describe('stamps', () => {
 });
 
 describe('rows of profiles', () => {
-  it('come back as they were written', () => {
+  it('decode to what was encoded', () => {
     fc.assert(
       fc.property(arbitraryEvents({ maxLength: 30 }), (events) => {
-        const profiles = fold(gather(events), []).changed;
+        const profiles = fold(groupByPerson(events), []).changed;
         const writer = new RowBinaryWriter(16);
         for (const profile of profiles) writeProfile(writer, profile);
-        const reader = new RowBinaryReader(writer.take());
+        const reader = new RowBinaryReader(writer.finish());
         expect(profiles.map(() => readProfile(reader))).toEqual(profiles);
         expect(reader.isAtEnd).toBe(true);
       }),
     );
   });
 
-  it('carry whole numbers, amounts and texts of any size', () => {
+  it('hold integers, amounts and texts of any size', () => {
     fc.assert(
       fc.property(
         fc.maxSafeInteger(),
@@ -70,7 +70,7 @@ describe('rows of profiles', () => {
           writer.int64(whole);
           writer.int128(amount);
           writer.string(text);
-          const reader = new RowBinaryReader(writer.take());
+          const reader = new RowBinaryReader(writer.finish());
           expect([reader.int64(), reader.int128(), reader.string()]).toEqual([whole, amount, text]);
         },
       ),

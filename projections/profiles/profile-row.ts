@@ -2,9 +2,7 @@ import type { Profile } from './profile.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { skipWrites, WRITE_COLUMNS } from './writes.ts';
 
-/**
- * Columns of ClickHouse `profiles` in the order that writeProfile and readProfile use (DDL 0003).
- */
+/** Columns of ClickHouse `profiles`, in the order of writeProfile and readProfile (DDL 0003). */
 export const COLUMNS: readonly string[] = [
   ...[
     'account_id',
@@ -23,7 +21,7 @@ export const COLUMNS: readonly string[] = [
 /** Writes one row of `profiles` in RowBinary. */
 export function writeProfile(out: RowBinaryWriter, { last, accrual, ...profile }: Profile): void {
   out.int64(profile.accountId);
-  out.string(profile.name);
+  out.string(profile.distinctId);
   out.string(profile.userId);
   out.string(profile.anonymousId);
   out.uint16(last.epoch);
@@ -44,7 +42,7 @@ export function writeProfile(out: RowBinaryWriter, { last, accrual, ...profile }
 export function readProfile(row: RowBinaryReader): Profile {
   return {
     accountId: row.int64(),
-    name: row.string(),
+    distinctId: row.string(),
     userId: row.string(),
     anonymousId: row.string(),
     last: {
@@ -66,9 +64,9 @@ export function readProfile(row: RowBinaryReader): Profile {
 }
 
 /**
- * A row byte by byte in a string: how a profile waits in memory. One object that refers to no
- * other: a million of them cost the garbage collector a fraction of what a million profiles do
- * (docs/performance.md).
+ * A row as a string of one character per byte: the form of a cached profile. It is one object
+ * without references, so a million of them cost the garbage collector a fraction of what a million
+ * profiles do (docs/performance.md).
  */
 export type PackedProfile = string;
 
@@ -76,13 +74,13 @@ const scratch = new RowBinaryWriter();
 
 export function packProfile(profile: Profile): PackedProfile {
   writeProfile(scratch, profile);
-  return scratch.takeLatin1();
+  return scratch.finishLatin1();
 }
 
-let unpacking = Buffer.allocUnsafe(64 * 1024);
+let unpackBuffer = Buffer.allocUnsafe(64 * 1024);
 
 export function unpackProfile(packed: PackedProfile): Profile {
-  // A buffer for each would cost more than everything else here.
-  if (packed.length > unpacking.length) unpacking = Buffer.allocUnsafe(2 * packed.length);
-  return readProfile(new RowBinaryReader(unpacking, unpacking.write(packed, 'latin1')));
+  // One buffer for all: allocating one per profile would dominate the cost.
+  if (packed.length > unpackBuffer.length) unpackBuffer = Buffer.allocUnsafe(2 * packed.length);
+  return readProfile(new RowBinaryReader(unpackBuffer, unpackBuffer.write(packed, 'latin1')));
 }

@@ -1,25 +1,21 @@
 import type { Accrual } from '../../events/accrual.ts';
-import type { PartitionPosition } from '../../schemas/log-position.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
 import type { PackedWrites } from './writes.ts';
 
-/** The place of the last event folded in. */
-export interface LastPlace extends PartitionPosition {
-  partition: number;
-}
-
 /**
- * The state of a name: the fold of its events up to `last`, in the order of their places. Times are
- * ms since the epoch.
+ * The state of a distinct id: the fold of its events up to `last`, in the order of their positions.
+ * Times are ms since the epoch.
  */
 export interface Profile {
   accountId: number;
-  name: string;
-  /** The name, when some event carried it as its user_id; otherwise empty. */
+  distinctId: string;
+  /** The distinct id, when some event carried it as its user_id; otherwise empty. */
   userId: string;
-  /** The anonymous_id that an event carried last; empty when none did. */
+  /** The last anonymous_id that an event carried; empty when none did. */
   anonymousId: string;
-  last: LastPlace;
-  /** Events folded in: of two states of a name the one with more is the later one. */
+  /** Position of the last event folded in. */
+  last: LogPosition;
+  /** Events folded in: of two states of a distinct id the one with more is the later one. */
   eventCount: number;
   firstSeen: number;
   lastSeen: number;
@@ -27,10 +23,7 @@ export interface Profile {
   writes: PackedWrites;
 }
 
-/**
- * What the fold looks at of an event; field names as in event-row. Values are normalised (ingest
- * 2.3).
- */
+/** The fields of event-row that the fold reads. Values are normalised (ingest 2.3). */
 export interface ProfileEvent {
   _epoch: number;
   _partition: number;
@@ -48,7 +41,7 @@ export interface ProfileEvent {
   profile: Record<string, string>;
 }
 
-/** Names a profile in maps. */
-export function profileKey(accountId: number, name: string): string {
-  return `${accountId}\u0000${name}`;
+/** Key of a profile in maps. */
+export function profileKey(accountId: number, distinctId: string): string {
+  return `${accountId}\u0000${distinctId}`;
 }

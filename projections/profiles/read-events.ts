@@ -15,8 +15,5 @@ const FIELDS = [
   ...(['timestamp', 'received_at', 'revenue', 'traits', 'trait_numbers', 'profile'] as const),
 ] as const satisfies readonly (keyof ProfileEvent)[];
 
-/**
- * The events of a record of events.normalised, in the order of their places. Throws
- * UnreadableRecord.
- */
+/** The events of a record, in the order of their positions. Throws UnreadableRecord. */
 export const readEvents: RowReader<keyof ProfileEvent> = rowReader(FIELDS);

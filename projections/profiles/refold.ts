@@ -1,182 +1,186 @@
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import { delay } from '../../platform/backoff.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import { RangeGone } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
-import { comparePartitionPositions, BEFORE_FIRST } from '../../schemas/log-position.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
+import { UnreadableRecord } from '../../schemas/codec.ts';
+import { BEFORE_FIRST, comparePartitionPositions } from '../../schemas/log-position.ts';
 import type { ProfileCache } from './cache.ts';
-import { fold, gather } from './fold.ts';
+import { fold, groupByPerson } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
 import type { RefoldRequest, RefoldRequests } from './refold-requests.ts';
 import type { ProfileStore } from './store.ts';
 
-export interface RefoldParts {
-  /** The fold of the partition. */
+export interface RefoldDeps {
+  /** Folds the partition. */
   task: PartitionTask;
   partition: number;
-  /** Where the task begins to read. */
+  /** Offset at which the task starts. */
   committed: number | undefined;
   requests: RefoldRequests;
   /** Records of the partition of events.normalised from `from` to before `to`. */
-  tail(from: number, to: number): AsyncIterable<readonly ConsumedMessage[]>;
+  readLog(from: number, to: number): AsyncIterable<readonly ConsumedMessage[]>;
   store: ProfileStore;
   cache: ProfileCache;
   log: Log;
   signal: AbortSignal;
-  /** ms between two looks at the requests. */
-  every: number;
+  /** Interval between two queries for requests, ms. */
+  interval: number;
   refolded(count: number): void;
 }
 
 /**
- * The fold of a partition that also takes over profiles which a replay folded anew (FOLD.md,
- * "Events that are added later"). Never while a take runs.
+ * Folds a partition, and between two batches applies the profiles that a replay folded again
+ * (FOLD.md, "Events that are added later").
  */
-export function refolder(parts: RefoldParts): PartitionTask & { look(): Promise<void> } {
-  const { task, signal, log } = parts;
-  let position = parts.committed ?? 0;
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
-    turn = mine.catch(() => undefined);
-    return mine;
+export function refoldingTask(
+  deps: RefoldDeps,
+): PartitionTask & { applyRequests(): Promise<void> } {
+  const { task, signal, log } = deps;
+  let position = deps.committed ?? 0;
+  let queue: Promise<unknown> = Promise.resolve();
+  const inOrder = <T>(operation: () => Promise<T>): Promise<T> => {
+    const result = queue.then(operation);
+    queue = result.catch(() => undefined);
+    return result;
   };
   const released = new AbortController();
-  const over = AbortSignal.any([signal, released.signal]);
-  const look = async () => {
-    const due = await parts.requests.due(parts.partition);
+  const stopped = AbortSignal.any([signal, released.signal]);
+  const applyRequests = async () => {
+    const due = await deps.requests.due(deps.partition);
     if (due.length > 0)
-      await inTurn(() => (over.aborted ? Promise.resolve() : takeOver(parts, { due, position })));
+      await inOrder(() => (stopped.aborted ? Promise.resolve() : refold(deps, { due, position })));
   };
-  const watch = async () => {
-    for (let failures = 0; !over.aborted;) {
-      await delay(parts.every, over);
+  const poll = async () => {
+    for (let failures = 0; !stopped.aborted;) {
+      await delay(deps.interval, stopped);
       try {
-        await look();
+        await applyRequests();
         failures = 0;
       } catch (error) {
-        over.throwIfAborted();
+        stopped.throwIfAborted();
         const message = error instanceof Error ? error.message : String(error);
         if (failures++ === 0)
           log.warn(
-            { code: 'refold_waiting', partition: parts.partition },
-            `profiles to fold anew are waiting (${message}); trying again`,
+            { code: 'refold_waiting', partition: deps.partition },
+            `applying refold requests failed (${message}); retrying`,
           );
       }
     }
   };
-  void watch().catch(() => undefined);
+  void poll().catch(() => undefined);
   return {
     from: task.from,
-    look,
+    applyRequests,
     process: (messages) =>
-      inTurn(async () => {
+      inOrder(async () => {
         const next = await task.process(messages);
         position = (messages.at(-1)?.offset ?? position - 1) + 1;
         return next;
       }),
     async release() {
       released.abort(new Error('the partition was released'));
-      await turn;
+      await queue;
       await task.release();
     },
   };
 }
 
+interface DueRequests {
+  due: readonly RefoldRequest[];
+  /** Next offset that the partition's task processes. */
+  position: number;
+}
+
 /**
- * Brings the requested folds up to where the partition stands, and writes those that have more
- * events than what is stored.
+ * Brings the requested profiles up to the position of the partition, and saves those that have more
+ * events than the stored ones.
  */
-async function takeOver(
-  parts: RefoldParts,
-  { due, position }: { due: readonly RefoldRequest[]; position: number },
-): Promise<void> {
-  const { store, cache, log, signal, requests, partition } = parts;
-  let states: ReadonlyMap<string, Profile>;
+async function refold(deps: RefoldDeps, requested: DueRequests): Promise<void> {
+  const { store, cache, log, signal, requests, partition } = deps;
+  const { due } = requested;
+  let profiles: ReadonlyMap<string, Profile>;
   try {
-    states = await foldTail(parts, { due, position });
+    profiles = await foldUpToPosition(deps, requested);
   } catch (error) {
     if (!(error instanceof RangeGone)) throw error;
     log.error(
       { code: 'refold_too_late', partition, count: due.length },
-      `profiles cannot be folded anew: ${error.message}; replay again or rebuild the profiles`,
+      `profiles cannot be folded again: ${error.message}; replay again or rebuild the profiles`,
     );
-    await requests.done(due.map(({ id }) => id));
+    await requests.remove(due.map(({ id }) => id));
     return;
   }
-  // What is stored, not what is in memory: a former owner may have written since.
+  // Loads from ClickHouse, not from the cache: a former owner may have written since.
   const stored = await retryUntilAborted(
     { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
-    () => store.load([...states.values()], signal),
+    () => store.load([...profiles.values()], signal),
   );
-  const isStored = ([key, { eventCount }]: [string, Profile]) =>
-    (stored.get(key)?.eventCount ?? 0) >= eventCount;
-  const better = [...states].filter((one) => !isStored(one)).map(([, profile]) => profile);
-  if (better.length > 0)
+  const hasMoreEvents = (key: string, { eventCount }: Profile) =>
+    eventCount > (stored.get(key)?.eventCount ?? 0);
+  const saved = new Map([...profiles].filter(([key, profile]) => hasMoreEvents(key, profile)));
+  if (saved.size > 0)
     await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },
-      () => store.save(better, signal),
+      () => store.save([...saved.values()], signal),
     );
   signal.throwIfAborted();
-  // In memory stands what wins in ClickHouse, also where somebody else wrote it.
-  for (const [key, profile] of states)
-    cache.set(key, isStored([key, profile]) ? (stored.get(key) ?? profile) : profile);
-  const isBetter = new Set(better.map(({ accountId, name }) => profileKey(accountId, name)));
-  // What is stored goes further than this owner has come: a former one, which may not know of the
-  // added events, was ahead. Only at the same place can the two be compared.
-  const isAhead = (key: string) =>
+  // The cache holds what wins in ClickHouse, also when another process wrote it.
+  for (const [key, profile] of profiles)
+    cache.set(key, saved.has(key) ? profile : (stored.get(key) ?? profile));
+  // A stored profile past the position of this owner comes from a former one, which may not know
+  // the added events. The two can be compared only at the same position: the request stays due.
+  const isStoredAhead = (key: string) =>
     comparePartitionPositions(
       stored.get(key)?.last ?? BEFORE_FIRST,
-      states.get(key)?.last ?? BEFORE_FIRST,
+      profiles.get(key)?.last ?? BEFORE_FIRST,
     ) > 0;
-  const settled = due.filter(
-    ({ profile }) => !isAhead(profileKey(profile.accountId, profile.name)),
-  );
-  const lasting = settled.filter(
-    ({ applied, profile }) => applied && !isBetter.has(profileKey(profile.accountId, profile.name)),
-  );
-  await requests.applied(
-    settled.filter((request) => !lasting.includes(request)).map(({ id }) => id),
-  );
-  await requests.done(lasting.map(({ id }) => id));
-  parts.refolded(better.length);
-  if (better.length > 0)
-    log.info({ partition, profiles: better.length }, 'profiles were folded anew');
+  const comparable = due
+    .map(({ id, applied, profile }) => ({ id, applied, key: keyOf(profile) }))
+    .filter(({ key }) => !isStoredAhead(key));
+  const confirmed = comparable.filter(({ applied, key }) => applied && !saved.has(key));
+  const applied = comparable.filter((request) => !confirmed.includes(request));
+  await requests.markApplied(applied.map(({ id }) => id));
+  await requests.remove(confirmed.map(({ id }) => id));
+  deps.refolded(saved.size);
+  if (saved.size > 0) log.info({ partition, profiles: saved.size }, 'profiles were folded again');
 }
 
-/** The states of the requested names with the events that came since, by key. */
-async function foldTail(
-  parts: RefoldParts,
-  { due, position }: { due: readonly RefoldRequest[]; position: number },
+/** The requested profiles with the events up to the position of the partition, by key. */
+async function foldUpToPosition(
+  deps: RefoldDeps,
+  { due, position }: DueRequests,
 ): Promise<ReadonlyMap<string, Profile>> {
-  const states = new Map(
-    due.map(({ profile }) => [profileKey(profile.accountId, profile.name), profile]),
-  );
+  const profiles = new Map(due.map(({ profile }) => [keyOf(profile), profile]));
   const from = due.reduce(
-    (least, { fromOffset }) => Math.min(least, fromOffset),
+    (first, { fromOffset }) => Math.min(first, fromOffset),
     Number.POSITIVE_INFINITY,
   );
-  if (from >= position) return states;
-  for await (const messages of parts.tail(from, position)) {
-    const gathered = gather(messages.flatMap((message) => wanted(message, states)));
-    for (const profile of fold(
-      gathered,
-      gathered.names.map(({ key }) => states.get(key)),
-    ).changed)
-      states.set(profileKey(profile.accountId, profile.name), profile);
+  if (from >= position) return profiles;
+  for await (const messages of deps.readLog(from, position)) {
+    const grouped = groupByPerson(messages.flatMap((message) => eventsOf(message, profiles)));
+    const before = grouped.people.map(({ key }) => profiles.get(key));
+    for (const profile of fold(grouped, before).changed) profiles.set(keyOf(profile), profile);
   }
-  return states;
+  return profiles;
 }
 
-function wanted(message: ConsumedMessage, states: ReadonlyMap<string, Profile>): ProfileEvent[] {
+/** The events of a record that belong to one of the profiles. */
+function eventsOf(
+  message: ConsumedMessage,
+  profiles: ReadonlyMap<string, Profile>,
+): ProfileEvent[] {
   try {
     return readEvents(message).filter((event) =>
-      states.has(profileKey(event.account_id, event.user_id || event.anonymous_id)),
+      profiles.has(profileKey(event.account_id, event.user_id || event.anonymous_id)),
     );
   } catch (error) {
     if (error instanceof UnreadableRecord) return [];
     throw error;
   }
+}
+
+function keyOf({ accountId, distinctId }: Profile): string {
+  return profileKey(accountId, distinctId);
 }

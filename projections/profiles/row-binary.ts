@@ -1,6 +1,6 @@
 /**
- * Writes values in ClickHouse's RowBinary, growing as needed. Types are those of the columns:
- * nothing is described in the bytes.
+ * Writes values in ClickHouse's RowBinary, growing as needed. The types are
+ * those of the columns; the bytes do not describe them.
  */
 export class RowBinaryWriter {
   #bytes: Buffer;
@@ -15,55 +15,55 @@ export class RowBinaryWriter {
     return this.#end;
   }
 
-  /** A copy of what was written; the writer begins anew. */
-  take(): Buffer {
-    const taken = Buffer.from(this.#bytes.subarray(0, this.#end));
+  /** Returns a copy of the bytes and resets the writer. */
+  finish(): Buffer {
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#end));
     this.#end = 0;
-    return taken;
+    return bytes;
   }
 
-  /** What was written, one character a byte; the writer begins anew. */
-  takeLatin1(): string {
-    const taken = this.#bytes.toString('latin1', 0, this.#end);
+  /** Returns the bytes as a string of one character per byte and resets the writer. */
+  finishLatin1(): string {
+    const text = this.#bytes.toString('latin1', 0, this.#end);
     this.#end = 0;
-    return taken;
+    return text;
   }
 
   uint8(value: number): void {
-    const at = this.#claim(1);
+    const at = this.#reserve(1);
     this.#bytes.writeUInt8(value, at);
   }
 
   uint16(value: number): void {
-    const at = this.#claim(2);
+    const at = this.#reserve(2);
     this.#bytes.writeUInt16LE(value, at);
   }
 
   uint32(value: number): void {
-    const at = this.#claim(4);
+    const at = this.#reserve(4);
     this.#bytes.writeUInt32LE(value, at);
   }
 
   /** A whole number from -2^53 to 2^53 as Int64, and as UInt64 when it is not negative. */
   int64(value: number): void {
-    const at = this.#claim(8);
+    const at = this.#reserve(8);
     this.#bytes.writeUInt32LE(((value % TWO_32) + TWO_32) % TWO_32, at);
     this.#bytes.writeInt32LE(Math.floor(value / TWO_32), at + 4);
   }
 
   /** Int128: also Decimal(38, n) as its whole number of smallest parts. */
   int128(value: bigint): void {
-    const at = this.#claim(16);
+    const at = this.#reserve(16);
     this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value), at);
     this.#bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), at + 8);
   }
 
   float64(value: number): void {
-    const at = this.#claim(8);
+    const at = this.#reserve(8);
     this.#bytes.writeDoubleLE(value, at);
   }
 
-  /** An unsigned LEB128, as it stands before strings and maps. */
+  /** An unsigned LEB128: the length of a string or map. */
   varint(value: number): void {
     let rest = value;
     for (; rest >= 128; rest = Math.floor(rest / 128)) this.uint8((rest % 128) | 0x80);
@@ -72,8 +72,8 @@ export class RowBinaryWriter {
 
   string(value: string): void {
     if (value.length < 43) {
-      // at most 127 bytes: the length takes one
-      const at = this.#claim(1 + 3 * value.length);
+      // At most 127 bytes, so the length is one byte.
+      const at = this.#reserve(1 + 3 * value.length);
       const written = this.#bytes.write(value, at + 1, 'utf8');
       this.#bytes[at] = written;
       this.#end = at + 1 + written;
@@ -81,24 +81,24 @@ export class RowBinaryWriter {
     }
     const size = Buffer.byteLength(value);
     this.varint(size);
-    const at = this.#claim(size);
+    const at = this.#reserve(size);
     this.#bytes.write(value, at, 'utf8');
   }
 
-  /** Bytes that stand in a string, one a character. */
+  /** Bytes in a string of one character per byte. */
   latin1(bytes: string): void {
-    const at = this.#claim(bytes.length);
+    const at = this.#reserve(bytes.length);
     this.#bytes.write(bytes, at, 'latin1');
   }
 
-  /** Room for 16 bytes that the caller fills. */
+  /** Reserves 16 bytes that the caller fills. */
   raw16(fill: (bytes: Buffer, at: number) => void): void {
-    const at = this.#claim(16);
+    const at = this.#reserve(16);
     fill(this.#bytes, at);
   }
 
-  /** Room for the next value, and where it begins. It may move `#bytes`: read that afterwards. */
-  #claim(size: number): number {
+  /** Reserves `size` bytes and returns their offset. May replace `#bytes`: read that afterwards. */
+  #reserve(size: number): number {
     const at = this.#end;
     this.#end += size;
     if (this.#end > this.#bytes.length) {
@@ -110,13 +110,13 @@ export class RowBinaryWriter {
   }
 }
 
-/** Reads what ClickHouse answers in RowBinary. Reading past the end throws RangeError. */
+/** Reads RowBinary of ClickHouse. Reading past the end throws RangeError. */
 export class RowBinaryReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   #at = 0;
 
-  /** @param end where the answer ends in `bytes` */
+  /** @param end end of the data in `bytes` */
   constructor(bytes: Buffer, end = bytes.length) {
     this.#bytes = bytes;
     this.#end = end;
@@ -173,12 +173,12 @@ export class RowBinaryReader {
     return this.#bytes.toString('utf8', at, at + size);
   }
 
-  /** Passes over bytes. */
+  /** Skips bytes. */
   skip(size: number): void {
     this.#skip(size);
   }
 
-  /** Bytes that were passed, one a character. */
+  /** Bytes `from` to `to` as a string of one character per byte. */
   latin1(from: number, to: number): string {
     return this.#bytes.toString('latin1', from, to);
   }
@@ -190,7 +190,7 @@ export class RowBinaryReader {
   #skip(size: number): number {
     const at = this.#at;
     this.#at += size;
-    if (this.#at > this.#end) throw new RangeError('the answer ends within a value');
+    if (this.#at > this.#end) throw new RangeError('the data ends within a value');
     return at;
   }
 }

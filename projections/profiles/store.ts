@@ -5,26 +5,26 @@ import { profileKey, type Profile } from './profile.ts';
 import { COLUMNS, readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 
-export interface ProfileName {
+export interface ProfileId {
   accountId: number;
-  name: string;
+  distinctId: string;
 }
 
 /**
- * Where profiles are kept. Both methods reject when the store does not answer; then anything may
- * have happened, and repeating is harmless.
+ * Stores profiles. Both methods reject when the store does not answer; the outcome is unknown then,
+ * and a repeat is harmless.
  */
 export interface ProfileStore {
-  /** The latest states of those names that have one, by key. */
-  load(names: readonly ProfileName[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
+  /** The latest state of each distinct id that has one, by `profileKey`. */
+  load(ids: readonly ProfileId[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
   /**
-   * Resolves when every state is durable and seen by every later load. Of two states of a name the
-   * one with more events stays.
+   * Resolves when every state is durable and visible to later loads. Of two states of a distinct id
+   * the one with more events stays.
    */
   save(profiles: readonly Profile[], signal: AbortSignal): Promise<void>;
 }
 
-/** One insert is about this large, bytes. */
+/** Approximate size of one insert, bytes. */
 const INSERT_BYTES = 16 * 1024 * 1024;
 
 const INSERT_SETTINGS: ClickHouseSettings = {
@@ -34,14 +34,14 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   min_insert_block_size_bytes: '0',
   max_execution_time: 60,
 };
-/** On a cluster an acknowledged insert is on a quorum of replicas, and a load sees it. */
+/** On a cluster: an acknowledged insert is on a quorum of replicas and visible to a load. */
 const CLUSTER_INSERT: ClickHouseSettings = {
   distributed_foreground_insert: '1',
   insert_quorum: 'auto',
   insert_quorum_parallel: 0,
 };
 const LOAD_SETTINGS: ClickHouseSettings = {
-  // The names stand in the query, as hexadecimal digits.
+  // The query contains the distinct ids as hexadecimal digits.
   max_query_size: '1000000000',
   max_execution_time: 60,
   use_query_cache: 0,
@@ -58,8 +58,8 @@ export function clickhouseProfiles(options: {
     cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, select_sequential_consistency: '1' };
   const columns = COLUMNS.join(', ');
   return {
-    async load(names, signal) {
-      const query = `SELECT ${columns} FROM ${table} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${wanted(names)}'))) FORMAT RowBinary`;
+    async load(ids, signal) {
+      const query = `SELECT ${columns} FROM ${table} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))) FORMAT RowBinary`;
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings: load });
       return latest(new RowBinaryReader(await wholeAnswer(answer.stream)));
     },
@@ -67,7 +67,7 @@ export function clickhouseProfiles(options: {
     async save(profiles, signal) {
       const writer = new RowBinaryWriter();
       const send = async () => {
-        const values = Readable.from([writer.take()], { objectMode: false });
+        const values = Readable.from([writer.finish()], { objectMode: false });
         const query = `INSERT INTO ${table} (${columns}) FORMAT RowBinary`;
         const answer = await client.exec({
           query,
@@ -86,28 +86,28 @@ export function clickhouseProfiles(options: {
   };
 }
 
-/** node:stream/consumers would copy it through a Blob. */
+/** `buffer` of node:stream/consumers would copy it through a Blob. */
 async function wholeAnswer(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
 
-function wanted(names: readonly ProfileName[]): string {
+function encodeIds(ids: readonly ProfileId[]): string {
   const writer = new RowBinaryWriter();
-  for (const { accountId, name } of names) {
+  for (const { accountId, distinctId } of ids) {
     writer.int64(accountId);
-    writer.string(name);
+    writer.string(distinctId);
   }
-  return writer.take().toString('hex');
+  return writer.finish().toString('hex');
 }
 
-/** Parts that are not merged yet hold older states of a name: the one with most events counts. */
+/** Unmerged parts hold older states of a distinct id: the one with most events wins. */
 function latest(rows: RowBinaryReader): Map<string, Profile> {
   const found = new Map<string, Profile>();
   while (!rows.isAtEnd) {
     const profile = readProfile(rows);
-    const key = profileKey(profile.accountId, profile.name);
+    const key = profileKey(profile.accountId, profile.distinctId);
     if (profile.eventCount > (found.get(key)?.eventCount ?? 0)) found.set(key, profile);
   }
   return found;

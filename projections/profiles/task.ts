@@ -1,61 +1,56 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
+import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { ProfileCache } from './cache.ts';
-import { fold, gather } from './fold.ts';
+import { fold, groupByPerson } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
 import type { ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
 import type { ProfileStore } from './store.ts';
 
-export interface FoldParts {
+export interface FoldDeps {
   store: ProfileStore;
   cache: ProfileCache;
   metrics: ProfileMetrics;
   log: Log;
-  /** Most events of one fold: bounds the states that are loaded and pinned at a time. */
+  /** Maximum events of one fold: bounds the profiles that are loaded and pinned at a time. */
   foldEvents: number;
-  /** Aborts when the partition is taken away. */
+  /** Aborts when the partition is revoked. */
   signal: AbortSignal;
-  /**
-   * The cache is this partition's own and goes with it: another owner changes the states from then
-   * on.
-   */
+  /** The cache ends with the assignment: from then on another owner changes the profiles. */
   onRelease(): void;
 }
 
 /**
- * Folds the events of one partition into profiles: load what is cold, fold, save, and only then
- * commit (FOLD.md). ClickHouse away: it waits, with backoff.
+ * Folds the events of one partition into profiles: load what is not cached, fold, save, and only
+ * then commit (FOLD.md). Retries while ClickHouse is unavailable.
  */
-export function foldTask(parts: FoldParts): PartitionTask {
+export function foldTask(deps: FoldDeps): PartitionTask {
   return {
     from: undefined,
     async process(messages) {
-      let waiting: ProfileEvent[] = [];
+      let pending: ProfileEvent[] = [];
       for (const message of messages) {
-        const events = readable(parts, message);
-        if (waiting.length > 0 && waiting.length + events.length > parts.foldEvents) {
-          await foldIn(parts, waiting);
-          waiting = [];
+        const events = decodeEvents(deps, message);
+        if (pending.length > 0 && pending.length + events.length > deps.foldEvents) {
+          await foldIn(deps, pending);
+          pending = [];
         }
-        waiting = waiting.length === 0 ? events : waiting.concat(events);
+        pending = pending.length === 0 ? events : pending.concat(events);
       }
-      await foldIn(parts, waiting);
+      await foldIn(deps, pending);
       return (messages.at(-1)?.offset ?? -1) + 1;
     },
     release() {
-      parts.onRelease();
+      deps.onRelease();
       return Promise.resolve();
     },
   };
 }
 
-/**
- * The events of a record; none when it cannot be read: events-sink keeps its bytes in events.dead.
- */
-function readable({ log, metrics }: FoldParts, message: ConsumedMessage): ProfileEvent[] {
+/** No events when the record cannot be decoded: events-sink keeps its bytes in events.dead. */
+function decodeEvents({ log, metrics }: FoldDeps, message: ConsumedMessage): ProfileEvent[] {
   try {
     return readEvents(message);
   } catch (error) {
@@ -64,45 +59,45 @@ function readable({ log, metrics }: FoldParts, message: ConsumedMessage): Profil
     metrics.unreadable();
     log.warn(
       { code: error.code, topic, partition, offset },
-      'a record cannot be read and is in no profile; see events.dead',
+      'a record cannot be decoded and is in no profile; see events.dead',
     );
     return [];
   }
 }
 
 /**
- * Folds events in the order of their places into what is stored: resolves when every changed state
- * is durable.
+ * Folds events into the stored profiles, in the order of their positions. Resolves when every
+ * changed profile is durable.
  */
 export async function foldIn(
-  parts: Omit<FoldParts, 'foldEvents' | 'onRelease'>,
+  deps: Omit<FoldDeps, 'foldEvents' | 'onRelease'>,
   events: readonly ProfileEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
-  const { store, cache, log, signal } = parts;
-  const began = performance.now();
-  const gathered = gather(events);
-  // What this fold uses stays at hand until it ends, whatever the cache drops meanwhile.
-  const states = gathered.names.map(({ key }) => cache.get(key));
-  const cold = gathered.names.filter((_, at) => states[at] === undefined);
-  if (cold.length > 0) {
+  const { store, cache, log, signal } = deps;
+  const started = performance.now();
+  const grouped = groupByPerson(events);
+  // Pins the profiles of this fold, whatever the cache evicts meanwhile.
+  const profiles = grouped.people.map(({ key }) => cache.get(key));
+  const uncached = grouped.people.filter((_, at) => profiles[at] === undefined);
+  if (uncached.length > 0) {
     const loaded = await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
-      () => store.load(cold, signal),
+      () => store.load(uncached, signal),
     );
-    for (const [at, { key }] of gathered.names.entries()) states[at] ??= loaded.get(key);
+    for (const [at, { key }] of grouped.people.entries()) profiles[at] ??= loaded.get(key);
   }
-  const ready = performance.now();
-  const { changed, keys, skipped, misplaced } = fold(gathered, states);
+  const loadedAt = performance.now();
+  const { changed, keys, skipped, misplaced } = fold(grouped, profiles);
   const [first] = misplaced;
   if (first) {
-    parts.metrics.misplaced(misplaced.length);
+    deps.metrics.misplaced(misplaced.length);
     log.error(
       { err: first, code: 'misplaced_event', count: misplaced.length },
-      'events came through the wrong partition: they are stored, and in no profile',
+      'events came through the wrong partition: they are stored, but in no profile',
     );
   }
-  const folded = performance.now();
+  const foldedAt = performance.now();
   if (changed.length > 0)
     await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },
@@ -110,13 +105,13 @@ export async function foldIn(
     );
   signal.throwIfAborted();
   for (const [at, profile] of changed.entries()) cache.set(keys[at] ?? '', profile);
-  parts.metrics.folded({
-    ...{
-      events: events.length - skipped - misplaced.length,
-      skipped,
-      loaded: cold.length,
-      saved: changed.length,
-    },
-    ...{ loadMs: ready - began, foldMs: folded - ready, saveMs: performance.now() - folded },
+  deps.metrics.folded({
+    events: events.length - skipped - misplaced.length,
+    skipped,
+    loaded: uncached.length,
+    saved: changed.length,
+    loadMs: loadedAt - started,
+    foldMs: foldedAt - loadedAt,
+    saveMs: performance.now() - foldedAt,
   });
 }

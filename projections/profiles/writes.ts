@@ -2,20 +2,17 @@ import { isProfileColumn, PROFILE_COLUMNS } from '../../events/traits.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { decodeWriteOrder, encodeWriteOrder, type WriteOrder } from '../../events/write-order.ts';
 
-/**
- * The newest write of a trait or profile column: its text, and its number where it was sent as a
- * number or boolean.
- */
+/** The newest write of a trait or profile column; `number` when it was a number or boolean. */
 export interface Write {
   text: string;
   number: number | undefined;
-  stamp: WriteOrder;
+  order: WriteOrder;
 }
 
 /**
- * All writes of a name in RowBinary, byte by byte in a string: the columns of `profiles` from the
- * first profile column to `_stamps`. Most events change none of them, so they are carried from row
- * to row as they are; a string of one byte a character is what takes the least memory in V8.
+ * All writes of a profile in RowBinary, as a string of one character per byte: the columns of
+ * `profiles` from the first profile column to `_stamps`. Most events change none of them, so they
+ * stay encoded from row to row; this kind of string takes the least memory in V8.
  */
 export type PackedWrites = string;
 
@@ -29,7 +26,7 @@ export const WRITE_COLUMNS: readonly string[] = [
 
 const scratch = new RowBinaryWriter();
 
-/** By key of the trait or profile column; the two never share a key. */
+/** @param writes by key of the trait or profile column; the two never share a key */
 export function packWrites(writes: ReadonlyMap<string, Write>): PackedWrites {
   const traits: [string, Write][] = [];
   const numbers: [string, number][] = [];
@@ -50,14 +47,14 @@ export function packWrites(writes: ReadonlyMap<string, Write>): PackedWrites {
     scratch.float64(number);
   }
   scratch.varint(writes.size);
-  for (const [key, { stamp }] of writes) {
+  for (const [key, { order }] of writes) {
     scratch.string(key);
-    scratch.raw16((bytes, at) => encodeWriteOrder(bytes, at, stamp));
+    scratch.raw16((bytes, at) => encodeWriteOrder(bytes, at, order));
   }
-  return scratch.takeLatin1();
+  return scratch.finishLatin1();
 }
 
-/** What packWrites packed; the map is the caller's own. */
+/** Inverse of packWrites; the caller may change the map. */
 export function unpackWrites(packed: PackedWrites): Map<string, Write> {
   const row = new RowBinaryReader(Buffer.from(packed, 'latin1'));
   const texts = new Map<string, string>();
@@ -71,24 +68,24 @@ export function unpackWrites(packed: PackedWrites): Map<string, Write> {
     writes.set(key, {
       text: texts.get(key) ?? '',
       number: numbers.get(key),
-      stamp: row.raw16(decodeWriteOrder),
+      order: row.raw16(decodeWriteOrder),
     });
   }
   return writes;
 }
 
-/** Takes the packed writes out of a row without looking into them. */
+/** Reads the packed writes of a row without decoding them. */
 export function skipWrites(row: RowBinaryReader): PackedWrites {
   const from = row.position;
   for (let left: number = PROFILE_COLUMNS.length; left > 0; left--) row.skip(row.varint());
   for (let left = 2 * row.varint(); left > 0; left--) row.skip(row.varint());
-  for (const size of [NUMBER_BYTES, STAMP_BYTES]) {
+  for (const size of [NUMBER_BYTES, ORDER_BYTES]) {
     for (let left = row.varint(); left > 0; left--) row.skip(row.varint() + size);
   }
   return row.latin1(from, row.position);
 }
 
 const NUMBER_BYTES = 8;
-const STAMP_BYTES = 16;
+const ORDER_BYTES = 16;
 
 export const NO_WRITES: PackedWrites = packWrites(new Map());

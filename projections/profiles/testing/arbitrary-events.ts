@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import type { ProfileEvent } from '../profile.ts';
 
-/**
- * Samples for tests: few names, keys and times, so that orders, refunds, ties and overwrites meet.
- * Offsets rise by one.
- */
+// Few distinct ids, keys and times, so that orders, refunds, ties and overwrites coincide.
 const text = fc.constantFrom('', 'x', 'y', 'تهران', '5');
 const trait = fc.oneof(
   text.map((value) => ({ text: value })),
@@ -32,7 +29,7 @@ const body = fc.record({
   items: fc.integer({ min: 1, max: 3 }),
 });
 
-/** The events of one partition in the order of their places. */
+/** The events of one partition in the order of their positions; offsets rise by one. */
 export function arbitraryEvents(options: {
   partition?: number;
   maxLength: number;

@@ -1,7 +1,7 @@
 import { isProfileColumn } from '../../../events/traits.ts';
 import type { ProfileEvent } from '../profile.ts';
 
-/** A profile as its specification says it, for comparison; amounts are whole thousandths. */
+/** A profile in the terms of the specification; amounts are whole thousandths. */
 export interface SpecifiedProfile {
   event_count: number;
   first_seen: number;
@@ -23,22 +23,22 @@ function compare(a: readonly number[], b: readonly number[]): number {
 }
 
 /**
- * What the profiles of a set of events are, straight from the words of ingest 2.3 and reports.md
- * and sharing no code with the fold: for tests only, slow. Events may come in any order and any
- * number of times. Keys: `account/name`.
+ * The profiles of a set of events, written from the words of (ingest 2.3) and (reports: People)
+ * without code of the fold. Slow: only for tests. Events may come in any order and repeatedly.
+ * Keys: `account/distinct id`.
  */
 export function specifiedProfiles(events: readonly ProfileEvent[]): Map<string, SpecifiedProfile> {
   const once = [...new Map(events.map((event) => [rank(event).join(), event])).values()].sort(
     (a, b) => compare(rank(a), rank(b)),
   );
-  const byName = Map.groupBy(
+  const byPerson = Map.groupBy(
     once,
     (event) => `${event.account_id}/${event.user_id === '' ? event.anonymous_id : event.user_id}`,
   );
-  return new Map([...byName].map(([key, own]) => [key, specified(own)]));
+  return new Map([...byPerson].map(([key, own]) => [key, specified(own)]));
 }
 
-/** @param events of one name, in the order of their places */
+/** @param events of one distinct id, in the order of their positions */
 function specified(events: readonly ProfileEvent[]): SpecifiedProfile {
   const orders = events.filter(({ event }) => event === 'order_completed');
   return {
@@ -59,15 +59,15 @@ function totals(events: readonly ProfileEvent[]): { total_revenue: bigint; order
     const amount = thousandths(revenue);
     if (event === 'order_completed') order_count += 1;
     if (event === 'order_refunded' || event === 'order_cancelled') {
-      const left = total_revenue - (amount < 0n ? -amount : amount);
-      total_revenue = left > 0n ? left : 0n;
+      const rest = total_revenue - (amount < 0n ? -amount : amount);
+      total_revenue = rest > 0n ? rest : 0n;
       order_count = Math.max(0, order_count - 1);
     } else total_revenue += amount;
   }
   return { total_revenue, order_count };
 }
 
-/** Amounts of tests have at most three digits behind the point and stay below 2^43. */
+/** Amounts in tests have at most three decimals and stay below 2^43. */
 function thousandths(amount: number): bigint {
   return BigInt(Math.round(amount * 1000));
 }

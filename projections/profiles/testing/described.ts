@@ -1,9 +1,9 @@
-import { isProfileColumn } from '../../events/traits.ts';
-import type { Profile } from './profile.ts';
-import type { SpecifiedProfile } from './testing/reference-fold.ts';
-import { unpackWrites } from './writes.ts';
+import { isProfileColumn } from '../../../events/traits.ts';
+import type { Profile } from '../profile.ts';
+import type { SpecifiedProfile } from './reference-fold.ts';
+import { unpackWrites } from '../writes.ts';
 
-/** A folded state in the words of its specification, for comparison. */
+/** A profile in the terms of the specification, for comparison. */
 export function described({
   eventCount,
   firstSeen,
