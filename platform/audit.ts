@@ -1,19 +1,19 @@
 import type { Database } from './postgres/pool.ts';
 
 export interface AuditLine {
-  /** Account that the line is about; null: the installation. */
+  /** Account of the change; null: the installation. */
   accountId: number | null;
-  /** `operator` for a command line, `member:ID` for a signed-in person. */
+  /** `operator` for the command line, `member:ID` for a signed-in member. */
   actor: string;
   /** Past tense, dotted: `relay.saved`, `replay.started`. */
   action: string;
-  /** What a reader needs to understand the decision. Never a secret, never a person's data. */
+  /** What a reader needs to understand the change. Never a secret or personal data. */
   details: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Writes one line of the audit log (table audit_lines); rejects when PostgreSQL does, so that what
- * is not on record is not done.
+ * Writes one line of the audit log (table audit_lines). Rejects when PostgreSQL does, so that nothing
+ * is done without an audit line.
  */
 export async function recordAudit(
   database: Pick<Database, 'query'>,

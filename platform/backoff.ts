@@ -1,7 +1,7 @@
 export interface BackoffOptions {
   /** First delay, ms. */
   base: number;
-  /** Largest delay, ms. */
+  /** Maximum delay, ms. */
   cap: number;
   /** Added to every delay, ms; 0 by default. */
   min?: number;

@@ -19,7 +19,7 @@ function makeTables(): Int32Array {
 }
 
 /**
- * CRC-32C (Castagnoli) as an unsigned 32-bit number, the check of spool frames and of Kafka record
+ * CRC-32C (Castagnoli) as an unsigned 32-bit number, the checksum of spool frames and Kafka record
  * batches. Node's zlib.crc32 is the other polynomial, which detects fewer errors at these lengths.
  * @param previous the CRC of the bytes before these, to check several buffers as one
  */

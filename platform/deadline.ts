@@ -1,4 +1,4 @@
-/** A wait that took longer than it may. `waitedFor` says for what. */
+/** A wait exceeded its timeout. `waitedFor` names what it waited for. */
 export class DeadlineExceeded extends Error {
   readonly waitedFor: string;
   constructor(waitedFor: string, ms: number) {
@@ -9,7 +9,7 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Bounds a wait. The work itself goes on: pass it a signal where it can be stopped. Throws
+ * Limits a wait. The work itself continues; pass it a signal if it can be cancelled. Throws
  * DeadlineExceeded.
  */
 export async function withDeadline<T>(

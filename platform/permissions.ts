@@ -1,6 +1,5 @@
 /**
- * The 28 permissions (management 2.7). Keys and members are judged by the same table: this is its
- * one source.
+ * The 28 permissions (management 2.7), for keys and members alike. This table is their only source.
  */
 export const permissions = [
   'analytics.read',
@@ -46,12 +45,12 @@ export const roles = [
 ] as const;
 export type Role = (typeof roles)[number];
 
-/** Only the owner holds them, and never through a key (management 2.7). */
+/** Only the owner has them, and never through a key (management 2.7). */
 export const OWNER_ONLY: readonly Permission[] = ['tenant.delete', 'tenant.transfer'];
 
 /**
- * Grants of each role, row by row: no role inherits from another (management 2.7). Where that
- * section names no permission, the narrower reading is taken.
+ * Permissions of each role; no role inherits from another (management 2.7). Where that section names
+ * no permission, the narrower interpretation applies.
  */
 export const grants: Readonly<Record<Role, readonly Permission[]>> = {
   owner: permissions,

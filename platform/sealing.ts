@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** First byte of everything that is sealed: this layout. */
+/** First byte of sealed bytes: the version of the layout. */
 const LAYOUT = 1;
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_ID_BYTES = 64;
 
-/** What SEALING_KEY must look like; stands behind `expected` in the message of a bad setting. */
+/** The form of SEALING_KEY, for the message of an invalid setting. */
 export const SEALING_KEY_FORM =
   'id:KEY, or several separated by commas, each KEY base64 of 32 random bytes (openssl rand -base64 32), each id 1 to 64 of A-Z a-z 0-9 . _ - and given once';
 
@@ -27,10 +27,9 @@ interface Key {
 }
 
 /**
- * Seals secrets for storage: AES-256-GCM under the first key of SEALING_KEY; what any of its keys
- * sealed can be opened. Layout: version 1 | length of the key id (1 byte) | key id | nonce (12) |
- * ciphertext | tag (16). Authenticated beside the text: everything before the nonce, and the
- * purpose.
+ * Seals secrets for storage: AES-256-GCM under the first key of SEALING_KEY; any of its keys opens.
+ * Layout: version 1 | length of the key id (1 byte) | key id | nonce (12) | ciphertext | tag (16).
+ * Additional authenticated data: everything before the nonce, and the purpose.
  */
 export class Sealer {
   readonly #keys: readonly [Key, ...Key[]];
@@ -42,8 +41,8 @@ export class Sealer {
   }
 
   /**
-   * Seals a text for one purpose, for example `integration:1:event_pipeline`: it opens for that
-   * purpose only, so a row's bytes are of no use in another row.
+   * Seals a text for one purpose, for example `integration:1:event_pipeline`. It opens for that
+   * purpose only, so sealed bytes are useless in another row.
    */
   seal(plain: string, purpose: string): Buffer {
     const { id, bytes } = this.#keys[0];
@@ -60,7 +59,7 @@ export class Sealer {
     ]);
   }
 
-  /** The text that was sealed for this purpose. Throws SealError. */
+  /** Opens a text that was sealed for this purpose. Throws SealError. */
   open(sealed: Uint8Array, purpose: string): string {
     const { id, head, rest } = read(sealed);
     const key = this.#keys.find((one) => one.id === id);
@@ -91,7 +90,7 @@ export class Sealer {
   }
 
   /**
-   * True when these bytes are under the first key, so that rotation has nothing to do. Throws
+   * Whether the bytes are sealed under the first key, so that a rotation can skip them. Throws
    * SealError when they are not sealed.
    */
   isCurrent(sealed: Uint8Array): boolean {
@@ -109,8 +108,8 @@ function read(sealed: Uint8Array): { id: string; head: Buffer; rest: Buffer } {
 }
 
 /**
- * Reads SEALING_KEY; undefined when it is empty: nothing can be sealed then. Throws an Error whose
- * message is the expected form; it never holds the text.
+ * Parses SEALING_KEY; undefined when it is empty, and nothing can be sealed. Throws an Error whose
+ * message is the expected form, without the text.
  */
 export function parseSealingKeys(
   text: string,
@@ -132,7 +131,7 @@ function parseKey(part: string): Key {
   return { id, bytes };
 }
 
-/** A fresh value of SEALING_KEY with one key. */
+/** A new value of SEALING_KEY with one key. */
 export function makeSealingKey(id: string): string {
   return `${id}:${randomBytes(KEY_BYTES).toString('base64')}`;
 }

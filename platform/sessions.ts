@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /**
- * Cookies that may carry a session, in the order in which they are looked at (management 5.2). The
- * first one is of installations behind https.
+ * Cookies that may contain a session, in order of precedence (management 5.2). Installations behind
+ * https use the first.
  */
 export const SESSION_COOKIES = ['__Host-service_session', 'service_session'] as const;
 
@@ -15,14 +15,14 @@ export function isSessionToken(token: string): boolean {
 }
 
 /**
- * Where Redis keeps a session: by the SHA-256 of its token, so that a dump of Redis signs nobody
- * in.
+ * Redis key of a session: the SHA-256 of its token, so that a dump of Redis contains no usable
+ * token.
  */
 export function sessionKey(token: string): string {
   return `session:${createHash('sha256').update(token).digest('base64url')}`;
 }
 
-/** Whether a token is that of a session that has not ended. Rejects when Redis cannot be asked. */
+/** Whether a token belongs to a current session. Rejects when Redis does. */
 export async function isSession(redis: Pick<Redis, 'exists'>, token: string): Promise<boolean> {
   return isSessionToken(token) && (await redis.exists(sessionKey(token))) === 1;
 }

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** A set of addresses and CIDR ranges, version 4 and 6. */
+/** A set of addresses and CIDR ranges, IPv4 and IPv6. */
 export interface AddressRanges {
   contains(address: string): boolean;
 }
@@ -13,8 +13,7 @@ export function isAddressRange(text: string): boolean {
 }
 
 /**
- * The ranges that can be read; what cannot be read contains nothing. An IPv4 address matches in its
- * IPv6-mapped form too.
+ * Compiles ranges; invalid ones match nothing. An IPv4 address also matches in its IPv6-mapped form.
  */
 export function addressRanges(texts: readonly string[]): AddressRanges {
   const list = new BlockList();
@@ -32,7 +31,7 @@ export function addressRanges(texts: readonly string[]): AddressRanges {
   };
 }
 
-/** `::ffff:192.0.2.1` as `192.0.2.1`; zone ids are cut off. */
+/** `::ffff:192.0.2.1` as `192.0.2.1`; zone ids are removed. */
 export function unmapped(address: string): string {
   if (!address.includes(':')) return address;
   const zone = address.indexOf('%');

@@ -4,7 +4,7 @@ import * as setting from '../setting-kinds.ts';
 import { defineSettings, type Setting } from '../settings.ts';
 import { addressRanges, isAddressRange, unmapped, type AddressRanges } from './address-ranges.ts';
 
-/** Whose word in X-Forwarded-For is taken; undefined when nobody's is. */
+/** Proxies whose X-Forwarded-For is trusted; undefined: none. */
 export type TrustedProxies = AddressRanges | undefined;
 
 const proxies = setting.list({
@@ -12,7 +12,7 @@ const proxies = setting.list({
   doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is believed.',
 });
 
-/** Of every public host. */
+/** Settings of every public host. */
 export const trustedProxySettings = defineSettings({
   TRUSTED_PROXIES: {
     ...proxies,
@@ -24,31 +24,30 @@ export const trustedProxySettings = defineSettings({
   } satisfies Setting<readonly string[]>,
 });
 
-/** Reads addresses and CIDR ranges. Throws an Error that says what is expected. */
+/** Parses addresses and CIDR ranges. Throws an Error with the expected form. */
 export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
   if (!entries.every(isAddressRange))
     throw new Error('addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8');
   return entries.length === 0 ? undefined : addressRanges(entries);
 }
 
-/** What a request tells of addresses. */
+/** The addresses that a request reports. */
 export interface ReportedAddresses {
-  /** Of the other end of the connection. */
+  /** Peer address of the connection. */
   remote: string | undefined;
   /** Header X-Forwarded-For; several are joined with commas. */
   forwardedFor: string | undefined;
 }
 
 /**
- * The address of the client (ingest 2.1): that of the connection, or, when a trusted proxy made the
- * connection, the last one in X-Forwarded-For that is not a trusted proxy: what stands before it
- * can be made up by the client. IPv4 in IPv6 is written as IPv4. Empty when the connection tells
- * none.
+ * The address of the client (ingest 2.1): the peer's, or, when the peer is a trusted proxy, the last
+ * one in X-Forwarded-For that is not a trusted proxy; clients can forge those before it. IPv4 in
+ * IPv6 is written as IPv4. Empty when the connection has no address.
  */
-export function clientAddress(told: ReportedAddresses, trusted: TrustedProxies): string {
-  const own = unmapped(told.remote ?? '');
+export function clientAddress(reported: ReportedAddresses, trusted: TrustedProxies): string {
+  const own = unmapped(reported.remote ?? '');
   if (!trusted?.contains(own)) return own;
-  const hops = (told.forwardedFor ?? '').split(',');
+  const hops = (reported.forwardedFor ?? '').split(',');
   let nearest = own;
   for (const hop of hops.reverse()) {
     const address = unmapped(withoutPort(hop.trim()));

@@ -5,7 +5,7 @@ import type { Setting } from '../settings.ts';
 const EXPECTED =
   'host or host:port, comma-separated, for example 127.0.0.1:9000,crm.internal,[::1]:8443';
 
-/** Hosts that the address guard lets pass whatever their addresses are. */
+/** Hosts that the address guard allows whatever their addresses are. */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
 
@@ -19,7 +19,7 @@ export class AllowedHosts {
   }
 
   /**
-   * True for a host that is named in any entry: it may be known to this machine's hosts file only.
+   * Whether any entry names the host, which may exist only in this machine's hosts file.
    */
   names(host: string): boolean {
     return [...this.#names].some(
@@ -29,8 +29,8 @@ export class AllowedHosts {
 }
 
 /**
- * Writes an entry as URLs write hosts: lower case, numeric addresses in their normal form. Throws
- * an Error that says what is expected.
+ * Normalises an entry as URLs normalise hosts: lower case, canonical numeric addresses. Throws an
+ * Error with the expected form.
  */
 function normaliseEntry(entry: string): string {
   const [, host = '', port] =
@@ -41,7 +41,7 @@ function normaliseEntry(entry: string): string {
   return port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`;
 }
 
-/** The setting that names exceptions from the address guard. */
+/** A setting with exceptions from the address guard. */
 export function allowedHosts(options: { doc: string }): Setting<AllowedHosts> {
   return {
     parse: (text) => new AllowedHosts(splitList(text)),

@@ -6,37 +6,37 @@ import { guardedAgents, type Agents } from './guarded-agents.ts';
 import { systemResolve, type Resolve } from './resolve.ts';
 
 export interface OutboundRequest {
-  /** As a person wrote it. */
+  /** As the customer entered it. */
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
 }
 
 export type OutboundResult =
-  /** `excerpt` is the beginning of the body of an answer other than 2xx. */
+  /** `excerpt`: the first bytes of the body of an answer other than 2xx. */
   | { kind: 'answered'; status: number; excerpt: string }
-  /** No answer: name, connection, TLS or time. */
+  /** No answer: DNS, connection, TLS or timeout. */
   | { kind: 'failed'; message: string }
-  /** Nothing was sent where it must not be: see AddressRefused. */
+  /** No request was sent to the refused address: see AddressRefused. */
   | { kind: 'refused'; message: string };
 
 interface ClientOptions {
   allowed: AllowedHosts;
-  /** For everything together, ms: names, connections, redirects and the body of a failure. */
+  /** In total, ms: DNS, connections, redirects and the body of a failure. */
   timeout: number;
-  /** Bytes that are kept of a failure's body. */
+  /** Bytes of a failure's body in the excerpt. */
   excerptBytes: number;
-  /** Tests put their own in. */
+  /** Replaced by tests. */
   resolve?: Resolve;
 }
 
 const MAX_REDIRECTS = 5;
-/** Those that ask for the same request at another address; 303 asks to read something else. */
+/** These repeat the request at another URL; 303 would change the method to GET. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 /**
- * Posts to addresses that customers chose: through the address guard at every hop, within a time,
- * keeping connections, reading little of the answer.
+ * Outbound HTTP to URLs of customers: with the address guard at every hop, a total timeout, reused
+ * connections, and a limit on what it reads of the answer.
  */
 export class OutboundClient {
   readonly #options: ClientOptions;
@@ -49,8 +49,8 @@ export class OutboundClient {
   }
 
   /**
-   * Never rejects for anything that an address or an endpoint can cause. A redirect is followed
-   * with the same method and body, at most five times.
+   * Never rejects because of an address or endpoint. Follows at most five redirects, with the same
+   * method and body.
    */
   async post(request: OutboundRequest): Promise<OutboundResult> {
     const deadline = performance.now() + this.#options.timeout;
@@ -73,7 +73,7 @@ export class OutboundClient {
     }
   }
 
-  /** Ends kept connections. */
+  /** Closes idle connections. */
   close(): void {
     this.#agents.destroy();
   }
@@ -95,7 +95,7 @@ export class OutboundClient {
     });
   }
 
-  /** Where the answer sends the request; throws AddressRefused when that must not be followed. */
+  /** The URL of a redirect. Throws AddressRefused when it must not be followed. */
   #redirectOf(from: URL, { status, location }: Answer): URL | undefined {
     if (!REDIRECTS.has(status) || location === undefined) return undefined;
     const next = guardedUrl(location, this.#options.allowed, from);
@@ -107,7 +107,7 @@ export class OutboundClient {
   }
 }
 
-/** What a person can act on: the code of the system, or the message. */
+/** The system's error code, or the message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -11,37 +11,35 @@ import { truncateBytes } from '../../events/bytes.ts';
 export interface Answer {
   status: number;
   location: string | undefined;
-  /** The beginning of the body of an answer other than 2xx, without NUL; empty for 2xx. */
+  /** The first bytes of the body of an answer other than 2xx, without NUL; empty for 2xx. */
   excerpt: string;
 }
 
 interface Exchange {
   url: URL;
-  /** Takes a kept connection where there is one. */
+  /** Reuses an idle connection if there is one. */
   kept: Agent;
-  /** Always connects anew. */
+  /** Always opens a new connection. */
   fresh: Agent;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** performance.now() at which everything must be over. */
+  /** performance.now() of the timeout. */
   deadline: number;
-  /** The whole time, for the message. */
+  /** The total timeout for the message, ms. */
   timeout: number;
   excerptBytes: number;
 }
 
 /**
- * An answer that is not read to its end costs its connection; up to here it is read, so that the
- * connection can be kept.
+ * A connection can be reused only after its answer is read to the end; reads up to this many bytes.
  */
 const DRAINED_BYTES = 64 * 1024;
-/** A body that comes this slowly costs the connection too, ms. */
+/** A slower body closes the connection, ms. */
 const DRAINED_MS = 1000;
 
 /**
- * One POST and its answer. Rejects when there is none in time. A kept connection that the other
- * side closed just then is not the endpoint's failure: the request goes out once more, on a
- * connection of its own.
+ * One POST and its answer. Rejects on timeout. When a reused connection turns out to be closed, sends
+ * the request again on a new connection: that is not a failure of the endpoint.
  */
 export async function exchange(options: Exchange): Promise<Answer> {
   try {
@@ -65,7 +63,7 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
       maxHeaderSize: 16 * 1024,
     });
     let isAnswered = false;
-    const late = setTimeout(
+    const timer = setTimeout(
       () => request.destroy(new Error(`no answer within ${timeout / 1000} s`)),
       Math.max(1, deadline - performance.now()),
     );
@@ -74,7 +72,7 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (isAnswered) return;
-      clearTimeout(late);
+      clearTimeout(timer);
       const isStale =
         request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       reject(isStale ? new ConnectionWasStale() : error);
@@ -84,12 +82,12 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
       const status = response.statusCode ?? 0;
       const { location } = response.headers;
       if (status >= 200 && status < 300) {
-        clearTimeout(late);
+        clearTimeout(timer);
         drain(response);
         return resolve({ status, location, excerpt: '' });
       }
-      void beginning(response, options.excerptBytes).then((excerpt) => {
-        clearTimeout(late);
+      void readExcerpt(response, options.excerptBytes).then((excerpt) => {
+        clearTimeout(timer);
         resolve({ status, location, excerpt });
       });
     });
@@ -98,10 +96,9 @@ function attempt(options: Exchange, agent: Agent): Promise<Answer> {
 }
 
 /**
- * The first bytes of a body, as text; what came when it ends, breaks or is cut off by the deadline.
- * Never rejects.
+ * The first bytes of a body as text: what arrived until it ends, fails or times out. Never rejects.
  */
-function beginning(response: IncomingMessage, bytes: number): Promise<string> {
+function readExcerpt(response: IncomingMessage, bytes: number): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -120,23 +117,23 @@ function beginning(response: IncomingMessage, bytes: number): Promise<string> {
   });
 }
 
-/** Reads the rest of a body, at most so much and so long; then the connection goes. */
+/** Reads the rest of a body up to DRAINED_BYTES and DRAINED_MS, then closes the connection. */
 function drain(response: IncomingMessage): void {
   let length = 0;
-  const late = setTimeout(() => response.destroy(), DRAINED_MS);
-  late.unref();
+  const timer = setTimeout(() => response.destroy(), DRAINED_MS);
+  timer.unref();
   response.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (length > DRAINED_BYTES) response.destroy();
   });
   response.once('error', () => undefined);
-  response.once('close', () => clearTimeout(late));
+  response.once('close', () => clearTimeout(timer));
 }
 
 /**
- * Cuts on a character's boundary; a NUL, which PostgreSQL cannot hold, and broken UTF-8 become
+ * Truncates at a character boundary; NUL, which PostgreSQL cannot store, and invalid UTF-8 become
  * U+FFFD.
  */
-function textOf(bytes: Buffer, most: number): string {
-  return truncateBytes(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'), most);
+function textOf(bytes: Buffer, maxBytes: number): string {
+  return truncateBytes(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'), maxBytes);
 }

@@ -3,8 +3,7 @@ import { forbiddenAddress } from './address-class.ts';
 import type { AllowedHosts } from './allowed-hosts.ts';
 
 /**
- * Nothing may be sent there; the message says what is wrong with the address. It is not worth
- * another attempt.
+ * The address is forbidden; the message says why. Another attempt cannot succeed.
  */
 export class AddressRefused extends Error {
   constructor(message: string) {
@@ -13,7 +12,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/** Host and port of a URL, as the guard and the agents name them. */
+/** Host and port of a URL. */
 export interface Destination {
   /** As URL.hostname writes it: lower case, IPv6 in brackets. */
   host: string;
@@ -28,9 +27,9 @@ export function destinationOf(url: URL): Destination {
 }
 
 /**
- * Reads a URL and looks at everything that can be known before a name is resolved: http or https,
- * no user or password, and no numeric address, in whatever notation, that is not of the public
- * internet. Throws AddressRefused. Names are looked at again where they are connected to.
+ * Parses a URL and checks what is known before DNS: http or https, no user or password, and no
+ * numeric address outside the public internet, in any notation. Throws AddressRefused. Host names
+ * are checked when connecting (guarded-agents.ts).
  */
 export function guardedUrl(text: string, allowed: AllowedHosts, base?: URL): URL {
   const url = base ? URL.parse(text, base.href) : URL.parse(text);
@@ -49,7 +48,7 @@ export function guardedUrl(text: string, allowed: AllowedHosts, base?: URL): URL
   return url;
 }
 
-/** Throws AddressRefused when the address that a host stands for may not be connected to. */
+/** Throws AddressRefused when the address of a host is forbidden. */
 export function refuseForbidden(host: string, address: string): void {
   const what = forbiddenAddress(address);
   if (what === undefined) return;

@@ -6,7 +6,7 @@ import type { AllowedHosts } from './allowed-hosts.ts';
 import { AddressRefused, refuseForbidden } from './guard.ts';
 import type { Resolve } from './resolve.ts';
 
-/** What createConnection gets of a request. */
+/** The options of createConnection that matter here. */
 interface ConnectionOptions {
   host?: string | null | undefined;
   port?: number | string | null | undefined;
@@ -19,14 +19,14 @@ export interface ProtocolAgents {
 }
 
 export interface Agents {
-  /** Take a kept connection where there is one. */
+  /** Reuse an idle connection if there is one. */
   kept: ProtocolAgents;
-  /** Always connect anew. */
+  /** Always open a new connection. */
   fresh: ProtocolAgents;
   destroy(): void;
 }
 
-/** Bounds of the connections that are kept for the next request. */
+/** Limits of connections that are kept open for reuse. */
 const KEEP: AgentOptions = {
   keepAlive: true,
   keepAliveMsecs: 15_000,
@@ -37,9 +37,9 @@ const KEEP: AgentOptions = {
 };
 
 /**
- * Agents whose every new connection is guarded: the addresses that a name resolves to are looked at
- * in the connection's own look-up, so that they are the ones it connects to, and the address of the
- * connected socket once more before a byte is written. They know no proxies.
+ * Agents that guard every new connection. They check the addresses in the connection's own DNS
+ * lookup, so that no other lookup can answer differently, and the address of the connected socket
+ * again before a byte is written. They ignore proxies.
  */
 export function guardedAgents(options: { allowed: AllowedHosts; resolve: Resolve }): Agents {
   const guarded = <T extends ConnectionOptions>(
@@ -89,8 +89,8 @@ function hostOf({ host }: ConnectionOptions): string {
 }
 
 /**
- * Resolves, and refuses the name when any of its addresses is forbidden: which of them is connected
- * to is not ours to choose.
+ * Resolves a host name and refuses it when any of its addresses is forbidden, because node:net
+ * chooses the one to connect to.
  */
 function guardedLookup({
   resolve,
@@ -117,8 +117,7 @@ function guardedLookup({
 }
 
 /**
- * The last look, at the address that the system really connected to. What was to be written is not
- * sent.
+ * The last check, of the address that the system connected to. Buffered bytes are not sent.
  */
 function refuseConnected(socket: Duplex, host: string): void {
   socket.once('connect', () => {

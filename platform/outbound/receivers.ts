@@ -7,12 +7,12 @@ import type { Resolve } from './resolve.ts';
 export const LOCAL: Resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
 const open: (() => void)[] = [];
 
-/** Ends what a test opened; for afterEach. */
+/** Closes what a test opened; for afterEach. */
 export function closeAll(): void {
   for (const close of open.splice(0)) close();
 }
 
-/** Something to do at the end of the test. */
+/** Runs at the end of the test. */
 export function atEnd(close: () => void): void {
   open.push(close);
 }
@@ -25,7 +25,7 @@ export interface Received {
   socket: unknown;
 }
 
-/** A server that answers by `answer` and tells what it got. */
+/** A server that answers with `answer` and records what it received. */
 export async function receiver(
   answer: (request: Received, response: ServerResponse) => void,
 ): Promise<{ port: number; received: Received[] }> {

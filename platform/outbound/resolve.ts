@@ -7,21 +7,21 @@ export interface ResolvedAddress {
   family: 4 | 6;
 }
 
-/** All addresses of a host name; rejects with the resolver's error when there is none. */
+/** All addresses of a host name. Rejects with the resolver's error when there is none. */
 export type Resolve = (host: string) => Promise<ResolvedAddress[]>;
 
-/** How long a name server may take, ms; it is asked twice. */
+/** Timeout of a DNS query, ms; it is sent twice. */
 const TIMEOUT = 2500;
-/** The addresses of one family do not wait longer than this for those of the other, ms. */
+/** How long the addresses of one family wait for the other's, ms. */
 const OTHER_FAMILY = 300;
 
-/** The two questions that name servers are asked. */
+/** The DNS queries in use. */
 export type Asking = Pick<Resolver, 'resolve4' | 'resolve6'>;
 
 /**
- * Full names are asked of the name servers directly: getaddrinfo has four threads for the whole
- * process, and slow names of one customer would hold up everybody's. Names without a dot and those
- * that `isLocal` knows go through the system, which reads the hosts file.
+ * Queries name servers directly: getaddrinfo has four threads per process, and slow names of one
+ * customer would delay all others. Names without a dot, and those that `isLocal` knows, go through
+ * the system, which reads the hosts file.
  */
 export function systemResolve(
   isLocal: (host: string) => boolean,
@@ -49,7 +49,7 @@ async function ask(servers: Asking, host: string): Promise<ResolvedAddress[]> {
     () => undefined,
   );
   await Promise.race([Promise.allSettled(answers), one]);
-  // What comes later is not connected to: nobody has looked at it.
+  // Later addresses are not connected to, because the guard has not checked them.
   if (found.length > 0) return [...found];
   await answers[0];
   throw new Error(`${host} has no address`);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Database } from './pool.ts';
 
 /**
- * Runs the ordered SQL files of a folder (`NNNN_name.sql`) that have not run yet, each in one
- * transaction with its record in `schema_migrations`. Two runs at once are safe: the record is
- * inserted first, and the later one waits for it or finds it. Answers the names that ran.
+ * Runs the pending SQL files of a folder (`NNNN_name.sql`) in order, each in one transaction with its
+ * row in `schema_migrations`. Concurrent runs are safe: each inserts the row first, and the later one
+ * waits for it or finds it. Answers the names of the files that it ran.
  */
 export async function migratePostgres(database: Database, folder: string): Promise<string[]> {
   await database.query(
@@ -20,8 +20,7 @@ export async function migratePostgres(database: Database, folder: string): Promi
   const files = readdirSync(folder).filter((file) => /^\d{4}_[a-z0-9_]+\.sql$/.test(file));
   for (const file of files.sort()) {
     if (done.has(file)) continue;
-    // One simple-protocol message is one implicit transaction: all of the file and its record, or
-    // nothing.
+    // A simple-protocol message is one implicit transaction for the file and its row.
     await database.query(
       `INSERT INTO schema_migrations (name) VALUES ('${file}');\n${readFileSync(join(folder, file), 'utf8')}`,
     );

@@ -4,9 +4,9 @@ import type { Log } from '../log.ts';
 export type Database = pg.Pool;
 
 /**
- * A small pool. The embedded default is PGlite behind a socket, where all clients share one
- * session: every statement is complete by itself, no advisory locks, no session state, no
- * transaction held open across other I/O.
+ * A small pool. The embedded default is PGlite behind a socket, where all clients share one session:
+ * therefore statements are atomic by themselves, without advisory locks, session state, or
+ * transactions held open across other I/O.
  */
 export function connectPostgres(options: {
   url: string;
@@ -23,10 +23,10 @@ export function connectPostgres(options: {
     query_timeout: 10_000,
   });
   pool.on('error', (error) =>
-    // The error carries the whole client: only its message is logged.
+    // The error contains the whole client, so only its message is logged.
     options.log.warn(
       { code: 'postgres_connection' },
-      `an idle PostgreSQL connection broke (${error.message}); the next query opens another`,
+      `an idle PostgreSQL connection failed (${error.message}); the next query opens a new one`,
     ),
   );
   return pool;

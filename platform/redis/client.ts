@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 
 /**
- * A connection that keeps trying with backoff and fails its commands fast: who calls decides what
- * an unreachable Redis means.
+ * A connection that reconnects with backoff and fails its commands fast: the caller decides what an
+ * unreachable Redis means.
  */
 export function connectRedis(options: {
   url: string;
@@ -26,7 +26,7 @@ export function connectRedis(options: {
     if (!down)
       options.log.warn(
         { err: error, code: 'redis_unreachable' },
-        'Redis is not reachable; trying again with backoff',
+        'Redis is not reachable; reconnecting with backoff',
       );
     down = true;
   });
