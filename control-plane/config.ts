@@ -7,7 +7,7 @@ import { isPrivateHost } from './http/private-host.ts';
 
 const controlAddress = setting.address({
   default: { host: '127.0.0.1', port: 0 },
-  doc: 'Listener of the control plane, which only the panel in the same process talks to; never public: loopback and private addresses only. Port 0 takes a free one.',
+  doc: 'Listener of the control plane, used only by the panel in the same process; never public: loopback and private addresses only. Port 0: any free port.',
 });
 
 /** Settings of the control plane and the panel. */
@@ -30,22 +30,22 @@ export const settings = defineSettings({
   } satisfies Setting<setting.Address | undefined>,
   PANEL_ADDR: setting.address({
     default: undefined,
-    doc: 'Listener of the panel, host:port: sign-in, and the only way in to the control plane. Empty: it is not served at all.',
+    doc: 'Listener of the panel, host:port: sign-in, and the only access to the control plane. Empty: not served.',
   }),
   PANEL_URL: setting.url({
     default: '',
     protocols: ['http:', 'https:'],
-    doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and called __Host-service_session. Empty: plain http, as on one machine.',
+    doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and named __Host-service_session. Empty: plain http, for one machine.',
   }),
   PANEL_SESSION_LIFETIME: setting.duration({
     default: 12 * 3_600_000,
     min: 60_000,
-    doc: 'After this long a session ends, used or not.',
+    doc: 'Lifetime of a session, used or not.',
   }),
   PANEL_SESSION_IDLE: setting.duration({
     default: 3_600_000,
     min: 60_000,
-    doc: 'A session that is not used for this long ends.',
+    doc: 'A session ends after this time without use.',
   }),
   EMAIL_TRACK_BASE: setting.url({
     default: '',

@@ -13,8 +13,7 @@ import { sealingSettings } from '../platform/sealing-settings.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The log takes records of 16 MiB; a body goes into one together with what was decided about its
- * events.
+ * A record of the log has at most 16 MiB: one holds a body and the decisions about its events.
  */
 const MAX_BODY_BYTES = 14 * MIB;
 
@@ -34,7 +33,7 @@ export const settings = defineSettings({
   ...sealingSettings,
   CLAIM_PENDING: setting.duration({
     default: 0,
-    doc: 'How long a claim stands as pending while its event is published; 0 writes claims only once events are durable, which costs half and stores the same rows (docs/deduplication.md).',
+    doc: 'How long a claim is pending while its event is published; 0: claims are written after events are durable, at half the cost and with the same rows (docs/deduplication.md).',
   }),
   EVENTS_PARTITIONS: topicSettings.EVENTS_PARTITIONS,
   HTTP_ADDR: setting.address({
@@ -52,42 +51,42 @@ export const settings = defineSettings({
   } satisfies Setting<number>,
   WRITE_KEY_CACHE: setting.duration({
     default: 60_000,
-    doc: 'How long a write key is remembered, known or unknown; a revocation takes effect that much later.',
+    doc: 'How long a write key is cached, known or unknown; a revocation takes effect after this time.',
   }),
   ...trustedProxySettings,
   SPOOL_DIR: setting.text({
     default: '.ravand/spool',
-    doc: 'Folder of the disk spool, one for each gateway process; a relative one lies under the working directory. It has to survive a restart.',
+    doc: 'Folder of the disk spool, one per gateway process; relative to the working directory. Must survive a restart.',
     unit: 'path',
   }),
   SPOOL_MAX_BYTES: setting.bytes({
     default: 1024 * MIB,
     min: 1,
-    doc: 'Most bytes in the spool while Kafka is away; when it is full, events are answered 503.',
+    doc: 'Limit of the spool while Kafka is unavailable; when it is full, events are answered 503.',
   }),
   PUBLISH_TIMEOUT: setting.duration({
     default: 3000,
     min: 100,
-    doc: 'A record that Kafka has not acknowledged after this long goes into the spool, and everything behind it too.',
+    doc: 'A record that Kafka does not acknowledge within this time goes to the spool, with all records after it.',
   }),
   PUBLISH_LINGER: setting.duration({
     default: 2,
-    doc: 'How long records wait for company before they are sent to Kafka: each request to Kafka costs it more than the records in it.',
+    doc: 'How long the producer waits to fill a batch: a request costs Kafka more than the records in it.',
   }),
   PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
     default: 64 * MIB,
     min: 1,
-    doc: 'Most bytes that wait for an acknowledgement of Kafka; above it the spool takes over.',
+    doc: 'Limit of bytes without an acknowledgement of Kafka; above it records go to the spool.',
   }),
   MAX_REQUESTS_IN_FLIGHT: setting.integer({
     default: 10_000,
     min: 1,
-    doc: 'Requests under way at once; further ones are answered 503.',
+    doc: 'Limit of concurrent requests; further ones are answered 503.',
   }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
     default: 256 * MIB,
     min: 1,
-    doc: 'Most bytes of request bodies in memory; above it the answer is 503.',
+    doc: 'Limit of request bodies in memory; above it the answer is 503.',
   }),
 });
 

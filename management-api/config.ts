@@ -19,7 +19,7 @@ export const settings = defineSettings({
   ...redisSettings,
   PUBLIC_API_ADDR: setting.address({
     default: undefined,
-    doc: 'Listener of the management host, host:port. Empty: it is not served at all, and connections are refused.',
+    doc: 'Listener of the management host, host:port. Empty: not served, connections are refused.',
   }),
   PUBLIC_API_BUDGET_PER_MINUTE: setting.integer({
     default: 600,

@@ -8,7 +8,7 @@ export const processSettings = defineSettings({
   }),
   ADMIN_ADDR: setting.address({
     default: { host: '127.0.0.1', port: 0 },
-    doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0 takes a free one. `./ravand up` gives each service its own.',
+    doc: 'Listener of /metrics, /healthz and /readyz; never public. Port 0: any free port. `./ravand up` gives each service its own.',
   }),
   SHUTDOWN_TIMEOUT: setting.duration({
     default: 10_000,

@@ -14,7 +14,7 @@ const GIB = 2 ** 30;
 export const settings = defineSettings({
   RAVAND_HOME: setting.text({
     default: '',
-    doc: 'Where one stack keeps its state; empty: `.ravand/` under the checkout. Two stacks with different homes run side by side.',
+    doc: 'Where one stack keeps its state; empty: `.ravand/` under the checkout. Stacks with different homes are independent.',
   }),
   CLICKHOUSE_MEMORY_LIMIT: setting.bytes({
     default: 0,

@@ -11,7 +11,7 @@ export const shortLinkSettings = defineSettings({
   SHORT_LINK_BASE: setting.url({
     default: '',
     protocols: ['http:', 'https:'],
-    doc: 'Public address of the ingest host for short links, without /s/; links of SMS are rewritten to it. Empty: links stay as they are.',
+    doc: 'Public address of the ingest host for short links, without /s/; links in SMS are rewritten to it. Empty: links are not rewritten.',
   }),
 });
 

@@ -17,12 +17,12 @@ export const settings = defineSettings({
   BOOKS_INTERVAL: setting.duration({
     default: 3000,
     min: 100,
-    doc: 'How often the books are compared with the rows of ClickHouse.',
+    doc: 'How often the counts of the log are reconciled with the rows of ClickHouse.',
   }),
   PROFILES_METER_INTERVAL: setting.duration({
     default: 1_800_000,
     min: 1000,
-    doc: 'How often the people seen in the Jalali month are counted; the figure is at most that old.',
+    doc: 'How often the people seen in the Jalali month are counted; the count is at most this old.',
   }),
 });
 

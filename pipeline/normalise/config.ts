@@ -13,17 +13,17 @@ import { DEAD_LETTER_TOPIC } from '../dead-letters/dead-letter.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-/** Topics and groups that the normaliser reads, writes and looks at; a bench has its own. */
+/** Topics and groups of the normaliser; a bench has its own. */
 export interface Names {
   raw: string;
   normalised: string;
-  /** What was decided besides publishing a row: the books are made from it. */
+  /** Decisions other than a published row: reconciliation counts them. */
   verdicts: string;
   dead: string;
   group: string;
   /** The group that stores `normalised` in ClickHouse: the refill of the claims waits for it. */
   sinkGroup: string;
-  /** What the keys of the claims begin with. */
+  /** Prefix of the keys of claims. */
   claims: string;
 }
 
@@ -49,25 +49,25 @@ export const settings = defineSettings({
     default: 4000,
     min: 1,
     max: 100_000,
-    doc: 'Raw records that the normaliser takes at once from a partition.',
+    doc: 'Limit of raw records in one batch of a partition.',
   }),
   NORMALISER_BATCH_BYTES: setting.bytes({
     default: 4 * 1024 * 1024,
     min: 1024,
-    doc: 'Bytes of raw records that it takes at once.',
+    doc: 'Limit of bytes of raw records in one batch of a partition.',
   }),
   NORMALISER_LINGER: setting.duration({
     default: 5,
-    doc: 'How long raw records wait for company before they are taken.',
+    doc: 'How long the normaliser waits to fill a batch.',
   }),
   NORMALISER_INTERVAL: setting.duration({
     default: 25,
-    doc: 'Least time between two takes of raw records, for each partition: under load it makes batches large.',
+    doc: 'Least time between two batches of one partition: makes batches large under load.',
   }),
   NORMALISER_PUBLISH_TIMEOUT: setting.duration({
     default: 120_000,
     min: 1000,
-    doc: 'After this long without an acknowledgement of Kafka the normaliser lets go of everything and starts over from what it committed.',
+    doc: 'Without an acknowledgement of Kafka for this time, the normaliser discards what is in flight and resumes from its committed offsets.',
   }),
 });
 

@@ -16,18 +16,18 @@ export const settings = defineSettings({
   ...postgresSettings,
   ...sealingSettings,
   RELAY_ALLOW_HOSTS: allowedHosts({
-    doc: 'Hosts that relays may deliver to although the address guard refuses their addresses (private, loopback, link-local …), as they stand in the URL of the relay.',
+    doc: 'Hosts that relays may deliver to although the address guard refuses their addresses (private, loopback, link-local …), as written in the URL of the relay.',
   }),
   RELAY_LOG_SUCCESSES: setting.integer({
     default: 1000,
     min: 1,
     max: 1_000_000,
-    doc: 'Succeeded deliveries that are kept in the log of each relay; older ones are only counted, by hour.',
+    doc: 'Successful deliveries kept in the log of each relay; older ones are only counted by hour.',
   }),
   RELAY_LOG_RETENTION: setting.duration({
     default: 30 * 86_400_000,
     min: 60_000,
-    doc: 'How long dead deliveries are kept, with what was to be sent: as long they can be retried.',
+    doc: 'How long failed deliveries are kept with their bodies, and can be retried.',
   }),
 });
 

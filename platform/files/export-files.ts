@@ -6,17 +6,17 @@ import { s3Files } from './s3-files.ts';
 export const exportFileSettings = defineSettings({
   EXPORT_DIR: setting.text({
     default: '.ravand/exports',
-    doc: 'Folder of the files of exports; a relative one lies under the working directory. Processes that share the work share the folder.',
+    doc: 'Folder of export files, relative to the working directory. All processes of management-api share it.',
     unit: 'path',
   }),
   EXPORT_S3_URL: setting.text({
     default: '',
-    doc: 'S3-compatible storage of the files of exports instead of EXPORT_DIR, as https://host/bucket or https://host/bucket/prefix. Empty: the folder.',
+    doc: 'S3-compatible storage of export files instead of EXPORT_DIR, as https://host/bucket or https://host/bucket/prefix. Empty: the folder.',
     unit: 'URL',
   }),
   EXPORT_S3_REGION: setting.text({
     default: 'us-east-1',
-    doc: 'Region that requests to EXPORT_S3_URL are signed for.',
+    doc: 'Region for which requests to EXPORT_S3_URL are signed.',
   }),
   EXPORT_S3_ACCESS_KEY: setting.text({ default: '', doc: 'Access key of EXPORT_S3_URL.' }),
   EXPORT_S3_SECRET_KEY: setting.text({

@@ -9,7 +9,7 @@ export type TrustedProxies = AddressRanges | undefined;
 
 const proxies = setting.list({
   default: [],
-  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is believed.',
+  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is trusted.',
 });
 
 /** Settings of every public host. */

@@ -14,7 +14,7 @@ export const settings = defineSettings({
   ...clickhouseSettings,
   CATALOGUE_INTERVAL: setting.duration({
     default: 5000,
-    doc: 'Least time between two writes of the event catalogue, for each partition.',
+    doc: 'Least time between two writes of the event catalogue per partition.',
   }),
 });
 

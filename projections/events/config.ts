@@ -20,17 +20,17 @@ export const settings = defineSettings({
     default: 100_000,
     min: 1,
     max: 1_000_000,
-    doc: 'Most rows of one insert into ClickHouse.',
+    doc: 'Limit of rows in one insert into ClickHouse.',
     unit: 'rows',
   }),
   SINK_BATCH_BYTES: setting.bytes({
     default: 8 * 1024 * 1024,
     min: 1024,
-    doc: 'Most bytes of one insert; one record of the log may be larger.',
+    doc: 'Limit of bytes in one insert; a single record of the log may be larger.',
   }),
   SINK_INTERVAL: setting.duration({
     default: 400,
-    doc: 'Least time between the beginnings of two inserts of one partition: longer makes larger and fewer parts, and rows visible later.',
+    doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later.',
   }),
 });
 

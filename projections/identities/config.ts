@@ -16,7 +16,7 @@ export const settings = defineSettings({
   ...postgresSettings,
   IDENTITIES_INTERVAL: setting.duration({
     default: 200,
-    doc: 'Least time between the beginnings of two looks at new aliases of one partition.',
+    doc: 'Least time between the starts of two batches of one partition.',
   }),
 });
 

@@ -17,23 +17,23 @@ export const settings = defineSettings({
   PROFILES_CACHE_BYTES: setting.bytes({
     default: 256 * 1024 * 1024,
     min: 1024 * 1024,
-    doc: 'Memory for profiles that were used last, over all partitions of a process; an estimate. Others are loaded from ClickHouse when they are needed.',
+    doc: 'Memory for recently used profiles of all partitions of a process; an estimate. Others are loaded from ClickHouse.',
   }),
   PROFILES_BATCH_BYTES: setting.bytes({
     default: 16 * 1024 * 1024,
     min: 1024,
-    doc: 'Most bytes of the log that one partition takes at a time.',
+    doc: 'Limit of bytes of the log in one batch of a partition.',
   }),
   PROFILES_FOLD_EVENTS: setting.integer({
     default: 50_000,
     min: 1,
     max: 1_000_000,
-    doc: 'Most events of one fold: their people are loaded together, and stay in memory until ClickHouse has acknowledged them.',
+    doc: 'Limit of events in one fold: their people are loaded together and stay in memory until ClickHouse acknowledges them.',
     unit: 'events',
   }),
   PROFILES_INTERVAL: setting.duration({
     default: 1000,
-    doc: 'Least time between the beginnings of two folds of one partition: longer writes a person who acts often less often, and is visible later.',
+    doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later.',
   }),
 });
 

@@ -13,12 +13,12 @@ export const settings = defineSettings({
   RETENTION_HOUR: setting.integer({
     default: 3,
     max: 23,
-    doc: 'Hour in Tehran from which on the retention of accounts is enforced each day; at once when a day was missed.',
+    doc: 'Hour in Tehran after which retention is enforced each day; at once when a day was missed.',
     unit: 'hour',
   }),
   RETENTION_MARGIN: setting.duration({
     default: 24 * 3_600_000,
-    doc: 'Events that were received within this time are left for the next day, so that what is still on its way into ClickHouse is counted before it is deleted.',
+    doc: 'Events received within this time are left for the next day: rows still in flight to ClickHouse are counted before they are deleted.',
   }),
 });
 
