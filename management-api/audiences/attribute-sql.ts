@@ -74,7 +74,7 @@ interface MetricSql {
 const OWN = "event NOT IN ('message_sent', 'message_failed', 'message_withheld', 'message_opened')";
 const TAKEN_BACK = "event IN ('order_refunded', 'order_cancelled')";
 
-/** The engagement metrics (reports.md, "Audiences"; their exact meaning: docs/audiences.md). */
+/** The engagement metrics (reports: Audiences; their exact meaning: docs/audiences.md). */
 export const METRIC_SQL: Readonly<Record<MetricName, MetricSql>> = {
   events_7d: { days: 7, of: OWN, value: 'toFloat64(count())' },
   events_30d: { days: 30, of: OWN, value: 'toFloat64(count())' },

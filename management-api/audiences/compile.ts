@@ -91,7 +91,7 @@ interface Counted {
 
 /**
  * Whether a figure over the events of a person passes a test. People without such events have zero:
- * where zero passes, those who fail are taken out.
+ * where zero passes, the people who fail are excluded.
  */
 function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
   const { accountId, merges, params } = context;

@@ -11,7 +11,7 @@ export function validateAudience(request: ApiRequest): Answer {
   return answer({ valid: true, conditions, depth });
 }
 
-/** POST /v1/audiences/count (management 4.2; reports.md, "Audiences"): one query. */
+/** POST /v1/audiences/count (management 4.2; reports: Audiences): one query. */
 export async function countAudience(request: ApiRequest, services: Services): Promise<Answer> {
   const outcome = readAudience(request.body);
   if (!outcome.ok) return reject('filter_uncompilable', { message: outcome.message });

@@ -15,14 +15,14 @@ const wrapped = (levels: number) =>
   Array.from({ length: levels }).reduce<unknown>((inside) => ({ all: [inside] }), CITY);
 
 describe('bounds of management 8.3', () => {
-  it('takes eight groups around each other and no ninth', () => {
+  it('eight nested groups are valid, nine are not', () => {
     expect(message(CITY)).toBe('valid: 1 conditions, depth 0');
     expect(message(wrapped(8))).toBe('valid: 1 conditions, depth 8');
     expect(message(wrapped(9))).toBe('segment: nesting too deep');
     expect(message(wrapped(5000))).toBe('segment: nesting too deep');
   });
 
-  it('counts property predicates as conditions: 200 and no more', () => {
+  it('at most 200 conditions are valid, property conditions included', () => {
     const where = (count: number) =>
       Array.from({ length: count }, () => ({ property: 'p', op: 'is_set' }));
     expect(message({ event: 'e', where: where(199) })).toBe('valid: 200 conditions, depth 0');
@@ -32,7 +32,7 @@ describe('bounds of management 8.3', () => {
     );
   });
 
-  it('takes lists of 1000 values and keys of 128 bytes', () => {
+  it('lists of 1000 values and keys of 128 bytes are valid, longer ones are not', () => {
     const list = (length: number) => ({
       trait: 't',
       op: 'in',
@@ -47,7 +47,7 @@ describe('bounds of management 8.3', () => {
   });
 });
 
-describe('what cannot compile says where and why', () => {
+describe('an invalid definition answers what is wrong and where', () => {
   it.each([
     [null, 'segment: expected an object at $'],
     [
@@ -103,11 +103,11 @@ describe('what cannot compile says where and why', () => {
       { all: [{ event: 'e', where: [{ property: 'p', op: 'in', value: ['a', {}] }] }] },
       'segment: expected a number at $.all[0].where[0].value[1]',
     ],
-  ])('%j', (definition, expected) => {
+  ])('%j is rejected with its sentence', (definition, expected) => {
     expect(message(definition)).toBe(expected);
   });
 
-  it('never throws, whatever it is given', () => {
+  it('reading never throws, whatever the definition', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (definition) => {
         readAudience(definition);
@@ -117,7 +117,7 @@ describe('what cannot compile says where and why', () => {
 });
 
 describe('compileCount', () => {
-  it('binds every value that a client sent and writes none of them into the statement', () => {
+  it('every value of a client is bound and none is part of the statement', () => {
     const odd = "'; DROP TABLE people --";
     const outcome = readAudience({
       all: [

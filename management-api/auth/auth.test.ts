@@ -20,7 +20,7 @@ const codeOf = (admission: ReturnType<typeof admit>) =>
   admission.ok ? 'admitted' : admission.error.code;
 
 describe('where the credential is read from (management 5.2)', () => {
-  it('takes the first of Authorization, X-Service-Key and the two cookies', () => {
+  it('the first of Authorization, X-Service-Key and the two cookies counts', () => {
     const headers = {
       authorization: 'bEaReR  a ',
       'x-service-key': 'b',
@@ -44,7 +44,7 @@ describe('where the credential is read from (management 5.2)', () => {
 });
 
 describe('the five 401 codes', () => {
-  it('refuses a missing credential and a write key before any lookup', () => {
+  it('a missing credential and a write key are rejected before any lookup', () => {
     expect(rejectBeforeLookup(undefined)?.code).toBe('unauthenticated');
     expect(rejectBeforeLookup({ source: 'header', token: 'wk_svc_x' })?.code).toBe(
       'write_key_rejected',
@@ -167,7 +167,7 @@ describe('addresses', () => {
     expect(of('127.0.0.1')).toBe('127.0.0.1');
   });
 
-  it('never takes an address that an untrusted client put in front', () => {
+  it('an address that an untrusted client sent is ignored', () => {
     fc.assert(
       fc.property(
         fc.array(fc.ipV4()),

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * What a request shows, before anything was looked up. `place` matters because keys come in headers
+ * The credential of a request, before any lookup. `source` matters because keys come in headers
  * and sessions in cookies.
  */
 export interface Credential {
@@ -12,7 +12,7 @@ export interface Credential {
 const COOKIES = ['__Host-service_session', 'service_session'];
 
 /**
- * The first credential of the three places in their order (management 5.2): `Authorization:
+ * The first credential of the three sources in their order (management 5.2): `Authorization:
  * Bearer`, scheme in any case; X-Service-Key; the two session cookies. Another scheme or an empty
  * value is as good as nothing there. Undefined: the request shows none.
  */

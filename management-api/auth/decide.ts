@@ -26,7 +26,7 @@ export type Resolved =
   | { kind: 'staff' }
   | { kind: 'impersonation'; readOnly: boolean };
 
-/** Who asks. */
+/** Who sends the request. */
 export interface Caller {
   keyId: number;
   accountId: number;
@@ -38,7 +38,7 @@ export type Admission =
   { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
 
 /**
- * Refusals that need no lookup: nothing shown, or a write key, which is told by its prefix alone
+ * Errors that need no lookup: no credential, or a write key, recognised by its prefix alone
  * (management 5.3).
  */
 export function rejectBeforeLookup(credential: Credential | undefined): DomainError | undefined {
@@ -47,7 +47,7 @@ export function rejectBeforeLookup(credential: Credential | undefined): DomainEr
 }
 
 /**
- * Who a resolved credential lets in (management 5.3). A revoked key and a suspended account answer
+ * Admits or rejects a resolved credential (management 5.3). A revoked key and a suspended account answer
  * as an unknown key does; expiry shows only on a key that would work otherwise.
  */
 export function admit(resolved: Resolved, now: number): Admission {

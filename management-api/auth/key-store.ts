@@ -20,7 +20,7 @@ const FIND = `SELECT k.id AS key_id, k.account_id, k.role, k.expires_at, k.revok
 FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = $1`;
 
 /**
- * Looks management keys up by their SHA-256; nothing is cached, so that a revocation holds at once.
+ * Looks management keys up by their SHA-256; nothing is cached, so a revocation applies at once.
  * Only a token of a key's form is looked up. `resolveSession` is asked about all others: sessions
  * belong to the control plane.
  */

@@ -13,7 +13,7 @@ describe('the request budget (management 8.1)', () => {
     expect(counterKey({ keyId: 8, now: minute })).not.toBe(counterKey({ keyId: 7, now: minute }));
   });
 
-  it('lets 24 heavy calls through and refuses the 25th', () => {
+  it('24 heavy calls pass and the 25th is rejected', () => {
     const codes = Array.from(
       { length: 25 },
       (_, call) => rejectOverBudget({ used: (call + 1) * 25, allowance: 600 })?.code,

@@ -12,7 +12,7 @@ export function counterKey({ keyId, now }: { keyId: number; now: number }): stri
   return `budget:${keyId}:${Math.floor(now / MINUTE)}`;
 }
 
-/** Refuses when what was used in this minute, this request included, is more than the allowance. */
+/** Rejects when the units used in this minute, this request included, exceed the allowance. */
 export function rejectOverBudget({
   used,
   allowance,

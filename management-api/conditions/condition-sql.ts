@@ -51,7 +51,7 @@ export function eventTargetSql(
     : fieldTarget(target.name);
 }
 
-/** A trait of a row of the view `people` (reports.md, "People"). */
+/** A trait of a row of the view `people` (reports: People). */
 export function traitTargetSql(name: string, params: SqlParams): TargetSql {
   return isProfileColumn(name)
     ? columnTarget(name)

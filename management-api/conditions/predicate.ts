@@ -24,7 +24,7 @@ export interface Subject {
 }
 
 /**
- * True when the subject passes the filter (reports.md, "Shared by both reports"). Part of the
+ * True when the subject passes the filter (reports: Shared by both reports). Part of the
  * reference interpreter: plain, and slow.
  */
 export function matchesFilter(filter: Filter, subject: Subject): boolean {

@@ -7,7 +7,7 @@ export type ErrorForm = 'coded' | 'flat' | 'flat_with_code';
 export interface CatalogueEntry {
   status: number;
   form: ErrorForm;
-  /** What the client reads when the place that refuses has nothing more exact to say. */
+  /** What the client reads when the error carries no message of its own. */
   message: string;
   headers?: Readonly<Record<string, string>>;
 }
@@ -25,7 +25,7 @@ function guard(status: number, message: string): CatalogueEntry {
 }
 
 /**
- * Every way in which the management host refuses, by code (management 5, 7). Codes of form `flat`
+ * Every error of the management host, by code (management 5, 7). Codes of form `flat`
  * are names inside this service only: clients see the text. The two ellipses in write_key_rejected
  * are U+2026. Sentences that people read are Persian where the specification says so.
  */

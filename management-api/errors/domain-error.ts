@@ -1,6 +1,6 @@
 import type { ErrorCode } from './catalogue.ts';
 
-/** A refusal as a value. Status, headers and envelope are chosen at the edge (errors/render.ts). */
+/** An error as a value. Status, headers and envelope are chosen at the edge (errors/render.ts). */
 export interface DomainError {
   code: ErrorCode;
   /** Instead of the catalogue's sentence. */
@@ -11,7 +11,7 @@ export interface DomainError {
   need?: string;
 }
 
-/** What a handler hands back: an answer, or a refusal. */
+/** What a handler returns: an answer or an error. */
 export type Answer =
   | { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string>> }
   | { ok: false; error: DomainError };

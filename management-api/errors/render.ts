@@ -42,7 +42,7 @@ const renderers: Record<ErrorForm, (speaking: Speaking) => unknown> = {
 };
 
 /**
- * Status, headers and body of a refusal. `flat` holds the codes that the route writes as a flat
+ * Status, headers and body of an error. `flat` holds the codes that the route writes as a flat
  * string (its row in the route table).
  */
 export function renderError(error: DomainError, flat: readonly ErrorCode[] = []): Rendered {

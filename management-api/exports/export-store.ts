@@ -3,10 +3,10 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { ExportDraft, ExportFormat, ExportKind } from './request.ts';
 
 export const EXPIRES_AFTER_HOURS = 168;
-/** A worker that has not told of itself for this long has lost its job. */
+/** A worker without a heartbeat for this long loses its job. */
 const LEASE_SECONDS = 30;
 
-/** An export as clients read it (reports.md, "Audiences"). */
+/** An export as clients read it (reports: Audiences). */
 export interface ExportItem {
   id: number;
   kind: ExportKind;
@@ -19,7 +19,7 @@ export interface ExportItem {
   error?: string;
 }
 
-/** A job that a worker has taken. */
+/** A job that a worker has claimed. */
 export interface ExportJob {
   id: string;
   accountId: number;
@@ -83,7 +83,7 @@ export class ExportStore {
   }
 
   /**
-   * Takes the oldest job that is due, also one whose worker has gone silent. Undefined: there is
+   * Claims the oldest job that is due, also one whose worker sends no heartbeat. Undefined: there is
    * none.
    */
   async claim(): Promise<ExportJob | undefined> {
@@ -119,7 +119,7 @@ export class ExportStore {
     return this.#changed(sql, [id, attempt, rows, bytes, file]);
   }
 
-  /** Gives a job back, to be taken again after `delay` ms. */
+  /** Releases a job; it is due again after `delay` ms. */
   async release({ id, attempt }: ExportJob, delay: number): Promise<boolean> {
     const sql = `UPDATE exports SET status = 'queued', due_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE ${HELD}`;
     return this.#changed(sql, [id, attempt, delay]);

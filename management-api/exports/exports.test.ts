@@ -11,7 +11,7 @@ describe('readExport (management 4.2)', () => {
     return read.ok ? read.draft.format : read.error.code;
   };
 
-  it('takes four kinds and two formats, ndjson by default', () => {
+  it('four kinds and two formats are valid; ndjson is the default', () => {
     for (const kind of ['events', 'messages', 'profiles']) expect(code({ kind })).toBe('ndjson');
     expect(code({ kind: 'segment', spec: { segment_id: 5 }, format: 'csv' })).toBe('csv');
     for (const kind of [undefined, 'people', 7, 'toString'])
@@ -21,7 +21,7 @@ describe('readExport (management 4.2)', () => {
     expect(code([])).toBe('malformed_json');
   });
 
-  it('reads spans, names and segments', () => {
+  it('a spec may bound the time, name events or name a segment', () => {
     const read = readExport({
       kind: 'events',
       spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] },
@@ -46,7 +46,7 @@ describe('readExport (management 4.2)', () => {
   });
 });
 
-it('compileExport binds what the client sent', () => {
+it('the statement of an export binds every value of the client', () => {
   const params = new SqlParams();
   const spec = { from: 1, to: 2, events: ["'x"] };
   const sql = compileExport(

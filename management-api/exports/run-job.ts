@@ -12,7 +12,7 @@ import type { ExportJob } from './export-store.ts';
 import { readSpec } from './request.ts';
 import type { RowCounter } from './row-counter.ts';
 
-/** A job that no further try can save; the message is for the client. */
+/** A job that no retry can save; the message is for the client. */
 export class ExportImpossible extends Error {}
 
 export interface JobTools {
@@ -39,8 +39,8 @@ export interface JobRun {
 }
 
 /**
- * Streams the file of a job from ClickHouse to its place; only a chunk at a time is in memory. The
- * counter tells how far it is.
+ * Streams the file of a job from ClickHouse to the export folder; one chunk at a time is in memory.
+ * The counter shows the progress.
  */
 export async function runJob(
   { job, counter, now, signal }: JobRun,
@@ -102,7 +102,7 @@ async function planOf(
 
 /**
  * An error of the source (ClickHouse breaks the connection when a query fails midway) reaches the
- * writer, so that no cut file becomes ready.
+ * writer, so that no truncated file becomes ready.
  */
 function counted(source: Readable, counter: RowCounter): Readable {
   const through = new Transform({
@@ -113,7 +113,7 @@ function counted(source: Readable, counter: RowCounter): Readable {
   });
   source.once('error', (error) => through.destroy(error));
   source.once('close', () => {
-    if (!source.readableEnded) through.destroy(new Error('the answer of ClickHouse ended early'));
+    if (!source.readableEnded) through.destroy(new Error('the response of ClickHouse ended early'));
   });
   return source.pipe(through);
 }

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
 const MAX_ATTEMPTS = 3;
 const RETRY_DELAY = { base: 5000, cap: 60_000 };
-/** What a client reads of a job that was given up. */
+/** What a client reads of a job that failed after all attempts. */
 const FAILED_FOR_GOOD = 'the export could not be written; request it again';
 
 export interface WorkerOptions {
@@ -18,13 +18,13 @@ export interface WorkerOptions {
   files: ExportFiles;
   tools: JobTools;
   log: Log;
-  /** Ends the worker; the job at hand is given back. */
+  /** Stops the worker; it releases its current job. */
   signal: AbortSignal;
 }
 
 /**
- * Takes one job after the other until the signal ends it. Several processes may do so: a job
- * belongs to the one that took it last.
+ * Runs one job after the other until the signal aborts. Several processes may run workers: a job
+ * belongs to the worker that claimed it last.
  */
 export async function runExportWorker(options: WorkerOptions): Promise<void> {
   const { store, log, signal } = options;
@@ -41,10 +41,7 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
       else await delay(IDLE_MS, signal);
     } catch (error) {
       if (isEnding()) return;
-      log.warn(
-        { err: error, code: 'export_store' },
-        'the export store cannot be asked; trying again',
-      );
+      log.warn({ err: error, code: 'export_store' }, 'the export store is unavailable; retrying');
       await delay(
         IDLE_MS + backoffDelay({ ...RETRY_DELAY, attempt: 0, random: Math.random() }),
         signal,
@@ -56,13 +53,13 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
 async function sweep({ store, files, log }: WorkerOptions): Promise<void> {
   for (const file of await store.expire()) {
     await files.remove(file);
-    log.info({ file }, 'an export expired');
+    log.info({ file }, 'an export expired; its file is deleted');
   }
 }
 
 async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
   const { store, files, tools, log, signal } = options;
-  // What an earlier try left behind, whose worker ended in the middle.
+  // the partial file of an attempt whose worker stopped
   if (job.attempt > 1) await files.remove(fileName({ ...job, attempt: job.attempt - 1 }));
   if (job.attempt > MAX_ATTEMPTS) {
     await store.fail(job, FAILED_FOR_GOOD);
@@ -73,7 +70,7 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
   const heartbeat = setInterval(() => {
     store.progress(job, counter).then(
       (held) => {
-        if (!held) lost.abort(new Error('another worker has taken the job'));
+        if (!held) lost.abort(new Error('another worker has claimed the job'));
       },
       () => undefined,
     );
@@ -112,7 +109,7 @@ async function handleFailure(
       account_id: job.accountId,
       attempt: job.attempt,
     },
-    'an export was not written',
+    'an export attempt failed',
   );
   if (error instanceof ExportImpossible) await store.fail(job, error.message);
   else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, FAILED_FOR_GOOD);

@@ -21,13 +21,13 @@ interface RouteFacts {
   /** Bytes that the body may have; undefined: the route reads none. */
   bodyLimit: number | undefined;
   /**
-   * The refusal of a body that is no JSON or too long; malformed_json unless the row says
+   * The error for a body that is not JSON or too long; malformed_json unless the row says
    * otherwise.
    */
   malformed?: DomainError;
-  /** Refusals that this route writes as a flat string (management 7.1). */
+  /** Errors that this route writes as a flat string (management 7.1). */
   flat: readonly ErrorCode[];
-  /** Other refusals of its own, beside those of the guards. */
+  /** Its other errors, besides those of the guards. */
   coded: readonly ErrorCode[];
   /** How long the handler may take, ms. */
   timeout: number;

@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { ReadBilling } from './soft-lock.ts';
 
 /**
- * What an account has used; undefined while it cannot be told. Profiles may lag by up to an hour
+ * What an account has used; undefined while it is unknown. Profiles may lag by up to an hour
  * (management 3.1).
  */
 export interface Usage {

@@ -15,7 +15,7 @@ export type ReadBilling = (accountId: number) => Promise<Billing>;
  */
 export type CheckLock = (accountId: number, now: number) => Promise<LockReason | undefined>;
 
-/** Verdicts stand for a minute per account. A failed reading is not kept. */
+/** Caches the result for a minute per account. A failed read is not cached. */
 export function softLock({ readBilling, log }: { readBilling: ReadBilling; log: Log }): CheckLock {
   const verdicts = new BoundedMap<number, { verdict: LockReason | undefined; until: number }>(
     MAX_ACCOUNTS,

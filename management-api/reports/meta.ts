@@ -1,4 +1,4 @@
-/** How current a report is and what it cost (reports.md, "Shared by both reports"). */
+/** How current a report is and what it cost (reports: Shared by both reports). */
 export interface ReportMeta {
   /** RFC 3339: all that was appended to the log before it is in the report. */
   fresh_until: string;

@@ -7,13 +7,13 @@ const field = { field: 'city', op: 'is_set' };
 const base = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-01-02' };
 
 it.each<[string, object, boolean]>([
-  ['nothing', {}, false],
+  ['no condition', {}, false],
   ['a field', { filters: [field] }, false],
   ['a filter of the report', { filters: [field, trait] }, true],
   ['a filter of a step', { steps: [{ event: 'a' }, { event: 'b', filters: [trait] }] }, true],
   ['a filter of an exclusion', { exclude: [{ event: 'c', filters: [trait] }] }, true],
   ['the breakdown', { breakdown: { trait: 'tier' } }, true],
-])('%s', (_, more, expected) => {
+])('a report with a condition in %s: whether it reads traits', (_, more, expected) => {
   const parsed = parseFunnel({ ...base, ...more });
   if (!parsed.ok) throw new Error(parsed.problem.message);
   const { request } = parsed;

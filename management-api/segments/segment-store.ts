@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** A segment as clients read it (reports.md, "Audiences"). */
+/** A segment as clients read it (reports: Audiences). */
 export interface Segment {
   id: number;
   name: string;

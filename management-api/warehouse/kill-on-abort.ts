@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * The same client, but a query that is given up also ends inside ClickHouse, which otherwise works
+ * The same client, but an aborted query is also killed inside ClickHouse, which otherwise runs
  * on for nobody: its `abort_signal` (the client went away, the handler's time is over) and every
  * failure on the way send KILL QUERY for its query_id.
  */
@@ -17,7 +17,7 @@ export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClien
       .catch((error: unknown) =>
         log.warn(
           { err: error, code: 'kill_failed', query_id: queryId },
-          'a query that was given up may run on until its time is over',
+          'KILL QUERY failed; the aborted query may run until max_execution_time',
         ),
       );
   };

@@ -10,21 +10,21 @@ import {
 import { stepsOverlap } from '../overlap.ts';
 
 /**
- * The funnel in any order. Elements are (time, place…, steps, value?), sorted: the total order, in
- * which a chain's events follow each other.
+ * The funnel in any order. Elements are (time, tie breakers…, steps, value?), sorted: the total order, in
+ * which a path's events follow each other.
  *
- * Where no event matches two steps, the steps that can be covered by a chain which ends at an
+ * Where no event matches two steps, the steps that can be covered by a path which ends at an
  * element are those that occur within the window before it. The first element with the greatest
- * number of them ends the counted chain. It starts as late as it may: with the earliest of the
+ * number of them ends the counted path. It starts as late as it may: with the earliest of the
  * latest events of each covered step; when all of those lie past the range, with the latest one
- * inside it. The other steps are taken as early as possible after that.
+ * inside it. The other steps match as early as possible after that.
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const source = nestedSelects(elements(context), [
+  const source = nestedSelects(eventArrays(context), [
     ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
   ]);
-  const chained = stepsOverlap(request.steps) ? folded(context, source) : covered(context, source);
+  const matched = stepsOverlap(request.steps) ? folded(context, source) : covered(context, source);
   const gaps = request.steps
     .slice(1)
     .map(
@@ -32,10 +32,10 @@ export function anyPeople(context: FunnelSqlContext): string {
         `if(depth < ${at + 2}, 0, toInt64(ts[qs[${at + 2}]]) - toInt64(ts[qs[${at + 1}]])) AS gap${at + 1}`,
     );
   const value = hasEventValue(request) ? [`vs[qs[${request.breakdown?.step ?? 1}]] AS value`] : [];
-  return `SELECT person, depth, ${[...gaps, ...value].join(', ')} FROM (${chained})`;
+  return `SELECT person, depth, ${[...gaps, ...value].join(', ')} FROM (${matched})`;
 }
 
-/** The time from which on no chain may start, in the unit of the elements: `limit` of every row. */
+/** The time from which on no path may start, in the unit of the elements: `limit` of every row. */
 function covered({ request, params }: FunnelSqlContext, source: string): string {
   const window = params.whole(request.windowMs);
   const steps = request.steps.map((_, at) => at);
@@ -121,10 +121,10 @@ function endOfRange(
 }
 
 /**
- * Steps may lie past the range here, all but the first of a chain: the bit of step 1 says nothing
+ * Steps may lie past the range here, all but the first of a path: the bit of step 1 says nothing
  * about time.
  */
-function elements(context: FunnelSqlContext): string {
+function eventArrays(context: FunnelSqlContext): string {
   const { request, params } = context;
   const rows = funnelRows(context);
   const names = [...new Set(request.steps.map(({ event }) => event))];

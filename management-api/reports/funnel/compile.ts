@@ -7,7 +7,7 @@ import { orderedPeople } from './ordered-sql.ts';
 import { strictPeople } from './strict-sql.ts';
 import type { FunnelRequest } from './request.ts';
 
-/** POST /v1/reports/funnel as SQL (reports.md, "Funnel"). */
+/** POST /v1/reports/funnel as SQL (reports: Funnel). */
 export function compileFunnel(options: {
   request: FunnelRequest;
   accountId: number;
@@ -63,13 +63,13 @@ function brokenDown(context: FunnelSqlContext, people: string): string {
     ),
   ];
   const values = `SELECT ${perValue.join(', ')} FROM (${withTrait(context, people)}) WHERE depth > 0 GROUP BY value`;
-  const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS place FROM (${values})`;
-  const bucket = `multiIf(value IS NULL, ('none', NULL), place <= ${breakdown?.limit ?? 0}, ('value', value), ('other', NULL))`;
+  const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS value_rank FROM (${values})`;
+  const bucket = `multiIf(value IS NULL, ('none', NULL), value_rank <= ${breakdown?.limit ?? 0}, ('value', value), ('other', NULL))`;
   return [
     `SELECT bucket.1 AS kind, bucket.2 AS value, [${counts.map((name) => `sum(${name})`).join(', ')}] AS counts,`,
     `[${waits.map((name) => `${QUANTILES}Merge(0.5, 0.9)(${name})`).join(', ')}] AS waits`,
     `FROM (SELECT *, arrayJoin([('all', NULL), ${bucket}]) AS bucket FROM (${ranked})) GROUP BY bucket`,
-    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(place)`,
+    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(value_rank)`,
   ].join(' ');
 }
 
@@ -82,5 +82,5 @@ function withTrait({ request, params, accountId }: FunnelSqlContext, people: str
   if (target?.kind !== 'trait') return people;
   const { text } = traitTargetSql(target.name, params);
   const traits = `SELECT sipHash64(person) AS person, CAST(${text?.value ?? "''"} AS Nullable(String)) AS trait FROM people WHERE account_id = ${params.whole(accountId)} AND ${text?.has ?? 'false'}`;
-  return `SELECT *, if(depth < ${request.breakdown?.step ?? 1}, NULL, trait) AS value FROM (${people}) AS chains LEFT ANY JOIN (${traits}) AS traits USING (person)`;
+  return `SELECT *, if(depth < ${request.breakdown?.step ?? 1}, NULL, trait) AS value FROM (${people}) AS paths LEFT ANY JOIN (${traits}) AS traits USING (person)`;
 }

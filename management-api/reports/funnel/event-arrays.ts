@@ -145,12 +145,12 @@ export function columnList({ columns }: RowSql): string {
 }
 
 /**
- * SELECT of one row a person with its elements: `es`, sorted; tuples (key, place…, value?) when
- * `isPlaced`, plain keys otherwise.
+ * SELECT of one row a person with its elements: `es`, sorted; tuples (key, tie breakers…, value?) when
+ * `hasTieBreakers`, plain keys otherwise.
  */
 export function eventArraysByPerson(
   context: FunnelSqlContext,
-  { isPlaced }: { isPlaced: boolean },
+  { hasTieBreakers }: { hasTieBreakers: boolean },
 ): string {
   const { request, params } = context;
   const rows = funnelRows(context);
@@ -162,7 +162,7 @@ export function eventArraysByPerson(
   const where = [...rows.where, `event IN ${params.bind('Array(String)', [...new Set(names)])}`];
   if (needsCheck) where.push(hasGaps ? '(mask != 0 OR gaps != 0)' : 'mask != 0');
   const element = (key: string): string =>
-    isPlaced
+    hasTieBreakers
       ? `(${[key, TIE_BREAKERS, ...(hasEventValue(request) ? ['value'] : [])].join(', ')})`
       : key;
   const stepKey = `bitOr(bitShiftLeft(t, ${TIME_SHIFT}), mask)`;
@@ -175,12 +175,12 @@ export function eventArraysByPerson(
     : both
       ? `groupArrayArray(multiIf(gaps = 0, [${element(stepKey)}], mask = 0, [${element(gapKey)}], [${element(stepKey)}, ${element(gapKey)}]))`
       : `groupArray(${element(`if(mask != 0, ${stepKey}, ${gapKey})`)})`;
-  const inner = `SELECT ${columnList(rows)}${isPlaced ? `, ${TIE_BREAKERS}` : ''} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+  const inner = `SELECT ${columnList(rows)}${hasTieBreakers ? `, ${TIE_BREAKERS}` : ''} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
   return `SELECT person, arraySort(${collected}) AS es FROM (${inner}) GROUP BY person`;
 }
 
 /**
- * Whether step `at + 1` (0-based) can be taken by an event that also matches step `at`: then only
+ * Whether step `at + 1` (0-based) can match an event that also matches step `at`: then only
  * what lies before that event counts.
  */
 export function isShared({ request }: FunnelSqlContext, at: number): boolean {
@@ -192,8 +192,8 @@ export function hasGap({ request }: FunnelSqlContext, at: number): boolean {
   return request.exclude.some(({ fromStep, toStep }) => fromStep <= at + 1 && at + 1 < toStep);
 }
 
-/** An array whose elements moved one place on: at each element what was at the one before. */
+/** An array shifted by one: each element holds the value of the one before. */
 export const before = (array: string): string => `arrayPopBack(arrayPushFront(${array}, 0))`;
 export const after = (array: string): string => `arrayPopFront(arrayPushBack(${array}, 0))`;
-/** An array whose zeros took the last value before them. */
+/** An array whose zeros hold the last value before them. */
 export const carried = (array: string): string => `arrayFill(x -> x > 0, ${array})`;

@@ -20,29 +20,29 @@ import { foldTies, isTied, needsTies } from './ties-sql.ts';
  * The ordered funnel as passes over sorted arrays, each of them one vectorised function over all
  * people of a block.
  *
- * Forward: `l<i>` holds, at an element that can be the i-th of a chain, the latest time at which
- * such a chain can have started (0 elsewhere), and `s<i>` the same carried on to the later
+ * Forward: `l<i>` holds, at an element that can be the i-th of a path, the latest time at which
+ * such a path can have started (0 elsewhere), and `s<i>` the same carried on to the later
  * elements. The latest start is the best one for every continuation, so depth i is reached where an
  * element of `l<i>` is within the window of its start, and the first such element ends the counted
- * chain. With exclusions, `x<i>` holds the time of the last event that breaks gap i, and `g<i>` the
+ * path. With exclusions, `x<i>` holds the time of the last event that breaks gap i, and `g<i>` the
  * time of the element that `s<i>` comes from: a gap is whole when g ≥ x. Backward (exclusions
- * only): `f<i>` marks the elements that can be the i-th on a way to that end. Then the chain is
+ * only): `f<i>` marks the elements that can be the i-th on a way to that end. Then the path is
  * walked from its start, always to the earliest next.
  */
 export function orderedPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const isPlaced = hasEventValue(request) || needsTies(context);
-  return countedChain(
+  const hasTieBreakers = hasEventValue(request) || needsTies(context);
+  return countedPath(
     context,
-    forward(context, eventArraysByPerson(context, { isPlaced }), isPlaced),
+    forward(context, eventArraysByPerson(context, { hasTieBreakers }), hasTieBreakers),
   );
 }
 
-function forward(context: FunnelSqlContext, elements: string, isPlaced: boolean): string {
+function forward(context: FunnelSqlContext, elements: string, hasTieBreakers: boolean): string {
   const { request } = context;
   const lists = [
     [
-      isPlaced ? 'es.1 AS ks' : 'es AS ks',
+      hasTieBreakers ? 'es.1 AS ks' : 'es AS ks',
       ...(hasEventValue(request) ? ['es.6 AS vs'] : []),
       `arrayMap(k -> bitShiftRight(k, ${TIME_SHIFT}), ks) AS ts`,
       `arrayMap(k -> if(bitTest(k, ${stepBit(0)}), bitShiftRight(k, ${TIME_SHIFT}), 0), ks) AS l1`,
@@ -57,7 +57,7 @@ function forward(context: FunnelSqlContext, elements: string, isPlaced: boolean)
   return nestedSelects(elements, lists);
 }
 
-/** Empties the arrays of those who have no chain of so many steps. */
+/** Empties the arrays of those who have no path of so many steps. */
 function prune(context: FunnelSqlContext, step: number): string[] {
   const { ks, ts } = arraysAt(context, step);
   const next = arraysAt(context, step + 1);
@@ -68,7 +68,7 @@ function prune(context: FunnelSqlContext, step: number): string[] {
   ];
 }
 
-/** From chains that end with `step` (1-based) to those that end with the next. */
+/** From paths that end with `step` (1-based) to those that end with the next. */
 function advance(context: FunnelSqlContext, step: number): string[] {
   const { request, params } = context;
   const earlier = isShared(context, step - 1) ? before : (array: string): string => array;
@@ -90,7 +90,7 @@ function advance(context: FunnelSqlContext, step: number): string[] {
 const PRUNE_EVERY = 3;
 
 /**
- * After some passes the arrays of people who did not get so far are emptied: whoever has no chain
+ * After some passes the arrays of people who did not get so far are emptied: whoever has no path
  * of `step` events has none of more, and the later passes cost nothing for them. Names of the keys
  * and times that go with `l<step>`; step is 1-based.
  */
@@ -107,10 +107,10 @@ function isPrunedAfter({ request }: FunnelSqlContext, step: number): boolean {
 }
 
 /**
- * SELECT of one row a person: depth, gap1…, and the value, by walking the counted chain over the
+ * SELECT of one row a person: depth, gap1…, and the value, by walking the counted path over the
  * columns of the forward passes.
  */
-function countedChain(context: FunnelSqlContext, source: string): string {
+function countedPath(context: FunnelSqlContext, source: string): string {
   const { request } = context;
   const walked = nestedSelects(`SELECT * FROM (${source}) WHERE p1 > 0`, [
     ...ending(context),
@@ -131,7 +131,7 @@ function countedChain(context: FunnelSqlContext, source: string): string {
   return `SELECT person, ${columns.join(', ')} FROM (${isExact ? nestedSelects(walked, tiedColumns(context)) : walked})`;
 }
 
-/** `depth`, `pe`, the position of the chain's last event, and `a`, the time of its first. */
+/** `depth`, `pe`, the position of the path's last event, and `a`, the time of its first. */
 function ending(context: FunnelSqlContext): string[][] {
   const { request } = context;
   const deepest = request.steps.map((_, at) => at + 1).reverse();
@@ -143,14 +143,14 @@ function ending(context: FunnelSqlContext): string[][] {
   if (stepsSharedApart(request.steps) !== 'together' || needsTies(context))
     return [[depth, `${first} AS pe`], [start]];
   // equal events at the end's time are interchangeable: all but the last of them may serve earlier
-  // steps, so that the chain starts later
+  // steps, so that the path starts later
   const last = ofDeepest(
     (step) => `arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ${arraysAt(context, step).ts})`,
   );
   return [[depth, `ts[${first}] AS te`], [`if(depth = 1, p1, ${last}) AS pe`], [start]];
 }
 
-/** `q<i>`: position of the i-th event of the chain. */
+/** `q<i>`: position of the i-th event of the path. */
 function walk({ request }: FunnelSqlContext): string[] {
   const isBackward = request.exclude.length > 0;
   // where its value is asked for, the start is the last of its time; otherwise the first leaves
@@ -186,7 +186,7 @@ function backward(context: FunnelSqlContext): string[] {
 }
 
 /**
- * For people with simultaneous events that are ambiguous: the chain by the exact fold. For all
+ * For people with simultaneous events that are ambiguous: the path by the exact fold. For all
  * others the arrays are empty and cost nothing.
  */
 function tiedColumns(context: FunnelSqlContext): string[][] {

@@ -21,8 +21,8 @@ const SEQUENCE_BIT = 24;
 const PLATFORM_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened'];
 
 /**
- * The strict funnel. An element is (time × 2 + 1 for an exclusion, place…, bits, value?): sorted,
- * that is the total order, with the exclusions of a time behind its other events. A chain is a run
+ * The strict funnel. An element is (time × 2 + 1 for an exclusion, tie breakers…, bits, value?): sorted,
+ * that is the total order, with the exclusions of a time behind its other events. A path is a run
  * of the person's sequence, so the one that ends at an element with step i is known: `l<i>` holds
  * its start there, 0 where there is none.
  */
@@ -51,7 +51,7 @@ export function strictPeople(context: FunnelSqlContext): string {
     [`arrayMap((b, t) -> if(bitTest(b, ${stepBit(0)}), t, 0), mb, mt) AS l1`],
     ...request.steps.slice(1).map((_, at) => follow(context, at + 1)),
   ];
-  return chain(context, nestedSelects(elements(context), lists));
+  return path(context, nestedSelects(eventArrays(context), lists));
 }
 
 function follow(context: FunnelSqlContext, step: number): string[] {
@@ -63,7 +63,7 @@ function follow(context: FunnelSqlContext, step: number): string[] {
   return [`${run} AS l${step + 1}`, `arrayFirstIndex(l -> l > 0, l${step + 1}) AS p${step + 1}`];
 }
 
-function chain({ request }: FunnelSqlContext, source: string): string {
+function path({ request }: FunnelSqlContext, source: string): string {
   const later = request.steps.slice(1).map((_, at) => at + 2);
   const end = `multiIf(${[...later]
     .reverse()
@@ -84,7 +84,7 @@ function chain({ request }: FunnelSqlContext, source: string): string {
 }
 
 /** Everything that the people with a first step did: what comes between two steps counts too. */
-function elements(context: FunnelSqlContext): string {
+function eventArrays(context: FunnelSqlContext): string {
   const { request, params } = context;
   const rows = funnelRows(context);
   const hasGaps = request.exclude.length > 0;

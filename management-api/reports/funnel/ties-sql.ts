@@ -35,17 +35,17 @@ function named(name: string, value: string, body: string): string {
 }
 
 /**
- * The chains of one person as a fold over the events in total order (`zt` times, `zm` steps, `zl`
+ * The paths of one person as a fold over the events in total order (`zt` times, `zm` steps, `zl`
  * whether the last of its time, `zp` positions 1…), exact whatever ties and overlaps. A state is
  * (steps covered, those of them at the current time, start, time of the last event before the
  * current time, position of each step's event). At one time events may take the steps in any order,
- * so all sets of steps are followed there; when the time is over, only chains without a hole stay.
+ * so all sets of steps are followed there; when the time is over, only paths without a hole stay.
  * Of the states that cover the same steps the best is kept: a state whose start is later, then
  * whose second event is earlier, and so on, can be continued by whatever continues the other.
  *
  * `length` is the SQL of the length that is looked for. Without it the fold answers the greatest
- * length in `.2`; with it `.3` holds the positions of the counted chain of that length, which among
- * chains of that length prefers the one that ends first.
+ * length in `.2`; with it `.3` holds the positions of the counted path of that length, which among
+ * paths of that length prefers the one that ends first.
  */
 export function foldTies(context: FunnelSqlContext, length?: string): string {
   const { request, params } = context;

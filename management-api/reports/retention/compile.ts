@@ -7,7 +7,7 @@ import { membersOf } from './members-sql.ts';
 import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
-/** POST /v1/reports/retention as SQL (reports.md, "Retention"); its rows are RetentionRow. */
+/** POST /v1/reports/retention as SQL (reports: Retention); its rows are RetentionRow. */
 export function compileRetention(options: {
   request: RetentionRequest;
   accountId: number;
@@ -18,7 +18,7 @@ export function compileRetention(options: {
   const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };
   const members = withTrait(context, membersOf(context));
   // members with the same cohort and the same pattern of returns are counted together before the
-  // patterns are taken apart
+  // patterns are split
   const patterns = `SELECT value, cohort, pattern, count() AS members FROM (${members}) GROUP BY value, cohort, pattern`;
   const bits = `arrayMap(n -> if(bitTest(pattern, n), members, 0), range(toUInt8(${request.periods})))`;
   const counts = `sum(members) AS size, sumForEach(${bits}) AS returned`;
@@ -35,15 +35,15 @@ function brokenDown(
   patterns: string,
   { counts, limit }: { counts: string; limit: number },
 ): string {
-  const bucket = `multiIf(value IS NULL, ('none', NULL), place <= ${limit}, ('value', value), ('other', NULL))`;
+  const bucket = `multiIf(value IS NULL, ('none', NULL), value_rank <= ${limit}, ('value', value), ('other', NULL))`;
   const ranked = nestedSelects(patterns, [
     ['sum(members) OVER (PARTITION BY value) AS total'],
-    ['dense_rank() OVER (PARTITION BY value IS NULL ORDER BY total DESC, value) AS place'],
+    ['dense_rank() OVER (PARTITION BY value IS NULL ORDER BY total DESC, value) AS value_rank'],
     [`arrayJoin([('all', NULL), ${bucket}]) AS bucket`],
   ]);
   return [
     `SELECT bucket.1 AS kind, bucket.2 AS value, cohort, ${counts} FROM (${ranked}) GROUP BY bucket, cohort`,
-    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(place), cohort`,
+    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(value_rank), cohort`,
   ].join(' ');
 }
 

@@ -51,7 +51,7 @@ function needsTieBreakers(request: RetentionRequest): boolean {
 
 /**
  * SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples
- * (key, place…, value?) where ties matter.
+ * (key, tie breakers…, value?) where ties matter.
  */
 function eventArraysByPerson(context: RetentionSqlContext): string {
   const { request, accountId, merges, params, periods } = context;

@@ -6,7 +6,7 @@ import type { EventSelector, Filter, Target } from '../../conditions/condition.t
 /** All that is stored of one account, as arrays: what the reference interpreters count over. */
 export interface Dataset {
   events: readonly EventRow[];
-  /** Names that were joined to somebody, with the person they belong to (reports.md, "People"). */
+  /** Names that were joined to somebody, with the person they belong to (reports: People). */
   canonical: ReadonlyMap<string, string>;
   /** Current traits by person. */
   people: ReadonlyMap<string, PersonTraits>;

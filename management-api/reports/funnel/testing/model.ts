@@ -11,35 +11,35 @@ import {
 import type { FunnelAnswer, FunnelStepAnswer, FunnelValueAnswer } from '../answer.ts';
 import type { FunnelRequest } from '../request.ts';
 
-type Chain = readonly EventRow[];
+type Path = readonly EventRow[];
 
 /**
- * A funnel by the letter of reports.md, "Funnel": it lists every chain of every person, takes the
+ * A funnel by the letter of reports: Funnel: it lists every path of every person, takes the
  * longest, and of those the counted one. Exponential in the events of a person: it is there to be
  * obviously right, and the SQL is held against it.
  */
 export function funnelModel(dataset: Dataset, request: FunnelRequest): Omit<FunnelAnswer, 'meta'> {
-  const chains: Chain[] = [];
+  const paths: Path[] = [];
   for (const events of eventsByPerson(dataset, request).values()) {
-    const chain = countedChain(allChains(dataset, request, events));
-    if (chain) chains.push(chain);
+    const path = countedPath(allPaths(dataset, request, events));
+    if (path) paths.push(path);
   }
-  const steps = stepAnswers(request, chains);
+  const steps = stepAnswers(request, paths);
   return request.breakdown
-    ? { steps, breakdown: breakdownAnswers(dataset, request, chains) }
+    ? { steps, breakdown: breakdownAnswers(dataset, request, paths) }
     : { steps };
 }
 
-function allChains(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
-  if (request.order === 'any') return anyChains(dataset, request, events);
-  const found: Chain[] = [];
-  const extend = (chain: Chain): void => {
-    if (chain.length > 0) found.push(chain);
-    const step = request.steps[chain.length];
+function allPaths(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Path[] {
+  if (request.order === 'any') return anyPaths(dataset, request, events);
+  const found: Path[] = [];
+  const extend = (path: Path): void => {
+    if (path.length > 0) found.push(path);
+    const step = request.steps[path.length];
     if (!step) return;
     for (const event of events) {
-      if (matches(dataset, step, event) && mayFollow({ dataset, request, events, chain, event }))
-        extend([...chain, event]);
+      if (matches(dataset, step, event) && mayFollow({ dataset, request, events, path, event }))
+        extend([...path, event]);
     }
   };
   extend([]);
@@ -50,21 +50,21 @@ interface Extension {
   dataset: Dataset;
   request: FunnelRequest;
   events: readonly EventRow[];
-  chain: Chain;
+  path: Path;
   event: EventRow;
 }
 
-function mayFollow({ dataset, request, events, chain, event }: Extension): boolean {
-  const first = chain[0];
-  const last = chain.at(-1);
+function mayFollow({ dataset, request, events, path, event }: Extension): boolean {
+  const first = path[0];
+  const last = path.at(-1);
   if (!first || !last) return isInRange(request, event);
   if (
-    chain.includes(event) ||
+    path.includes(event) ||
     event.timestamp < last.timestamp ||
     event.timestamp - first.timestamp > request.windowMs
   )
     return false;
-  const step = chain.length;
+  const step = path.length;
   const isBroken = request.exclude.some(
     (exclusion) =>
       exclusion.fromStep <= step &&
@@ -96,15 +96,15 @@ function followsDirectly({
 }
 
 /**
- * Any order: events in total order, each on a step of its own. A chain is its events; which of
+ * Any order: events in total order, each on a step of its own. A path is its events; which of
  * several steps each takes does not show.
  */
-function anyChains(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Chain[] {
-  const found: Chain[] = [];
-  const extend = (chain: Chain, taken: ReadonlySet<number>): void => {
-    if (chain.length > 0) found.push(chain);
-    const first = chain[0];
-    const last = chain.at(-1);
+function anyPaths(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Path[] {
+  const found: Path[] = [];
+  const extend = (path: Path, taken: ReadonlySet<number>): void => {
+    if (path.length > 0) found.push(path);
+    const first = path[0];
+    const last = path.at(-1);
     for (const event of events) {
       const isLater = !last || compareEvents(last, event) < 0;
       const isInTime = first
@@ -113,7 +113,7 @@ function anyChains(dataset: Dataset, request: FunnelRequest, events: readonly Ev
       if (!isLater || !isInTime) continue;
       for (const [at, step] of request.steps.entries()) {
         if (!taken.has(at) && matches(dataset, step, event))
-          extend([...chain, event], new Set([...taken, at]));
+          extend([...path, event], new Set([...taken, at]));
       }
     }
   };
@@ -129,12 +129,12 @@ function isInRange({ range }: FunnelRequest, event: EventRow): boolean {
  * The longest; among those the one that ends first, then the one that starts last, then the
  * earliest second event, third event, and so on.
  */
-function countedChain(chains: readonly Chain[]): Chain | undefined {
-  const depth = Math.max(0, ...chains.map((chain) => chain.length));
-  return chains.filter((chain) => chain.length === depth).sort(compareChains)[0];
+function countedPath(paths: readonly Path[]): Path | undefined {
+  const depth = Math.max(0, ...paths.map((path) => path.length));
+  return paths.filter((path) => path.length === depth).sort(comparePaths)[0];
 }
 
-function compareChains(a: Chain, b: Chain): number {
+function comparePaths(a: Path, b: Path): number {
   const order = (at: number): number => {
     const [one, other] = [a.at(at), b.at(at)];
     return one && other ? compareEvents(one, other) : 0;
@@ -143,11 +143,11 @@ function compareChains(a: Chain, b: Chain): number {
   return order(-1) || -order(0) || byMiddle;
 }
 
-function stepAnswers(request: FunnelRequest, chains: readonly Chain[]): FunnelStepAnswer[] {
-  const counts = request.steps.map((_, at) => chains.filter((chain) => chain.length > at).length);
+function stepAnswers(request: FunnelRequest, paths: readonly Path[]): FunnelStepAnswer[] {
+  const counts = request.steps.map((_, at) => paths.filter((path) => path.length > at).length);
   return request.steps.map(({ label }, at) => {
-    const waits = chains.flatMap((chain) => {
-      const [before, here] = [chain[at - 1], chain[at]];
+    const waits = paths.flatMap((path) => {
+      const [before, here] = [path[at - 1], path[at]];
       return before && here ? [here.timestamp - before.timestamp] : [];
     });
     return {
@@ -181,15 +181,15 @@ function percentileSeconds(milliseconds: readonly number[], tenths: number): num
 function breakdownAnswers(
   dataset: Dataset,
   request: FunnelRequest,
-  chains: readonly Chain[],
+  paths: readonly Path[],
 ): FunnelValueAnswer[] {
   const { breakdown } = request;
   if (!breakdown) return [];
-  const groups = new Map<string | null, Chain[]>();
-  for (const chain of chains) {
-    const event = chain[breakdown.step - 1];
+  const groups = new Map<string | null, Path[]>();
+  for (const path of paths) {
+    const event = path[breakdown.step - 1];
     const value = event ? breakdownText(dataset, breakdown.target, event) : null;
-    groups.set(value, [...(groups.get(value) ?? []), chain]);
+    groups.set(value, [...(groups.get(value) ?? []), path]);
   }
   const values = [...groups.keys()].filter((value) => value !== null);
   const size = (value: string): number => groups.get(value)?.length ?? 0;

@@ -11,7 +11,7 @@ import type { CohortAnswer, RetentionAnswer, RetentionValueAnswer } from '../ans
 import { nextPeriod, periodsOf, periodStart } from '../periods.ts';
 import type { RetentionRequest } from '../request.ts';
 
-/** Somebody's place in a cohort, and the periods since then in which they returned. */
+/** A person in a cohort, and the periods since then in which they returned. */
 interface Member {
   /** First day of the cohort's period. */
   cohort: number;
@@ -20,7 +20,7 @@ interface Member {
 }
 
 /**
- * Retention by the letter of reports.md, "Retention": cohort by cohort, person by person, period by
+ * Retention by the letter of reports: Retention: cohort by cohort, person by person, period by
  * period. The SQL is held against it.
  */
 export function retentionModel(
