@@ -28,8 +28,8 @@ describe('the partition consumer', () => {
   let producer: LogProducer;
   let topic: string;
   let running: PartitionConsumer[];
-  /** Offsets taken, by partition. */
-  let taken: number[][];
+  /** Offsets processed, by partition. */
+  let processed: number[][];
   beforeAll(async () => {
     settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
     producer = await connectTestProducer(settings);
@@ -37,7 +37,7 @@ describe('the partition consumer', () => {
   beforeEach(async () => {
     topic = `consumer-test-${randomUUID()}`;
     running = [];
-    taken = Array.from({ length: PARTITIONS }, () => []);
+    processed = Array.from({ length: PARTITIONS }, () => []);
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: 1 }];
     await withKafkaAdmin(settings, (admin) => admin.createTopics({ waitForLeaders: true, topics }));
     return async () => {
@@ -86,19 +86,19 @@ describe('the partition consumer', () => {
     return { consumer, released };
   }
   const keep = (messages: readonly ConsumedMessage[]): Promise<number | undefined> => {
-    for (const { partition, offset } of messages) taken[partition]?.push(offset);
+    for (const { partition, offset } of messages) processed[partition]?.push(offset);
     return Promise.resolve((messages.at(-1)?.offset ?? 0) + 1);
   };
   const until = (waitingFor: string, done: () => boolean | Promise<boolean>) =>
     eventually({ ms: 60_000, every: 20, waitingFor }, async () =>
       (await done()) ? true : undefined,
     );
-  const count = () => taken.reduce((sum, offsets) => sum + offsets.length, 0);
+  const count = () => processed.reduce((sum, offsets) => sum + offsets.length, 0);
   const upTo = (length: number) => Array.from({ length }, (_, offset) => offset);
   const committed = () =>
     withKafkaAdmin(settings, (admin) => committedOffsets(admin, topic, topic));
 
-  it('takes everything once and in order, and hands partitions over without a repetition when takes end in time', async () => {
+  it('processes every record once and in order across a rebalance when batches end in time', async () => {
     await publish(4000);
     await start(keep);
     await until('the first half', () => count() >= 4000);
@@ -107,17 +107,17 @@ describe('the partition consumer', () => {
     await until('partitions at the second', () => second.consumer.partitions().length === 2);
     await publishing;
     await until('the second half', () => count() >= 8000);
-    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(2000)));
+    expect(processed).toEqual(upTo(PARTITIONS).map(() => upTo(2000)));
     await running[0]?.close();
     await publish(400);
     await until('the rest', () => count() >= 8400);
-    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(2100)));
+    expect(processed).toEqual(upTo(PARTITIONS).map(() => upTo(2100)));
     await second.consumer.close();
     expect([...(await committed()).values()]).toEqual(upTo(PARTITIONS).map(() => 2100));
     expect(second.released.toSorted()).toEqual([0, 1, 2, 3]);
   });
 
-  it('fences a take that does not end: its late result is not committed, and the next owner reads the records again', async () => {
+  it('fences a batch that does not end: its late result is not committed and the next owner re-reads it', async () => {
     await publish(40);
     let late: Opened | undefined;
     let release: () => void = () => undefined;
@@ -131,15 +131,15 @@ describe('the partition consumer', () => {
       },
       { drain: 500 },
     );
-    await until('a take that hangs', () => late !== undefined && count() >= 30);
+    await until('a batch that hangs', () => late !== undefined && count() >= 30);
     await Promise.all([first.consumer.close(), start(keep)]);
     expect(late?.fenced.aborted).toBe(true);
     release();
-    await until('the records of partition 0', () => taken[0]?.length === 10);
-    expect(taken[0]).toEqual(upTo(10));
+    await until('the records of partition 0', () => processed[0]?.length === 10);
+    expect(processed[0]).toEqual(upTo(10));
   });
 
-  it('stops reading while a take lasts longer than its buffer holds out, and loses no message', async () => {
+  it('pauses fetching while a batch outlasts its buffer, and loses no message', async () => {
     await publish(2000, 20_000);
     let waiting = true;
     const { consumer: lagging } = await start(
@@ -154,7 +154,7 @@ describe('the partition consumer', () => {
     expect(lagging.lag().every(({ age }) => age > 0)).toBe(true);
     waiting = false;
     await until('everything', () => count() >= 2000);
-    expect(taken).toEqual(upTo(PARTITIONS).map(() => upTo(500)));
+    expect(processed).toEqual(upTo(PARTITIONS).map(() => upTo(500)));
   });
 
   it('crashes on an unexpected error, and the offset does not advance', async () => {
@@ -168,12 +168,12 @@ describe('the partition consumer', () => {
     expect([...(await committed()).values()].every((offset) => offset === undefined)).toBe(true);
   });
 
-  it('begins where the task says, before or behind the committed offset', async () => {
+  it('starts at the offset of the task, before or after the committed offset', async () => {
     await publish(40);
     const first = await start(keep);
     await until('everything', () => count() >= 40);
     await first.consumer.close();
-    taken = taken.map(() => []);
+    processed = processed.map(() => []);
     await start(keep, {
       assigned: (partition, offset) => {
         expect(offset).toBe(10);
@@ -186,6 +186,6 @@ describe('the partition consumer', () => {
     });
     await publish(4);
     await until('the records from there', () => count() >= 16);
-    expect(taken.map(([offset]) => offset)).toEqual([4, 4, 10, 10]);
+    expect(processed.map(([offset]) => offset)).toEqual([4, 4, 10, 10]);
   });
 });
