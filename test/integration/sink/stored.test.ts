@@ -20,7 +20,7 @@ describe('the events sink', () => {
   const letters = async () =>
     (await readWholeTopic(sink.deadTopic)).map(({ value }) => deadLetterCodec.decode(value));
 
-  it('stores every column as it came, and leaves out what goes to profiles', async () => {
+  it('stores every column unchanged and leaves out the fields that only profiles use', async () => {
     const row = {
       ...EMPTY_ROW,
       _offset: 1,
@@ -64,7 +64,7 @@ describe('the events sink', () => {
     );
   });
 
-  it('takes the new part of a run that overlaps, and nothing of one that was taken', async () => {
+  it('stores only the new rows of an overlapping record and none of a repeated one', async () => {
     const at = (offset: number) => ({ _offset: offset, _index: 0 });
     await sink.publish(1, [at(1), at(2), at(3)]);
     await sink.publish(1, [at(2), at(3)]);
@@ -74,7 +74,7 @@ describe('the events sink', () => {
     expect(await sink.untilStored(stored)).toEqual({ stored, places: stored });
   });
 
-  it('stores a batch over many months, and rows that are born expired do no harm', async () => {
+  it('stores a batch that spans many months, also with rows that are expired on arrival', async () => {
     const now = Date.now();
     await sink.publish(
       0,
@@ -94,7 +94,7 @@ describe('the events sink', () => {
     expect(fresh?.n).toBe(stored);
   });
 
-  it('buries what it cannot read, with its bytes, and moves on', async () => {
+  it('sends a record that it cannot decode to events.dead, with its bytes, and continues', async () => {
     const poison = Buffer.from('this is not a run');
     const offset = await sink.append(1, poison);
     const whole = rowBatchCodec.encode({
@@ -139,7 +139,7 @@ describe('the events sink', () => {
     );
   });
 
-  it('finds the rows that ClickHouse refuses, buries each, and stores the rest of the batch', async () => {
+  it('sends each row that ClickHouse refuses to events.dead and stores the rest of the batch', async () => {
     await sink.clickhouse.command({
       query: "ALTER TABLE events ADD CONSTRAINT no_poison CHECK event != 'poison'",
     });
@@ -186,7 +186,7 @@ describe('the events sink', () => {
     await sink.clickhouse.command({ query: 'ALTER TABLE events DROP CONSTRAINT no_poison' });
   });
 
-  it('waits while ClickHouse or PostgreSQL is away, and catches up by itself', async () => {
+  it('waits while ClickHouse or PostgreSQL is unavailable, then catches up', async () => {
     for (const [n, server] of [sink.servers.clickhouse, sink.servers.postgres].entries()) {
       await server.kill();
       for (let k = 0; k < 20; k++)
