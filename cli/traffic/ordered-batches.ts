@@ -8,9 +8,9 @@ export interface OrderedItem {
 }
 
 /**
- * Cuts items into batches by order key and user agent, in order. All items of a person have the same
- * key: a batch is sent after the answer to the previous one, and a person's events keep their order
- * (ARCHITECTURE.md, G3).
+ * Cuts items into batches by order key and user agent, in order. All items of a person have the
+ * same key: a batch is sent after the answer to the previous one, and a person's events keep their
+ * order (ARCHITECTURE.md, G3).
  */
 export function orderedBatches(items: Iterable<OrderedItem>, size: number): Batch[][] {
   const byKey = new Map<
@@ -28,8 +28,8 @@ export function orderedBatches(items: Iterable<OrderedItem>, size: number): Batc
 }
 
 /**
- * Sends the sequences, several in parallel; the batches of one sequence one after another. The first
- * error stops all.
+ * Sends the sequences, several in parallel; the batches of one sequence one after another. The
+ * first error stops all.
  */
 export async function sendOrderedBatches(
   sequences: readonly Batch[][],

@@ -22,7 +22,8 @@ export interface ContainerSpec {
 
 /**
  * With TEST_SERVICES=containers the four servers are containers of testcontainers, each held by a
- * process that the supervisor runs like any other service: same addresses, same stop and start. Needs a Docker engine on Linux (host networking).
+ * process that the supervisor runs like any other service: same addresses, same stop and start.
+ * Needs a Docker engine on Linux (host networking).
  */
 export function containerLaunches({
   plan,

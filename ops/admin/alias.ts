@@ -10,10 +10,9 @@ import { adminCommand, idOption } from './command.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
- * `./ravand admin alias undo`: takes the join of a name back, by a record in the log. All aliases
- * of that previous_id which were received so far join nothing any more; one that is received later
- * counts again. Events and profiles stay as they are: people are put together anew when they are
- * read.
+ * `./ravand admin alias undo`: revokes a merge with a record in the log. The aliases of this
+ * previous_id received so far have no effect any more; a later one counts again. Events and
+ * profiles do not change: people are merged when they are read.
  */
 export const aliasUndo = adminCommand({
   name: 'alias undo',

@@ -12,12 +12,12 @@ interface AnnouncementRow {
   created_at: Date;
 }
 
-const MOST = 1000;
+const MAX_ROWS = 1000;
 const METERS: Record<Meter, string> = { events: 'رویدادها', profiles: 'پروفایل‌ها' };
 
 /**
- * `./ravand admin announcements`: what an account was told about its used allowances (ingest 8),
- * newest first, each with the sentence that people read.
+ * `./ravand admin announcements`: the notices of used allowances sent to an account (ingest 8),
+ * newest first, each with its sentence in Persian.
  */
 export const announcements = adminCommand({
   name: 'announcements',
@@ -27,7 +27,7 @@ export const announcements = adminCommand({
     const accountId = idOption(line.values, 'account');
     const answer = await database.query<AnnouncementRow>(
       `SELECT meter, month, percent, value::float8, allowance::float8, created_at FROM announcements WHERE account_id = $1
-       ORDER BY created_at DESC, percent DESC LIMIT ${MOST}`,
+       ORDER BY created_at DESC, percent DESC LIMIT ${MAX_ROWS}`,
       [accountId],
     );
     return {

@@ -22,8 +22,7 @@ interface ExportRow {
 }
 
 /**
- * `./ravand admin export fetch`: brings the file of a finished export to this machine, until
- * downloads have a place in the panel.
+ * `./ravand admin export fetch`: downloads the file of a finished export to this machine.
  */
 export const exportFetch = adminCommand({
   name: 'export fetch',
@@ -49,7 +48,7 @@ export const exportFetch = adminCommand({
         action: 'export.fetched',
         details: { export_id: id, kind },
       });
-      // A file that is there is not written over: --out is easily mistyped.
+      // Never overwrites a file: --out may be mistyped.
       await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
     } catch (error) {
       content.destroy();

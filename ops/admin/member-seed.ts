@@ -15,8 +15,8 @@ interface Seed {
 }
 
 /**
- * Gives the demo account an owner. What was kept stays true: a password that was changed meanwhile
- * is set again.
+ * Gives the demo account an owner. The kept password stays valid: a password changed in the
+ * meantime is set back.
  */
 export async function seedMember({ database, accountId, kept }: Seed): Promise<DemoMember> {
   const email = `owner-${accountId}@demo.example`;

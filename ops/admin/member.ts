@@ -44,7 +44,7 @@ export const memberCreate = adminCommand({
   },
 });
 
-/** `./ravand admin member set-role`: holds from the next request on, and signs the person out. */
+/** `./ravand admin member set-role`: takes effect at the next request, and signs the person out. */
 export const memberSetRole = adminCommand({
   name: 'member set-role',
   usage: 'member set-role --account ID --email ADDRESS --role ROLE',

@@ -1,9 +1,8 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /**
- * Gives a new demo account one relay, to look at and to change. It is not enabled: its URL is a
- * reserved example name, and deliveries to it would only fail. Once: a relay that somebody deleted
- * does not come back.
+ * Gives a new demo account one example relay, disabled because its URL is a reserved name. Only
+ * once: a deleted relay does not come back.
  */
 export async function seedRelay(
   database: Pick<Database, 'query'>,

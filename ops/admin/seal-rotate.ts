@@ -44,8 +44,8 @@ const TABLES: readonly SealedTable[] = [
 const PAGE = 500;
 
 /**
- * `./ravand admin seal rotate`: seals every stored secret anew under the first key of SEALING_KEY.
- * Can be repeated; a secret that is saved meanwhile wins.
+ * `./ravand admin seal rotate`: reseals every stored secret with the first key of SEALING_KEY.
+ * Idempotent; a secret that is saved in the meantime wins.
  */
 export const sealRotate = adminCommand({
   name: 'seal rotate',
@@ -67,7 +67,7 @@ export const sealRotate = adminCommand({
     });
     if (counts.unreadable > 0)
       throw new CommandError(
-        `${counts.resealed} secrets were sealed anew, but ${counts.unreadable} cannot be opened: add the key that they were sealed under to SEALING_KEY, or save them again`,
+        `${counts.resealed} secrets were resealed, but ${counts.unreadable} cannot be opened: add the key that sealed them to SEALING_KEY, or save them again`,
       );
     return counts;
   },

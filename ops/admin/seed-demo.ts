@@ -12,13 +12,13 @@ import { seedMember } from './member-seed.ts';
 import { seedRelay } from './relay-seed.ts';
 import { seedWebhooks } from './webhook-seed.ts';
 
-/** Days back that the demo account keeps: as long as anything is kept at all (ingest 2.4). */
+/** Retention of the demo account, days: the TTL of the events table (ingest 2.4). */
 export const DEMO_RETENTION_DAYS = 400;
 const TEN_YEARS = 10 * 365 * 86_400_000;
 
 /**
- * Gives the demo account and its keys. Only hashes are stored, so the caller keeps the keys
- * (`kept`) from the first time; when the database no longer knows them, a new account is made.
+ * Returns the demo account and its keys. The database holds only hashes, so the caller keeps the
+ * keys (`kept`); when the database does not know them, a new account is created.
  */
 export async function seedDemo(input: {
   database: Database;

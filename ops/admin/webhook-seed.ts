@@ -23,8 +23,8 @@ export function mintToken(): string {
 }
 
 /**
- * Gives the demo account a connection for each source. What was kept stays true; a secret that no
- * key of SEALING_KEY opens any more is sealed anew.
+ * Gives the demo account a connection for each source. Kept tokens and secrets stay valid; a
+ * secret that no key of SEALING_KEY opens is resealed.
  */
 export async function seedWebhooks({
   database,

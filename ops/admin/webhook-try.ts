@@ -18,9 +18,9 @@ import { adminCommand } from './command.ts';
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * `./ravand admin webhook try`: what a delivery of a source would become, without a signature, a
- * connection or a stack; nothing is changed. For the sources whose platform names no topic header
- * any header that is called Topic, or ends in -Topic, gives the topic.
+ * `./ravand admin webhook try`: shows the events that a delivery of a source would become, without
+ * a signature, a connection or a stack; changes nothing. For the sources whose platform names no
+ * topic header any header that is called Topic, or ends in -Topic, gives the topic.
  */
 export const webhookTry = adminCommand({
   name: 'webhook try',

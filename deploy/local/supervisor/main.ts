@@ -1,7 +1,7 @@
 /**
  * The process that runs all services, started by `./ravand up`. Reads run/stack.json, starts
- * everything in order, and serves the control socket until `down` or SIGTERM. Standard output is its
- * log.
+ * everything in order, and serves the control socket until `down` or SIGTERM. Standard output is
+ * its log.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -24,8 +24,8 @@ export function add(a: Counts, b: Counts): Counts {
 
 /**
  * Counts a run of vitest. One failure each: a file that could not be loaded, a run that failed
- * although every test passed (a crash, an error outside of tests), a run without a report, and a run
- * without tests.
+ * although every test passed (a crash, an error outside of tests), a run without a report, and a
+ * run without tests.
  */
 export function countRun({
   report,

@@ -11,7 +11,7 @@ import { adminCommand, idOption, requireAccount } from '../command.ts';
 import { recountEvents } from './decide.ts';
 import { countRows, readKnown } from './read.ts';
 
-// What was counted while this ran stays: the difference is added, not the value set.
+// Adds the difference instead of setting the value: events counted meanwhile stay counted.
 const WRITE = `INSERT INTO meters (account_id, meter, month, value)
   VALUES ($1, 'events', $2, greatest(0, $3::bigint)), ($1, 'profiles', $2, $4)
   ON CONFLICT (account_id, meter, month) DO UPDATE SET updated_at = now(),
@@ -19,8 +19,8 @@ const WRITE = `INSERT INTO meters (account_id, meter, month, value)
   RETURNING meter, value::float8 AS value`;
 
 /**
- * `./ravand admin meters recount`: counts the meters of a Jalali month anew from what is stored
- * (ingest 8). The rule for events stands at recountEvents; people are counted as the profile meter
+ * `./ravand admin meters recount`: recounts the meters of a Jalali month from what is stored
+ * (ingest 8). The rule for events is at recountEvents; people are counted as the profile meter
  * counts them, and never lower its high-water mark.
  */
 export const metersRecount = adminCommand({
