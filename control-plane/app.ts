@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ServiceContext } from '../platform/run-service.ts';
+import { metricsOf } from '../platform/metrics.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
@@ -15,7 +16,6 @@ import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
 import { storeOf } from './store.ts';
 import { signInLimit } from './sign-in-limit/sign-in-limit.ts';
-import { Counter, Histogram } from 'prom-client';
 import type { AnswerSeconds } from './http/host.ts';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
 import { ControlProxy } from './panel/proxy.ts';
@@ -68,19 +68,20 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     await database.end();
   });
 
-  const seconds = new Histogram({
-    name: 'control_request_seconds',
-    help: 'Time from the head of a request to the end of its answer',
-    labelNames: ['listener', 'route', 'method', 'status'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
-    registers: [registry],
-  });
-  const outcomes = new Counter({
-    name: 'control_sign_ins_total',
-    help: 'Sign-ins: signed_in, refused, throttled',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
+  const metrics = metricsOf(registry);
+  const seconds = metrics.histogram(
+    'control_request_seconds',
+    'Time from the head of a request to the end of its answer',
+    {
+      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+      labels: ['listener', 'route', 'method', 'status'],
+    },
+  );
+  const outcomes = metrics.counter(
+    'control_sign_ins_total',
+    'Sign-ins: signed_in, refused, throttled',
+    'outcome',
+  );
 
   const store = storeOf(database);
   const secure = config.PANEL_URL.startsWith('https:');

@@ -1,10 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs, { type Admin } from 'kafkajs';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
+import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { readReconciliation } from './read-reconciliation.ts';
 import { reconcile } from './reconcile.ts';
@@ -44,27 +45,24 @@ const MAX_MINUTES = 5000;
 /** Counts events from the topics, meters usage, and reconciles the counts with the stored rows. */
 export async function startMetering(options: MeteringOptions): Promise<Metering> {
   const { config, log, database, warehouse, registry, signal } = options;
-  const gap = new Gauge({
-    name: 'ravand_books_gap',
-    help: 'Published events that the normaliser and the sink have processed and that are neither stored nor dead (negative: stored more than once). Must be 0.',
-    registers: [registry],
-  });
-  const inFlight = new Gauge({
-    name: 'ravand_books_in_flight',
-    help: 'Published events that are not stored yet.',
-    registers: [registry],
-  });
-  const counts = new Gauge({
-    name: 'ravand_books_events',
-    help: 'Reconciliation counts of all accounts (G6), without events in spools: received, published, duplicate, rejected, stored, dead.',
-    labelNames: ['count'],
-    registers: [registry],
-  });
-  const watermarkSeconds = new Gauge({
-    name: 'ravand_settled_until_seconds',
-    help: 'Every event appended before this time is stored or dead (Unix time).',
-    registers: [registry],
-  });
+  const metrics = metricsOf(registry);
+  const gap = metrics.gauge(
+    'ravand_books_gap',
+    'Published events that the normaliser and the sink have processed and that are neither stored nor dead (negative: stored more than once). Must be 0.',
+  );
+  const inFlight = metrics.gauge(
+    'ravand_books_in_flight',
+    'Published events that are not stored yet.',
+  );
+  const counts = metrics.gauge(
+    'ravand_books_events',
+    'Reconciliation counts of all accounts (G6), without events in spools: received, published, duplicate, rejected, stored, dead.',
+    'count',
+  );
+  const watermarkSeconds = metrics.gauge(
+    'ravand_settled_until_seconds',
+    'Every event appended before this time is stored or dead (Unix time).',
+  );
 
   const consumers: PartitionConsumer[] = await Promise.all(
     Object.keys(COUNTED_TOPICS).map((topic) =>

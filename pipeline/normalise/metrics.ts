@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Outcome } from '../../events/raw/decide.ts';
+import { metricsOf } from '../../platform/metrics.ts';
 import type { NormalisedChunk } from './normalise-chunk.ts';
 
 const OUTCOMES: readonly Outcome[] = ['published', 'replayed', 'duplicate', 'repeat', 'dead'];
@@ -7,44 +8,38 @@ const OUTCOMES: readonly Outcome[] = ['published', 'replayed', 'duplicate', 'rep
 /** Metrics of the normaliser. */
 export class NormaliserMetrics {
   readonly registry = new Registry();
-  readonly #events = new Counter({
-    name: 'ravand_normaliser_events_total',
-    help: 'Events of events.raw by outcome: published, replayed (published again after a crash), duplicate, repeat (the same acceptance again), dead.',
-    labelNames: ['outcome'],
-    registers: [this.registry],
-  });
-  readonly #deadLetters = new Counter({
-    name: 'ravand_normaliser_dead_letters_total',
-    help: 'Dead letters written to events.dead, by reason.',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #bytes = new Counter({
-    name: 'ravand_normaliser_published_bytes_total',
-    help: 'Bytes published to events.normalised.',
-    registers: [this.registry],
-  });
-  readonly #rows = new Histogram({
-    name: 'ravand_normaliser_run_rows',
-    help: 'Rows in one record of events.normalised.',
-    buckets: [1, 10, 100, 500, 1000],
-    registers: [this.registry],
-  });
-  readonly breaker = new Gauge({
-    name: 'ravand_normaliser_breaker_open',
-    help: 'Partitions held back because most of their events would become dead letters.',
-    registers: [this.registry],
-  });
-  readonly claimsLoaded = new Gauge({
-    name: 'ravand_normaliser_claims_filled',
-    help: '1 while Redis is known to hold the claims of the dedupe window, 0 while the normaliser waits for them.',
-    registers: [this.registry],
-  });
-  readonly backfilledClaims = new Counter({
-    name: 'ravand_normaliser_refilled_claims_total',
-    help: 'Claims that this process backfilled from stored events.',
-    registers: [this.registry],
-  });
+  readonly #metrics = metricsOf(this.registry);
+  readonly #events = this.#metrics.counter(
+    'ravand_normaliser_events_total',
+    'Events of events.raw by outcome: published, replayed (published again after a crash), duplicate, repeat (the same acceptance again), dead.',
+    'outcome',
+  );
+  readonly #deadLetters = this.#metrics.counter(
+    'ravand_normaliser_dead_letters_total',
+    'Dead letters written to events.dead, by reason.',
+    'reason',
+  );
+  readonly #bytes = this.#metrics.counter(
+    'ravand_normaliser_published_bytes_total',
+    'Bytes published to events.normalised.',
+  );
+  readonly #rows = this.#metrics.histogram(
+    'ravand_normaliser_run_rows',
+    'Rows in one record of events.normalised.',
+    { buckets: [1, 10, 100, 500, 1000] },
+  );
+  readonly breaker = this.#metrics.gauge(
+    'ravand_normaliser_breaker_open',
+    'Partitions held back because most of their events would become dead letters.',
+  );
+  readonly claimsLoaded = this.#metrics.gauge(
+    'ravand_normaliser_claims_filled',
+    '1 while Redis is known to hold the claims of the dedupe window, 0 while the normaliser waits for them.',
+  );
+  readonly backfilledClaims = this.#metrics.counter(
+    'ravand_normaliser_refilled_claims_total',
+    'Claims that this process backfilled from stored events.',
+  );
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../platform/metrics.ts';
 import type { BreakerPhase } from './breaker.ts';
 
 export interface RelayMetrics {
@@ -19,65 +20,49 @@ export function relayMetrics(
   registry: Registry,
   probe: { phases(): Iterable<BreakerPhase>; attemptsNow(): number },
 ): RelayMetrics {
-  const registers = [registry];
-  const matched = new Counter({
-    name: 'ravand_relay_matched_total',
-    help: 'Deliveries that the stream matched: one for each event and relay.',
-    registers,
-  });
-  const attempts = new Counter({
-    name: 'ravand_relay_attempts_total',
-    help: 'Requests to endpoints by result: succeeded, retry (attempted again later), dead (permanent failure).',
-    labelNames: ['result'] as const,
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'ravand_relay_attempt_seconds',
-    help: 'Duration of a request to an endpoint.',
-    labelNames: ['result'] as const,
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
-    registers,
-  });
-  const queued = new Counter({
-    name: 'ravand_relay_queued_total',
-    help: 'Deliveries that went from the stream to the queue: waiting (endpoint slow, failing or at its limit), retry (first attempt failed), in_hand (attempt in flight).',
-    labelNames: ['reason'] as const,
-    registers,
-  });
-  const unreadable = new Counter({
-    name: 'ravand_relay_unreadable_total',
-    help: 'Records that cannot be decoded and are not delivered.',
-    registers,
-  });
-  const rows = new Gauge({
-    name: 'ravand_relay_queue_rows',
-    help: 'Deliveries in the queue: pending, and due.',
-    labelNames: ['state'] as const,
-    registers,
-  });
-  const oldest = new Gauge({
-    name: 'ravand_relay_queue_oldest_seconds',
-    help: 'Time since the oldest due delivery became due.',
-    registers,
-  });
-  new Gauge({
-    name: 'ravand_relay_breakers',
-    help: 'Endpoints by the phase of their circuit breaker.',
-    labelNames: ['phase'] as const,
-    registers,
-    collect() {
+  const metrics = metricsOf(registry);
+  const matched = metrics.counter(
+    'ravand_relay_matched_total',
+    'Deliveries that the stream matched: one for each event and relay.',
+  );
+  const attempts = metrics.counter(
+    'ravand_relay_attempts_total',
+    'Requests to endpoints by result: succeeded, retry (attempted again later), dead (permanent failure).',
+    'result',
+  );
+  const seconds = metrics.histogram(
+    'ravand_relay_attempt_seconds',
+    'Duration of a request to an endpoint.',
+    { buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15], labels: ['result'] },
+  );
+  const queued = metrics.counter(
+    'ravand_relay_queued_total',
+    'Deliveries that went from the stream to the queue: waiting (endpoint slow, failing or at its limit), retry (first attempt failed), in_hand (attempt in flight).',
+    'reason',
+  );
+  const unreadable = metrics.counter(
+    'ravand_relay_unreadable_total',
+    'Records that cannot be decoded and are not delivered.',
+  );
+  const rows = metrics.gauge(
+    'ravand_relay_queue_rows',
+    'Deliveries in the queue: pending, and due.',
+    'state',
+  );
+  const oldest = metrics.gauge(
+    'ravand_relay_queue_oldest_seconds',
+    'Time since the oldest due delivery became due.',
+  );
+  metrics.collected('ravand_relay_breakers', 'Endpoints by the phase of their circuit breaker.', {
+    labels: ['phase'],
+    collect(gauge) {
       const counts: Record<BreakerPhase, number> = { closed: 0, open: 0, half_open: 0 };
       for (const phase of probe.phases()) counts[phase]++;
-      for (const [phase, count] of Object.entries(counts)) this.set({ phase }, count);
+      for (const [phase, count] of Object.entries(counts)) gauge.set({ phase }, count);
     },
   });
-  new Gauge({
-    name: 'ravand_relay_attempts_now',
-    help: 'Requests to endpoints in flight.',
-    registers,
-    collect() {
-      this.set(probe.attemptsNow());
-    },
+  metrics.collected('ravand_relay_attempts_now', 'Requests to endpoints in flight.', {
+    collect: (gauge) => gauge.set(probe.attemptsNow()),
   });
   for (const result of ['succeeded', 'retry', 'dead'] as const) attempts.inc({ result }, 0);
   for (const reason of Object.values(QUEUED_REASON)) queued.inc({ reason }, 0);

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../metrics.ts';
 import type { PartitionLag } from './consumer-types.ts';
 import type { BatchReport } from './partition-worker.ts';
 
@@ -37,19 +38,15 @@ export function consumerMetrics(options: {
 }
 
 function register(registry: Registry) {
-  const registers = [registry];
-  const labelNames = ['topic', 'partition'] as const;
+  const metrics = metricsOf(registry);
   const lags = new Map<string, () => PartitionLag[]>();
   const lagGauge = (name: string, help: string, value: (lag: PartitionLag) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
+    metrics.collected(name, help, {
+      labels: ['topic', 'partition'],
+      collect(gauge) {
+        gauge.reset();
         for (const [topic, read] of lags)
-          for (const lag of read()) this.set({ topic, partition: lag.partition }, value(lag));
+          for (const lag of read()) gauge.set({ topic, partition: lag.partition }, value(lag));
       },
     });
   lagGauge('ravand_consumer_lag_records', 'Records not committed yet.', ({ records }) => records);
@@ -58,38 +55,26 @@ function register(registry: Registry) {
     'Age of the oldest fetched record that is not committed yet.',
     ({ age }) => age / 1000,
   );
+  const counter = (name: string, help: string) => metrics.counter(name, help, 'topic', 'partition');
   return {
     lags,
-    records: new Counter({
-      name: 'ravand_consumer_records_total',
-      help: 'Records processed.',
-      labelNames,
-      registers,
-    }),
-    bytes: new Counter({
-      name: 'ravand_consumer_bytes_total',
-      help: 'Bytes of records processed.',
-      labelNames,
-      registers,
-    }),
-    failures: new Counter({
-      name: 'ravand_consumer_commit_failures_total',
-      help: 'Offset commits that failed and are retried.',
-      registers,
-    }),
-    duration: new Histogram({
-      name: 'ravand_consumer_take_seconds',
-      help: 'Time to process one batch, until its effects are durable.',
-      labelNames: ['topic'] as const,
-      buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
-      registers,
-    }),
-    size: new Histogram({
-      name: 'ravand_consumer_take_records',
-      help: 'Records per batch.',
-      labelNames: ['topic'] as const,
+    records: counter('ravand_consumer_records_total', 'Records processed.'),
+    bytes: counter('ravand_consumer_bytes_total', 'Bytes of records processed.'),
+    failures: metrics.counter(
+      'ravand_consumer_commit_failures_total',
+      'Offset commits that failed and are retried.',
+    ),
+    duration: metrics.histogram(
+      'ravand_consumer_take_seconds',
+      'Time to process one batch, until its effects are durable.',
+      {
+        labels: ['topic'],
+        buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
+      },
+    ),
+    size: metrics.histogram('ravand_consumer_take_records', 'Records per batch.', {
+      labels: ['topic'],
       buckets: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000],
-      registers,
     }),
   };
 }

@@ -1,6 +1,6 @@
-import { Counter } from 'prom-client';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import { metricsOf } from '../../platform/metrics.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { CatalogueConfig } from './config.ts';
 import { openCatalogue } from './task.ts';
@@ -12,11 +12,10 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   const name = 'ravand-catalogue-sink';
   const client = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => client.close());
-  const events = new Counter({
-    name: 'ravand_catalogue_events_total',
-    help: 'Events read for the catalogue, repeats included.',
-    registers: [registry],
-  });
+  const events = metricsOf(registry).counter(
+    'ravand_catalogue_events_total',
+    'Events read for the catalogue, repeats included.',
+  );
   const consumer = await startPartitionConsumer({
     settings: config,
     log,

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../platform/metrics.ts';
 
 export interface SinkMetrics {
   /**
@@ -14,37 +15,29 @@ export interface SinkMetrics {
 }
 
 export function sinkMetrics(registry: Registry): SinkMetrics {
-  const registers = [registry];
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const rows = counter('ravand_sink_rows_total', 'Rows this process stored in ClickHouse.');
-  const bytes = counter('ravand_sink_bytes_total', 'Bytes of Avro this process inserted.');
-  const recovered = counter(
+  const metrics = metricsOf(registry);
+  const rows = metrics.counter('ravand_sink_rows_total', 'Rows this process stored in ClickHouse.');
+  const bytes = metrics.counter('ravand_sink_bytes_total', 'Bytes of Avro this process inserted.');
+  const recovered = metrics.counter(
     'ravand_sink_settled_total',
     'Batches read back from ClickHouse after an uncertain outcome or a change of owner.',
   );
-  const dead = counter('ravand_sink_dead_total', 'Events sent to events.dead.');
-  const breaker = new Gauge({
-    name: 'ravand_sink_breaker_open',
-    help: 'Partitions held back because ClickHouse would refuse most of their rows.',
-    registers,
-  });
+  const dead = metrics.counter('ravand_sink_dead_total', 'Events sent to events.dead.');
+  const breaker = metrics.gauge(
+    'ravand_sink_breaker_open',
+    'Partitions held back because ClickHouse would refuse most of their rows.',
+  );
   const seconds = (name: string, help: string) =>
-    new Histogram({
-      name,
-      help,
+    metrics.histogram(name, help, {
       buckets: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300],
-      registers,
     });
   const duration = seconds('ravand_sink_insert_seconds', 'Duration of storing one batch.');
   const age = seconds(
     'ravand_sink_visible_seconds',
     'Time from appending a raw record until its row is visible, of the oldest row of each batch.',
   );
-  const size = new Histogram({
-    name: 'ravand_sink_insert_rows',
-    help: 'Rows of one insert.',
+  const size = metrics.histogram('ravand_sink_insert_rows', 'Rows of one insert.', {
     buckets: [1, 10, 100, 300, 1000, 3000, 10_000, 30_000, 100_000],
-    registers,
   });
   return {
     stored(report) {

@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../platform/metrics.ts';
 import type { AliasOutcome } from './alias-fact.ts';
 
 export interface IdentityMetrics {
@@ -8,23 +9,17 @@ export interface IdentityMetrics {
 }
 
 export function identityMetrics(registry: Registry): IdentityMetrics {
-  const registers = [registry];
-  const aliases = new Counter({
-    name: 'ravand_identities_aliases_total',
-    help: 'Processed aliases by outcome: joined, same (already one person), refused (previous_id belongs to another person), undone.',
-    labelNames: ['outcome'] as const,
-    registers,
-  });
-  const undos = new Counter({
-    name: 'ravand_identities_undos_total',
-    help: 'Aliases undone by operators.',
-    registers,
-  });
-  const unreadable = new Counter({
-    name: 'ravand_identities_unreadable_total',
-    help: 'Records that cannot be decoded; they merge nothing.',
-    registers,
-  });
+  const metrics = metricsOf(registry);
+  const aliases = metrics.counter(
+    'ravand_identities_aliases_total',
+    'Processed aliases by outcome: joined, same (already one person), refused (previous_id belongs to another person), undone.',
+    'outcome',
+  );
+  const undos = metrics.counter('ravand_identities_undos_total', 'Aliases undone by operators.');
+  const unreadable = metrics.counter(
+    'ravand_identities_unreadable_total',
+    'Records that cannot be decoded; they merge nothing.',
+  );
   for (const outcome of ['joined', 'same', 'refused', 'undone'] as const)
     aliases.inc({ outcome }, 0);
   return {

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../platform/metrics.ts';
 
 export interface ProfileMetrics {
   /**
@@ -25,55 +26,43 @@ export function profileMetrics(
   registry: Registry,
   cache: () => { people: number; bytes: number },
 ): ProfileMetrics {
-  const registers = [registry];
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const events = counter('ravand_profiles_events_total', 'Events folded into profiles.');
-  const skipped = counter(
+  const metrics = metricsOf(registry);
+  const events = metrics.counter('ravand_profiles_events_total', 'Events folded into profiles.');
+  const skipped = metrics.counter(
     'ravand_profiles_skipped_total',
     'Events that a profile includes already: repeats after a restart or a replay.',
   );
-  const loaded = counter(
+  const loaded = metrics.counter(
     'ravand_profiles_loaded_total',
     'Profiles loaded from ClickHouse because they were not cached.',
   );
-  const saved = counter(
+  const saved = metrics.counter(
     'ravand_profiles_saved_total',
     'Changed profiles that ClickHouse acknowledged.',
   );
-  const unreadable = counter(
+  const unreadable = metrics.counter(
     'ravand_profiles_unreadable_total',
     'Records of events.normalised that cannot be decoded; events-sink sends them to events.dead.',
   );
-  const misplaced = counter(
+  const misplaced = metrics.counter(
     'ravand_profiles_misplaced_total',
     'Events in no profile because they came through another partition than earlier ones of their distinct id. Must be 0.',
   );
-  const refolded = counter(
+  const refolded = metrics.counter(
     'ravand_profiles_refolded_total',
     'Profiles folded again from the log because a replay added events.',
   );
-  const seconds = new Histogram({
-    name: 'ravand_profiles_step_seconds',
-    help: 'Duration of the steps of one fold.',
-    labelNames: ['step'] as const,
-    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
-    registers,
-  });
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value());
-      },
-    });
-  gauge('ravand_profiles_cached', 'Cached profiles.', () => cache().people);
-  gauge(
-    'ravand_profiles_cached_bytes',
-    'Estimated memory of the cached profiles.',
-    () => cache().bytes,
+  const seconds = metrics.histogram(
+    'ravand_profiles_step_seconds',
+    'Duration of the steps of one fold.',
+    { buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30], labels: ['step'] },
   );
+  metrics.collected('ravand_profiles_cached', 'Cached profiles.', {
+    collect: (gauge) => gauge.set(cache().people),
+  });
+  metrics.collected('ravand_profiles_cached_bytes', 'Estimated memory of the cached profiles.', {
+    collect: (gauge) => gauge.set(cache().bytes),
+  });
   return {
     folded(report) {
       events.inc(report.events);

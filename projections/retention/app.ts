@@ -1,8 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { dayText, startOfTehranDay, tehranDay } from '../../events/tehran-time.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
+import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import type { RetentionConfig } from './config.ts';
 import { isDue } from './plan.ts';
@@ -44,21 +45,19 @@ export function startRetention({
   database,
   signal,
 }: Parts): Retention {
-  const rows = new Counter({
-    name: 'ravand_retention_rows_deleted_total',
-    help: 'Events that were deleted because their account does not keep them longer.',
-    registers: [registry],
-  });
-  const failures = new Counter({
-    name: 'ravand_retention_failures_total',
-    help: 'Runs of retention that a server cut short; the next attempt goes on.',
-    registers: [registry],
-  });
-  const behind = new Gauge({
-    name: 'ravand_retention_days_behind',
-    help: 'Whole days since retention was last enforced to its end; 0: today or yesterday.',
-    registers: [registry],
-  });
+  const metrics = metricsOf(registry);
+  const rows = metrics.counter(
+    'ravand_retention_rows_deleted_total',
+    'Events that were deleted because their account does not keep them longer.',
+  );
+  const failures = metrics.counter(
+    'ravand_retention_failures_total',
+    'Runs of retention that a server cut short; the next attempt goes on.',
+  );
+  const behind = metrics.gauge(
+    'ravand_retention_days_behind',
+    'Whole days since retention was last enforced to its end; 0: today or yesterday.',
+  );
   const ledger = retentionLedger(database);
   const warehouse = retentionWarehouse({ client: clickhouse, cluster: config.CLICKHOUSE_CLUSTER });
   const look = async () => {

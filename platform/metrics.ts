@@ -1,0 +1,34 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** Registers metrics with a registry; names and labels are what dashboards and alerts query. */
+export function metricsOf(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter<Label extends string = never>(name: string, help: string, ...labelNames: Label[]) {
+      return new Counter<Label>({ name, help, labelNames, registers });
+    },
+    gauge<Label extends string = never>(name: string, help: string, ...labelNames: Label[]) {
+      return new Gauge<Label>({ name, help, labelNames, registers });
+    },
+    /** `collect` sets its values at each scrape. */
+    collected<Label extends string = never>(
+      name: string,
+      help: string,
+      { collect, labels = [] }: { collect: (gauge: Gauge<Label>) => void; labels?: Label[] },
+    ) {
+      new Gauge<Label>({
+        ...{ name, help, labelNames: labels, registers },
+        collect() {
+          collect(this);
+        },
+      });
+    },
+    histogram<Label extends string = never>(
+      name: string,
+      help: string,
+      { buckets, labels = [] }: { buckets: number[]; labels?: Label[] },
+    ) {
+      return new Histogram<Label>({ name, help, labelNames: labels, buckets, registers });
+    },
+  };
+}
