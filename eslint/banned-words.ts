@@ -9,7 +9,7 @@ export interface WordList {
   identifiers: Readonly<Record<string, string>>;
   /** Banned in strings. */
   strings: Readonly<Record<string, string>>;
-  /** Texts that contain a banned word legitimately, such as stored names. */
+  /** Sequences of words that contain a banned word legitimately, such as stored names. */
   allowed: readonly string[];
   /** Words that are allowed in files whose path matches the pattern. */
   exceptions: readonly { files: string; words: readonly string[] }[];
@@ -39,7 +39,7 @@ export function findBanned(
   { text, place, file }: { text: string; place: Place; file: string },
 ): { word: string; instead: string }[] {
   const excepted = list.exceptions.filter(({ files }) => new RegExp(files).test(file));
-  const words = wordsOf(withoutAllowed(list, text));
+  const words = withoutAllowed(list, wordsOf(text));
   return termsOf(list, place).flatMap(({ words: term, instead }) => {
     const word = term.join(' ');
     if (excepted.some((exception) => exception.words.includes(word))) return [];
@@ -63,10 +63,18 @@ function matches(part: string, word: string | undefined): boolean {
   return part.endsWith('*') ? lower.startsWith(part.slice(0, -1)) : lower === part;
 }
 
-function withoutAllowed({ allowed }: WordList, text: string): string {
-  return allowed
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((rest, one) => rest.replaceAll(new RegExp(`\\b${one}\\b`, 'gi'), ' '), text);
+/** The words of a text without the sequences that are allowed. */
+function withoutAllowed({ allowed }: WordList, words: readonly string[]): string[] {
+  const sequences = allowed.map((text) => wordsOf(text.toLowerCase()));
+  const rest: string[] = [];
+  for (let at = 0; at < words.length;) {
+    const found = sequences.filter((one) => one.every((part, n) => matches(part, words[at + n])));
+    const length = Math.max(0, ...found.map((one) => one.length));
+    // An empty word separates what is not adjacent in the text.
+    rest.push(length > 0 ? '' : (words[at] ?? ''));
+    at += length || 1;
+  }
+  return rest;
 }
 
 const FIRST = { start: { line: 1, column: 0 }, end: { line: 1, column: 0 } };

@@ -24,7 +24,7 @@ export interface Question {
 const DAY_MS = 86_400_000;
 const WINDOW_DAYS = 7;
 /** A report takes no more (reports.md, "Shared by both reports"). */
-const MOST_FILTERS = 10;
+const MAX_FILTERS = 10;
 
 /** The questions of the bench: everything lies within the days of the volume. */
 export function questions(volume: Volume): Question[] {
@@ -54,7 +54,7 @@ export function questions(volume: Volume): Question[] {
     options: { merges: Merges; filtered?: boolean },
   ): Question => {
     const names = steps(count);
-    const isFiltered = (index: number) => options.filtered === true && index < MOST_FILTERS;
+    const isFiltered = (index: number) => options.filtered === true && index < MAX_FILTERS;
     const filters = [{ property: 'category', op: 'eq', value: 'audio' }];
     const parsed = parseFunnel({
       steps: names.map((event, index) => (isFiltered(index) ? { event, filters } : { event })),

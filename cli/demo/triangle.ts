@@ -12,7 +12,7 @@ export interface Cohort {
 
 type Period = 'day' | 'week';
 
-const MOST_PERIODS = 9;
+const MAX_PERIODS = 9;
 const DAYS: Record<Period, number> = { day: 1, week: 7 };
 const CELL = 7;
 /** From how much of a cohort on a cell is filled so far; the last one fits always. */
@@ -25,8 +25,8 @@ const SHADES: readonly [number, string][] = [
 
 /** Periods that fit the width of a terminal for traffic of so many days. */
 export function triangleOf(days: number): { period: Period; periods: number } {
-  const period: Period = days <= MOST_PERIODS ? 'day' : 'week';
-  return { period, periods: Math.min(MOST_PERIODS, Math.ceil(days / DAYS[period]) + 1) };
+  const period: Period = days <= MAX_PERIODS ? 'day' : 'week';
+  return { period, periods: Math.min(MAX_PERIODS, Math.ceil(days / DAYS[period]) + 1) };
 }
 
 /**
@@ -39,7 +39,7 @@ export function retentionPicture(cohorts: readonly Cohort[], period: Period): st
   const columns = Math.max(...shown.map(({ returned }) => returned.length));
   const heads = Array.from({ length: columns }, (_, at) => `${period} ${at}`.padStart(CELL));
   const head = `${'first seen'.padEnd(10)} ${'people'.padStart(7)} ${heads.join(' ')}`;
-  return [paint('dim', head.trimEnd()), ...shown.slice(-3 * MOST_PERIODS).map(line)];
+  return [paint('dim', head.trimEnd()), ...shown.slice(-3 * MAX_PERIODS).map(line)];
 }
 
 function line({ start, size, returned, incomplete_from: open = Infinity }: Cohort): string {

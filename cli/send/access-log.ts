@@ -27,14 +27,14 @@ export function parseAccessLine(line: string): LoggedRequest | undefined {
   const [
     ,
     address = '',
-    stamp = '',
+    loggedTime = '',
     request = '',
     status = '',
     bytes = '',
     referrer = '',
     userAgent = '',
   ] = parts;
-  const time = parseStamp(stamp);
+  const time = parseLogTime(loggedTime);
   const [method = '', target] = request.split(' ');
   if (time === undefined || target === undefined) return undefined;
   return {
@@ -50,9 +50,9 @@ export function parseAccessLine(line: string): LoggedRequest | undefined {
 }
 
 /** `17/May/2015:10:05:03 +0000` as ms since the epoch. */
-function parseStamp(stamp: string): number | undefined {
+function parseLogTime(loggedTime: string): number | undefined {
   const parts = /^(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/.exec(
-    stamp,
+    loggedTime,
   );
   const month = MONTHS.indexOf(parts?.[2] ?? '');
   if (!parts || month < 0) return undefined;
@@ -71,7 +71,7 @@ function unescape(value: string): string {
   return value.replaceAll(/\\(["\\])/g, '$1');
 }
 
-/** A page event of an anonymous visitor, who is told apart by address and user agent. */
+/** A page event of an anonymous visitor, identified by address and user agent. */
 export function pageEvent(request: LoggedRequest, messageId: string, shift: number): OrderedItem {
   const visitor = createHash('sha256')
     .update(`${request.address}\0${request.userAgent}`)

@@ -2,7 +2,7 @@ import { parseRfc3339 } from '../../events/rfc3339.ts';
 import type { OrderedItem } from '../traffic/ordered-batches.ts';
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'alias'];
-const LANES = 64;
+const ORDER_KEYS = 64;
 
 export type Envelope = Record<string, unknown> & { type: string };
 
@@ -24,8 +24,8 @@ export function parseEnvelope(line: string): Envelope | undefined {
 
 /** Time of an envelope, ms since the epoch; undefined when it has none that can be read. */
 export function envelopeTime(envelope: Envelope): number | undefined {
-  const stamp = envelope['timestamp'];
-  const time = typeof stamp === 'string' ? parseRfc3339(stamp) : Number.NaN;
+  const timestamp = envelope['timestamp'];
+  const time = typeof timestamp === 'string' ? parseRfc3339(timestamp) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }
 
@@ -40,7 +40,7 @@ export function envelopeItem(envelope: Envelope, messageId: string, shift: numbe
   for (let at = 0; at < person.length; at++)
     hash = (Math.imul(hash, 31) + person.charCodeAt(at)) | 0;
   return {
-    orderKey: String((hash >>> 0) % LANES),
+    orderKey: String((hash >>> 0) % ORDER_KEYS),
     userAgent: undefined,
     item: {
       ...envelope,

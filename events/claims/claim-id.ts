@@ -15,14 +15,14 @@ export type ClaimKind = 'message' | 'acceptance';
 
 export const CLAIM_ID_BYTES = 12;
 
-const KIND_LETTER: Record<ClaimKind, string> = { message: 'm', acceptance: 'a' };
+const KIND_CODE: Record<ClaimKind, string> = { message: 'm', acceptance: 'a' };
 
 /**
  * Prefix of the hash input of all claims of an account and kind (ingest 2.5: the scope is the
  * account). Account ids contain no NUL, so scopes cannot overlap.
  */
 export function claimScope(accountId: string | number, kind: ClaimKind): string {
-  return `${accountId}\0${KIND_LETTER[kind]}\0`;
+  return `${accountId}\0${KIND_CODE[kind]}\0`;
 }
 
 /**

@@ -57,13 +57,13 @@ test('a payload has every scalar as it was sent', () => {
     fc.property(
       fc.dictionary(fc.stringMatching(/^[a-z][a-z_]{0,8}[a-z]$/), scalar, { minKeys: 1 }),
       (sent) => {
-        const told = (JSON.parse(payload(sent)) as { properties: Record<string, unknown> })
+        const delivered = (JSON.parse(payload(sent)) as { properties: Record<string, unknown> })
           .properties;
-        expect(Object.keys(told).sort()).toEqual(Object.keys(sent).sort());
+        expect(Object.keys(delivered).sort()).toEqual(Object.keys(sent).sort());
         for (const [key, value] of Object.entries(sent)) {
           if (typeof value === 'string')
-            expect(told[key]).toBe(normaliseProperties({ key: value }).text['key']);
-          else expect(told[key]).toBe(value === 0 ? 0 : value);
+            expect(delivered[key]).toBe(normaliseProperties({ key: value }).text['key']);
+          else expect(delivered[key]).toBe(value === 0 ? 0 : value);
         }
       },
     ),

@@ -72,7 +72,7 @@ interface MetricSql {
 
 /** What the platform's own workers write is nobody's activity (ingest 6.1). */
 const OWN = "event NOT IN ('message_sent', 'message_failed', 'message_withheld', 'message_opened')";
-const TAKEN_BACK = "event IN ('order_refunded', 'order_cancelled')";
+const REVERSAL = "event IN ('order_refunded', 'order_cancelled')";
 
 /** The engagement metrics (reports: Audiences; their exact meaning: docs/audiences.md). */
 export const METRIC_SQL: Readonly<Record<MetricName, MetricSql>> = {
@@ -86,14 +86,14 @@ export const METRIC_SQL: Readonly<Record<MetricName, MetricSql>> = {
   },
   orders_90d: {
     days: 90,
-    of: `(event = 'order_completed' OR ${TAKEN_BACK})`,
+    of: `(event = 'order_completed' OR ${REVERSAL})`,
     value:
       "greatest(0., toFloat64(countIf(event = 'order_completed')) - toFloat64(countIf(event != 'order_completed')))",
   },
   revenue_90d: {
     days: 90,
     of: 'revenue != 0',
-    value: `greatest(0., sum(if(${TAKEN_BACK}, -abs(revenue), revenue)))`,
+    value: `greatest(0., sum(if(${REVERSAL}, -abs(revenue), revenue)))`,
   },
 };
 

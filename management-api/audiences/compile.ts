@@ -109,7 +109,7 @@ function personOf({ merges, accountId, params }: CompileContext): string {
 }
 
 /**
- * Somebody can get a push when some event told of a push provider on the device
+ * A person can receive a push when one of the events names the push provider of the device
  * (context.device.push_provider).
  */
 function pushSql(test: Test, context: CompileContext): string {

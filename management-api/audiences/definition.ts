@@ -19,7 +19,7 @@ export interface EventCondition {
   /** Stored name of the event. */
   event: string;
   did: boolean;
-  /** How often; at least once unless told otherwise. */
+  /** Number of events; at least one by default. */
   times: Test;
   withinDays: number | undefined;
   where: readonly Filter[];

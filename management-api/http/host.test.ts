@@ -105,7 +105,7 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
   });
 
   it('fails closed without the counters, and only status survives', async () => {
-    const { app, funnel } = build({ chargeBudget: () => Promise.reject(new Error('away')) });
+    const { app, funnel } = build({ chargeBudget: () => Promise.reject(new Error('unavailable')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'budget_unavailable' } });
     expect(
       (await app.inject({ url: '/v1/whoami', headers: { 'x-service-key': 'sk_svc_x' } }))
@@ -119,7 +119,7 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
   });
 
   it('answers 503 and no 401 when keys cannot be looked up', async () => {
-    const { funnel } = build({ resolveToken: () => Promise.reject(new Error('away')) });
+    const { funnel } = build({ resolveToken: () => Promise.reject(new Error('unavailable')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'key_lookup_unavailable' } });
   });
 });

@@ -17,7 +17,7 @@ let check: CheckQuota;
 const database = {
   query: (text: string, values: unknown[]) => {
     reads++;
-    if (isDown) return Promise.reject(new Error('away'));
+    if (isDown) return Promise.reject(new Error('unavailable'));
     if (text.includes('FROM accounts')) return Promise.resolve({ rows: [plan] });
     const value = meters.get(String(values[1]));
     return Promise.resolve({

@@ -54,7 +54,7 @@ describe('the soft lock (management 3.1)', () => {
   it('fails open and asks again at once', async () => {
     const readBilling = vi
       .fn<() => Promise<Billing>>()
-      .mockRejectedValueOnce(new Error('away'))
+      .mockRejectedValueOnce(new Error('unavailable'))
       .mockResolvedValue({ ...open, invoiceDueAt: NOW - 80 * DAY });
     const check = softLock({ readBilling, log: createLog({ part: 'test', level: 'error' }) });
     expect(await check(1, NOW)).toBeUndefined();

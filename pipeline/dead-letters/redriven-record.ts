@@ -39,7 +39,7 @@ export function redrivenRecord(
     return { kind: 'record', partition, record: { ...record, redriven_from: original } };
   const item = record.items[index];
   if (item === undefined)
-    return { kind: 'unready', why: `the record holds no item ${index}: discard the letter` };
+    return { kind: 'unready', why: `the record holds no item ${index}: discard the dead letter` };
   return {
     kind: 'record',
     partition,

@@ -74,7 +74,7 @@ describe('the queue of an endpoint', () => {
     expect(attempts.map((one) => one.delivery.messageId)).toEqual(['m1', 'm2']);
     await attempts[1]?.end(SUCCESS);
     expect(attempts.map((one) => one.delivery.messageId)).toEqual(['m1', 'm2', 'm3']);
-    expect(queued.map(({ result: settled }) => settled)).toEqual([undefined, SUCCESS, undefined]);
+    expect(queued.map(({ result }) => result)).toEqual([undefined, SUCCESS, undefined]);
     await attempts[0]?.end(FAILURE);
     await attempts[2]?.end(SUCCESS);
     expect(await Promise.all(queued.map(({ outcome }) => outcome))).toEqual([

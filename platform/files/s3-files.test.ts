@@ -44,7 +44,7 @@ class FakeStore {
           const body = Buffer.concat(chunks);
           const failure = this.failures.shift();
           if (failure !== undefined)
-            return void response.writeHead(failure).end('<Error><Code>Told</Code></Error>');
+            return void response.writeHead(failure).end('<Error><Code>Refused</Code></Error>');
           if (request.headers['x-amz-content-sha256'] !== hash('sha256', body))
             return void response
               .writeHead(400)
@@ -121,7 +121,7 @@ describe('s3Files', () => {
     await files.remove('a.csv');
     await expect(files.read('a.csv')).rejects.toThrow(FileMissing);
     store.failures = [403];
-    await expect(files.read('empty.csv')).rejects.toThrow('the export store answered 403: Told');
+    await expect(files.read('empty.csv')).rejects.toThrow('the export store answered 403: Refused');
     expect([...store.objects.keys()]).toEqual(['/bucket/exports/empty.csv']);
   });
 
@@ -137,7 +137,7 @@ describe('s3Files', () => {
     expect([store.objects.size, store.aborted]).toEqual([0, ['u 1']]);
     store.failures = [403];
     await expect(files.write('c.csv', Readable.from([]), never)).rejects.toThrow(
-      'the export store answered 403: Told',
+      'the export store answered 403: Refused',
     );
   });
 });

@@ -39,7 +39,7 @@ export interface Sink {
 /** Assembles the sink: events.normalised -> ClickHouse `events`, each row once. */
 export async function startSink(options: SinkOptions): Promise<Sink> {
   const { config, log, registry, names = NAMES } = options;
-  const letters = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
+  const producer = deadLetters({ settings: config, log, topic: names.deadTopic, now: Date.now });
   const metrics = sinkMetrics(registry);
   const guard = deadLetterGuard({
     limits: {
@@ -56,7 +56,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
       client: options.clickhouse,
       cluster: config.CLICKHOUSE_CLUSTER,
     }),
-    deadLetters: letters,
+    deadLetters: producer,
     guard,
     metrics,
     log,
@@ -89,7 +89,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     problems: () => guard.problems(),
     async close() {
       await consumer.close();
-      await letters.close();
+      await producer.close();
     },
   };
 }

@@ -18,7 +18,7 @@ export interface DeadLetterGuard {
    * `retryAfter`: store the batch once more, then ask again. Rejects when the signal aborts.
    */
   admits(partition: number, share: DeadShare, context: RetryContext): Promise<boolean>;
-  /** Whether letters of this share would be held back. Changes nothing. */
+  /** Whether dead letters of this share would be held back. Changes nothing. */
   refuses(share: DeadShare): boolean;
   /** Why partitions are held back now, one sentence each, for /readyz. */
   problems(): string[];
@@ -26,7 +26,7 @@ export interface DeadLetterGuard {
 
 interface GuardOptions {
   limits: BreakerLimits;
-  /** How long letters are held back before the same rows are tried again, ms. */
+  /** How long dead letters are held back before the same rows are retried, ms. */
   retryAfter: number;
   /** Called with the number of partitions that are held back. */
   onHeld: (partitions: number) => void;

@@ -9,14 +9,14 @@ import type { DeadLetter } from '../../schemas/records.ts';
 export type SinkDeadLetter = Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at'>;
 
 export interface DeadLetters {
-  /** Retries until Kafka acknowledges the letter. Rejects when the signal aborts. */
-  send(letter: SinkDeadLetter, retry: RetryContext): Promise<void>;
+  /** Retries until Kafka acknowledges it. Rejects when the signal aborts. */
+  send(deadLetter: SinkDeadLetter, retry: RetryContext): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Writes dead letters of the sink to events.dead (schemas/dead-letter.v1). A crash may repeat a
- * letter: (topic, partition, offset, index) identifies it.
+ * Writes dead letters of the sink to events.dead (schemas/dead-letter.v1). A crash may repeat one:
+ * (topic, partition, offset, index) identifies it.
  */
 export function deadLetters(options: {
   settings: KafkaSettings;
@@ -45,25 +45,25 @@ export function deadLetters(options: {
     try {
       await current.publish({ topic: options.topic, partition: 0, key: null, value });
     } catch (error) {
-      // A producer that gave up a record accepts no more: the next attempt connects a new one.
+      // A producer that dropped a record accepts no further records: the next attempt connects a new one.
       connecting = undefined;
       await current.close(0);
       throw error;
     }
   };
   return {
-    async send(letter, retry) {
+    async send(deadLetter, retry) {
       const value = deadLetterCodec.encode({
-        ...letter,
+        ...deadLetter,
         stage: 'project',
-        fingerprint: causeOf(letter.reason),
+        fingerprint: causeOf(deadLetter.reason),
         failed_at: options.now(),
       });
       await retryUntilAborted(
         { ...retry, code: 'dead_letter_unwritten', what: 'writing a dead letter' },
         () => publish(value),
       );
-      const { topic, partition, offset, index, reason, events } = letter;
+      const { topic, partition, offset, index, reason, events } = deadLetter;
       options.log.warn(
         { code: 'dead_letter', topic, partition, offset, index, reason, events },
         'a record was sent to events.dead',
@@ -75,7 +75,7 @@ export function deadLetters(options: {
   };
 }
 
-/** Fingerprint that groups the letters of one cause. */
+/** Fingerprint that groups the dead letters of one cause. */
 function causeOf(reason: string): string {
   return createHash('sha256').update(`project\u0000${reason}`).digest('hex').slice(0, 16);
 }

@@ -129,7 +129,7 @@ async function simulate(scenario: Scenario) {
   const { messages, corrupt } = logOf(scenario);
   const clickhouse = new SimulatedClickhouse(choices);
   const database = simulatedPostgres(choices);
-  const letters: Pick<DeadLetter, 'offset' | 'index' | 'message_id'>[] = [];
+  const dead: Pick<DeadLetter, 'offset' | 'index' | 'message_id'>[] = [];
   let committed: number | undefined;
   const owners: Owner[] = [];
   const ends: Promise<void>[] = [];
@@ -139,10 +139,10 @@ async function simulate(scenario: Scenario) {
       database: owner.guard(database),
       eventsTable: owner.guard(clickhouse),
       deadLetters: owner.guard({
-        send: (letter) => Promise.resolve(void letters.push(letter)),
+        send: (deadLetter) => Promise.resolve(void dead.push(deadLetter)),
         close: () => Promise.resolve(),
       }),
-      // The breaker sometimes holds letters back: then the batch is stored and asked for again.
+      // The breaker sometimes holds dead letters back: then the batch is stored again.
       guard: {
         admits: () => Promise.resolve(!choices.chance(4)),
         refuses: () => choices.chance(4),
@@ -192,14 +192,14 @@ async function simulate(scenario: Scenario) {
   for (const owner of owners) owner.resume();
   await Promise.all(ends.filter((_, at) => owners[at]?.isKilled === false));
   clickhouse.deliverAll();
-  return { clickhouse, letters, corrupt };
+  return { clickhouse, dead, corrupt };
 }
 
 it('each row is stored once and each refused row is a dead letter, whatever is killed, paused, lost or late', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
-      const { clickhouse, letters, corrupt } = await simulate(scenario);
-      const dead = new Set(letters.map(({ message_id }) => message_id));
+      const { clickhouse, dead: deadLetters, corrupt } = await simulate(scenario);
+      const dead = new Set(deadLetters.map(({ message_id }) => message_id));
       scenario.items.forEach(({ age, poison }, offset) => {
         const count = clickhouse.counts.get(`0:${offset}:0`) ?? 0;
         if (corrupt.has(offset) || (poison && age > 400)) expect(count).toBe(0);

@@ -141,7 +141,7 @@ class SinkTask implements PartitionTask {
     };
     let result = await storeOnce(options, batch, repeat);
     // Held back: ClickHouse may accept the refused rows by the next attempt, which finds what is
-    // stored. After an early stop of the recovery some rows were never tried.
+    // stored. After an early stop of the recovery some rows were not attempted.
     while (!(await this.#admits(shareOf(batch, result, repeat))) || result.hopeless)
       result = await storeOnce(options, batch, true);
     for (const record of batch.broken()) {
@@ -184,7 +184,7 @@ class SinkTask implements PartitionTask {
     });
   }
 
-  /** The letter carries the row as a row batch of its own, so that a redrive can store it. */
+  /** The dead letter carries the row as a row batch of its own, so that a redrive can store it. */
   async #deadLetterRow(batch: AssembledBatch, refused: RefusedRow): Promise<void> {
     const { row, code, detail } = refused;
     const { record, index } = batch.origin(row);
@@ -213,16 +213,16 @@ class SinkTask implements PartitionTask {
     });
   }
 
-  async #deadLetter(letter: SinkDeadLetter): Promise<void> {
+  async #deadLetter(deadLetter: SinkDeadLetter): Promise<void> {
     const { deadLetters, log, metrics } = this.#deps;
-    await deadLetters.send(letter, { log, signal: this.#owned.signal });
-    metrics.dead(letter.events);
+    await deadLetters.send(deadLetter, { log, signal: this.#owned.signal });
+    metrics.dead(deadLetter.events);
   }
 }
 
 /**
- * The input of the circuit breaker. A repeated batch may be stored already and tells nothing about
- * the table now, except through the rows that are refused.
+ * The input of the circuit breaker. A repeated batch may be stored already and says nothing about
+ * the current table, except through the rows that are refused.
  */
 function shareOf(
   batch: AssembledBatch,

@@ -58,15 +58,15 @@ describe('G1 to G4: during an outage under load, events are accepted, stored exa
   }
 
   it.each(['kafka', 'redis', 'clickhouse', 'postgres'])(
-    `%s away for ${OUTAGE / 1000} s under load: accepted all the same, stored exactly once, in order`,
+    `when %s is unavailable for ${OUTAGE / 1000} s under load, events are accepted, stored exactly once and in order`,
     async (part) => {
       const { account, ledger, report, found, during } = await outage(part);
       expect(report.refusals).toEqual([]);
       expect(ledger.open.size).toBe(0);
       expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
       expect(during).toBeGreaterThan(0);
-      // Promise 3: each request came after the answer to the last, so the places of a person's
-      // events rise with their numbers.
+      // G3: each request is sent after the answer to the previous one, so the log positions of a
+      // person's events are in the order of their numbers.
       const disorder = await rows<{ person: string }>(
         client,
         `SELECT user_id AS person FROM (

@@ -120,13 +120,13 @@ export class RelayAccount {
     );
   }
 
-  /** Rows of the log that say "succeeded" of something that the receiver never took. */
-  async falseSuccesses(relayId: number, taken: ReadonlyMap<string, number>): Promise<string[]> {
+  /** Message ids that the log calls succeeded although the receiver never accepted them. */
+  async falseSuccesses(relayId: number, accepted: ReadonlyMap<string, number>): Promise<string[]> {
     const log = await this.rows<{ message_id: string }>(
       `SELECT message_id FROM relay_deliveries WHERE relay_id = $1 AND status = 'succeeded'`,
       relayId,
     );
-    return log.map(({ message_id }) => message_id).filter((id) => !taken.has(id));
+    return log.map(({ message_id }) => message_id).filter((id) => !accepted.has(id));
   }
 
   /**

@@ -33,8 +33,8 @@ export interface RelayReceiver {
 export const RELAY_SECRET = 'a secret of the receiver';
 
 /**
- * An endpoint of a relay on 127.0.0.1, at a free port or the given one; well behaved until it is
- * told otherwise.
+ * An endpoint of a relay on 127.0.0.1, at a free port or the given one; answers 200 until
+ * `behave` changes it.
  */
 export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
   const requests: RelayRequest[] = [];
@@ -47,8 +47,8 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
     const isSigned =
       request.headers['x-service-signature'] ===
       relaySignature({ secret: RELAY_SECRET, timestamp, payload: body });
-    const isTaken = chosen !== 'silent' && chosen.status >= 200 && chosen.status < 300;
-    requests.push({ messageId, at, isAccepted: isTaken, isSigned, headers: request.headers, body });
+    const isAccepted = chosen !== 'silent' && chosen.status >= 200 && chosen.status < 300;
+    requests.push({ messageId, at, isAccepted, isSigned, headers: request.headers, body });
     if (chosen === 'silent') return;
     response
       .writeHead(chosen.status, chosen.location === undefined ? {} : { location: chosen.location })
@@ -68,8 +68,8 @@ export async function startRelayReceiver(port = 0): Promise<RelayReceiver> {
     behave: (next) => (behaviour = next),
     accepted() {
       const counts = new Map<string, number>();
-      for (const { messageId, isAccepted: isTaken } of requests)
-        if (isTaken) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
+      for (const { messageId, isAccepted } of requests)
+        if (isAccepted) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
       return counts;
     },
     close: () =>

@@ -120,7 +120,7 @@ function metricOf(name: MetricName, { events, now }: Candidate): number {
   const last = (days: number) =>
     events.filter((event) => !event.is_bot && event.timestamp >= now - days * DAY);
   const active = (days: number) => last(days).filter((event) => !isPlatformEvent(event.event));
-  const isTakenBack = (event: EventRow) =>
+  const isReversal = (event: EventRow) =>
     event.event === 'order_refunded' || event.event === 'order_cancelled';
   switch (name) {
     case 'events_7d':
@@ -133,13 +133,13 @@ function metricOf(name: MetricName, { events, now }: Candidate): number {
       return new Set(active(30).map((event) => dayOf(event.timestamp, TEHRAN))).size;
     case 'orders_90d': {
       const orders = last(90).filter((event) => event.event === 'order_completed').length;
-      return Math.max(0, orders - last(90).filter(isTakenBack).length);
+      return Math.max(0, orders - last(90).filter(isReversal).length);
     }
     case 'revenue_90d':
       return Math.max(
         0,
         last(90).reduce(
-          (sum, event) => sum + (isTakenBack(event) ? -Math.abs(event.revenue) : event.revenue),
+          (sum, event) => sum + (isReversal(event) ? -Math.abs(event.revenue) : event.revenue),
           0,
         ),
       );

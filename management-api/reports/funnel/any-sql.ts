@@ -91,11 +91,11 @@ function folded({ request, params }: FunnelSqlContext, source: string): string {
   const count = request.steps.length;
   const fold = (length?: string): string => {
     const bit = 'toUInt8(bitShiftLeft(1, b))';
-    const mayTake = `bitTest(m, b) AND NOT bitTest(s.1, b) AND if(s.1 = 0, t < to, t <= s.2 + ${params.whole(request.windowMs)})`;
-    const taken = `(bitOr(s.1, ${bit}), if(s.1 = 0, t, s.2), arrayPushBack(s.3, toUInt32(p)))`;
-    const grown = `arrayConcat(acc.1, arrayFlatten(arrayMap(b -> arrayMap(s -> ${taken}, arrayFilter(s -> ${mayTake}, acc.1)), range(toUInt8(${count})))))`;
+    const mayExtend = `bitTest(m, b) AND NOT bitTest(s.1, b) AND if(s.1 = 0, t < to, t <= s.2 + ${params.whole(request.windowMs)})`;
+    const extended = `(bitOr(s.1, ${bit}), if(s.1 = 0, t, s.2), arrayPushBack(s.3, toUInt32(p)))`;
+    const candidates = `arrayConcat(acc.1, arrayFlatten(arrayMap(b -> arrayMap(s -> ${extended}, arrayFilter(s -> ${mayExtend}, acc.1)), range(toUInt8(${count})))))`;
     const preference = `${2 ** 32 - 1} - s.3[1], s.3`;
-    const states = `arrayCompact(s -> s.1, arraySort(s -> (s.1, ${preference}), ${grown}))`;
+    const states = `arrayCompact(s -> s.1, arraySort(s -> (s.1, ${preference}), ${candidates}))`;
     const reached = 'greatest(acc.2, arrayMax(arrayMap(s -> toUInt8(bitCount(s.1)), now)))';
     const found = `if(length(acc.3) > 0, acc.3, arraySort(s -> (bitCount(s.1) != ${length ?? '0'}, ${preference}), now)[1].3)`;
     const isFound = `arrayExists(s -> bitCount(s.1) = ${length ?? '0'}, now)`;

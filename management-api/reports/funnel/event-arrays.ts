@@ -135,7 +135,7 @@ export function hasEventValue({ breakdown }: FunnelRequest): boolean {
   return breakdown !== undefined && breakdown.target.kind !== 'trait';
 }
 
-/** What settles ties between events of one time. */
+/** Columns that order events of one time. */
 export const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
 
 export function columnList({ columns }: RowSql): string {

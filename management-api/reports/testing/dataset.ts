@@ -12,7 +12,7 @@ export interface Dataset {
   people: ReadonlyMap<string, PersonTraits>;
 }
 
-/** The order that settles every tie: (timestamp, received_at, _partition, _offset, _index). */
+/** The total order of events: (timestamp, received_at, _partition, _offset, _index). */
 export function compareEvents(a: EventRow, b: EventRow): number {
   return (
     a.timestamp - b.timestamp ||

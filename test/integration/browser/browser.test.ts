@@ -153,7 +153,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
   it('can send beacons with the key in the query, as text and as a Blob of text', async () => {
     const page = await openPage();
     const before = await preflights();
-    const taken = await page.evaluate(
+    const accepted = await page.evaluate(
       ([url, text, blob]) => {
         const { navigator } = globalThis as unknown as PageGlobals;
         return [
@@ -163,7 +163,7 @@ describe('a page of another origin (ingest 1, 4.1)', () => {
       },
       [withKey(), event('beacon text'), event('beacon blob')] as const,
     );
-    expect(taken).toEqual([true, true]);
+    expect(accepted).toEqual([true, true]);
     for (const name of ['beacon text', 'beacon blob'])
       expect(await stored(name)).toMatchObject([
         { event: name, anonymous_id: 'visitor', is_bot: true, browser_name: 'Chrome' },

@@ -70,28 +70,28 @@ export interface Piece {
 export interface RawInput {
   kind: string;
   pieces: readonly Piece[];
-  /** Sends FIN behind the last piece and goes on reading. */
+  /** Sends FIN after the last piece and continues to read. */
   isHalfClosed?: boolean;
-  /** Breaks the connection behind the last piece, without reading. */
+  /** Breaks the connection after the last piece, without reading. */
   isBroken?: boolean;
-  /** How long an answer may take, ms. */
-  patience?: number;
+  /** Ends when nothing is received for this long, ms. */
+  timeout?: number;
 }
 
 /**
- * Bytes straight onto a connection; every answer that comes until it is closed, or nothing has come
- * for `patience`.
+ * Bytes straight onto a connection; reads every answer until the connection is closed or idle for
+ * `timeout`.
  */
 export async function rawExchange(
   target: Target,
-  { pieces, isHalfClosed, isBroken, patience = 1000 }: RawInput,
+  { pieces, isHalfClosed, isBroken, timeout = 1000 }: RawInput,
 ): Promise<Exchange[]> {
   const socket = connect({ port: target.port, host: target.host, allowHalfOpen: true });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
   const ended = new Promise<void>((resolve) => {
     socket.on('end', resolve).on('close', resolve).on('error', resolve);
-    socket.setTimeout(patience, resolve);
+    socket.setTimeout(timeout, resolve);
   });
   for (const { bytes, after } of pieces) {
     if (after !== undefined)

@@ -23,7 +23,7 @@ const WARM_UP = 500;
  * makes of a few of them.
  */
 const MAX_GROWTH = 512 * 1024 * 1024;
-/** Everything a client can be told that is no fault of ours. */
+/** Statuses that are not server errors. */
 const ALLOWED = [200, 400, 401, 404, 405, 408, 413, 431];
 
 let client: ClickHouseClient;
@@ -100,7 +100,7 @@ it(
       expect(faults).toEqual([]),
     );
     const atFirst = await residentBytes(pid);
-    const warm = await settled();
+    const warm = await storedWarmUp();
     const memory = watchMemory(pid, 250);
     const began = Date.now();
     const { accepted, refused, unsure, statuses, kinds, faults } = await fuzz({
@@ -140,7 +140,7 @@ it(
       },
     );
     expect(wanted.filter(([trace, n]) => stored.get(trace) !== n)).toEqual([]);
-    // What was not answered may be stored; what was refused is not, and nothing came from nowhere.
+    // What was not answered may be stored; what was refused is not, and nothing else is stored.
     expect(
       [...stored.keys()].filter((trace) => refused.has(trace) || trace === 'of nobody'),
     ).toEqual([]);
@@ -150,7 +150,7 @@ it(
     );
     expect(await restarts()).toEqual(before);
 
-    async function settled(): Promise<string[]> {
+    async function storedWarmUp(): Promise<string[]> {
       return eventually(
         { ms: 60_000, every: 1000, waitingFor: 'the warm-up to be stored' },
         async () => {

@@ -204,7 +204,7 @@ export function slowInputs(making: Making): RawInput[] {
   const drip = (start: string): RawInput => ({
     kind: 'raw: slow',
     pieces: [{ bytes: start }, ...Array.from({ length: 60 }, () => ({ bytes: ' ', after: 500 }))],
-    patience: SLOW_MS,
+    timeout: SLOW_MS,
   });
   return [
     ...Array.from({ length: 6 }, () => drip(head(making, 'Content-Length: 5000'))),
@@ -212,6 +212,6 @@ export function slowInputs(making: Making): RawInput[] {
     ...Array.from({ length: 3 }, () =>
       drip(`${head(making, 'Transfer-Encoding: chunked')}fff\r\n`),
     ),
-    { kind: 'raw: silent', pieces: [{ bytes: '' }], patience: 1000 },
+    { kind: 'raw: silent', pieces: [{ bytes: '' }], timeout: 1000 },
   ];
 }

@@ -39,7 +39,7 @@ export async function fuzz({
   target,
   seed,
   inputs,
-  connections: lanes,
+  connections,
 }: FuzzOptions): Promise<FuzzOutcome> {
   const outcome: FuzzOutcome = {
     accepted: new Map(),
@@ -49,7 +49,7 @@ export async function fuzz({
     kinds: new Map(),
     faults: [],
   };
-  const agent = new Agent({ keepAlive: true, maxSockets: lanes });
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const note = (kind: string, answers: readonly Exchange[]) => {
     outcome.kinds.set(kind, (outcome.kinds.get(kind) ?? 0) + 1);
     for (const answer of answers) noteAnswer(outcome, kind, answer);
@@ -60,8 +60,8 @@ export async function fuzz({
     outcome.unsure.add(trace);
     return trace;
   };
-  const lane = async (first: number) => {
-    for (let index = first; index < inputs; index += lanes) {
+  const sendEvery = async (first: number) => {
+    for (let index = first; index < inputs; index += connections) {
       const random = new SeededRandom(seed * 1_000_000 + index);
       if (index % RAW_EVERY === 0) {
         const input = rawInput({ random, writeKey: target.writeKey, trace: traces(random) });
@@ -75,7 +75,7 @@ export async function fuzz({
   const random = new SeededRandom(seed);
   const slow = slowInputs({ random, writeKey: target.writeKey, trace: traces(random) });
   await Promise.all([
-    ...Array.from({ length: lanes }, (_, number) => lane(number)),
+    ...Array.from({ length: connections }, (_, number) => sendEvery(number)),
     ...slow.map(async (input) => note(input.kind, await rawExchange(target, input))),
   ]);
   agent.destroy();

@@ -160,14 +160,14 @@ describe('outcomes', () => {
     const outcomes = outcomesOf(await appended(), account.accountId).sort(
       (a, b) => a.sequence - b.sequence,
     );
-    const told = outcomes.map(({ received, accepted, duplicate, rejected, counts }) => ({
+    const reported = outcomes.map(({ received, accepted, duplicate, rejected, counts }) => ({
       received,
       accepted,
       duplicate,
       rejected,
       counts: counts.map((count) => ({ ...count })),
     }));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       {
         ...{ received: 3, accepted: 1, duplicate: 1, rejected: 1 },
         counts: [

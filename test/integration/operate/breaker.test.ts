@@ -28,7 +28,7 @@ it.runIf(FULL)(
     await eventually({ ms: 60_000, waitingFor: 'the sink to be up' }, async () =>
       (await serviceStatus('events-sink')).up ? true : undefined,
     );
-    const before = await letters();
+    const before = await countDeadLetters();
     await withRefusedEvent(event, async () => {
       const batch = Array.from({ length: EVENTS }, () => ({
         type: 'track',
@@ -64,12 +64,12 @@ it.runIf(FULL)(
     } finally {
       await client.close();
     }
-    expect(await letters()).toBe(before);
+    expect(await countDeadLetters()).toBe(before);
   },
   420_000,
 );
 
-async function letters(): Promise<number> {
+async function countDeadLetters(): Promise<number> {
   const { groups } = JSON.parse(await ravand('dlq', 'list', '--json')) as {
     groups: { letters: number }[];
   };

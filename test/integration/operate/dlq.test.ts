@@ -71,7 +71,9 @@ async function balanced(
  * Events that the faulty release buries, three in one batch and one alone, and one beside them that
  * it stores.
  */
-async function buryEvents(account: TestAccount): Promise<{ bad: string[]; good: string }> {
+async function sendEventsToDeadLetter(
+  account: TestAccount,
+): Promise<{ bad: string[]; good: string }> {
   const bad = Array.from({ length: 4 }, () => randomUUID());
   const good = randomUUID();
   const context = { library: { name: FAULTY_LIBRARY, version: '1' } };
@@ -125,7 +127,7 @@ async function groupOf(account: TestAccount, bad: readonly string[]): Promise<st
 describe('dead letters of the normaliser', () => {
   it('are grouped by cause, redriven after the fix into rows that are stored once, and the books stay balanced', async () => {
     const account = await createAccount('dlq redrive');
-    const { bad, good } = await buryEvents(account);
+    const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
     expect(await ravand('dlq', 'show', group)).toContain("reading 'family'");
     expect(await redrive(group, '--dry-run')).toMatchObject({ letters: 2, events: 4 });
@@ -143,7 +145,7 @@ describe('dead letters of the normaliser', () => {
     'of a redrive that kill -9 ends %s the log has the record go in once, and are counted once',
     async (moment) => {
       const account = await createAccount(`dlq killed ${moment}`);
-      const { bad, good } = await buryEvents(account);
+      const { bad, good } = await sendEventsToDeadLetter(account);
       const group = await groupOf(account, bad);
       const child = spawn(
         process.execPath,
@@ -169,7 +171,7 @@ describe('dead letters of the normaliser', () => {
 
   it('that go into the log twice all the same are a repeat: the claim moved with the first', async () => {
     const account = await createAccount('dlq twice');
-    const { bad, good } = await buryEvents(account);
+    const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
     const child = spawn(
       process.execPath,
@@ -189,7 +191,7 @@ describe('dead letters of the normaliser', () => {
 
   it('whose events a replay of events.dead has stored under their old places are not sent again', async () => {
     const account = await createAccount('dlq replayed');
-    const { bad, good } = await buryEvents(account);
+    const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
     await ravand('replay', '--topic', 'events.dead', '--account', String(account.accountId));
     await eventually({ ms: 30_000, waitingFor: 'the replayed rows' }, async () =>
@@ -206,7 +208,7 @@ describe('dead letters of the normaliser', () => {
 
   it('are discarded with a reason, which stands in an audit line, and stay dead in the books', async () => {
     const account = await createAccount('dlq discard');
-    const { bad } = await buryEvents(account);
+    const { bad } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
     await expect(ravand('dlq', 'discard', group)).rejects.toThrow('needs --reason');
     expect(

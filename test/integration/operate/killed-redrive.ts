@@ -31,7 +31,7 @@ const publish: typeof tools.publish = async (record) => {
   const at = tools.publish(record);
   if (moment === 'twice') return at.then(() => tools.publish(record));
   sent.push(at);
-  // All letters of the group are under way together: when both are acknowledged, and before
+  // All dead letters of the group are in flight together: when both are acknowledged, and before
   // anything is marked, it ends.
   await at;
   if (sent.length === 2) {

@@ -239,11 +239,11 @@ describe('the store of relays', () => {
   it('leases a due row to one process only until the lease expires', async () => {
     await complete(Array.from({ length: 20 }, () => LATER));
     const other = new RelayStore(database, 'test/other');
-    const taken = (await Promise.all([claim(), claim(other), claim(), claim(other)])).flat();
-    expect(taken.map(({ id }) => id).sort()).toEqual(
-      [...new Set(taken.map(({ id }) => id))].sort(),
+    const claimed = (await Promise.all([claim(), claim(other), claim(), claim(other)])).flat();
+    expect(claimed.map(({ id }) => id).sort()).toEqual(
+      [...new Set(claimed.map(({ id }) => id))].sort(),
     );
-    expect(taken).toHaveLength(20);
+    expect(claimed).toHaveLength(20);
     expect(await claim()).toEqual([]);
     await database.query(
       `UPDATE relay_deliveries SET leased_until = now() - interval '1 second' WHERE relay_id = $1`,

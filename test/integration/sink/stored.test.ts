@@ -17,7 +17,7 @@ describe('the events sink', () => {
   });
   afterAll(() => sink.close());
 
-  const letters = async () =>
+  const readDeadLetters = async () =>
     (await readWholeTopic(sink.deadTopic)).map(({ value }) => deadLetterCodec.decode(value));
 
   it('stores every column unchanged and leaves out the fields that only profiles use', async () => {
@@ -95,7 +95,7 @@ describe('the events sink', () => {
   });
 
   it('sends a record that it cannot decode to events.dead, with its bytes, and continues', async () => {
-    const poison = Buffer.from('this is not a run');
+    const poison = Buffer.from('this is not a row batch');
     const offset = await sink.append(1, poison);
     const whole = rowBatchCodec.encode({
       ...{
@@ -109,14 +109,14 @@ describe('the events sink', () => {
       },
       rows: [20, 21].map((at) => ({ ...EMPTY_ROW, _partition: 1, _offset: at })),
     });
-    const run = sliceRowBatch(whole);
-    if (!run) throw new Error('a run of the newest version can be sliced');
-    const torn = joinRowBatch({ ...run, rows: run.rows.subarray(0, -30) });
+    const rowBatch = sliceRowBatch(whole);
+    if (!rowBatch) throw new Error('a row batch of the newest version can be sliced');
+    const torn = joinRowBatch({ ...rowBatch, rows: rowBatch.rows.subarray(0, -30) });
     const tornAt = await sink.append(1, torn);
     await sink.publish(1, [{ _offset: 22 }, { _offset: 23 }]);
     stored += 2;
     expect((await sink.untilStored(stored)).places).toBeGreaterThanOrEqual(stored);
-    const found = await letters();
+    const found = await readDeadLetters();
     expect(found).toContainEqual(
       expect.objectContaining({
         stage: 'project',
@@ -153,7 +153,9 @@ describe('the events sink', () => {
     const offset = await sink.publish(1, places);
     stored += 198;
     await sink.untilStored(stored);
-    const found = (await letters()).filter((letter) => letter.reason === 'VIOLATED_CONSTRAINT');
+    const found = (await readDeadLetters()).filter(
+      ({ reason }) => reason === 'VIOLATED_CONSTRAINT',
+    );
     expect(
       found.map(({ index, message_id, account_id, events, offset: at }) => ({
         index,
@@ -171,15 +173,15 @@ describe('the events sink', () => {
         at: offset,
       })),
     );
-    const [letter] = found;
-    const run = letter && sliceRowBatch(letter.value);
-    expect(run?.head).toMatchObject({
+    const [deadLetter] = found;
+    const rowBatch = deadLetter && sliceRowBatch(deadLetter.value);
+    expect(rowBatch?.head).toMatchObject({
       first_offset: 30,
       first_index: 66,
       last_offset: 30,
       last_index: 66,
     });
-    expect(run && eventRowCodec.type.fromBuffer(run.rows)).toMatchObject({
+    expect(rowBatch && eventRowCodec.type.fromBuffer(rowBatch.rows)).toMatchObject({
       message_id: 'p66',
       event: 'poison',
     });

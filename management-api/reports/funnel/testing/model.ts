@@ -14,9 +14,9 @@ import type { FunnelRequest } from '../request.ts';
 type Path = readonly EventRow[];
 
 /**
- * A funnel by the letter of reports: Funnel: it lists every path of every person, takes the
- * longest, and of those the counted one. Exponential in the events of a person: it is there to be
- * obviously right, and the SQL is held against it.
+ * A literal implementation of (reports: Funnel): lists every path of every person, keeps the
+ * longest, and of those the counted one. Exponential in the events of a person: it is simple enough
+ * to be verified by reading, and the SQL is compared with it.
  */
 export function funnelModel(dataset: Dataset, request: FunnelRequest): Omit<FunnelAnswer, 'meta'> {
   const paths: Path[] = [];
@@ -97,11 +97,11 @@ function followsDirectly({
 
 /**
  * Any order: events in total order, each on a step of its own. A path is its events; which of
- * several steps each takes does not show.
+ * several steps each matches does not show.
  */
 function anyPaths(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Path[] {
   const found: Path[] = [];
-  const extend = (path: Path, taken: ReadonlySet<number>): void => {
+  const extend = (path: Path, covered: ReadonlySet<number>): void => {
     if (path.length > 0) found.push(path);
     const first = path[0];
     const last = path.at(-1);
@@ -112,8 +112,8 @@ function anyPaths(dataset: Dataset, request: FunnelRequest, events: readonly Eve
         : isInRange(request, event);
       if (!isLater || !isInTime) continue;
       for (const [at, step] of request.steps.entries()) {
-        if (!taken.has(at) && matches(dataset, step, event))
-          extend([...path, event], new Set([...taken, at]));
+        if (!covered.has(at) && matches(dataset, step, event))
+          extend([...path, event], new Set([...covered, at]));
       }
     }
   };

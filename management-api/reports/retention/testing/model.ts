@@ -20,8 +20,8 @@ interface Member {
 }
 
 /**
- * Retention by the letter of reports: Retention: cohort by cohort, person by person, period by
- * period. The SQL is held against it.
+ * A literal implementation of (reports: Retention): cohort by cohort, person by person, period by
+ * period. The SQL is compared with it.
  */
 export function retentionModel(
   dataset: Dataset,
