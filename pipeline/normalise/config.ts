@@ -21,7 +21,7 @@ export interface Names {
   verdicts: string;
   dead: string;
   group: string;
-  /** The group that stores `normalised` in ClickHouse: the refill of the claims waits for it. */
+  /** The group that stores `normalised` in ClickHouse: the backfill of the claims waits for it. */
   sinkGroup: string;
   /** Prefix of the keys of claims. */
   claims: string;
