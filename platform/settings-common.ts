@@ -30,6 +30,13 @@ export const kafkaSettings = defineSettings({
   KAFKA_SASL_PASSWORD: setting.text({ default: '', doc: 'SASL password.', secret: true }),
 });
 
+const consumerSettings = defineSettings({
+  KAFKA_INSTANCE_ID: setting.text({
+    default: '',
+    doc: 'Static membership name of this process in its consumer group (group.instance.id), unique per process: a process restarted within 6 s gets its partitions back at once. Empty: a killed process holds its partitions until its session of 6 s times out. `./ravand up` sets one per service.',
+  }),
+});
+
 export const topicSettings = defineSettings({
   EVENTS_PARTITIONS: setting.integer({
     default: 4,
@@ -67,6 +74,16 @@ export const clickhouseSettings = defineSettings({
     doc: 'Name of a cluster: tables become Replicated ON CLUSTER with Distributed tables over them; empty: one server.',
   }),
 });
+
+/** Settings of a process that consumes topics. */
+export const consumerProcessSettings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...consumerSettings,
+});
+
+/** Settings of a process that writes what it consumes into ClickHouse. */
+export const sinkSettings = defineSettings({ ...consumerProcessSettings, ...clickhouseSettings });
 
 export const postgresSettings = defineSettings({
   DATABASE_URL: setting.url({

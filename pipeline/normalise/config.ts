@@ -1,12 +1,10 @@
 import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
-import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import {
   clickhouseSettings,
+  consumerProcessSettings,
   deadLetterSettings,
   dedupeSettings,
-  kafkaSettings,
-  processSettings,
   redisSettings,
 } from '../../platform/settings-common.ts';
 import { DEAD_LETTER_TOPIC } from '../dead-letters/dead-letter.ts';
@@ -38,9 +36,7 @@ export const NAMES: Names = {
 };
 
 export const settings = defineSettings({
-  ...processSettings,
-  ...kafkaSettings,
-  ...consumerSettings,
+  ...consumerProcessSettings,
   ...redisSettings,
   ...clickhouseSettings,
   ...dedupeSettings,

@@ -1,18 +1,11 @@
-import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import { allowedHosts } from '../../platform/outbound/allowed-hosts.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
-import {
-  kafkaSettings,
-  postgresSettings,
-  processSettings,
-} from '../../platform/settings-common.ts';
+import { consumerProcessSettings, postgresSettings } from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
-  ...processSettings,
-  ...kafkaSettings,
-  ...consumerSettings,
+  ...consumerProcessSettings,
   ...postgresSettings,
   ...sealingSettings,
   RELAY_ALLOW_HOSTS: allowedHosts({

@@ -1,19 +1,13 @@
-import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import {
-  clickhouseSettings,
   deadLetterSettings,
-  kafkaSettings,
   postgresSettings,
-  processSettings,
+  sinkSettings,
 } from '../../platform/settings-common.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
-  ...processSettings,
-  ...kafkaSettings,
-  ...consumerSettings,
-  ...clickhouseSettings,
+  ...sinkSettings,
   ...postgresSettings,
   ...deadLetterSettings,
   SINK_BATCH_ROWS: setting.integer({

@@ -1,16 +1,6 @@
-import { consumerSettings } from '../../platform/kafka/consumer-settings.ts';
-import {
-  clickhouseSettings,
-  kafkaSettings,
-  processSettings,
-} from '../../platform/settings-common.ts';
-import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
+import { sinkSettings } from '../../platform/settings-common.ts';
+import type { SettingsOf } from '../../platform/settings.ts';
 
-export const settings = defineSettings({
-  ...processSettings,
-  ...kafkaSettings,
-  ...consumerSettings,
-  ...clickhouseSettings,
-});
+export const settings = sinkSettings;
 
 export type QualityConfig = SettingsOf<typeof settings>;
