@@ -1,37 +1,38 @@
-import { decodeDeadLetter } from './read-dead-letter.ts';
-import type { DeadLetter } from '../../schemas/records.ts';
-import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
+import { DEAD_LETTER_TOPIC, deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { DeadLetter } from '../../schemas/records.ts';
 import type { OperatorContext } from '../operator-context.ts';
+import { decodeDeadLetter } from './read-dead-letter.ts';
 
 /** Name of the index among the readers of log_positions. */
 const READER = 'dead-letters';
-/** Letters in one statement. */
+/** Records per statement. */
 const CHUNK = 500;
-/** Most that one command reads before it answers. */
-const LIMITS = { records: 500_000, ms: 60_000 };
+/** Maximum time that one command reads a partition, ms. */
+const MAX_READ_MS = 60_000;
 
 interface LocatedDeadLetter {
   deadLetter: DeadLetter;
-  partition: number;
   offset: number;
 }
 
 /**
- * Brings the table dead_letters up to the end of events.dead. Doing it again, or twice at once,
- * changes nothing: a letter is one row, under its key. Answers false when there is more than one
- * command reads: then what is known so far is told, and the next one goes on.
+ * Updates the table dead_letters to the end of events.dead. Idempotent, also when it runs twice at
+ * once: each dead letter is one row under its key. Resolves with false when the time limit ends it
+ * early; the next command continues there.
  */
-export async function indexDeadLetters(options: {
+export async function indexDeadLetters({
+  operator,
+  database,
+  reader,
+}: {
   operator: OperatorContext;
   database: Database;
   reader: RangeReader;
 }): Promise<boolean> {
-  const { database, reader } = options;
-  const ends = await withKafkaAdmin(options.operator.settings, (admin) =>
+  const ends = await withKafkaAdmin(operator.settings, (admin) =>
     topicEnds(admin, DEAD_LETTER_TOPIC),
   );
   const { rows } = await database.query<{ partition: number; next_offset: string }>(
@@ -41,19 +42,19 @@ export async function indexDeadLetters(options: {
   const positions = new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
   let complete = true;
   for (const { partition, low, high } of ends) {
-    const deadline = Date.now() + LIMITS.ms;
+    const deadline = Date.now() + MAX_READ_MS;
     for (let from = Math.max(low, positions.get(partition) ?? 0); from < high;) {
-      const some: LocatedDeadLetter[] = [];
-      const records = Math.min(CHUNK, LIMITS.records);
+      const found: LocatedDeadLetter[] = [];
+      const limits = { records: CHUNK, ms: MAX_READ_MS };
       const read = await reader.search(
-        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits: { records, ms: LIMITS.ms } },
-        (record) => {
-          const letter = decodeDeadLetter(record.value);
-          if (letter) some.push({ deadLetter: letter, partition, offset: record.offset });
+        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits },
+        ({ value, offset }) => {
+          const deadLetter = decodeDeadLetter(value);
+          if (deadLetter) found.push({ deadLetter, offset });
           return undefined;
         },
       );
-      await write(database, { partition, next: read.next, some });
+      await write(database, { partition, next: read.next, found });
       from = read.next;
       if (Date.now() > deadline && from < high) {
         complete = false;
@@ -75,34 +76,38 @@ FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::te
   AS found (letter, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_ms)
 ON CONFLICT (letter) DO NOTHING`;
 
+/** Columns behind the key and the offset, in the order of the statement. */
+const FIELDS = [
+  'stage',
+  'reason',
+  'fingerprint',
+  'topic',
+  'partition',
+  'offset',
+  'index',
+  'events',
+  'account_id',
+  'message_id',
+  'failed_at',
+] as const satisfies readonly (keyof DeadLetter)[];
+
 async function write(
   database: Database,
-  {
-    partition,
-    next,
-    some,
-  }: { partition: number; next: number; some: readonly LocatedDeadLetter[] },
+  options: { partition: number; next: number; found: readonly LocatedDeadLetter[] },
 ): Promise<void> {
-  // A letter that was written twice stands in the topic twice; one statement may name it once.
-  const letters = [...new Map(some.map((one) => [deadLetterKey(one.deadLetter), one])).entries()];
-  const column = <T>(of: (letter: DeadLetter) => T) =>
-    letters.map(([, { deadLetter: letter }]) => of(letter));
+  // The topic may hold a dead letter twice; one statement may insert its key only once.
+  const byKey = new Map(options.found.map((one) => [deadLetterKey(one.deadLetter), one]));
+  const found = [...byKey.values()];
   await database.query(WRITE, [
-    partition,
-    next,
-    letters.map(([key]) => key),
-    letters.map(([, { offset }]) => offset),
-    column((letter) => letter.stage),
-    column((letter) => letter.reason),
-    column((letter) => letter.fingerprint),
-    column((letter) => letter.topic),
-    column((letter) => letter.partition),
-    column((letter) => letter.offset),
-    column((letter) => letter.index),
-    column((letter) => letter.events),
-    column((letter) => letter.account_id),
-    // PostgreSQL text holds no NUL; the letter itself keeps it.
-    column((letter) => letter.message_id.replaceAll('\0', '')),
-    column((letter) => letter.failed_at),
+    options.partition,
+    options.next,
+    [...byKey.keys()],
+    found.map(({ offset }) => offset),
+    ...FIELDS.map((field) =>
+      found.map(({ deadLetter }) =>
+        // PostgreSQL text cannot hold NUL; events.dead keeps it.
+        field === 'message_id' ? deadLetter[field].replaceAll('\0', '') : deadLetter[field],
+      ),
+    ),
   ]);
 }

@@ -3,7 +3,8 @@ import type { DeadLetterState, StateCount } from './groups.ts';
 
 /** A row of dead_letters. */
 export interface DeadLetterRow {
-  letter: string;
+  /** Key of the dead letter (pipeline/dead-letters); the column `letter`. */
+  key: string;
   dead_partition: number;
   dead_offset: number;
   stage: string;
@@ -20,22 +21,22 @@ export interface DeadLetterRow {
   failed_at: number;
   state: DeadLetterState;
   attempt: string | null;
-  /** ms since the epoch; null when nobody ever redrove it. */
+  /** ms since the epoch; null: never redriven */
   attempt_at: number | null;
-  /** How long ago that was on PostgreSQL's clock, ms. */
+  /** Age of the attempt by the clock of PostgreSQL, ms. */
   attempt_age: number | null;
   raw_end: number | null;
   redriven_to: number | null;
   note: string | null;
 }
 
-const COLUMNS = `letter, dead_partition, dead_offset::float8, stage, reason, fingerprint, topic, partition, record_offset::float8 AS offset, item AS index, events,
+const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reason, fingerprint, topic, partition, record_offset::float8 AS offset, item AS index, events,
   account_id::float8, message_id, extract(epoch FROM failed_at)::float8 * 1000 AS failed_at, state, attempt, extract(epoch FROM attempt_at)::float8 * 1000 AS attempt_at,
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
 /**
- * States of dead letters in PostgreSQL. Every change is one statement that names the state it
- * expects, so that two operators at once change a letter once.
+ * States of dead letters in PostgreSQL. Every change is one statement with the expected state in its
+ * condition, so that of two operators only one changes a dead letter.
  */
 export class DeadLetterStore {
   readonly #database: Database;
@@ -46,7 +47,7 @@ export class DeadLetterStore {
 
   async counts(): Promise<StateCount[]> {
     const { rows } = await this.#database.query<StateCount>(
-      `SELECT fingerprint, max(stage) AS stage, max(reason) AS reason, state, count(*)::int AS letters, sum(events)::int AS events,
+      `SELECT fingerprint, max(stage) AS stage, max(reason) AS reason, state, count(*)::int AS "deadLetters", sum(events)::int AS events,
          extract(epoch FROM min(failed_at))::float8 * 1000 AS first, extract(epoch FROM max(failed_at))::float8 * 1000 AS last,
          (array_agg(letter ORDER BY failed_at DESC, letter))[1] AS sample
        FROM dead_letters GROUP BY fingerprint, state`,
@@ -54,7 +55,7 @@ export class DeadLetterStore {
     return rows;
   }
 
-  /** Letters of a group in one state, in the order of their positions, behind `after`. */
+  /** Dead letters of a group in one state, ordered by position, after the key `after`. */
   async ofGroup(
     group: string,
     options: { state: DeadLetterState; limit: number; after?: string | undefined },
@@ -76,16 +77,16 @@ export class DeadLetterStore {
     return rows;
   }
 
-  async find(letter: string): Promise<DeadLetterRow | undefined> {
+  async find(key: string): Promise<DeadLetterRow | undefined> {
     return (
       await this.#database.query<DeadLetterRow>(
         `SELECT ${COLUMNS} FROM dead_letters WHERE letter = $1`,
-        [letter],
+        [key],
       )
     ).rows[0];
   }
 
-  /** Letters of a message, and those that hold one of these places of a topic. */
+  /** Dead letters of a message, and those at one of these positions of a topic. */
   async ofEvent(options: {
     accountId: number;
     messageId: string;
@@ -118,61 +119,61 @@ export class DeadLetterStore {
   }
 
   /**
-   * Says that these letters are about to be published by `attempt`; `rawEnds` is the end of each
-   * one's raw partition now. Answers those that were still dead.
+   * Records that `attempt` is about to publish these dead letters; `rawEnd` is the high watermark of
+   * the raw partition now. Returns the keys of those that were still dead.
    */
   async begin(
-    letters: readonly { letter: string; rawEnd: number | null }[],
+    deadLetters: readonly { key: string; rawEnd: number | null }[],
     attempt: string,
   ): Promise<Set<string>> {
-    const { rows } = await this.#database.query<{ letter: string }>(
+    const { rows } = await this.#database.query<{ key: string }>(
       `UPDATE dead_letters SET state = 'redriving', attempt = $3, attempt_at = clock_timestamp(), raw_end = begun.raw_end, changed_at = now()
-       FROM unnest($1::text[], $2::bigint[]) AS begun (letter, raw_end) WHERE dead_letters.letter = begun.letter AND state = 'dead' RETURNING dead_letters.letter`,
-      [letters.map(({ letter }) => letter), letters.map(({ rawEnd }) => rawEnd), attempt],
+       FROM unnest($1::text[], $2::bigint[]) AS begun (letter, raw_end) WHERE dead_letters.letter = begun.letter AND state = 'dead' RETURNING dead_letters.letter AS key`,
+      [deadLetters.map(({ key }) => key), deadLetters.map(({ rawEnd }) => rawEnd), attempt],
     );
-    return new Set(rows.map(({ letter }) => letter));
+    return new Set(rows.map(({ key }) => key));
   }
 
-  /** The new raw records are in the log. */
+  /** Records that the new raw records are in the log. */
   async redriven(
-    letters: readonly { letter: string; to: number }[],
+    deadLetters: readonly { key: string; to: number }[],
     attempt: string,
   ): Promise<void> {
     await this.#database.query(
       `UPDATE dead_letters SET state = 'redriven', redriven_to = done.at, changed_at = now()
        FROM unnest($1::text[], $2::bigint[]) AS done (letter, at) WHERE dead_letters.letter = done.letter AND state = 'redriving' AND attempt = $3`,
-      [letters.map(({ letter }) => letter), letters.map(({ to }) => to), attempt],
+      [deadLetters.map(({ key }) => key), deadLetters.map(({ to }) => to), attempt],
     );
   }
 
-  /** Nothing of these reached the log: they are dead as before. */
-  async release(letters: readonly string[], attempt: string): Promise<void> {
+  /** Nothing of these reached the log: they are dead again. */
+  async release(keys: readonly string[], attempt: string): Promise<void> {
     await this.#database.query(
       `UPDATE dead_letters SET state = 'dead', changed_at = now() WHERE letter = ANY ($1::text[]) AND state = 'redriving' AND attempt = $2`,
-      [letters, attempt],
+      [keys, attempt],
     );
   }
 
   /**
-   * Takes over letters whose redrive never ended; answers those that nobody else took over
-   * meanwhile.
+   * Takes over dead letters whose redrive never ended. Returns the keys of those that no other
+   * process took over first.
    */
-  async takeOver(letters: readonly DeadLetterRow[], attempt: string): Promise<Set<string>> {
-    const { rows } = await this.#database.query<{ letter: string }>(
+  async takeOver(deadLetters: readonly DeadLetterRow[], attempt: string): Promise<Set<string>> {
+    const { rows } = await this.#database.query<{ key: string }>(
       `UPDATE dead_letters SET attempt = $3, changed_at = now() FROM unnest($1::text[], $2::text[]) AS old (letter, attempt)
-       WHERE dead_letters.letter = old.letter AND dead_letters.attempt = old.attempt AND state = 'redriving' RETURNING dead_letters.letter`,
-      [letters.map(({ letter }) => letter), letters.map((one) => one.attempt), attempt],
+       WHERE dead_letters.letter = old.letter AND dead_letters.attempt = old.attempt AND state = 'redriving' RETURNING dead_letters.letter AS key`,
+      [deadLetters.map(({ key }) => key), deadLetters.map((one) => one.attempt), attempt],
     );
-    return new Set(rows.map(({ letter }) => letter));
+    return new Set(rows.map(({ key }) => key));
   }
 
-  /** Answers how many letters and events were discarded. */
-  async discard(group: string, note: string): Promise<{ letters: number; events: number }> {
-    const { rows } = await this.#database.query<{ letters: number; events: number }>(
+  /** Returns how many dead letters and events were discarded. */
+  async discard(group: string, note: string): Promise<{ deadLetters: number; events: number }> {
+    const { rows } = await this.#database.query<{ deadLetters: number; events: number }>(
       `WITH gone AS (UPDATE dead_letters SET state = 'discarded', note = $2, changed_at = now() WHERE fingerprint = $1 AND state = 'dead' RETURNING events)
-       SELECT count(*)::int AS letters, coalesce(sum(events), 0)::int AS events FROM gone`,
+       SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events FROM gone`,
       [group, note],
     );
-    return rows[0] ?? { letters: 0, events: 0 };
+    return rows[0] ?? { deadLetters: 0, events: 0 };
   }
 }

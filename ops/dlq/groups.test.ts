@@ -7,7 +7,7 @@ const count = (changes: Partial<StateCount>): StateCount => ({
     stage: 'normalise',
     reason: 'item_missing',
     state: 'dead',
-    letters: 1,
+    deadLetters: 1,
     events: 1,
     first: 10,
     last: 20,
@@ -16,27 +16,27 @@ const count = (changes: Partial<StateCount>): StateCount => ({
   ...changes,
 });
 
-describe('groups of dead letters', () => {
+describe('dead letters by cause', () => {
   const groups = groupsOf([
-    count({ letters: 3, events: 5, first: 10, last: 20, sample: 'old' }),
-    count({ state: 'redriven', letters: 2, events: 2, first: 5, last: 30, sample: 'new' }),
+    count({ deadLetters: 3, events: 5, first: 10, last: 20, sample: 'old' }),
+    count({ state: 'redriven', deadLetters: 2, events: 2, first: 5, last: 30, sample: 'new' }),
     count({
       fingerprint: 'aabb2222',
       reason: 'body_not_json',
       state: 'discarded',
-      letters: 7,
+      deadLetters: 7,
       last: 90,
     }),
     count({ fingerprint: 'cccc3333', state: 'redriving', last: 15 }),
   ]);
 
-  it('put the states of one cause together, with the first and last time and the newest sample', () => {
+  it('one group has the counts of all states, the first and last time, and the newest sample', () => {
     expect(groups.find(({ group }) => group === 'aaaa1111')).toEqual({
       ...{
         group: 'aaaa1111',
         stage: 'normalise',
         reason: 'item_missing',
-        letters: 5,
+        deadLetters: 5,
         events: 7,
         first: 5,
         last: 30,
@@ -46,11 +46,11 @@ describe('groups of dead letters', () => {
     });
   });
 
-  it('come first when letters of them wait for a decision', () => {
+  it('groups with dead letters that wait for a decision come first', () => {
     expect(groups.map(({ group }) => group)).toEqual(['aaaa1111', 'cccc3333', 'aabb2222']);
   });
 
-  it('are found by their name, by its beginning when only one begins so, and by a reason of one group', () => {
+  it('a group is found by its fingerprint, by a unique prefix of it, and by a reason of one group', () => {
     expect(findGroup(groups, 'aaaa')).toMatchObject({ kind: 'one', group: { group: 'aaaa1111' } });
     expect(findGroup(groups, 'body_not_json')).toMatchObject({
       kind: 'one',

@@ -1,31 +1,28 @@
 export type DeadLetterState = 'dead' | 'redriving' | 'redriven' | 'discarded';
 
-/** Letters of one cause and one state, counted. */
+/** Number of dead letters of one cause in one state. */
 export interface StateCount {
   fingerprint: string;
   stage: string;
   reason: string;
   state: DeadLetterState;
-  letters: number;
+  deadLetters: number;
   events: number;
   /** ms since the epoch */
   first: number;
   last: number;
-  /** The letter that failed last. */
+  /** Key of the dead letter that failed last. */
   sample: string;
 }
 
-/** Letters of one cause. */
+/** Dead letters of one cause. */
 export interface DeadLetterGroup {
-  /** What `show`, `redrive` and `discard` take. */
+  /** Argument of `show`, `redrive` and `discard`. */
   group: string;
   stage: string;
   reason: string;
-  letters: number;
-  /**
-   * Accepted events that the letters hold; letters whose content could not be read hold an unknown
-   * number and count none.
-   */
+  deadLetters: number;
+  /** Accepted events in the dead letters; one that cannot be decoded counts as none. */
   events: number;
   states: Record<DeadLetterState, number>;
   first: number;
@@ -33,10 +30,7 @@ export interface DeadLetterGroup {
   sample: string;
 }
 
-/**
- * Puts the states of each cause together. Groups with letters that wait for a decision come first,
- * then those that failed last.
- */
+/** Groups the counts by cause: groups that wait for a decision first, then the latest failures. */
 export function groupsOf(counts: readonly StateCount[]): DeadLetterGroup[] {
   const groups = [...Map.groupBy(counts, ({ fingerprint }) => fingerprint)].map(
     ([group, some]): DeadLetterGroup => {
@@ -47,10 +41,10 @@ export function groupsOf(counts: readonly StateCount[]): DeadLetterGroup[] {
         redriven: 0,
         discarded: 0,
       };
-      for (const { state, letters } of some) states[state] += letters;
+      for (const { state, deadLetters } of some) states[state] += deadLetters;
       return {
         ...{ group, stage: newest.stage, reason: newest.reason, states, sample: newest.sample },
-        letters: some.reduce((sum, { letters }) => sum + letters, 0),
+        deadLetters: some.reduce((sum, one) => sum + one.deadLetters, 0),
         events: some.reduce((sum, { events }) => sum + events, 0),
         first: Math.min(...some.map(({ first }) => first)),
         last: newest.last,
@@ -66,10 +60,7 @@ export type GroupMatch =
   | { readonly kind: 'none' }
   | { readonly kind: 'several'; readonly groups: readonly DeadLetterGroup[] };
 
-/**
- * The group that a person means: a fingerprint, the beginning of one, or a reason that only one
- * group has.
- */
+/** Finds a group by its fingerprint, a prefix of it, or a reason that only one group has. */
 export function findGroup(groups: readonly DeadLetterGroup[], text: string): GroupMatch {
   const found = groups.filter(({ group, reason }) => group.startsWith(text) || reason === text);
   const [only] = found;

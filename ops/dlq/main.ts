@@ -9,7 +9,7 @@ import { countText } from '../../cli/format.ts';
 import { openTools } from './redrive-tools.ts';
 import { findGroup, groupsOf, type DeadLetterGroup } from './groups.ts';
 import { indexDeadLetters } from './dead-letter-index.ts';
-import { DeadLetterStore } from './dead-letter-store.ts';
+import { DeadLetterStore, type DeadLetterRow } from './dead-letter-store.ts';
 import { readDeadLetter } from './read-dead-letter.ts';
 import { redriveGroup, type RedriveReport } from './redrive.ts';
 import { groupDetailLines, groupLines, deadLetterLines } from './render.ts';
@@ -28,7 +28,7 @@ interface DlqContext {
   json: boolean;
 }
 
-/** `./ravand dlq`: what could not be processed, by cause, and what is to become of it. */
+/** `./ravand dlq`: lists, shows, redrives and discards dead letters, by cause. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
@@ -62,7 +62,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     clientId: 'ravand-dlq',
     profile: 'interactive',
   });
-  const desk = {
+  const dlq: DlqContext = {
     operator,
     database,
     reader,
@@ -70,20 +70,20 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     json: values.json === true,
   };
   try {
-    await index(desk);
+    await index(dlq);
     switch (verb) {
       case 'list':
-        return await list(desk);
+        return await list(dlq);
       case 'show':
-        return await show(desk, named());
+        return await show(dlq, named());
       case 'redrive':
-        return await redrive(desk, {
+        return await redrive(dlq, {
           group: named(),
           limit: limitOf(values.limit),
           dryRun: values['dry-run'] === true,
         });
       case 'discard':
-        return await discard(desk, { group: named(), reason: (values.reason ?? '').trim() });
+        return await discard(dlq, { group: named(), reason: (values.reason ?? '').trim() });
       default:
         throw new CommandError(
           `dlq has no ${JSON.stringify(verb)}\nusage: ./ravand ${DLQ_USAGE}`,
@@ -95,84 +95,90 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   }
 }
 
-async function index(desk: DlqContext): Promise<void> {
+async function index(dlq: DlqContext): Promise<void> {
   try {
-    const complete = await indexDeadLetters(desk);
-    if (!complete && !desk.json)
+    const complete = await indexDeadLetters(dlq);
+    if (!complete && !dlq.json)
       print(
-        'events.dead holds more letters than one command reads: this is a part of them, the next command goes on',
+        'events.dead holds more dead letters than one command reads: the next command continues',
       );
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `the dead letters cannot be read: ${why}. They stand in Kafka (events.dead), and what was decided about them in PostgreSQL: ./ravand status`,
+      `the dead letters cannot be read: ${why}. They are in Kafka (events.dead) and their states in PostgreSQL: check both with ./ravand status`,
     );
   }
 }
 
 async function list({ store, json }: DlqContext): Promise<number> {
   const groups = groupsOf(await store.counts());
-  if (json) print(JSON.stringify({ groups: groups.map(jsonOf) }));
+  if (json) print(JSON.stringify({ groups: groups.map(groupJson) }));
   else for (const line of groupLines(groups)) print(line);
   return 0;
 }
 
-async function show(desk: DlqContext, name: string): Promise<number> {
-  const { store, reader, json } = desk;
+async function show(dlq: DlqContext, name: string): Promise<number> {
+  const { store, reader, json } = dlq;
   const known = await store.find(name.includes('events.') ? name : `events.raw/${name}`);
   if (known) {
-    const letter = await readDeadLetter(reader, known);
+    const deadLetter = await readDeadLetter(reader, known);
     if (json)
       print(
         JSON.stringify({
           letter: {
-            ...known,
-            detail: letter?.detail ?? null,
-            value_base64: letter?.value.toString('base64') ?? null,
+            ...rowJson(known),
+            detail: deadLetter?.detail ?? null,
+            value_base64: deadLetter?.value.toString('base64') ?? null,
           },
         }),
       );
-    else for (const line of deadLetterLines(known, letter)) print(line);
+    else for (const line of deadLetterLines(known, deadLetter)) print(line);
     return 0;
   }
-  const group = await requireGroup(desk, name);
-  const letters = await store.newestOfGroup(group.group, SHOWN_DEAD_LETTERS);
-  const [newest] = letters;
-  const sample = newest && (await readDeadLetter(reader, newest));
+  const group = await requireGroup(dlq, name);
+  const newest = await store.newestOfGroup(group.group, SHOWN_DEAD_LETTERS);
+  const sample = newest[0] && (await readDeadLetter(reader, newest[0]));
   if (json)
-    print(JSON.stringify({ group: { ...jsonOf(group), detail: sample?.detail ?? null }, letters }));
-  else for (const line of groupDetailLines(group, { letters, sample })) print(line);
+    print(
+      JSON.stringify({
+        group: { ...groupJson(group), detail: sample?.detail ?? null },
+        letters: newest.map(rowJson),
+      }),
+    );
+  else for (const line of groupDetailLines(group, { newest, sample })) print(line);
   return 0;
 }
 
 async function redrive(
-  desk: DlqContext,
+  dlq: DlqContext,
   options: { group: string; limit: number; dryRun: boolean },
 ): Promise<number> {
-  const { database, json } = desk;
-  const group = await requireGroup(desk, options.group);
+  const { database, json } = dlq;
+  const group = await requireGroup(dlq, options.group);
   const about = { group: group.group, stage: group.stage, reason: group.reason };
   if (!options.dryRun)
     await audit(database, {
       action: 'dead_letters.redrive_started',
       details: { ...about, limit: options.limit, dead: group.states.dead },
     });
-  const { tools, close } = await openTools(desk);
+  const { tools, close } = await openTools(dlq);
   try {
     const report = await redriveGroup(tools, { ...options, group: group.group });
-    const told = {
+    const summary = {
       ...about,
-      ...report.redriven,
+      letters: report.redriven.deadLetters,
+      events: report.redriven.events,
       recovered: report.recovered,
       replayed: report.replayed,
       uncertain: report.uncertain,
       unready: sum(report.unready),
     };
-    if (!options.dryRun) await audit(database, { action: 'dead_letters.redriven', details: told });
+    if (!options.dryRun)
+      await audit(database, { action: 'dead_letters.redriven', details: summary });
     if (json)
       print(
         JSON.stringify({
-          ...told,
+          ...summary,
           dry_run: options.dryRun,
           why_unready: Object.fromEntries(report.unready),
         }),
@@ -185,32 +191,32 @@ async function redrive(
 }
 
 async function discard(
-  desk: DlqContext,
+  dlq: DlqContext,
   options: { group: string; reason: string },
 ): Promise<number> {
   if (options.reason === '')
     throw new CommandError(
-      'dlq discard needs --reason TEXT: it is kept with the letters and in the audit lines',
+      'dlq discard needs --reason TEXT: it is kept with the dead letters and in the audit log',
       2,
     );
   if (options.reason.length > 500)
     throw new CommandError('--reason is longer than 500 characters', 2);
-  const group = await requireGroup(desk, options.group);
+  const group = await requireGroup(dlq, options.group);
   const about = {
     group: group.group,
     stage: group.stage,
     reason: group.reason,
     note: options.reason,
   };
-  await audit(desk.database, {
+  await audit(dlq.database, {
     action: 'dead_letters.discarded',
     details: { ...about, dead: group.states.dead },
   });
-  const { letters, events } = await desk.store.discard(group.group, options.reason);
-  if (desk.json) print(JSON.stringify({ ...about, letters, events }));
+  const { deadLetters, events } = await dlq.store.discard(group.group, options.reason);
+  if (dlq.json) print(JSON.stringify({ ...about, letters: deadLetters, events }));
   else
     print(
-      `discarded ${countText(letters)} letters with ${countText(events)} events of group ${group.group}: they stay in the books as dead, and in events.dead`,
+      `discarded ${countText(deadLetters)} dead letters with ${countText(events)} events of group ${group.group}: the reconciliation still counts them as dead, and events.dead retains them`,
     );
   return 0;
 }
@@ -222,23 +228,19 @@ function reportLines(
   const { redriven, recovered, replayed, unready, uncertain } = report;
   const verb = dryRun ? 'would redrive' : 'redrove';
   return [
-    `${verb} ${countText(redriven.letters)} letters with ${countText(redriven.events)} events of group ${group.group} (${group.reason})`,
+    `${verb} ${countText(redriven.deadLetters)} dead letters with ${countText(redriven.events)} events of group ${group.group} (${group.reason})`,
     ...(recovered > 0
-      ? [
-          `${countText(recovered)} letters of a redrive that was killed stand in the log already: nothing was sent again`,
-        ]
+      ? [`${countText(recovered)} dead letters of a killed redrive are in the log already`]
       : []),
     ...(replayed > 0
-      ? [
-          `a replay has stored the events of ${countText(replayed)} letters under their old places already: nothing was sent`,
-        ]
+      ? [`a replay has already stored the events of ${countText(replayed)} dead letters`]
       : []),
     ...[...unready].map(
-      ([why, letters]) => `left ${countText(letters)} letters as they are: ${why}`,
+      ([why, count]) => `left ${countText(count)} dead letters as they are: ${why}`,
     ),
     ...(uncertain > 0
       ? [
-          `of ${countText(uncertain)} letters it is not known whether they went in: redrive the group again, it looks first`,
+          `${countText(uncertain)} dead letters may be in the log or not: redrive the group again, it searches the log first`,
         ]
       : []),
   ];
@@ -251,7 +253,7 @@ async function requireGroup({ store }: DlqContext, name: string): Promise<DeadLe
       return found.group;
     case 'none':
       throw new CommandError(
-        `there is no group or letter ${JSON.stringify(name)}: ./ravand dlq lists the groups`,
+        `there is no group or dead letter ${JSON.stringify(name)}: ./ravand dlq lists the groups`,
       );
     case 'several':
       throw new CommandError(
@@ -267,12 +269,18 @@ function audit(
   return recordAudit(database, { accountId: null, actor: 'operator', ...line });
 }
 
-function jsonOf(group: DeadLetterGroup): Record<string, unknown> {
+/** The --json forms: the key of a dead letter is `letter`, their number `letters`. */
+function groupJson(group: DeadLetterGroup): Record<string, unknown> {
+  const { stage, reason, states, sample, deadLetters: letters, events, first, last } = group;
   return {
-    ...group,
-    first: new Date(group.first).toISOString(),
-    last: new Date(group.last).toISOString(),
+    ...{ group: group.group, stage, reason, states, sample, letters, events },
+    first: new Date(first).toISOString(),
+    last: new Date(last).toISOString(),
   };
+}
+
+function rowJson({ key: letter, ...row }: DeadLetterRow): Record<string, unknown> {
+  return { letter, ...row };
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {

@@ -1,5 +1,7 @@
-import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
-import { DEAD_LETTER_TOPIC } from '../../pipeline/dead-letters/dead-letter.ts';
+import {
+  DEAD_LETTER_TOPIC,
+  MAX_DEAD_LETTER_VALUE_BYTES,
+} from '../../pipeline/dead-letters/dead-letter.ts';
 import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -7,10 +9,7 @@ import type { DeadLetterRow } from './dead-letter-store.ts';
 
 const ONE_RECORD = { records: 1, ms: 10_000 };
 
-/**
- * The letter itself, from events.dead; undefined when the topic does not keep it any more. Rejects
- * when no broker answers.
- */
+/** Reads a dead letter from events.dead; undefined: no longer retained. */
 export async function readDeadLetter(
   reader: RangeReader,
   known: Pick<DeadLetterRow, 'dead_partition' | 'dead_offset'>,
@@ -24,15 +23,15 @@ export async function readDeadLetter(
 }
 
 /**
- * The whole record that failed: of one that was too large for its letter, the bytes stand at its
- * position of the log. Undefined when they are gone.
+ * The complete bytes of the failed record. A dead letter holds only the beginning of a very large
+ * record: the rest is read at its position; undefined: no longer retained.
  */
 export async function failedBytes(
   reader: RangeReader,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
 ): Promise<Buffer | undefined> {
-  if (letter.value.length < MAX_DEAD_LETTER_VALUE_BYTES) return letter.value;
-  return readValue(reader, letter);
+  if (deadLetter.value.length < MAX_DEAD_LETTER_VALUE_BYTES) return deadLetter.value;
+  return readValue(reader, deadLetter);
 }
 
 async function readValue(

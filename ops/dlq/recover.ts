@@ -1,58 +1,114 @@
-import { TOPIC } from '../../schemas/topology.ts';
-import type { Admin } from 'kafkajs';
+import { delay } from '../../platform/backoff.ts';
 import { isRedriveOf } from '../../pipeline/dead-letters/redriven-record.ts';
 import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import type { RangeReader } from '../../platform/kafka/read-range.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import { prepare } from './candidate.ts';
+import type { DeadLetterRow } from './dead-letter-store.ts';
+import type { RedriveTools } from './redrive-tools.ts';
+
+/** Within this time a redrive has published or failed: above the timeout of its producer, ms. */
+export const ATTEMPT_MS = 15_000;
+/** Covers the timeout of the producer and the clock skew between PostgreSQL and Kafka, ms. */
+const MAX_DELAY_MS = 120_000;
+const SEARCH_LIMITS = { records: 5_000_000, ms: 300_000 };
+const DEAD_LETTERS_PER_ROUND = 50;
+const MAX_ROUNDS = 1000;
+
+export interface Recovered {
+  /** Dead letters of killed redrives that are in the log. */
+  recovered: number;
+  /** Dead letters that cannot be decided now: the next redrive of the group tries again. */
+  uncertain: number;
+}
 
 /**
- * A producer gives a record up long before; the clocks of PostgreSQL and of Kafka may differ by the
- * rest, ms.
+ * Decides the dead letters of redrives that were killed or whose publish failed: what is in the log
+ * is redriven, the rest is dead again.
  */
-const MAX_DELAY_MS = 120_000;
-const LIMITS = { records: 5_000_000, ms: 300_000 };
+export async function recoverInterrupted(tools: RedriveTools, group: string): Promise<Recovered> {
+  const { store, attempt } = tools;
+  const total: Recovered = { recovered: 0, uncertain: 0 };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const open = (
+      await store.ofGroup(group, { state: 'redriving', limit: DEAD_LETTERS_PER_ROUND })
+    ).filter((one) => one.attempt !== attempt);
+    if (open.length === 0) break;
+    const youngest = Math.min(...open.map(({ attempt_age: age }) => age ?? 0));
+    if (youngest < ATTEMPT_MS) await delay(ATTEMPT_MS - youngest + 100);
+    const mine = await store.takeOver(open, attempt);
+    for (const known of open) {
+      if (!mine.has(known.key)) continue;
+      const result = await recoverOne(tools, known);
+      if (result !== 'released') total[result]++;
+    }
+  }
+  return total;
+}
 
-export interface PublishAttempt {
+async function recoverOne(
+  tools: RedriveTools,
+  known: DeadLetterRow,
+): Promise<'recovered' | 'uncertain' | 'released'> {
+  const { store, attempt } = tools;
+  const candidate = await prepare(tools, known);
+  // Without the record its copy in the log cannot be identified.
+  if (candidate.kind === 'unready') return 'uncertain';
+  if (candidate.kind === 'raw' && known.raw_end !== null) {
+    const { record, partition } = candidate;
+    const to = await findPublished(tools, {
+      record,
+      partition,
+      rawEnd: known.raw_end,
+      at: known.attempt_at ?? 0,
+    });
+    if (to !== undefined) {
+      await store.redriven([{ key: known.key, to }], attempt);
+      return 'recovered';
+    }
+  }
+  // Storing rows again is idempotent: they have positions.
+  await store.release([known.key], attempt);
+  return 'released';
+}
+
+interface PublishAttempt {
   record: RawRecord;
   partition: number;
-  /** End of the partition before the attempt published. */
+  /** High watermark of the partition before the attempt published. */
   rawEnd: number;
   /** When the attempt began, ms since the epoch. */
   at: number;
 }
 
 /**
- * Looks whether a redrive that was killed had reached the log: its offset, or undefined when it had
- * not. Reads what the partition took from the beginning of the attempt until two minutes later.
- * Rejects when that cannot be read to its end: nothing is known then.
+ * Searches what the partition received from the beginning of the attempt until two minutes later.
+ * Resolves with the offset of the published record, with undefined when it never reached the log.
+ * Rejects when the search does not reach the end: nothing is known then.
  */
-export async function findPublished(
-  options: { admin: Admin; reader: RangeReader },
-  prior: PublishAttempt,
+async function findPublished(
+  { admin, reader }: RedriveTools,
+  { record, partition, rawEnd, at }: PublishAttempt,
 ): Promise<number | undefined> {
-  const { partition, rawEnd } = prior;
-  const offsets = await options.admin.fetchTopicOffsetsByTimestamp(
-    TOPIC.raw,
-    prior.at + MAX_DELAY_MS,
-  );
-  const ends = await options.admin.fetchTopicOffsets(TOPIC.raw);
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(TOPIC.raw, at + MAX_DELAY_MS);
+  const ends = await admin.fetchTopicOffsets(TOPIC.raw);
   const high = Number(ends.find((one) => one.partition === partition)?.high ?? 0);
   const behind = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
-  let at: number | undefined;
   const to = behind < 0 ? high : Math.min(high, behind);
-  const read = await options.reader.search(
-    { topic: TOPIC.raw, partition, from: rawEnd, to, limits: LIMITS },
+  let found: number | undefined;
+  const read = await reader.search(
+    { topic: TOPIC.raw, partition, from: rawEnd, to, limits: SEARCH_LIMITS },
     ({ offset, value }) => {
-      if (value === null || !isPublished(value, prior.record)) return undefined;
-      at = offset;
+      if (value === null || !isPublished(value, record)) return undefined;
+      found = offset;
       return 'found';
     },
   );
   if (read.ended === 'limit')
     throw new Error(
-      `events.raw ${partition} took too much since the redrive began to look through it: try again, offset ${rawEnd} on`,
+      `events.raw ${partition} received too many records since the redrive began (offset ${rawEnd}): run the command again`,
     );
-  return at;
+  return found;
 }
 
 function isPublished(value: Buffer, record: RawRecord): boolean {

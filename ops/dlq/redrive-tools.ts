@@ -1,51 +1,61 @@
-import { TOPIC } from '../../schemas/topology.ts';
 import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
-import type { ClickHouseClient } from '@clickhouse/client';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
-import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { connectProducer } from '../../platform/kafka/producer.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { clickhouseEventsTable, type EventsTable } from '../../projections/events/events-table.ts';
+import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 import type { OperatorContext } from '../operator-context.ts';
-import { quotaMonth } from '../../events/tehran-time.ts';
 import { DeadLetterStore } from './dead-letter-store.ts';
-import type { RedriveTools } from './redrive.ts';
-import { storedItems, eventsTableOf } from './store-rows.ts';
+import { storedItems, type RawRecordPosition } from './store-rows.ts';
+
+export interface RedriveTools {
+  store: DeadLetterStore;
+  database: Database;
+  reader: RangeReader;
+  admin: Admin;
+  eventsTable: EventsTable;
+  /** Items of a raw record whose rows are stored under its position. */
+  storedItems: (position: RawRecordPosition) => Promise<number[]>;
+  /** Publishes to events.raw; resolves with the offset, rejects when Kafka did not acknowledge. */
+  publish: (record: { partition: number; key: Buffer | null; value: Buffer }) => Promise<number>;
+  /** Id of this redrive: distinguishes its dead letters from those of another process. */
+  attempt: string;
+  epoch: number;
+  now: () => number;
+}
 
 /**
- * A record that is not acknowledged by then has failed: shorter than what the next run waits before
- * it looks the record up, ms.
+ * A publish fails after this time: shorter than ATTEMPT_MS of recover.ts, after which another
+ * redrive searches the log for the record, ms.
  */
 const PUBLISH_MS = 10_000;
 
-export interface OpenedTools {
-  tools: RedriveTools;
-  close: () => Promise<void>;
-}
-
-/** Connects what a redrive needs. Rejects when Kafka does not answer. */
-export async function openTools(options: {
+/** Connects to the servers of a redrive. Rejects when Kafka does not answer. */
+export async function openTools({
+  operator: { settings, log },
+  database,
+  reader,
+}: {
   operator: OperatorContext;
   database: Database;
   reader: RangeReader;
-}): Promise<OpenedTools> {
-  const { operator, database, reader } = options;
-  const { settings, log } = operator;
-  const admin: Admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
+}): Promise<{ tools: RedriveTools; close: () => Promise<void> }> {
+  const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
   await admin.connect();
-  const maxQueued = { records: 1000, bytes: 64 * 1024 * 1024 };
-  const producer: LogProducer = await connectProducer({
+  const producer = await connectProducer({
     settings,
     log,
     clientId: 'ravand-dlq',
     timeout: PUBLISH_MS,
     linger: 1,
     pollInterval: 5,
-    maxQueued,
+    maxQueued: { records: 1000, bytes: 64 * 1024 * 1024 },
   });
-  const clickhouse: ClickHouseClient = connectClickhouse({
+  const client = connectClickhouse({
     settings,
     name: 'ravand-dlq',
     requestTimeout: 70_000,
@@ -53,23 +63,19 @@ export async function openTools(options: {
   });
   return {
     tools: {
-      ...{ database, reader, admin },
+      database,
+      reader,
+      admin,
       store: new DeadLetterStore(database),
-      eventsTable: eventsTableOf(clickhouse, settings.CLICKHOUSE_CLUSTER),
-      storedItems: (place) => storedItems(clickhouse, place),
-      publish: ({ partition, key, value }) =>
-        producer.publish({ topic: TOPIC.raw, partition, key, value }),
+      eventsTable: clickhouseEventsTable({ client, cluster: settings.CLICKHOUSE_CLUSTER }),
+      storedItems: (position) => storedItems(client, position),
+      publish: (record) => producer.publish({ topic: TOPIC.raw, ...record }),
       attempt: randomUUID(),
       epoch: CURRENT_EPOCH,
-      month: (at) => quotaMonth(at).key,
       now: Date.now,
     },
     async close() {
-      await Promise.allSettled([
-        producer.close(PUBLISH_MS),
-        admin.disconnect(),
-        clickhouse.close(),
-      ]);
+      await Promise.allSettled([producer.close(PUBLISH_MS), admin.disconnect(), client.close()]);
     },
   };
 }

@@ -5,14 +5,15 @@ import { countText, timeText } from '../../cli/format.ts';
 import type { DeadLetterGroup } from './groups.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
 
-/** Bytes of the client's own that are shown of a letter. */
+/** Bytes of the client's body that `dlq show` prints. */
 const SHOWN_BODY = 2000;
 
-/** How letters of a stage are given another try, for the person who decides. */
+/** What a redrive does, by stage. */
 const REDRIVE_EFFECTS: Record<string, string> = {
-  normalise: 'redrive puts them into events.raw again, as new records that name their old places',
+  normalise:
+    'redrive publishes them to events.raw again, as new records that contain their original positions',
   project:
-    'redrive stores their rows in ClickHouse under their old places; profiles and the catalogue have them already',
+    'redrive stores their rows in ClickHouse at their original positions; profiles and the catalogue have processed them',
 };
 
 export function groupLines(groups: readonly DeadLetterGroup[]): string[] {
@@ -44,14 +45,13 @@ export function groupLines(groups: readonly DeadLetterGroup[]): string[] {
   );
 }
 
-/** A group with its newest letters. */
+/** A group with its newest dead letters. */
 export function groupDetailLines(
   group: DeadLetterGroup,
-  options: { letters: readonly DeadLetterRow[]; sample: DeadLetter | undefined },
+  { newest, sample }: { newest: readonly DeadLetterRow[]; sample: DeadLetter | undefined },
 ): string[] {
-  const { letters, sample } = options;
-  const cells = letters.map((one) => [
-    one.letter,
+  const cells = newest.map((one) => [
+    one.key,
     one.state,
     String(one.events),
     one.account_id === null ? '-' : String(one.account_id),
@@ -60,24 +60,27 @@ export function groupDetailLines(
     one.redriven_to === null ? (one.note ?? '') : `events.raw/${one.partition}/${one.redriven_to}`,
   ]);
   return [
-    `group ${group.group}: ${group.reason} at ${group.stage}, ${countText(group.letters)} letters with ${countText(group.events)} events, ${timeText(group.first)} to ${timeText(group.last)}`,
-    `why: ${sample?.detail ?? 'events.dead does not keep the sample any more'}`,
+    `group ${group.group}: ${group.reason} at ${group.stage}, ${countText(group.deadLetters)} dead letters with ${countText(group.events)} events, ${timeText(group.first)} to ${timeText(group.last)}`,
+    `why: ${sample?.detail ?? 'events.dead does not retain the sample'}`,
     REDRIVE_EFFECTS[group.stage] ?? '',
     '',
-    ...table(['letter', 'state', 'events', 'account', 'message id', 'failed', 'now at'], cells),
-    ...(letters.length < group.letters
-      ? [`the newest ${letters.length} of ${countText(group.letters)}`]
+    ...table(
+      ['dead letter', 'state', 'events', 'account', 'message id', 'failed', 'now at'],
+      cells,
+    ),
+    ...(newest.length < group.deadLetters
+      ? [`the newest ${newest.length} of ${countText(group.deadLetters)}`]
       : []),
   ];
 }
 
-/**
- * One letter with the beginning of what the client sent. It is the account's data: it goes to the
- * operator's terminal and nowhere else.
- */
-export function deadLetterLines(known: DeadLetterRow, letter: DeadLetter | undefined): string[] {
+/** A dead letter with the beginning of its body: personal data, for the operator's terminal only. */
+export function deadLetterLines(
+  known: DeadLetterRow,
+  deadLetter: DeadLetter | undefined,
+): string[] {
   const facts = [
-    ['letter', known.letter],
+    ['dead letter', known.key],
     ['group', known.fingerprint],
     ['state', known.note === null ? known.state : `${known.state}: ${known.note}`],
     ...(known.redriven_to === null
@@ -85,24 +88,24 @@ export function deadLetterLines(known: DeadLetterRow, letter: DeadLetter | undef
       : [['redriven to', `events.raw/${known.partition}/${known.redriven_to}`]]),
     ['stage', known.stage],
     ['reason', known.reason],
-    ['why', letter?.detail ?? 'events.dead does not keep the letter any more'],
+    ['why', deadLetter?.detail ?? 'events.dead does not retain it'],
     ['failed', timeText(known.failed_at)],
     ['account', known.account_id === null ? 'unknown' : String(known.account_id)],
     ['message id', known.message_id === '' ? 'of a whole record' : known.message_id],
     ['events', String(known.events)],
-    ['stands at', `events.dead/${known.dead_partition}/${known.dead_offset}`],
+    ['position', `events.dead/${known.dead_partition}/${known.dead_offset}`],
   ];
   return [
-    ...facts.map(([name = '', value = '']) => `${name.padEnd(12)}${value}`),
-    ...(letter ? ['', ...bodyLines(letter)] : []),
+    ...facts.map(([name = '', value = '']) => `${name.padEnd(13)}${value}`),
+    ...(deadLetter ? ['', ...bodyLines(deadLetter)] : []),
   ];
 }
 
-function bodyLines(letter: DeadLetter): string[] {
+function bodyLines({ value }: DeadLetter): string[] {
   try {
-    const { body, items, path, received_at, source } = rawRecordCodec.decode(letter.value);
+    const { body, items, path, received_at, source } = rawRecordCodec.decode(value);
     const text = body.subarray(0, SHOWN_BODY).toString('utf8');
-    const more = body.length > SHOWN_BODY ? [`… ${countText(body.length)} bytes in all`] : [];
+    const more = body.length > SHOWN_BODY ? [`… ${countText(body.length)} bytes in total`] : [];
     return [
       `received ${timeText(received_at)} by ${source} ${path}, ${items.length} events: ${items
         .map(({ message_id }) => message_id)
@@ -114,7 +117,7 @@ function bodyLines(letter: DeadLetter): string[] {
   } catch (error) {
     if (!(error instanceof UnreadableRecord)) throw error;
     return [
-      `${countText(letter.value.length)} bytes that are no raw record, beginning ${letter.value.subarray(0, 32).toString('hex')}`,
+      `${countText(value.length)} bytes that are not a raw record, beginning with ${value.subarray(0, 32).toString('hex')}`,
     ];
   }
 }

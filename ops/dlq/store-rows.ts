@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { decodeRecord } from '../../projections/events/decode.ts';
-import { partitionPositionKey } from '../../schemas/log-position.ts';
-import { splitRows, type EncodedRow } from '../../projections/events/decode.ts';
-import { clickhouseEventsTable, type EventsTable } from '../../projections/events/events-table.ts';
-import type { DeadLetter } from '../../schemas/records.ts';
-import { eventRowCodec } from '../../schemas/codec.ts';
+import { quotaMonth } from '../../events/tehran-time.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { decodeRecord, splitRows, type EncodedRow } from '../../projections/events/decode.ts';
+import type { EventsTable } from '../../projections/events/events-table.ts';
+import { eventRowCodec } from '../../schemas/codec.ts';
+import { partitionPositionKey } from '../../schemas/log-position.ts';
+import type { DeadLetter } from '../../schemas/records.ts';
 
-/** A raw record and the key of its rows in ClickHouse; `receivedAt` in ms since the epoch. */
+/** Position of a raw record and the sorting key of its rows; `receivedAt` in ms since the epoch. */
 export interface RawRecordPosition {
   accountId: number;
   receivedAt: number;
@@ -19,27 +19,23 @@ export interface RawRecordPosition {
 export type StoreOutcome =
   | { readonly kind: 'stored'; readonly rows: number }
   | { readonly kind: 'unready'; readonly why: string }
-  /** ClickHouse did not answer clearly: nothing is known, try again. */
+  /** ClickHouse did not confirm or refuse the insert. */
   | { readonly kind: 'uncertain'; readonly why: string };
 
-export function eventsTableOf(client: ClickHouseClient, cluster: string): EventsTable {
-  return clickhouseEventsTable({ client, cluster });
-}
-
-/** Items of a raw record whose rows are stored under its place. */
+/** Items of a raw record whose rows are stored under its position. */
 export async function storedItems(
   client: ClickHouseClient,
-  place: RawRecordPosition,
+  position: RawRecordPosition,
 ): Promise<number[]> {
   const answer = await client.query({
     query: `SELECT _index FROM events WHERE account_id = {account:UInt64} AND received_at = fromUnixTimestamp64Milli({received:Int64})
       AND _epoch = {epoch:UInt16} AND _partition = {partition:UInt16} AND _offset = {offset:UInt64}`,
     query_params: {
-      account: place.accountId,
-      received: place.receivedAt,
-      epoch: place.epoch,
-      partition: place.partition,
-      offset: place.offset,
+      account: position.accountId,
+      received: position.receivedAt,
+      epoch: position.epoch,
+      partition: position.partition,
+      offset: position.offset,
     },
     format: 'JSONCompactEachRow',
     clickhouse_settings: { max_execution_time: 20 },
@@ -47,46 +43,42 @@ export async function storedItems(
   return (await answer.json<[number]>()).map(([index]) => index);
 }
 
-/**
- * The rows of a letter of the sink, each under its place; a sentence when this version cannot read
- * them.
- */
+/** The rows of a dead letter of the sink; a sentence when this version cannot decode them. */
 export function rowsOfDeadLetter(
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   bytes: Buffer,
 ): { rows: EncodedRow[]; partition: number } | string {
-  const { topic, partition, offset, key } = letter;
+  const { topic, partition, offset, key } = deadLetter;
   const { rowBatch, failure } = decodeRecord({
     topic,
     partition,
     offset,
     key,
-    timestamp: letter.appended_at,
+    timestamp: deadLetter.appended_at,
     value: bytes,
     size: bytes.length,
   });
-  const again = `the missing rows are made again from events.raw: ./ravand replay --topic events.raw around ${new Date(letter.appended_at).toISOString()}`;
-  if (failure) return `${failure.detail}; ${again}`;
+  const remedy = `./ravand replay --topic events.raw adds the missing rows, from ${new Date(deadLetter.appended_at).toISOString()}`;
+  if (failure) return `${failure.detail}; ${remedy}`;
   const rows = splitRows(rowBatch.rows, rowBatch.count);
   return rows
     ? { rows, partition: rowBatch.head.partition }
-    : `the rows of the run cannot be read; ${again}`;
+    : `the rows of the batch cannot be decoded; ${remedy}`;
 }
 
 /**
- * Stores the rows of a letter of the sink under the places that they have: no new event enters the
- * log, and the profiles and the catalogue, which took these rows when ClickHouse refused them for
- * `events`, take nothing twice. What is stored already is left out, so doing it again changes
- * nothing.
+ * Stores the rows of a dead letter of the sink at their positions: nothing is published again, and
+ * the profiles and the catalogue, which have processed these rows, do not process them twice.
+ * Idempotent: leaves out what is stored.
  */
 export async function storeDeadLetterRows(
   eventsTable: EventsTable,
-  { letter, rows, partition }: { letter: string; rows: readonly EncodedRow[]; partition: number },
+  { key, rows, partition }: { key: string; rows: readonly EncodedRow[]; partition: number },
 ): Promise<StoreOutcome> {
   const { keys } = await eventsTable.stored(partition, rows);
   const missing = rows.filter(({ position }) => !keys.has(partitionPositionKey(position)));
   if (missing.length === 0) return { kind: 'stored', rows: 0 };
-  const token = `redrive-${letter}-${missing.length}`;
+  const token = `redrive-${key}-${missing.length}`;
   const insert = {
     token,
     queryId: `${token}:${Date.now()}`,
@@ -100,13 +92,13 @@ export async function storeDeadLetterRows(
     case 'refused':
       return {
         kind: 'unready',
-        why: `ClickHouse still refuses it (${outcome.code}): ${outcome.detail.slice(0, 300)}`,
+        why: `ClickHouse still refuses the rows (${outcome.code}): ${outcome.detail.slice(0, 300)}`,
       };
     case 'unsent':
     case 'uncertain':
       return {
         kind: 'uncertain',
-        why: `ClickHouse did not store it: ${outcome.error.message.slice(0, 300)}`,
+        why: `ClickHouse did not store the rows: ${outcome.error.message.slice(0, 300)}`,
       };
   }
 }
@@ -114,29 +106,19 @@ export async function storeDeadLetterRows(
 const MINUTE = 60_000;
 
 /**
- * Says that the rows of a letter of the sink are stored, and takes them off the dead of the books
- * in the same statement, so that a crash does both or neither. The meter of accepted events left
- * them out while they were dead and takes them in now. Answers false when another attempt has the
- * letter.
- * @param month name of the Jalali month of an instant (ingest 8)
+ * Marks a dead letter of the sink as redriven. The same statement subtracts the rows in `counted`
+ * from the dead rows of the reconciliation and adds them to the meter of accepted events, which left
+ * them out (ingest 8): a crash does all or nothing. Resolves with false when another attempt owns
+ * the dead letter.
  */
 export async function markRowsStored(
   database: Database,
-  options: {
-    letter: string;
-    attempt: string;
-    counted: boolean;
-    rows: readonly EncodedRow[];
-    month: (at: number) => string;
-  },
+  { key, attempt, counted }: { key: string; attempt: string; counted: readonly EncodedRow[] },
 ): Promise<boolean> {
-  const { letter, attempt, counted } = options;
-  const rows = counted
-    ? options.rows.map(
-        ({ datum }) =>
-          eventRowCodec.type.fromBuffer(datum) as { account_id: number; received_at: number },
-      )
-    : [];
+  const rows = counted.map(
+    ({ datum }) =>
+      eventRowCodec.type.fromBuffer(datum) as { account_id: number; received_at: number },
+  );
   const answer = await database.query<{ done: number }>(
     `WITH done AS (
        UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now() WHERE letter = $1 AND state = 'redriving' AND attempt = $2 RETURNING 1
@@ -152,11 +134,11 @@ export async function markRowsStored(
      )
      SELECT count(*)::int AS done FROM done`,
     [
-      letter,
+      key,
       attempt,
       rows.map((row) => row.account_id),
       rows.map((row) => new Date(Math.floor(row.received_at / MINUTE) * MINUTE)),
-      rows.map((row) => options.month(row.received_at)),
+      rows.map((row) => quotaMonth(row.received_at).key),
     ],
   );
   return answer.rows[0]?.done === 1;

@@ -68,7 +68,7 @@ const stage = (evidence: Evidence, name: string) =>
 
 describe('why an event is where it is', () => {
   it('shows a stored event as done at every stage', () => {
-    const { verdict, stages: stages } = explain(stored);
+    const { verdict, stages } = explain(stored);
     expect(verdict).toBe('stored once');
     expect(stages.filter(({ state }) => state === 'done').map((one) => one.name)).toEqual(
       expect.arrayContaining(['gateway', 'raw log', 'normaliser', 'row', 'profile', 'identity']),
@@ -101,7 +101,7 @@ describe('why an event is where it is', () => {
 
   it('names the dead letter and the command that shows it', () => {
     const deadLetter = {
-      letter: 'events.raw/1/70/2',
+      key: 'events.raw/1/70/2',
       reason: 'item_missing',
       state: 'dead',
       fingerprint: 'abcd',
@@ -110,7 +110,7 @@ describe('why an event is where it is', () => {
       partition: 1,
     } as DeadLetterRow;
     expect(explain({ ...inRaw, deadLetters: known([deadLetter]) }).verdict).toBe(
-      'dead: item_missing, letter events.raw/1/70/2; ./ravand dlq show abcd',
+      'dead: item_missing, dead letter events.raw/1/70/2; ./ravand dlq show abcd',
     );
     expect(
       explain({

@@ -1,11 +1,5 @@
 import { spanText, timeText } from '../../cli/format.ts';
-import {
-  positionKey,
-  positionOf,
-  type Evidence,
-  type Fact,
-  type RawOccurrence,
-} from './evidence.ts';
+import { positionKey, positionOf, type Evidence, type RawOccurrence } from './evidence.ts';
 
 /** One stage of the event's path. `unavailable`: the server that knows it did not answer. */
 export interface Stage {
@@ -19,6 +13,14 @@ export interface Answer {
   verdict: string;
   stages: Stage[];
 }
+
+type Finding = Omit<Stage, 'name'>;
+
+const done = (message: string): Finding => ({ state: 'done', message });
+const waiting = (message: string): Finding => ({ state: 'waiting', message });
+const ended = (message: string): Finding => ({ state: 'ended', message });
+const absent = (message: string): Finding => ({ state: 'absent', message });
+const unknown = (message: string): Finding => ({ state: 'unknown', message });
 
 const DAY = 86_400_000;
 const KEPT_DAYS = 400;
@@ -36,15 +38,15 @@ export function explain(evidence: Evidence): Answer {
   return {
     verdict: verdictOf(facts),
     stages: [
-      gateway(facts),
-      raw(facts),
-      dedupe(facts),
-      normalised(facts),
-      row(facts),
+      { name: 'gateway', ...gateway(facts) },
+      { name: 'raw log', ...raw(facts) },
+      { name: 'dedupe', ...dedupe(facts) },
+      { name: 'normaliser', ...normalised(facts) },
+      { name: 'row', ...row(facts) },
       ...deadLetterStages(facts),
-      profile(facts),
-      identity(facts),
-      relays(facts),
+      { name: 'profile', ...profile(facts) },
+      { name: 'identity', ...identity(facts) },
+      { name: 'relays', ...relays(facts) },
     ],
   };
 }
@@ -66,9 +68,9 @@ function verdictOf(facts: Facts): string {
   if (rows.known && rows.value.length > 1)
     return `stored ${rows.value.length} times: a message id is one row only within the deduplication window`;
   const dead = deadLetters.known ? deadLetters.value : [];
-  const waiting = dead.find(({ state }) => state === 'dead' || state === 'redriving');
-  if (waiting)
-    return `dead: ${waiting.reason}, letter ${waiting.letter}; ./ravand dlq show ${waiting.fingerprint}`;
+  const open = dead.find(({ state }) => state === 'dead' || state === 'redriving');
+  if (open)
+    return `dead: ${open.reason}, dead letter ${open.key}; ./ravand dlq show ${open.fingerprint}`;
   const discarded = dead.find(({ state }) => state === 'discarded');
   if (discarded) return `dead and discarded by an operator: ${discarded.note ?? ''}`;
   if (!rows.known) return `unknown whether it is stored: ${rows.why}`;
@@ -85,57 +87,45 @@ function verdictOf(facts: Facts): string {
   return `no trace of ${JSON.stringify(messageId)}: it was never accepted, was rejected, or is older than the searched part of the log (--since TIME searches further back)`;
 }
 
-function gateway({ evidence: { claim, spooled, raw }, occurrence }: Facts): Stage {
-  const name = 'gateway';
+function gateway({ evidence: { claim, spooled, raw }, occurrence }: Facts): Finding {
   if (occurrence) {
     const { receivedAt, source, path, trace, gateway: by, generated } = occurrence;
     const origin = generated ? ', which generated the message id' : '';
-    return {
-      name,
-      state: 'done',
-      message: `accepted ${timeText(receivedAt)} by ${source} ${path}, trace ${trace || 'none'}, gateway ${by}${origin}`,
-    };
+    return done(
+      `accepted ${timeText(receivedAt)} by ${source} ${path}, trace ${trace || 'none'}, gateway ${by}${origin}`,
+    );
   }
   const inSpool =
     spooled.known && spooled.value > 0
       ? `${spooled.value} events of the account wait in the spool and may include it`
       : '';
   if (claim.known && claim.value && claim.value.state !== 'pending')
-    return {
-      name,
-      state: 'done',
-      message: `accepted: its message id is claimed until ${timeText(claim.value.expires)}${inSpool && `; ${inSpool}`}`,
-    };
-  if (inSpool !== '') return { name, state: 'unknown', message: inSpool };
+    return done(
+      `accepted: its message id is claimed until ${timeText(claim.value.expires)}${inSpool && `; ${inSpool}`}`,
+    );
+  if (inSpool !== '') return unknown(inSpool);
   const log = raw.known
     ? `not found in ${raw.value.searched}`
     : `the log did not answer (${raw.why})`;
   const spool = spooled.known
     ? 'the spool holds no event of the account'
     : `the spool did not answer (${spooled.why})`;
-  return {
-    name,
-    state: 'unknown',
-    message: `${log}; ${spool}; a rejected event only leaves its code in the quality report`,
-  };
+  return unknown(`${log}; ${spool}; a rejected event only leaves its code in the quality report`);
 }
 
-function raw({ evidence, key }: Facts): Stage {
-  const name = 'raw log';
-  if (!evidence.raw.known) return unavailable(name, evidence.raw);
+function raw({ evidence, key }: Facts): Finding {
+  if (!evidence.raw.known) return unavailable(evidence.raw);
   const { found, searched, complete } = evidence.raw.value;
   const scope = `${searched}${complete ? '' : ' (incomplete)'}`;
-  if (found.length === 0)
-    return { name, state: key === undefined ? 'absent' : 'unknown', message: `not in ${scope}` };
+  if (found.length === 0) return (key === undefined ? absent : unknown)(`not in ${scope}`);
   const positions = found.map(
     (one) =>
       `events.raw/${offsetText(one)}${one.redrivenFrom ? ' (redriven)' : ''} appended ${timeText(one.appendedAt)}`,
   );
-  return { name, state: 'done', message: `${positions.join('; ')}; searched ${scope}` };
+  return done(`${positions.join('; ')}; searched ${scope}`);
 }
 
-function dedupe({ evidence: { claim, raw: search, verdicts, rows }, key }: Facts): Stage {
-  const name = 'dedupe';
+function dedupe({ evidence: { claim, raw: search, verdicts, rows }, key }: Facts): Finding {
   const others = search.known ? search.value.found.filter((one) => positionKey(one) !== key) : [];
   const texts = others.map((one) => {
     const verdict = verdicts.known ? verdicts.value.get(positionKey(one)) : undefined;
@@ -145,151 +135,111 @@ function dedupe({ evidence: { claim, raw: search, verdicts, rows }, key }: Facts
   const more = texts.length === 0 ? '' : `; other positions: ${texts.join(', ')}`;
   if (claim.known && claim.value?.state === 'resolved') {
     const { position, expires } = claim.value;
-    return {
-      name,
-      state: 'done',
-      message: `the first one is ${offsetText(position)}; duplicates are dropped until ${timeText(expires)}${more}`,
-    };
+    return done(
+      `the first one is ${offsetText(position)}; duplicates are dropped until ${timeText(expires)}${more}`,
+    );
   }
   if (claim.known && claim.value)
-    return {
-      name,
-      state: 'waiting',
-      message: `claimed by the gateway (${claim.value.state}), not resolved by the normaliser yet${more}`,
-    };
+    return waiting(
+      `claimed by the gateway (${claim.value.state}), not resolved by the normaliser yet${more}`,
+    );
   const why = claim.known
     ? 'no claim: it is older than the window, has a dedupe key of its own, or was never accepted'
     : `Redis did not answer about the claim (${claim.why})`;
   const [first] = rows.known ? rows.value : [];
   const stored = first ? `according to the stored row, ${offsetText(first)} came first; ` : '';
-  return {
-    name,
-    state: claim.known ? (first ? 'done' : 'unknown') : 'unavailable',
-    message: `${stored}${why}${more}`,
-  };
+  const message = `${stored}${why}${more}`;
+  if (!claim.known) return { state: 'unavailable', message };
+  return first ? done(message) : unknown(message);
 }
 
-function normalised(facts: Facts): Stage {
-  const name = 'normaliser';
+function normalised(facts: Facts): Finding {
   const { progress, normalised: at } = facts.evidence;
-  if (facts.key === undefined)
-    return { name, state: 'absent', message: 'it has no position in the raw log' };
+  if (facts.key === undefined) return absent('it has no position in the raw log');
   if (at.known && at.value !== undefined)
-    return {
-      name,
-      state: 'done',
-      message: `events.normalised/${facts.partition ?? 0}/${at.value}`,
-    };
+    return done(`events.normalised/${facts.partition ?? 0}/${at.value}`);
   if (isInFlight(facts) && progress.known) {
     const behind = (facts.offset ?? 0) - (progress.value.normaliser ?? 0);
-    return {
-      name,
-      state: 'waiting',
-      message: `not processed yet: ${behind + 1} records of the partition come first; ./ravand lag`,
-    };
+    return waiting(
+      `not processed yet: ${behind + 1} records of the partition come first; ./ravand lag`,
+    );
   }
-  if (!at.known) return unavailable(name, at);
-  return {
-    name,
-    state: 'unknown',
-    message:
-      'no retained row batch holds it: it is dead, a duplicate, or older than the retention of events.normalised',
-  };
+  if (!at.known) return unavailable(at);
+  return unknown(
+    'no retained row batch holds it: it is dead, a duplicate, or older than the retention of events.normalised',
+  );
 }
 
-function row(facts: Facts): Stage {
-  const name = 'row';
+function row(facts: Facts): Finding {
   const { rows, normalised: at, progress } = facts.evidence;
-  if (!rows.known) return unavailable(name, rows);
+  if (!rows.known) return unavailable(rows);
   const [first] = rows.value;
   if (first) {
     const { event, type, timestamp } = first;
     const count = rows.value.length === 1 ? 'one' : rows.value.length;
-    return {
-      name,
-      state: 'done',
-      message: `${count}: ${event || type} of ${timeText(timestamp)} at ${offsetText(first)}`,
-    };
+    return done(`${count}: ${event || type} of ${timeText(timestamp)} at ${offsetText(first)}`);
   }
   const expired = expiredText(facts);
-  if (expired !== undefined) return { name, state: 'ended', message: expired };
+  if (expired !== undefined) return ended(expired);
   const sink = progress.known ? progress.value.groups.get('events-sink') : undefined;
   if (at.known && at.value !== undefined && progress.known && (sink ?? 0) <= at.value)
-    return {
-      name,
-      state: 'waiting',
-      message: 'the sink has not processed its batch yet; ./ravand lag',
-    };
-  return { name, state: 'absent', message: 'none' };
+    return waiting('the sink has not processed its batch yet; ./ravand lag');
+  return absent('none');
 }
 
 function deadLetterStages({ evidence: { deadLetters } }: Facts): Stage[] {
-  if (!deadLetters.known) return [unavailable('dead letters', deadLetters)];
-  return deadLetters.value.map(({ letter, reason, state, note, redriven_to: to, partition }) => ({
+  if (!deadLetters.known) return [{ name: 'dead letters', ...unavailable(deadLetters) }];
+  return deadLetters.value.map(({ key, reason, state, note, redriven_to: to, partition }) => ({
     name: 'dead letter',
-    state: state === 'redriven' ? ('done' as const) : ('ended' as const),
-    message: `${letter}: ${reason}, ${state}${to === null ? '' : ` to events.raw/${partition}/${to}`}${note === null ? '' : ` (${note})`}`,
+    ...(state === 'redriven' ? done : ended)(
+      `${key}: ${reason}, ${state}${to === null ? '' : ` to events.raw/${partition}/${to}`}${note === null ? '' : ` (${note})`}`,
+    ),
   }));
 }
 
-function profile(facts: Facts): Stage {
-  const name = 'profile';
+function profile(facts: Facts): Finding {
   const { profile: folded, rows, normalised: at } = facts.evidence;
   const position = positionOf(facts.evidence);
   const isRow = (rows.known && rows.value.length > 0) || (at.known && at.value !== undefined);
   if (position === undefined || (rows.known && at.known && !isRow))
-    return { name, state: 'absent', message: 'nothing to fold' };
-  if (!folded.known) return unavailable(name, folded);
+    return absent('nothing to fold');
+  if (!folded.known) return unavailable(folded);
   if (folded.value === undefined)
-    return {
-      name,
-      state: rows.known && rows.value.length > 0 ? 'waiting' : 'absent',
-      message: 'its distinct id has no profile yet',
-    };
+    return (rows.known && rows.value.length > 0 ? waiting : absent)(
+      'its distinct id has no profile yet',
+    );
   const last = `the last folded position of its distinct id is ${offsetText(folded.value)}`;
   if (folded.value.partition !== position.partition)
-    return { name, state: 'unknown', message: `${last}, in another partition than the event` };
+    return unknown(`${last}, in another partition than the event`);
   const ahead =
     folded.value.epoch - position.epoch ||
     folded.value.offset - position.offset ||
     folded.value.index - position.index;
-  return ahead >= 0
-    ? { name, state: 'done', message: `folded: ${last}` }
-    : { name, state: 'waiting', message: `not folded yet: ${last}; ./ravand lag` };
+  return ahead >= 0 ? done(`folded: ${last}`) : waiting(`not folded yet: ${last}; ./ravand lag`);
 }
 
-function identity({ evidence: { canonical, rows }, occurrence }: Facts): Stage {
-  const name = 'identity';
+function identity({ evidence: { canonical, rows }, occurrence }: Facts): Finding {
   const [first] = rows.known ? rows.value : [];
   const distinctId = first ? first.user_id || first.anonymous_id : occurrence?.distinctId;
-  if (distinctId === undefined)
-    return { name, state: 'absent', message: 'its distinct id is unknown' };
-  if (!canonical.known) return unavailable(name, canonical);
-  return {
-    name,
-    state: 'done',
-    message:
-      canonical.value === undefined || canonical.value === distinctId
-        ? `${distinctId}, not merged with another distinct id`
-        : `${distinctId} belongs to ${canonical.value}`,
-  };
+  if (distinctId === undefined) return absent('its distinct id is unknown');
+  if (!canonical.known) return unavailable(canonical);
+  return done(
+    canonical.value === undefined || canonical.value === distinctId
+      ? `${distinctId}, not merged with another distinct id`
+      : `${distinctId} belongs to ${canonical.value}`,
+  );
 }
 
-function relays({ evidence: { deliveries } }: Facts): Stage {
-  const name = 'relays';
-  if (!deliveries.known) return unavailable(name, deliveries);
-  if (deliveries.value === undefined)
-    return { name, state: 'absent', message: 'this installation has none' };
-  if (deliveries.value.length === 0) return { name, state: 'absent', message: 'no delivery of it' };
+function relays({ evidence: { deliveries } }: Facts): Finding {
+  if (!deliveries.known) return unavailable(deliveries);
+  if (deliveries.value === undefined) return absent('this installation has none');
+  if (deliveries.value.length === 0) return absent('no delivery of it');
   const texts = deliveries.value.map(
     ({ relay, status, attempts, response_status: response, error }) =>
       `${relay}: ${status} after ${attempts} attempts${response === null ? '' : `, answered ${response}`}${error === null ? '' : ` (${error})`}`,
   );
-  return {
-    name,
-    state: deliveries.value.some(({ status }) => status === 'pending') ? 'waiting' : 'done',
-    message: texts.join('; '),
-  };
+  const isWaiting = deliveries.value.some(({ status }) => status === 'pending');
+  return (isWaiting ? waiting : done)(texts.join('; '));
 }
 
 /** Whether the normaliser or the sink has not processed the position yet. */
@@ -320,6 +270,6 @@ function offsetText(at: { partition: number; offset: number; index: number }): s
   return `${at.partition}/${at.offset}/${at.index}`;
 }
 
-function unavailable(name: string, fact: Extract<Fact<unknown>, { known: false }>): Stage {
-  return { name, state: 'unavailable', message: `unavailable: ${fact.why}` };
+function unavailable(fact: { why: string }): Finding {
+  return { state: 'unavailable', message: `unavailable: ${fact.why}` };
 }

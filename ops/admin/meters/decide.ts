@@ -1,4 +1,4 @@
-/** The books of one minute of reception (promise 6). */
+/** The reconciliation of one minute of reception (ARCHITECTURE.md, G6). */
 export interface BookMinute {
   /** ms since the epoch */
   minute: number;
