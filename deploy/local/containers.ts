@@ -2,9 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import type { Home } from '../../cli/stack/home.ts';
-import type { Launch } from './services/service.ts';
+import type { Launch, ServerLaunches } from './services/service.ts';
 import { redisConfiguration } from './services/redis.ts';
-import type { ServerLaunches } from './stack.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
 /**

@@ -6,7 +6,12 @@ import { containerLaunches } from './containers.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import { prepareClickhouse } from './services/clickhouse.ts';
 import { prepareKafka } from './services/kafka.ts';
-import type { Launch, Service, Step } from './services/service.ts';
+import {
+  serverSettings,
+  type ServerLaunches,
+  type Service,
+  type Step,
+} from './services/service.ts';
 import { preparePostgres } from './services/postgres.ts';
 import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
@@ -78,15 +83,6 @@ export function stackServices(
     ),
   ];
 }
-
-export const serverSettings = {
-  kafka: 'KAFKA_BROKERS',
-  clickhouse: 'CLICKHOUSE_URL',
-  postgres: 'DATABASE_URL',
-  redis: 'REDIS_URL',
-} as const;
-
-export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined>;
 
 export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): Step[] {
   return setupSteps({ checkout, env: serviceEnv({ plan, home }) });

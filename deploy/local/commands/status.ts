@@ -9,7 +9,7 @@ import { probe } from '../supervisor/probe.ts';
 import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
 import { printError, paint, print, table } from '../../../cli/terminal.ts';
 import { supervisorDied } from './down.ts';
-import { sections } from './status-sections.ts';
+import { readReconciliation, reconciliationLines } from './reconciliation.ts';
 
 const usage = 'status [--json] [--account ID]';
 const SILENCE_MS = 4000;
@@ -25,8 +25,6 @@ export const status: Command = {
       options: { json: { type: 'boolean' }, account: { type: 'string' } },
       usage,
     });
-    if (values.account !== undefined && sections.length === 0)
-      throw new CommandError('the status has nothing per account: omit --account', 2);
     const plan = readJsonFile<StackPlan>(context.home.planFile);
     const running = runningSupervisor(context.home) !== undefined;
     const died = supervisorDied(context.home);
@@ -47,21 +45,12 @@ export const status: Command = {
       printError(
         'the supervisor has died: this status was probed without it, and nothing is restarted; ./ravand up or ./ravand down cleans up',
       );
-    const ready = context.ready();
-    const read = async (section: (typeof sections)[number]) => ({
-      section,
-      value: await section.read({ context, ready, account: values.account }),
-    });
-    const shown = await Promise.all(sections.map(read));
-    if (values.json === true) {
-      const more = Object.fromEntries(
-        shown.map(({ section, value }) => [section.name, value ?? null]),
-      );
-      print(JSON.stringify({ parts: rows, ...more }, null, 2));
-    } else {
+    const reconciliation = await readReconciliation(plan, values.account);
+    if (values.json === true)
+      print(JSON.stringify({ parts: rows, books: reconciliation ?? null }, null, 2));
+    else {
       show(rows);
-      for (const { section, value } of shown)
-        if (value !== undefined) for (const line of section.show(value)) print(line);
+      if (reconciliation) for (const line of reconciliationLines(reconciliation)) print(line);
     }
     return running ? 0 : 1;
   },

@@ -3,7 +3,7 @@ import { CommandError, type Command } from '../../../cli/command.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
-import { serverSettings } from '../stack.ts';
+import { serverSettings } from '../services/service.ts';
 
 /** Longer than any service may take to start or to end, ms. */
 const SILENCE_MS = 180_000;

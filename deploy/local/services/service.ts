@@ -50,3 +50,12 @@ export interface Step {
   launch: Launch;
   timeoutMs: number;
 }
+
+export const serverSettings = {
+  kafka: 'KAFKA_BROKERS',
+  clickhouse: 'CLICKHOUSE_URL',
+  postgres: 'DATABASE_URL',
+  redis: 'REDIS_URL',
+} as const;
+
+export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined>;

@@ -1,0 +1,43 @@
+import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+
+const WAIT_MS = 3000;
+
+/**
+ * The reconciliation counts of all accounts, or of one, for `./ravand status`. Undefined while
+ * metering does not answer.
+ */
+export async function readReconciliation(
+  plan: StackPlan,
+  account: string | undefined,
+): Promise<ReconciliationCounts | undefined> {
+  const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
+  const [counts, spooled] = await Promise.all([
+    fetchJson<ReconciliationCounts>(plan.admin_ports['metering'], `/books${query}`),
+    fetchJson<{ events: number }>(plan.admin_ports['ingest-gateway'], `/spool${query}`),
+  ]);
+  if (counts === undefined) return undefined;
+  const inSpool = spooled?.events ?? 0;
+  return { ...counts, received: counts.received + inSpool, spooled: inSpool };
+}
+
+export function reconciliationLines(counts: ReconciliationCounts): string[] {
+  const count = (name: keyof ReconciliationCounts) => counts[name].toLocaleString('en');
+  return [
+    '',
+    `books: received ${count('received')} = rejected ${count('rejected')} + duplicate ${count('duplicate')} + published ${count('published')} + spooled ${count('spooled')}`,
+    `       published ${count('published')} = stored ${count('stored')} + dead ${count('dead')} + in flight ${count('in_flight')}`,
+  ];
+}
+
+async function fetchJson<T>(adminPort: number | undefined, path: string): Promise<T | undefined> {
+  if (adminPort === undefined) return undefined;
+  try {
+    const response = await fetch(`http://127.0.0.1:${adminPort}${path}`, {
+      signal: AbortSignal.timeout(WAIT_MS),
+    });
+    return response.ok ? ((await response.json()) as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
