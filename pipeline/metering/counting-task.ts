@@ -5,7 +5,7 @@ import {
   UnreadableRecord,
   verdictRecordCodec,
 } from '../../schemas/codec.ts';
-import { retry } from '../../platform/backoff.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -85,20 +85,13 @@ interface TaskOptions {
  */
 export async function startCounting(options: TaskOptions): Promise<PartitionTask> {
   const { database, log, topic, partition } = options;
-  const untilAborted = {
-    base: 200,
-    cap: 5000,
-    attempts: Number.POSITIVE_INFINITY,
+  const retryContext = {
+    log,
     signal: options.signal,
+    code: 'postgres_unreachable',
+    what: `counting partition ${partition} of ${topic} for the reconciliation`,
   };
-  const onFailure = (error: unknown, attempt: number) => {
-    if (attempt === 0)
-      log.warn(
-        { err: error, topic, partition, code: 'postgres_unreachable' },
-        'the reconciliation waits for PostgreSQL',
-      );
-  };
-  const start = await retry({ ...untilAborted, onFailure }, () =>
+  const start = await retryUntilAborted(retryContext, () =>
     readPosition(database, topic, partition),
   );
   let next = start.next;
@@ -125,7 +118,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
       const end = (messages.at(-1)?.offset ?? next - 1) + 1;
       if (end <= next) return next;
       let uncertain = false;
-      await retry({ ...untilAborted, onFailure }, async () => {
+      await retryUntilAborted(retryContext, async () => {
         // The write may have succeeded although its reply was lost: then this process has moved
         // the position already.
         if (uncertain && (await readPosition(database, topic, partition)).next === end) return;
@@ -140,8 +133,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
             monthOf: options.monthOf,
           });
         } catch (error) {
-          if (error instanceof PositionMoved) throw error;
-          uncertain = true;
+          uncertain ||= !(error instanceof PositionMoved);
           throw error;
         }
       });

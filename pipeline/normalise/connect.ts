@@ -1,5 +1,5 @@
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
-import { retry } from '../../platform/backoff.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Config, Names } from './config.ts';
@@ -16,7 +16,6 @@ interface ConnectOptions {
  * Above so many bytes in flight to Kafka nothing more is published; the producer's limit is higher.
  */
 export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
-const RETRY = { base: 200, cap: 5000, attempts: Number.POSITIVE_INFINITY };
 
 /**
  * The producer of row batches, verdicts and dead letters. Retries until Kafka is reachable; rejects
@@ -27,8 +26,7 @@ export function connectNormaliserProducer({
   log,
   signal,
 }: ConnectOptions): Promise<LogProducer> {
-  const onFailure = waitingFor(log, 'Kafka');
-  return retry({ ...RETRY, signal, onFailure }, () =>
+  return retryUntilAborted({ log, signal, code: 'waiting', what: 'connecting to Kafka' }, () =>
     connectProducer({
       settings: config,
       log,
@@ -51,17 +49,16 @@ export async function countPartitions({
   log,
   signal,
 }: ConnectOptions): Promise<{ events: number; dead: number }> {
-  const onFailure = waitingFor(
-    log,
-    `the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`,
-  );
-  const { raw, normalised, verdicts, dead } = await retry({ ...RETRY, signal, onFailure }, () =>
-    withKafkaAdmin(config, async (admin) => ({
-      raw: (await topicEnds(admin, names.raw)).length,
-      normalised: (await topicEnds(admin, names.normalised)).length,
-      verdicts: (await topicEnds(admin, names.verdicts)).length,
-      dead: (await topicEnds(admin, names.dead)).length,
-    })),
+  const what = `reading the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`;
+  const { raw, normalised, verdicts, dead } = await retryUntilAborted(
+    { log, signal, code: 'waiting', what },
+    () =>
+      withKafkaAdmin(config, async (admin) => ({
+        raw: (await topicEnds(admin, names.raw)).length,
+        normalised: (await topicEnds(admin, names.normalised)).length,
+        verdicts: (await topicEnds(admin, names.verdicts)).length,
+        dead: (await topicEnds(admin, names.dead)).length,
+      })),
   );
   if (raw !== normalised || raw !== verdicts) {
     throw new Error(
@@ -101,10 +98,3 @@ export function watchEnds({
 }
 
 const ENDS_INTERVAL_MS = 10_000;
-
-function waitingFor(log: Log, what: string): (error: unknown, attempt: number) => void {
-  return (error, attempt) => {
-    if (attempt === 0)
-      log.warn({ err: error, code: 'waiting' }, `waiting for ${what}; retrying with backoff`);
-  };
-}

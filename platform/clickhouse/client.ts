@@ -4,7 +4,7 @@ import type { SettingsOf } from '../settings.ts';
 
 export type ClickhouseSettings = SettingsOf<typeof clickhouseSettings>;
 
-/** A client of the database of all tables. `database: ''` connects without one, to create it. */
+/** Connects to CLICKHOUSE_DATABASE, or without a database (`''`) to create it. */
 export function connectClickhouse(options: {
   settings: ClickhouseSettings;
   name: string;
@@ -24,7 +24,7 @@ export function connectClickhouse(options: {
     ...(password === '' ? {} : { password }),
     ...(database === '' ? {} : { database }),
     application: options.name,
-    // What fails is thrown, and who calls says it in its own log.
+    // The client throws its errors; the caller logs them.
     log: { level: ClickHouseLogLevel.OFF },
     request_timeout: options.requestTimeout ?? 30_000,
     max_open_connections: options.connections ?? 8,

@@ -1,10 +1,9 @@
 import type { ClickhouseSettings } from './client.ts';
 
 /**
- * Turns a statement for one server into what a cluster runs: on a cluster, `CREATE TABLE t … ENGINE
- * = XMergeTree(…)` becomes a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over
- * it, settings of `t` are those of `t_local`, and other statements get ON CLUSTER. Without a
- * cluster the statement stays as it is.
+ * Adapts a statement for one server to a cluster: `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes
+ * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t` apply
+ * to `t_local`, and other statements get ON CLUSTER. Without a cluster the statement is unchanged.
  */
 export function adaptToCluster(
   statement: string,
@@ -27,7 +26,7 @@ export function adaptToCluster(
         engine[0],
         `ENGINE = Replicated${engine[1] ?? ''}(${path}${rest === '' ? '' : `, ${rest}`})`,
       )
-      // A replicated table forgets tokens by their age too.
+      // A replicated table also drops deduplication tokens by age.
       .replace(
         /non_replicated_(deduplication_window) = (\d+)/,
         `replicated_$1 = $2, replicated_$1_seconds = ${TOKEN_SECONDS}`,
@@ -46,13 +45,10 @@ export function adaptToCluster(
   ];
 }
 
-/** 30 days: an owner that repeats a range comes back long before. */
+/** 30 days: a sink that repeats an insert does so much earlier. */
 const TOKEN_SECONDS = 30 * 86_400;
 
-/**
- * People stay on one shard, so that reports need no second pass: the person where the table has
- * one.
- */
+/** The rows of a person are on one shard, so that reports need no second pass. */
 function shardKey(statement: string): string {
   return /\b_person\b/.test(statement) ? '_person' : 'rand()';
 }

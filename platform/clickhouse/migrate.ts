@@ -4,15 +4,12 @@ import { adaptToCluster } from './cluster.ts';
 import { connectClickhouse, type ClickhouseSettings } from './client.ts';
 
 interface Migration {
-  /** `NNNN_name`: numbers are global over all folders. */
+  /** `NNNN_name`; the number is unique across all folders. */
   name: string;
   statements: string[];
 }
 
-/**
- * Reads `NNNN_name.sql` of several folders in the order of their numbers. Throws when a number is
- * used twice.
- */
+/** Reads the `NNNN_name.sql` files of several folders, by number. Throws on a duplicate number. */
 export function readMigrations(folders: readonly string[]): Migration[] {
   const files = folders.flatMap((folder) =>
     readdirSync(folder)
@@ -32,7 +29,7 @@ export function readMigrations(folders: readonly string[]): Migration[] {
   }));
 }
 
-/** Statements end with a semicolon at the end of a line; comment lines are left out. */
+/** Statements end with a semicolon at the end of a line; comment lines are dropped. */
 export function splitStatements(sql: string): string[] {
   return sql
     .split('\n')
@@ -44,9 +41,10 @@ export function splitStatements(sql: string): string[] {
 }
 
 /**
- * Creates the database and runs what has not run yet. Statements are idempotent (IF NOT EXISTS), so
- * a run that was cut off is repeated whole. With CLICKHOUSE_CLUSTER the same files make Replicated
- * tables ON CLUSTER with Distributed tables over them. Answers the names that ran.
+ * Creates the database, runs the pending migrations and returns their names. Statements are
+ * idempotent (IF NOT EXISTS): an interrupted migration runs again from its first statement. With
+ * CLICKHOUSE_CLUSTER the same files create Replicated tables ON CLUSTER with Distributed tables over
+ * them.
  */
 export async function migrateClickhouse(
   settings: ClickhouseSettings,

@@ -13,7 +13,7 @@ const EVENT = {
   properties: { b: '1', a: '2' },
 };
 
-it('an event that a replay added has a row of its own, which no chunk of the log can have', () => {
+it('an event that a replay added has a row of its own, outside the chunks of the log', () => {
   expect(addedRow(EVENT)).toMatchObject({
     account_id: 7,
     day: '2026-11-21',

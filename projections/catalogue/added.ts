@@ -2,29 +2,29 @@ import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import type { CatalogueRow, CountedEvent } from './count.ts';
 
 /**
- * Chunks from this number on are no stretch of the raw log: each holds one event that a replay
- * added after its stretch was counted.
+ * Chunks with this number or a higher one hold one event each, which a replay added after its range
+ * of the raw log was counted.
  */
 export const FIRST_ADDED_CHUNK = 2 ** 60;
 
-const PLACES = 2n ** 16n;
+const EVENTS_PER_RECORD = 2n ** 16n;
 
-/** A row of event_catalogue; `chunk` may be larger than a number holds exactly. */
+/** A row of event_catalogue; `chunk` may exceed the exact range of a number. */
 export type AddedRow = Omit<CatalogueRow, 'chunk'> & { chunk: string };
 
 /**
- * The row of one event that the counter of its partition will never meet. Its chunk is its place,
- * so that it counts once however often it is written.
+ * The row of one event that the counter of its partition does not read. Its log position is its
+ * chunk, so writing it again changes nothing.
  */
 export function addedRow(event: CountedEvent & { _partition: number }): AddedRow {
-  const place = BigInt(event._offset) * PLACES + BigInt(event._index);
+  const position = BigInt(event._offset) * EVENTS_PER_RECORD + BigInt(event._index);
   return {
     account_id: event.account_id,
     day: dayText(tehranDay(event.timestamp)),
     event: event.event,
     _epoch: event._epoch,
     _partition: event._partition,
-    chunk: String(BigInt(FIRST_ADDED_CHUNK) + place),
+    chunk: String(BigInt(FIRST_ADDED_CHUNK) + position),
     count: 1,
     prop_keys: Object.keys(event.properties).sort(),
     last_seen: event.timestamp,

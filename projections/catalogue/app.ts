@@ -3,10 +3,9 @@ import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { CatalogueConfig } from './config.ts';
-import { openCatalogue } from './task.ts';
+import { openCatalogueTask } from './task.ts';
 import { GROUP, PROJECTIONS, TOPIC } from '../../schemas/topology.ts';
 
-/** The service: ClickHouse, the consumer and the admin port. */
 export async function start(context: ServiceContext<CatalogueConfig>): Promise<void> {
   const { config, log, registry, crash, onShutdown } = context;
   const name = 'ravand-catalogue-sink';
@@ -14,7 +13,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   onShutdown('clickhouse', () => client.close());
   const events = metricsOf(registry).counter(
     'ravand_catalogue_events_total',
-    'Events read for the catalogue, repeats included.',
+    'Events read for the catalogue, including redeliveries.',
   );
   const consumer = await startPartitionConsumer({
     settings: config,
@@ -31,7 +30,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
       interval: config.CATALOGUE_INTERVAL,
     },
     assigned: (partition, _committed, signal) =>
-      openCatalogue({
+      openCatalogueTask({
         client,
         cluster: config.CLICKHOUSE_CLUSTER,
         table: PROJECTIONS.catalogue.table,
@@ -46,5 +45,5 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   const admin = await context.openAdminPort({
     notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
   });
-  log.info({ admin }, 'the catalogue sink runs');
+  log.info({ admin }, 'the catalogue sink is running');
 }

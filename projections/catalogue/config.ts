@@ -6,7 +6,7 @@ export const settings = defineSettings({
   ...sinkSettings,
   CATALOGUE_INTERVAL: setting.duration({
     default: 5000,
-    doc: 'Least time between two writes of the event catalogue per partition.',
+    doc: 'Minimum interval between two writes of the event catalogue, per partition.',
   }),
 });
 

@@ -10,7 +10,7 @@ import {
 } from './count.ts';
 
 /**
- * event_catalogue as a map: of two rows with the same key the one with the higher version stays.
+ * event_catalogue as a map: of two rows with the same key the one with the higher version wins.
  */
 class Table {
   readonly rows = new Map<string, CatalogueRow>();
@@ -60,7 +60,7 @@ const records: fc.Arbitrary<CountedEvent[][]> = fc
     );
   });
 
-it('counts each event once, whatever restarts, repeated runs, lost commits and workers that write late', () => {
+it('each event counts once after restarts, redeliveries, lost commits and late writes', () => {
   const steps = fc.array(
     fc.record({
       restart: fc.boolean(),
@@ -81,7 +81,7 @@ it('counts each event once, whatever restarts, repeated runs, lost commits and w
         return { counter: new CatalogueCounter(0, from), position: newest?.chunk_from ?? 0 };
       };
       let worker = start();
-      const take = (count: number, writes: string) => {
+      const process = (count: number, writes: string) => {
         for (const record of log.slice(worker.position, worker.position + count))
           worker.counter.add(worker.position++, record);
         const rows = worker.counter.changed();
@@ -93,9 +93,9 @@ it('counts each event once, whatever restarts, repeated runs, lost commits and w
       };
       for (const step of schedule) {
         if (step.restart) worker = start();
-        take(step.records, step.writes);
+        process(step.records, step.writes);
       }
-      while (worker.position < log.length) take(2, 'now');
+      while (worker.position < log.length) process(2, 'now');
       for (const rows of late) table.insert(rows);
       const expected = new Map<string, { count: number; keys: string[] }>();
       for (const { account_id, event, timestamp, properties } of log.flat()) {

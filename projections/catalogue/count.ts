@@ -5,7 +5,7 @@ import {
   type PartitionPosition,
 } from '../../schemas/log-position.ts';
 
-/** What the catalogue looks at of an event. */
+/** The fields of an event that the catalogue counts. */
 export interface CountedEvent {
   _epoch: number;
   _offset: number;
@@ -16,20 +16,20 @@ export interface CountedEvent {
   properties: Record<string, string>;
 }
 
-/** A part of the raw log that is counted by itself: so many raw records of one partition. */
+/** A range of CHUNK_RECORDS raw records of one partition, counted on its own. */
 export interface Chunk {
   epoch: number;
   chunk: number;
 }
 
-/** Raw records in a chunk: as many are counted again after a restart. */
+/** Raw records per chunk; a restart counts at most this many again. */
 export const CHUNK_RECORDS = 8192;
-/** Keys that are kept of one event name and day in one chunk; more are made up by a program. */
+/** Property keys kept per event name, day and chunk; a client that sends more generates them. */
 const MAX_KEYS = 1000;
-/** Names and days of one chunk; what comes on top is not listed. */
+/** Combinations of account, day and event name per chunk; further ones are not listed. */
 const MAX_CELLS = 200_000;
 
-/** A row of event_catalogue without what names the worker's position. */
+/** A row of event_catalogue. */
 export interface CatalogueRow {
   account_id: number;
   day: string;
@@ -63,9 +63,9 @@ function compareChunks(a: Chunk, b: Chunk): number {
 }
 
 /**
- * Counts the events of one partition, chunk by chunk. The count of a chunk up to a place depends on
- * the log alone: whoever counts it, however often, writes the same rows. `from` is the chunk to
- * begin with: earlier ones were counted whole before.
+ * Counts the events of one partition, chunk by chunk. The count of a chunk up to a log position
+ * depends only on the log, so every process that counts it writes the same rows. `from` is the first
+ * chunk to count; earlier chunks are complete.
  */
 export class CatalogueCounter {
   readonly #partition: number;
@@ -74,36 +74,36 @@ export class CatalogueCounter {
   #cells = new Map<string, Cell>();
   #counted = 0;
   #last: PartitionPosition = BEFORE_FIRST;
-  #waiting: CatalogueRow[] = [];
+  #pending: CatalogueRow[] = [];
 
   constructor(partition: number, from: Chunk = { epoch: -1, chunk: -1 }) {
     this.#partition = partition;
     this.#open = from;
   }
 
-  /** Takes the next record of the topic; places that were taken already are skipped. */
+  /** Counts the next record of the topic; skips log positions that were counted already. */
   add(offset: number, events: readonly CountedEvent[]): void {
     for (const event of events) {
-      const mark = { epoch: event._epoch, offset: event._offset, index: event._index };
+      const position = { epoch: event._epoch, offset: event._offset, index: event._index };
       const chunk = chunkOf(event);
       const order = compareChunks(chunk, this.#open);
-      if (order < 0 || comparePartitionPositions(mark, this.#last) <= 0) continue;
+      if (order < 0 || comparePartitionPositions(position, this.#last) <= 0) continue;
       if (order > 0) this.#begin(chunk);
       if (this.#counted === 0) this.#from = offset;
-      this.#last = mark;
+      this.#last = position;
       this.#count(event);
     }
   }
 
   /** Rows that are new or changed since the last call. */
   changed(): CatalogueRow[] {
-    const rows = [...this.#waiting, ...this.#rows()];
-    this.#waiting = [];
+    const rows = [...this.#pending, ...this.#rows()];
+    this.#pending = [];
     return rows;
   }
 
   #begin(chunk: Chunk): void {
-    this.#waiting.push(...this.#rows());
+    this.#pending.push(...this.#rows());
     this.#open = chunk;
     this.#cells = new Map();
     this.#counted = 0;

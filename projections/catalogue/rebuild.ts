@@ -18,8 +18,8 @@ const ROWS_PER_INSERT = 20_000;
 const COLLECT_EVERY = 50;
 
 /**
- * Counts rows into a table like `event_catalogue`. Whole days before an account's retention are
- * left out, as they are in the live table. `chunk_from` is 0: after the swap catalogue-sink reads
+ * Counts rows into a shadow table of `event_catalogue`. Days before an account's retention are left
+ * out, as in the live table. `chunk_from` is 0: after the swap the catalogue sink reads
  * events.normalised from its beginning once and recounts its newest chunk.
  */
 export function catalogueTarget({
@@ -51,7 +51,7 @@ export function catalogueTarget({
     async add({ partition, rows, revived }) {
       let counter = counters.get(partition);
       if (!counter) counters.set(partition, (counter = new CatalogueCounter(partition)));
-      // A day is kept or dropped as a whole: the day on which the retention ends is still kept.
+      // Days are kept or dropped as a whole; the day on which the retention ends is kept.
       const kept = rows.filter(
         (row) =>
           row.timestamp >= startOfTehranDay(tehranDay(keptFrom(retentions, row.account_id, now))),

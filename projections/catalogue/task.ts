@@ -17,26 +17,26 @@ const readRows = rowReader([
   'properties',
 ]);
 
-interface CatalogueParts {
+interface CatalogueTaskOptions {
   client: ClickHouseClient;
   cluster: string;
   table: string;
   log: Log;
   partition: number;
-  /** Aborts when the partition is taken away. */
+  /** Aborts when the partition is revoked. */
   signal: AbortSignal;
   counted(events: number): void;
 }
 
 /**
- * Counts one partition. Begins with the newest chunk that has rows, which it counts again from its
- * first record on; commits behind what is stored.
+ * Counts one partition. Starts with the newest chunk that has rows, which it counts again from its
+ * first record. Commits offsets after ClickHouse stored the counts.
  */
-export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTask> {
+export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<PartitionTask> {
   const { client, cluster, table, log, partition, signal } = parts;
-  const waiting = <T>(what: string, work: () => Promise<T>) =>
+  const retrying = <T>(what: string, work: () => Promise<T>) =>
     retryUntilAborted({ log, signal, code: 'clickhouse_unreachable', what }, work);
-  const newest = await waiting('finding the newest chunk of the catalogue', async () => {
+  const newest = await retrying('finding the newest chunk of the catalogue', async () => {
     const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
     const answer = await client.query({
       query,
@@ -52,7 +52,7 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
     newest && { epoch: newest._epoch, chunk: newest.chunk },
   );
   return {
-    // Without any row nothing was counted: everything that is kept is read.
+    // Without a row nothing was counted: read the whole topic.
     from: newest?.chunk_from ?? 0,
     async process(messages) {
       for (const message of messages) {
@@ -60,7 +60,9 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
         counter.add(message.offset, rows);
         parts.counted(rows.length);
       }
-      const values = counter.changed();
+      const values = counter
+        .changed()
+        .map((row) => ({ ...row, last_seen: new Date(row.last_seen).toISOString() }));
       if (values.length > 0) {
         const clickhouse_settings = {
           async_insert: 0 as const,
@@ -68,13 +70,10 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
             ? {}
             : { distributed_foreground_insert: '1' as const, insert_quorum: 'auto' }),
         };
-        await waiting('writing the catalogue', () =>
+        await retrying('writing the catalogue', () =>
           client.insert({
             table,
-            values: values.map((row) => ({
-              ...row,
-              last_seen: new Date(row.last_seen).toISOString(),
-            })),
+            values,
             format: 'JSONEachRow',
             abort_signal: signal,
             clickhouse_settings,
@@ -93,7 +92,7 @@ export async function openCatalogue(parts: CatalogueParts): Promise<PartitionTas
       if (!(error instanceof UnreadableRecord)) throw error;
       log.warn(
         { code: error.code, partition, offset },
-        'a record cannot be read and is not counted; see events.dead',
+        'a record cannot be decoded and is not counted; see events.dead',
       );
       return [];
     }

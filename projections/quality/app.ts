@@ -5,12 +5,11 @@ import type { QualityConfig } from './config.ts';
 import { qualityTask } from './task.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-/** The service: ClickHouse, the consumer and the admin port. */
 export async function start(context: ServiceContext<QualityConfig>): Promise<void> {
   const { config, log, registry, crash, onShutdown } = context;
   const name = 'ravand-quality-sink';
-  const warehouse = connectClickhouse({ settings: config, name });
-  onShutdown('clickhouse', () => warehouse.close());
+  const clickhouse = connectClickhouse({ settings: config, name });
+  onShutdown('clickhouse', () => clickhouse.close());
   const consumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -22,7 +21,7 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
     assigned: (_partition, _committed, fenced) =>
       Promise.resolve(
-        qualityTask({ warehouse, log, signal: AbortSignal.any([context.signal, fenced]) }),
+        qualityTask({ clickhouse, log, signal: AbortSignal.any([context.signal, fenced]) }),
       ),
     crash,
   });
@@ -30,5 +29,5 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
   });
   onShutdown('consumer', () => consumer.close());
-  log.info({ admin }, 'counting ingest quality');
+  log.info({ admin }, 'the quality sink is running');
 }

@@ -1,9 +1,7 @@
-import { tehranDay } from '../../events/tehran-time.ts';
+import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import type { IngestOutcome } from '../../schemas/records.ts';
 
-const DAY = 86_400_000;
-
-/** A row of the table ingest_quality. */
+/** A row of ingest_quality. */
 export interface QualityRow {
   account_id: number;
   /** Day in Tehran, as YYYY-MM-DD. */
@@ -18,20 +16,9 @@ export interface QualityRow {
   count: number;
 }
 
-/** The rows of an outcome: one for each kind, code, field and SDK that it counted. */
+/** One row for each kind, code, field and SDK of the outcome. */
 export function qualityRows(outcome: IngestOutcome): QualityRow[] {
-  const day = new Date(tehranDay(outcome.received_at) * DAY).toISOString().slice(0, 10);
+  const day = dayText(tehranDay(outcome.received_at));
   const { account_id, app_id, gateway, sequence } = outcome;
-  return outcome.counts.map(({ kind, code, field, sdk, count }) => ({
-    account_id,
-    day,
-    kind,
-    code,
-    field,
-    sdk,
-    app_id,
-    gateway,
-    sequence,
-    count,
-  }));
+  return outcome.counts.map((count) => ({ account_id, day, app_id, gateway, sequence, ...count }));
 }

@@ -6,15 +6,15 @@ import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { qualityRows } from './rows.ts';
 
 /**
- * Writes the counts of outcomes; a batch that is written twice replaces itself. ClickHouse away: it
- * waits, with backoff.
+ * Writes the counts of ingest outcomes. A batch that is written twice replaces itself. Retries while
+ * ClickHouse is unavailable.
  */
 export function qualityTask(options: {
-  warehouse: ClickHouseClient;
+  clickhouse: ClickHouseClient;
   log: Log;
   signal: AbortSignal;
 }): PartitionTask {
-  const { warehouse, log, signal } = options;
+  const { clickhouse, log, signal } = options;
   return {
     from: undefined,
     async process(messages) {
@@ -26,7 +26,7 @@ export function qualityTask(options: {
           if (!(error instanceof UnreadableRecord)) throw error;
           log.warn(
             { partition, offset, code: error.code },
-            'an outcome cannot be read and is not counted',
+            'an outcome cannot be decoded and is not counted',
           );
           return [];
         }
@@ -35,7 +35,7 @@ export function qualityTask(options: {
         await retryUntilAborted(
           { log, signal, code: 'clickhouse_unreachable', what: 'writing ingest quality' },
           () =>
-            warehouse.insert({
+            clickhouse.insert({
               table: 'ingest_quality',
               values,
               format: 'JSONEachRow',

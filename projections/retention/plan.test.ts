@@ -1,23 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { isDue, leavesBelow } from './plan.ts';
+import { expiresBelow, isDue } from './plan.ts';
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const today = 100;
 
-describe('retention', () => {
+describe('given that retention runs at 03:00 in Tehran', () => {
+  const runAt = 3 * HOUR;
   it.each([
-    ['never enforced', { lastDay: undefined, sinceMidnight: 0 }, true],
-    ['enforced today', { lastDay: 100, sinceMidnight: 20 * HOUR }, false],
-    ['before the hour', { lastDay: 99, sinceMidnight: 3 * HOUR - 1 }, false],
-    ['from the hour on', { lastDay: 99, sinceMidnight: 3 * HOUR }, true],
-    ['a day was missed: at once', { lastDay: 98, sinceMidnight: 0 }, true],
-  ])('%s', (_, clock, due) => {
-    expect(isDue({ day: 100, runAt: 3 * HOUR, ...clock })).toBe(due);
+    ['it never ran, then it is due at once', undefined, 0, true],
+    ['it ran today, then it is not due', today, 20 * HOUR, false],
+    ['it ran yesterday and it is before 03:00, then it is not due', today - 1, runAt - 1, false],
+    ['it ran yesterday and it is 03:00, then it is due', today - 1, runAt, true],
+    ['it missed yesterday, then it is due at once', today - 2, 0, true],
+  ])('when %s', (_, lastDay, sinceMidnight, due) => {
+    expect(isDue({ day: today, runAt, lastDay, sinceMidnight })).toBe(due);
   });
+});
 
-  it('leaves to the tables what is kept as long as they keep it', () => {
-    const now = 1_000 * 86_400_000;
-    expect(leavesBelow(30, now)).toBe(970 * 86_400_000);
-    expect(leavesBelow(399, now)).toBe(601 * 86_400_000);
-    for (const days of [0, 400, 3650]) expect(leavesBelow(days, now)).toBeUndefined();
+describe('given a time', () => {
+  const now = 1_000 * DAY;
+  it.each([30, 399])('when an account keeps %i days, then older events expire', (days) => {
+    expect(expiresBelow(days, now)).toBe(now - days * DAY);
   });
+  it.each([0, 400, 3650])(
+    'when an account keeps %i days, then the TTL of the table applies',
+    (days) => {
+      expect(expiresBelow(days, now)).toBeUndefined();
+    },
+  );
 });

@@ -1,17 +1,19 @@
-/** What is asked of retention at a moment. Days are day numbers in Tehran. */
+import { MAX_RETENTION_DAYS } from '../../events/retention.ts';
+
+/** The time and the last run, which decide whether a run is due. Days are day numbers in Tehran. */
 export interface RetentionClock {
-  /** Today in Tehran, and how many ms of it have passed. */
+  /** Today in Tehran, and the ms since its midnight. */
   day: number;
   sinceMidnight: number;
-  /** The last day that was enforced to its end. */
+  /** The day of the last completed run. */
   lastDay: number | undefined;
-  /** When a day's run begins, ms after midnight. */
+  /** When the run of a day starts, ms after midnight. */
   runAt: number;
 }
 
 /**
- * Whether a run is due: today's hour has come and today was not enforced; or a whole day was
- * missed, then at once.
+ * A run is due from `runAt` on if today has no completed run yet, and at any time if a whole day was
+ * missed.
  */
 export function isDue({ day, sinceMidnight, lastDay, runAt }: RetentionClock): boolean {
   if (lastDay === undefined || lastDay < day - 1) return true;
@@ -19,13 +21,13 @@ export function isDue({ day, sinceMidnight, lastDay, runAt }: RetentionClock): b
 }
 
 const DAY = 86_400_000;
-/** TTL of `events` (DDL 0001). */
-const TABLE_DAYS = 400;
 
 /**
- * Events with a timestamp below this leave, ms since the epoch; undefined: the account keeps them
- * until the table drops them by itself (ingest 2.4 rule 5).
+ * Events with a timestamp below this are deleted, ms since the epoch; undefined when the TTL of the
+ * table deletes the events of the account (ingest 2.4, rule 5).
  */
-export function leavesBelow(retentionDays: number, now: number): number | undefined {
-  return retentionDays === 0 || retentionDays >= TABLE_DAYS ? undefined : now - retentionDays * DAY;
+export function expiresBelow(retentionDays: number, now: number): number | undefined {
+  return retentionDays === 0 || retentionDays >= MAX_RETENTION_DAYS
+    ? undefined
+    : now - retentionDays * DAY;
 }

@@ -1,66 +1,61 @@
 import type { Log } from '../../platform/log.ts';
-import { leavesBelow } from './plan.ts';
+import type { RetentionRows } from './clickhouse-rows.ts';
+import { expiresBelow } from './plan.ts';
 import { rowsOf, type RetentionLedger, type Step } from './steps.ts';
-import type { RetentionWarehouse } from './warehouse.ts';
 
 interface RunOptions {
   ledger: RetentionLedger;
-  warehouse: RetentionWarehouse;
+  stored: RetentionRows;
   log: Log;
-  /** Day in Tehran that the run is of, YYYY-MM-DD. */
+  /** Day of the run in Tehran, YYYY-MM-DD. */
   day: string;
   /** ms since the epoch */
   now: number;
-  /** Rows that were received within this before now are left for the next run, ms. */
+  /** Rows received within this time before `now` are left for the next run, ms. */
   margin: number;
-  /** Aborts between two steps. */
+  /** Stops the run between two steps. */
   signal: AbortSignal;
   deleted: (rows: number) => void;
 }
 
 /**
- * Deletes what accounts do not keep any more, one account and one day of events at a time. Each
- * deletion is written down with its counts before it, and booked once after it: whatever is killed,
- * the books lose nothing. Rejects when a server does not answer; the next attempt goes on.
+ * Deletes expired events, one account and one day of events at a time. PostgreSQL records each
+ * deletion with its counts before ClickHouse executes it, and reconciliation counts it once
+ * afterwards: a crash between the two loses no count. Rejects when a server does not answer; the
+ * next run continues.
  */
 export async function enforceRetention(options: RunOptions): Promise<number> {
-  const { ledger, warehouse, log, day, now, margin, signal } = options;
+  const { ledger, stored, log, day, now, margin, signal } = options;
   await ledger.begin(day);
   let total = 0;
-  for (const step of await ledger.open()) total += await carryOut(options, step);
+  for (const step of await ledger.open()) total += await deleteRows(options, step);
   for (const { id: accountId, days } of await ledger.accounts()) {
     signal.throwIfAborted();
-    const below = leavesBelow(days, now);
+    const below = expiresBelow(days, now);
     if (below === undefined) continue;
-    const leaving = { accountId, below, receivedBefore: now - margin };
+    const expired = { accountId, below, receivedBefore: now - margin };
     let rows = 0;
-    for (const eventDay of await warehouse.days(leaving)) {
+    for (const eventDay of await stored.days(expired)) {
       signal.throwIfAborted();
-      const step: Step = {
-        ...leaving,
-        day: eventDay,
-        counts: await warehouse.counts(leaving, eventDay),
-      };
+      const counts = await stored.counts(expired, eventDay);
+      const step: Step = { ...expired, day: eventDay, counts };
       await ledger.record(step);
-      rows += await carryOut(options, step);
+      rows += await deleteRows(options, step);
     }
-    await warehouse.deleteDays(accountId, below);
+    await stored.deleteDays(accountId, below);
     if (rows > 0)
-      log.info(
-        { account_id: accountId, rows, retention_days: days },
-        'events past their retention were deleted',
-      );
+      log.info({ account_id: accountId, rows, retention_days: days }, 'deleted expired events');
     total += rows;
   }
   await ledger.finish(day);
   return total;
 }
 
-async function carryOut(
-  { ledger, warehouse, day, deleted }: RunOptions,
+async function deleteRows(
+  { ledger, stored, day, deleted }: RunOptions,
   step: Step,
 ): Promise<number> {
-  await warehouse.delete(step);
+  await stored.delete(step);
   await ledger.close(step, day);
   const rows = rowsOf(step);
   deleted(rows);

@@ -1,18 +1,15 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** Rows of one account and one day (UTC) that leave. Times in ms since the epoch. */
+/** A deletion of the expired rows of one account and one day (UTC). Times in ms since the epoch. */
 export interface Step {
   accountId: number;
   /** As YYYY-MM-DD. */
   day: string;
-  /** Rows with a timestamp below this leave. */
+  /** Rows with a timestamp below this are deleted. */
   below: number;
-  /**
-   * Only rows that were received before this: what is under way now is counted and deleted by the
-   * next run.
-   */
+  /** Rows received later than this may still be in flight; the next run deletes them. */
   receivedBefore: number;
-  /** How many of them were received in each minute (Unix s). */
+  /** Deleted rows by the minute of their reception (Unix s). */
   counts: [minute: number, rows: number][];
 }
 
@@ -30,10 +27,10 @@ interface Stored {
 
 const STEPS = `SELECT account_id, day::text, extract(epoch FROM below)::float8 * 1000 AS below, extract(epoch FROM received_before)::float8 * 1000 AS received_before, counts FROM retention_steps`;
 
-/** What retention keeps in PostgreSQL. Every statement is complete by itself and harmless twice. */
+/** Runs and steps of retention in PostgreSQL. Every statement is atomic and idempotent. */
 export function retentionLedger(database: Pick<Database, 'query'>) {
   return {
-    /** Day (YYYY-MM-DD in Tehran) of the last run that came to its end. */
+    /** Day (YYYY-MM-DD in Tehran) of the last completed run. */
     async lastDay(): Promise<string | undefined> {
       const { rows } = await database.query<{ day: string }>(
         'SELECT day::text FROM retention_runs WHERE finished_at IS NOT NULL ORDER BY day DESC LIMIT 1',
@@ -51,14 +48,14 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
         [day],
       );
     },
-    /** Accounts that keep their events for less than the tables do, with their days. */
+    /** Accounts that keep events for a shorter time than the TTL of the tables, with their days. */
     async accounts(): Promise<{ id: number; days: number }[]> {
       const { rows } = await database.query<{ id: string; retention_days: number }>(
         'SELECT id, retention_days FROM accounts WHERE retention_days BETWEEN 1 AND 399 ORDER BY id',
       );
       return rows.map(({ id, retention_days }) => ({ id: Number(id), days: retention_days }));
     },
-    /** Steps that a killed process may or may not have carried out. */
+    /** Steps that a killed process recorded and perhaps executed. */
     async open(): Promise<Step[]> {
       const { rows } = await database.query<Stored>(STEPS);
       return rows.map(({ account_id, day, below, received_before, counts }) => ({
@@ -76,9 +73,8 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
       );
     },
     /**
-     * The step is done: in one statement it goes, and the books call its rows expired instead of
-     * stored. A minute that is compared again finds fewer rows, and expects fewer; one that is
-     * closed stays closed.
+     * Deletes the executed step and moves its rows from `stored` to `expired` in the reconciliation,
+     * in one statement.
      */
     async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
       await database.query(

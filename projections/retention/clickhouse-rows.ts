@@ -4,34 +4,13 @@ import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { Step } from './steps.ts';
 
 /**
- * What of an account leaves: rows with a timestamp below `below` that were received before
- * `receivedBefore`; ms since the epoch.
+ * Expired rows of an account: their timestamp is below `below`, and they were received before
+ * `receivedBefore`. Times in ms since the epoch.
  */
-export interface Leaving {
+interface ExpiredRows {
   accountId: number;
   below: number;
   receivedBefore: number;
-}
-
-/**
- * ClickHouse as retention needs it. Every method rejects when it does not answer; repeating is
- * harmless.
- */
-export interface RetentionWarehouse {
-  /** Days (UTC, YYYY-MM-DD) with rows that leave, oldest first. */
-  days(leaving: Leaving): Promise<string[]>;
-  /**
-   * The rows of one such day by the minute of their reception: those that the books count as
-   * stored.
-   */
-  counts(leaving: Leaving, day: string): Promise<[minute: number, rows: number][]>;
-  /** Resolves when no query sees them any more. */
-  delete(step: Pick<Step, 'accountId' | 'day' | 'below' | 'receivedBefore'>): Promise<void>;
-  /**
-   * Facts by day in Tehran of what was counted from those events: days that lie wholly before
-   * `below`.
-   */
-  deleteDays(accountId: number, below: number): Promise<void>;
 }
 
 const BY_DAY = ['event_catalogue', 'ingest_quality'];
@@ -40,29 +19,24 @@ const READ: ClickHouseSettings = {
   use_query_cache: 0,
   output_format_json_quote_64bit_integers: 0,
 };
-/**
- * A lightweight delete marks rows, part by part; the merges take them out later. 2: on all replicas
- * before it is answered.
- */
+/** Lightweight deletes mark rows, merges remove them. 2 waits for all replicas. */
 const DELETE: ClickHouseSettings = { lightweight_deletes_sync: '2', max_execution_time: 600 };
 
-export function retentionWarehouse({
-  client,
-  cluster,
-}: {
-  client: ClickHouseClient;
-  cluster: string;
-}): RetentionWarehouse {
+/**
+ * Finds and deletes expired rows in ClickHouse. Every method is idempotent and rejects when
+ * ClickHouse does not answer.
+ */
+export function retentionRows(client: ClickHouseClient, cluster: string) {
   const where =
     "account_id = {account:UInt64} AND timestamp < fromUnixTimestamp64Milli({below:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')";
-  const params = ({ accountId, below, receivedBefore }: Leaving) => ({
+  const params = ({ accountId, below, receivedBefore }: ExpiredRows) => ({
     account: accountId,
     below: Math.floor(below),
     before: Math.floor(receivedBefore),
   });
   const target = (table: string) =>
     cluster === '' ? table : `${table}_local ON CLUSTER '${cluster}'`;
-  const ask = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
+  const select = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
     const clickhouse_settings =
       cluster === '' ? READ : { ...READ, select_sequential_consistency: '1' as const };
     return (
@@ -70,19 +44,22 @@ export function retentionWarehouse({
     ).json<T>();
   };
   return {
-    async days(leaving) {
-      const rows = await ask<[string]>(
+    /** Days (UTC, YYYY-MM-DD) with expired rows, oldest first. */
+    async days(expired: ExpiredRows): Promise<string[]> {
+      const rows = await select<[string]>(
         `SELECT toDate(timestamp) AS day FROM events WHERE ${where} GROUP BY day ORDER BY day`,
-        params(leaving),
+        params(expired),
       );
       return rows.map(([day]) => day);
     },
-    counts: (leaving, day) =>
-      ask<[number, number]>(
+    /** The expired rows of one day that reconciliation counts as stored, by minute of reception. */
+    counts: (expired: ExpiredRows, day: string): Promise<[minute: number, rows: number][]> =>
+      select<[number, number]>(
         `SELECT toUnixTimestamp(toStartOfMinute(received_at)) AS minute, countIf(${KEPT_ROWS}) AS rows FROM events WHERE ${where} AND toDate(timestamp) = {day:Date} GROUP BY minute ORDER BY minute`,
-        { ...params(leaving), day },
+        { ...params(expired), day },
       ),
-    async delete(step) {
+    /** Resolves when no query returns the rows any more. */
+    async delete(step: Omit<Step, 'counts'>): Promise<void> {
       const month = step.day.slice(0, 7).replace('-', '');
       const query = `DELETE FROM ${target('events')} IN PARTITION ${Number(month)} WHERE ${where} AND toDate(timestamp) = {day:Date}`;
       await client.command({
@@ -91,11 +68,12 @@ export function retentionWarehouse({
         clickhouse_settings: DELETE,
       });
     },
-    async deleteDays(accountId, below) {
+    /** Deletes the aggregates of days (Tehran) that end before `below`. */
+    async deleteDays(accountId: number, below: number): Promise<void> {
       const query_params = { account: accountId, day: dayText(tehranDay(below)) };
       for (const table of BY_DAY) {
         const condition = 'account_id = {account:UInt64} AND day < {day:Date}';
-        const [found] = await ask<[number]>(
+        const [found] = await select<[number]>(
           `SELECT count() FROM ${table} WHERE ${condition}`,
           query_params,
         );
@@ -109,3 +87,5 @@ export function retentionWarehouse({
     },
   };
 }
+
+export type RetentionRows = ReturnType<typeof retentionRows>;
