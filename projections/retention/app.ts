@@ -88,7 +88,7 @@ async function retentionLoop(
 const STEP_TIMEOUT_MS = 5000;
 
 export async function start(context: ServiceContext<RetentionConfig>): Promise<void> {
-  const { config, log, registry, signal, onShutdown } = context;
+  const { config, log, onShutdown } = context;
   const name = 'ravand-retention';
   const clickhouse = connectClickhouse({ settings: config, name, requestTimeout: 620_000 });
   onShutdown('clickhouse', () => clickhouse.close());
