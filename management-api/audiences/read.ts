@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import { normalisePersian } from '../../events/persian.ts';
 import { OPERATORS, type Filter, type Test } from '../conditions/condition.ts';
-import { isPersianTarget } from '../conditions/event-fields.ts';
 import {
+  isPersianTarget,
   readKey as readStoredKey,
   readTest,
   type TestProblem,

@@ -1,6 +1,4 @@
-import { isProfileColumn } from '../../events/traits.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import type { Target } from './condition.ts';
 
 /**
  * How a stored column compares: as text (empty is absent), as an id (zero is absent; its digits are
@@ -64,14 +62,4 @@ export type EventField = keyof typeof EVENT_FIELDS;
 
 export function isEventField(name: string): name is EventField {
   return Object.hasOwn(EVENT_FIELDS, name);
-}
-
-/** Profile columns whose texts are stored Persian-normalised (ingest 2.3). */
-const PERSIAN_PROFILE_COLUMNS: ReadonlySet<string> = new Set(['city', 'region', 'country']);
-
-/** True where ingest 2.3 stores the value Persian-normalised. */
-export function isPersianTarget(target: Target): boolean {
-  if (target.kind === 'property') return true;
-  if (target.kind === 'field') return EVENT_FIELDS[target.name] === 'persian';
-  return !isProfileColumn(target.name) || PERSIAN_PROFILE_COLUMNS.has(target.name);
 }

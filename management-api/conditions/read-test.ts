@@ -2,7 +2,16 @@ import { fitsBytes } from '../../events/bytes.ts';
 import { normaliseKey } from '../../events/keys.ts';
 import { normalisePersian } from '../../events/persian.ts';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
-import { OPERATORS, type Operator, type Scalar, type Test, type ValueKind } from './condition.ts';
+import { isProfileColumn } from '../../events/traits.ts';
+import {
+  OPERATORS,
+  type Operator,
+  type Scalar,
+  type Target,
+  type Test,
+  type ValueKind,
+} from './condition.ts';
+import { EVENT_FIELDS } from './event-fields.ts';
 import { MAX_KEY_BYTES, MAX_LIST_VALUES } from './schema.ts';
 import { startOfDay } from './time-zone.ts';
 
@@ -131,4 +140,14 @@ export function readKey(
   if (!fitsBytes(sent, MAX_KEY_BYTES)) return { ok: false, problem: 'too_long' };
   const key = normaliseKey(sent);
   return key === '' ? { ok: false, problem: 'empty' } : { ok: true, key };
+}
+
+/** Profile columns whose texts are stored Persian-normalised (ingest 2.3). */
+const PERSIAN_PROFILE_COLUMNS: ReadonlySet<string> = new Set(['city', 'region', 'country']);
+
+/** True where ingest 2.3 stores the value Persian-normalised. */
+export function isPersianTarget(target: Target): boolean {
+  if (target.kind === 'property') return true;
+  if (target.kind === 'field') return EVENT_FIELDS[target.name] === 'persian';
+  return !isProfileColumn(target.name) || PERSIAN_PROFILE_COLUMNS.has(target.name);
 }

@@ -8,8 +8,8 @@ import {
   type Filter,
   type Target,
 } from '../conditions/condition.ts';
-import { EVENT_FIELDS, isEventField, isPersianTarget } from '../conditions/event-fields.ts';
-import { readKey, readTest, type TestProblem } from '../conditions/read-test.ts';
+import { EVENT_FIELDS, isEventField } from '../conditions/event-fields.ts';
+import { isPersianTarget, readKey, readTest, type TestProblem } from '../conditions/read-test.ts';
 import { EventFieldSchema, KeySchema, OperatorSchema } from '../conditions/schema.ts';
 import type { BodyRules, Rule } from '../http/check-body.ts';
 import { reject } from './report-problem.ts';

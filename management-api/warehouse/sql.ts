@@ -65,6 +65,9 @@ function floatBits(value: number): string {
   return view.getBigUint64(0).toString();
 }
 
+/** Columns that order the events of one timestamp. */
+export const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
+
 /**
  * Computes columns in order, each list from the results of the lists before it. Each list is a
  * SELECT of its own: inside one SELECT ClickHouse expands an alias at every use, and aliases that

@@ -1,3 +1,4 @@
+import { listedValue, type BucketRow, type ListedValue } from '../breakdown-sql.ts';
 import { reportMeta, type Measured, type ReportMeta } from '../meta.ts';
 import type { FunnelRequest } from './request.ts';
 
@@ -12,9 +13,7 @@ export interface FunnelStepAnswer {
   p90_seconds_from_previous: number | null;
 }
 
-export interface FunnelValueAnswer {
-  value: string | null;
-  other?: true;
+export interface FunnelValueAnswer extends ListedValue {
   steps: FunnelStepAnswer[];
 }
 
@@ -28,9 +27,7 @@ export interface FunnelAnswer {
  * One row of the compiled statement. Without a breakdown there is one, of kind 'all'. Rows come in
  * the order of the answer.
  */
-export interface FunnelRow {
-  kind: 'all' | 'value' | 'other' | 'none';
-  value: string | null;
+export interface FunnelRow extends BucketRow {
   /** People by step. */
   counts: number[];
   /**
@@ -52,12 +49,7 @@ export function answerFunnel(options: {
   const total = rows.find((row) => row.kind === 'all');
   const breakdown = rows
     .filter((row) => row.kind !== 'all')
-    .map((row): FunnelValueAnswer => {
-      const steps = stepAnswers(request, row);
-      return row.kind === 'other'
-        ? { value: null, other: true, steps }
-        : { value: row.value, steps };
-    });
+    .map((row): FunnelValueAnswer => ({ ...listedValue(row), steps: stepAnswers(request, row) }));
   return { steps: stepAnswers(request, total), breakdown, meta };
 }
 

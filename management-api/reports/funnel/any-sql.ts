@@ -1,12 +1,6 @@
-import { nestedSelects } from '../../warehouse/sql.ts';
-import {
-  columnList,
-  funnelRows,
-  hasEventValue,
-  TIE_BREAKERS,
-  stepBit,
-  type FunnelSqlContext,
-} from './event-arrays.ts';
+import { nestedSelects, TIE_BREAKERS } from '../../warehouse/sql.ts';
+import { hasEventValue } from '../breakdown-sql.ts';
+import { columnList, funnelRows, stepBit, type FunnelSqlContext } from './event-arrays.ts';
 import { stepsOverlap } from '../overlap.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { traitTargetSql } from '../../conditions/condition-sql.ts';
 import type { Merges } from '../../warehouse/people-sql.ts';
 import { SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
+import { BUCKET_ORDER, bucketSql, joinTrait } from '../breakdown-sql.ts';
 import type { FunnelSqlContext } from './event-arrays.ts';
 import { anyPeople } from './any-sql.ts';
 import { orderedPeople } from './ordered-sql.ts';
@@ -47,10 +47,7 @@ function whole({ steps }: FunnelRequest, people: string): string {
   return `SELECT 'all' AS kind, NULL AS value, [${counts.join(', ')}] AS counts, [${waits.join(', ')}] AS waits FROM (${people})`;
 }
 
-/**
- * Each value by itself, then those past the limit together, those without one together, and all.
- * States are merged, so people are computed once.
- */
+/** Computes people once: the states of the values are merged into those of the buckets. */
 function brokenDown(context: FunnelSqlContext, people: string): string {
   const { steps, breakdown } = context.request;
   const counts = steps.map((_, at) => `count${at}`);
@@ -62,25 +59,17 @@ function brokenDown(context: FunnelSqlContext, people: string): string {
       (name, at) => `${QUANTILES}State(0.5, 0.9)(gap${at + 1}, depth > ${at + 1}) AS ${name}`,
     ),
   ];
-  const values = `SELECT ${perValue.join(', ')} FROM (${withTrait(context, people)}) WHERE depth > 0 GROUP BY value`;
+  const step = breakdown?.step ?? 1;
+  const paths = joinTrait(context, {
+    rows: people,
+    columns: `*, if(depth < ${step}, NULL, trait) AS value`,
+  });
+  const values = `SELECT ${perValue.join(', ')} FROM (${paths}) WHERE depth > 0 GROUP BY value`;
   const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS value_rank FROM (${values})`;
-  const bucket = `multiIf(value IS NULL, ('none', NULL), value_rank <= ${breakdown?.limit ?? 0}, ('value', value), ('other', NULL))`;
   return [
     `SELECT bucket.1 AS kind, bucket.2 AS value, [${counts.map((name) => `sum(${name})`).join(', ')}] AS counts,`,
     `[${waits.map((name) => `${QUANTILES}Merge(0.5, 0.9)(${name})`).join(', ')}] AS waits`,
-    `FROM (SELECT *, arrayJoin([('all', NULL), ${bucket}]) AS bucket FROM (${ranked})) GROUP BY bucket`,
-    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(value_rank)`,
+    `FROM (SELECT *, ${bucketSql(breakdown?.limit ?? 0)} FROM (${ranked})) GROUP BY bucket`,
+    `ORDER BY ${BUCKET_ORDER}`,
   ].join(' ');
-}
-
-/**
- * Adds the person's current trait as the value, for those who got to the step that the breakdown
- * names.
- */
-function withTrait({ request, params, accountId }: FunnelSqlContext, people: string): string {
-  const target = request.breakdown?.target;
-  if (target?.kind !== 'trait') return people;
-  const { text } = traitTargetSql(target.name, params);
-  const traits = `SELECT sipHash64(person) AS person, CAST(${text?.value ?? "''"} AS Nullable(String)) AS trait FROM people WHERE account_id = ${params.whole(accountId)} AND ${text?.has ?? 'false'}`;
-  return `SELECT *, if(depth < ${request.breakdown?.step ?? 1}, NULL, trait) AS value FROM (${people}) AS paths LEFT ANY JOIN (${traits}) AS traits USING (person)`;
 }

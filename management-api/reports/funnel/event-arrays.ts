@@ -1,12 +1,9 @@
-import { stepsOverlap } from '../overlap.ts';
-import {
-  eventTargetSql,
-  filtersSql,
-  type FilterSqlContext,
-} from '../../conditions/condition-sql.ts';
+import { filtersSql, type FilterSqlContext } from '../../conditions/condition-sql.ts';
 import type { EventSelector } from '../../conditions/condition.ts';
 import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
-import type { SqlParams } from '../../warehouse/sql.ts';
+import { TIE_BREAKERS, type SqlParams } from '../../warehouse/sql.ts';
+import { eventValueSql, hasEventValue } from '../breakdown-sql.ts';
+import { stepsOverlap } from '../overlap.ts';
 import type { FunnelRequest } from './request.ts';
 
 /**
@@ -97,7 +94,7 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
       t: `toUInt64(toUnixTimestamp64Milli(timestamp) - ${params.whole(from)} + 1)`,
       mask: bitUnion(masks.map(({ at, condition }) => `if(${condition}, ${1 << stepBit(at)}, 0)`)),
       ...(gaps.length > 0 ? { gaps: bitUnion(gaps) } : {}),
-      ...valueColumn(context),
+      ...(hasEventValue(request) ? { value: eventValueSql(request, params) } : {}),
     },
     source,
     where,
@@ -117,26 +114,6 @@ function selectorSql(selector: EventSelector, context: FilterSqlContext, also?: 
 function bitUnion(parts: readonly string[]): string {
   return `toUInt64(${parts.reduce((left, right) => `bitOr(${left}, ${right})`)})`;
 }
-
-/** The breakdown's value of an event. */
-function valueColumn({ request, params }: FunnelSqlContext): Record<string, string> {
-  const { breakdown } = request;
-  if (!breakdown || breakdown.target.kind === 'trait') return {};
-  const { text } = eventTargetSql(breakdown.target, params);
-  return {
-    value: text
-      ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)`
-      : 'CAST(NULL AS Nullable(String))',
-  };
-}
-
-/** True when elements carry the breakdown's value. */
-export function hasEventValue({ breakdown }: FunnelRequest): boolean {
-  return breakdown !== undefined && breakdown.target.kind !== 'trait';
-}
-
-/** Columns that order events of one time. */
-export const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
 
 export function columnList({ columns }: RowSql): string {
   return Object.entries(columns)

@@ -1,12 +1,12 @@
 import { nestedSelects } from '../../warehouse/sql.ts';
 import { stepsSharedApart } from '../overlap.ts';
+import { hasEventValue } from '../breakdown-sql.ts';
 import {
   after,
   before,
   carried,
   eventArraysByPerson,
   gapBit,
-  hasEventValue,
   hasGap,
   isShared,
   stepBit,

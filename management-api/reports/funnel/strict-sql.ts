@@ -1,4 +1,5 @@
-import { nestedSelects } from '../../warehouse/sql.ts';
+import { nestedSelects, TIE_BREAKERS } from '../../warehouse/sql.ts';
+import { hasEventValue } from '../breakdown-sql.ts';
 import {
   before,
   carried,
@@ -7,8 +8,6 @@ import {
   funnelRows,
   GAP_SHIFT,
   gapBit,
-  hasEventValue,
-  TIE_BREAKERS,
   stepBit,
   type FunnelSqlContext,
 } from './event-arrays.ts';

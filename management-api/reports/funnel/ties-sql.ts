@@ -1,10 +1,5 @@
-import {
-  GAP_SHIFT,
-  hasEventValue,
-  STEP_BITS,
-  TIME_SHIFT,
-  type FunnelSqlContext,
-} from './event-arrays.ts';
+import { hasEventValue } from '../breakdown-sql.ts';
+import { GAP_SHIFT, STEP_BITS, TIME_SHIFT, type FunnelSqlContext } from './event-arrays.ts';
 import { stepsOverlapInPart, stepsSharedApart } from '../overlap.ts';
 
 /**

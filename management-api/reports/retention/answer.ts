@@ -1,3 +1,4 @@
+import { listedValue, type BucketRow, type ListedValue } from '../breakdown-sql.ts';
 import { reportMeta, type Measured, type ReportMeta } from '../meta.ts';
 import { periodsOf, type Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
@@ -12,9 +13,7 @@ export interface CohortAnswer {
   incomplete_from?: number;
 }
 
-export interface RetentionValueAnswer {
-  value: string | null;
-  other?: true;
+export interface RetentionValueAnswer extends ListedValue {
   cohorts: CohortAnswer[];
 }
 
@@ -28,9 +27,7 @@ export interface RetentionAnswer {
  * One row of the compiled statement: a cohort that has members, of all people or of one value. Rows
  * come in the order of the answer.
  */
-export interface RetentionRow {
-  kind: 'all' | 'value' | 'other' | 'none';
-  value: string | null;
+export interface RetentionRow extends BucketRow {
   /** Position of the cohort's period. */
   cohort: number;
   size: number;
@@ -60,12 +57,9 @@ export function answerRetention(options: {
     rows.filter((row) => row.kind !== 'all'),
     (row) => JSON.stringify([row.kind, row.value]),
   );
-  const breakdown = [...groups.values()].map((group): RetentionValueAnswer => {
-    const answers = cohortAnswers(group, shape);
-    return group[0]?.kind === 'other'
-      ? { value: null, other: true, cohorts: answers }
-      : { value: group[0]?.value ?? null, cohorts: answers };
-  });
+  const breakdown = [...groups.values()].flatMap((group): RetentionValueAnswer[] =>
+    group[0] ? [{ ...listedValue(group[0]), cohorts: cohortAnswers(group, shape) }] : [],
+  );
   return { cohorts, breakdown, meta };
 }
 

@@ -1,9 +1,7 @@
-import { traitTargetSql } from '../../conditions/condition-sql.ts';
-import { nestedSelects } from '../../warehouse/sql.ts';
 import type { Merges } from '../../warehouse/people-sql.ts';
-import { SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
-import type { RetentionSqlContext } from './members-sql.ts';
-import { membersOf } from './members-sql.ts';
+import { nestedSelects, SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
+import { BUCKET_ORDER, bucketSql, joinTrait } from '../breakdown-sql.ts';
+import { membersOf, type RetentionSqlContext } from './members-sql.ts';
 import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
@@ -16,7 +14,10 @@ export function compileRetention(options: {
   const { request } = options;
   const params = new SqlParams();
   const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };
-  const members = withTrait(context, membersOf(context));
+  const members = joinTrait(context, {
+    rows: membersOf(context),
+    columns: 'cohort, pattern, trait AS value',
+  });
   // members with the same cohort and the same pattern of returns are counted together before the
   // patterns are split
   const patterns = `SELECT value, cohort, pattern, count() AS members FROM (${members}) GROUP BY value, cohort, pattern`;
@@ -28,30 +29,17 @@ export function compileRetention(options: {
   return { sql, params: params.values() };
 }
 
-/**
- * Each value by itself, then those past the limit together, those without one together, and all.
- */
 function brokenDown(
   patterns: string,
   { counts, limit }: { counts: string; limit: number },
 ): string {
-  const bucket = `multiIf(value IS NULL, ('none', NULL), value_rank <= ${limit}, ('value', value), ('other', NULL))`;
   const ranked = nestedSelects(patterns, [
     ['sum(members) OVER (PARTITION BY value) AS total'],
     ['dense_rank() OVER (PARTITION BY value IS NULL ORDER BY total DESC, value) AS value_rank'],
-    [`arrayJoin([('all', NULL), ${bucket}]) AS bucket`],
+    [bucketSql(limit)],
   ]);
   return [
     `SELECT bucket.1 AS kind, bucket.2 AS value, cohort, ${counts} FROM (${ranked}) GROUP BY bucket, cohort`,
-    `ORDER BY indexOf(['all', 'value', 'other', 'none'], kind), min(value_rank), cohort`,
+    `ORDER BY ${BUCKET_ORDER}, cohort`,
   ].join(' ');
-}
-
-/** Adds the person's current trait as the value. */
-function withTrait({ request, params, accountId }: RetentionSqlContext, members: string): string {
-  const target = request.breakdown?.target;
-  if (target?.kind !== 'trait') return members;
-  const { text } = traitTargetSql(target.name, params);
-  const traits = `SELECT sipHash64(person) AS person, CAST(${text?.value ?? "''"} AS Nullable(String)) AS trait FROM people WHERE account_id = ${params.whole(accountId)} AND ${text?.has ?? 'false'}`;
-  return `SELECT cohort, pattern, trait AS value FROM (SELECT person, cohort, pattern FROM (${members})) AS members LEFT ANY JOIN (${traits}) AS traits USING (person)`;
 }

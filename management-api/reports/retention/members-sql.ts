@@ -1,13 +1,9 @@
-import {
-  eventTargetSql,
-  filtersSql,
-  type FilterSqlContext,
-} from '../../conditions/condition-sql.ts';
+import { filtersSql, type FilterSqlContext } from '../../conditions/condition-sql.ts';
 import type { EventSelector } from '../../conditions/condition.ts';
-import { nestedSelects } from '../../warehouse/sql.ts';
-import { mayShare } from '../overlap.ts';
 import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
-import type { SqlParams } from '../../warehouse/sql.ts';
+import { nestedSelects, TIE_BREAKERS, type SqlParams } from '../../warehouse/sql.ts';
+import { eventValueSql, hasEventValue } from '../breakdown-sql.ts';
+import { mayShare } from '../overlap.ts';
 import type { Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
@@ -19,7 +15,6 @@ import type { RetentionRequest } from './request.ts';
 const TIME_SHIFT = 14;
 const PERIOD_SHIFT = 2;
 const PERIOD_BITS = 4095;
-const TIE_BREAKERS = 'received_at, _partition, _offset, _index';
 
 const isStart = (key: string): string => `bitTest(${key}, 0)`;
 const isReturn = (key: string): string => `bitTest(${key}, 1)`;
@@ -33,11 +28,6 @@ export interface RetentionSqlContext {
   merges: Merges;
   params: SqlParams;
   periods: Periods;
-}
-
-/** True when elements carry the breakdown's value. */
-function hasEventValue({ breakdown }: RetentionRequest): boolean {
-  return breakdown !== undefined && breakdown.target.kind !== 'trait';
 }
 
 /**
@@ -71,7 +61,7 @@ function eventArraysByPerson(context: RetentionSqlContext): string {
     `${selector(request.start)} AND timestamp < ${params.instant(cohortsEnd)}${isWithin} AS is_start`,
     `${selector(request.return)} AND ${since} AS is_return`,
     `${keySql({ bounds, begin, params })} AS key`,
-    ...(hasEventValue(request) ? [`${valueSql(request, params)} AS value`] : []),
+    ...(hasEventValue(request) ? [`${eventValueSql(request, params)} AS value`] : []),
     ...(needsTieBreakers(request) ? [TIE_BREAKERS] : []),
   ];
   const where = [
@@ -106,14 +96,6 @@ function keySql({
   const period = `if(${time} < ${params.whole(begin)}, 0, transform(roundDown(${time}, ${starts}), ${starts}, ${params.bind('Array(UInt64)', positions)}, 0))`;
   const flags = 'toUInt64(is_return) * 2 + toUInt64(is_start)';
   return `bitOr(bitOr(bitShiftLeft(toUInt64(${time}), ${TIME_SHIFT}), bitShiftLeft(toUInt64(${period}), ${PERIOD_SHIFT})), ${flags})`;
-}
-
-function valueSql({ breakdown }: RetentionRequest, params: SqlParams): string {
-  const target = breakdown?.target;
-  const text = target && target.kind !== 'trait' ? eventTargetSql(target, params).text : undefined;
-  return text
-    ? `if(${text.has}, CAST(${text.value} AS Nullable(String)), NULL)`
-    : 'CAST(NULL AS Nullable(String))';
 }
 
 const WORD = 64;

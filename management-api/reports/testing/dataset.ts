@@ -67,7 +67,32 @@ export function breakdownText(dataset: Dataset, target: Target, event: EventRow)
   );
 }
 
-/** Values in the order of their UTF-8 bytes, as ClickHouse sorts them. */
-export function compareTexts(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+interface Group<T> {
+  value: string | null;
+  other?: true;
+  members: T[];
+}
+
+/**
+ * The groups of a breakdown in the order of the answer: the largest values up to the limit, the
+ * other values together, those without a value. Equal sizes go by the UTF-8 bytes of the value, as
+ * ClickHouse sorts.
+ */
+export function breakdownGroups<T>(
+  all: readonly T[],
+  { limit, textOf }: { limit: number; textOf: (member: T) => string | null },
+): Group<T>[] {
+  const groups = Map.groupBy(all, textOf);
+  const withoutValue = groups.get(null);
+  groups.delete(null);
+  const values = [...groups].sort(
+    ([a, as], [b, bs]) =>
+      bs.length - as.length || Buffer.compare(Buffer.from(a ?? ''), Buffer.from(b ?? '')),
+  );
+  const others = values.slice(limit).flatMap(([, members]) => members);
+  return [
+    ...values.slice(0, limit).map(([value, members]) => ({ value, members })),
+    ...(others.length > 0 ? [{ value: null, other: true as const, members: others }] : []),
+    ...(withoutValue ? [{ value: null, members: withoutValue }] : []),
+  ];
 }

@@ -1,14 +1,14 @@
 import { isPlatformEvent } from '../../../../events/event-name.ts';
 import type { EventRow } from '../../../../schemas/records.ts';
 import {
+  breakdownGroups,
   breakdownText,
   compareEvents,
-  compareTexts,
   eventsByPerson,
   matches,
   type Dataset,
 } from '../../testing/dataset.ts';
-import type { FunnelAnswer, FunnelStepAnswer, FunnelValueAnswer } from '../answer.ts';
+import type { FunnelAnswer, FunnelStepAnswer } from '../answer.ts';
 import type { FunnelRequest } from '../request.ts';
 
 type Path = readonly EventRow[];
@@ -25,9 +25,22 @@ export function funnelModel(dataset: Dataset, request: FunnelRequest): Omit<Funn
     if (path) paths.push(path);
   }
   const steps = stepAnswers(request, paths);
-  return request.breakdown
-    ? { steps, breakdown: breakdownAnswers(dataset, request, paths) }
-    : { steps };
+  const { breakdown } = request;
+  if (!breakdown) return { steps };
+  const groups = breakdownGroups(paths, {
+    limit: breakdown.limit,
+    textOf(path) {
+      const event = path[breakdown.step - 1];
+      return event ? breakdownText(dataset, breakdown.target, event) : null;
+    },
+  });
+  return {
+    steps,
+    breakdown: groups.map(({ members, ...listed }) => ({
+      ...listed,
+      steps: stepAnswers(request, members),
+    })),
+  };
 }
 
 function allPaths(dataset: Dataset, request: FunnelRequest, events: readonly EventRow[]): Path[] {
@@ -176,32 +189,4 @@ function percentileSeconds(milliseconds: readonly number[], tenths: number): num
   if (low === undefined) return null;
   const high = sorted[Math.ceil(rank / 10)] ?? low;
   return (low * 10 + (high - low) * (rank % 10)) / 10_000;
-}
-
-function breakdownAnswers(
-  dataset: Dataset,
-  request: FunnelRequest,
-  paths: readonly Path[],
-): FunnelValueAnswer[] {
-  const { breakdown } = request;
-  if (!breakdown) return [];
-  const groups = new Map<string | null, Path[]>();
-  for (const path of paths) {
-    const event = path[breakdown.step - 1];
-    const value = event ? breakdownText(dataset, breakdown.target, event) : null;
-    groups.set(value, [...(groups.get(value) ?? []), path]);
-  }
-  const values = [...groups.keys()].filter((value) => value !== null);
-  const size = (value: string): number => groups.get(value)?.length ?? 0;
-  values.sort((a, b) => size(b) - size(a) || compareTexts(a, b));
-  const listed = values.slice(0, breakdown.limit);
-  const others = values.slice(breakdown.limit).flatMap((value) => groups.get(value) ?? []);
-  const nobody = groups.get(null);
-  return [
-    ...listed.map((value) => ({ value, steps: stepAnswers(request, groups.get(value) ?? []) })),
-    ...(others.length > 0
-      ? [{ value: null, other: true as const, steps: stepAnswers(request, others) }]
-      : []),
-    ...(nobody ? [{ value: null, steps: stepAnswers(request, nobody) }] : []),
-  ];
 }

@@ -1,13 +1,13 @@
 import type { EventRow } from '../../../../schemas/records.ts';
 import { dayOf } from '../../../conditions/time-zone.ts';
 import {
+  breakdownGroups,
   breakdownText,
-  compareTexts,
   eventsByPerson,
   matches,
   type Dataset,
 } from '../../testing/dataset.ts';
-import type { CohortAnswer, RetentionAnswer, RetentionValueAnswer } from '../answer.ts';
+import type { CohortAnswer, RetentionAnswer } from '../answer.ts';
 import { nextPeriod, periodsOf, periodStart } from '../periods.ts';
 import type { RetentionRequest } from '../request.ts';
 
@@ -33,9 +33,19 @@ export function retentionModel(
     cohorts.flatMap((cohort) => memberOf({ dataset, request, events, cohort }) ?? []),
   );
   const answers = cohortAnswers(request, freshUntil, members);
-  return request.breakdown
-    ? { cohorts: answers, breakdown: breakdownAnswers({ dataset, request, freshUntil, members }) }
-    : { cohorts: answers };
+  const { breakdown } = request;
+  if (!breakdown) return { cohorts: answers };
+  const groups = breakdownGroups(members, {
+    limit: breakdown.limit,
+    textOf: ({ first }) => breakdownText(dataset, breakdown.target, first),
+  });
+  return {
+    cohorts: answers,
+    breakdown: groups.map(({ members: some, ...listed }) => ({
+      ...listed,
+      cohorts: cohortAnswers(request, freshUntil, some),
+    })),
+  };
 }
 
 function cohortDays({ range, rule }: RetentionRequest): number[] {
@@ -101,33 +111,4 @@ function cohortAnswers(
     }
     return answer;
   });
-}
-
-function breakdownAnswers(options: {
-  dataset: Dataset;
-  request: RetentionRequest;
-  freshUntil: number;
-  members: readonly Member[];
-}): RetentionValueAnswer[] {
-  const { dataset, request, freshUntil, members } = options;
-  const { breakdown } = request;
-  if (!breakdown) return [];
-  const groups = Map.groupBy(members, (member) =>
-    breakdownText(dataset, breakdown.target, member.first),
-  );
-  const size = (value: string): number => groups.get(value)?.length ?? 0;
-  const values = [...groups.keys()]
-    .filter((value) => value !== null)
-    .sort((a, b) => size(b) - size(a) || compareTexts(a, b));
-  const others = values.slice(breakdown.limit).flatMap((value) => groups.get(value) ?? []);
-  const cohorts = (some: readonly Member[]): CohortAnswer[] =>
-    cohortAnswers(request, freshUntil, some);
-  const nobody = groups.get(null);
-  return [
-    ...values
-      .slice(0, breakdown.limit)
-      .map((value) => ({ value, cohorts: cohorts(groups.get(value) ?? []) })),
-    ...(others.length > 0 ? [{ value: null, other: true as const, cohorts: cohorts(others) }] : []),
-    ...(nobody ? [{ value: null, cohorts: cohorts(nobody) }] : []),
-  ];
 }
