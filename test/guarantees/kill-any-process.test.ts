@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../cli/stack/ready.ts';
+import { describe, expect, it } from 'vitest';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   FULL,
@@ -13,18 +10,14 @@ import {
   readyStack,
   sleep,
 } from '../support/stack.ts';
+import { openClickhouse } from '../support/stack-clients.ts';
 
 const KILLS = FULL ? 30 : 4;
 const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
 
 describe('G1 and G2: an event answered 200 is stored exactly once', () => {
-  let ready: Ready;
-  let client: ClickHouseClient;
-  beforeAll(() => {
-    ready = readyStack();
-    client = clickhouse(ready);
-  });
-  afterAll(() => client.close());
+  const ready = readyStack();
+  const client = openClickhouse();
 
   it.each(PARTS)(
     `after ${KILLS} kills with -9 of %s under load`,

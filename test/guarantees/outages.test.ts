@@ -1,28 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../cli/stack/ready.ts';
+import { afterEach, describe, expect, it } from 'vitest';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
-import {
-  clickhouse,
-  createAccount,
-  FULL,
-  ravand,
-  readyStack,
-  rows,
-  sleep,
-} from '../support/stack.ts';
+import { createAccount, FULL, ravand, readyStack, rows, sleep } from '../support/stack.ts';
+import { openClickhouse } from '../support/stack-clients.ts';
 
 const OUTAGE = FULL ? 60_000 : 8000;
 
 describe('G1 to G4: during an outage under load, events are accepted, stored exactly once and in order', () => {
-  let ready: Ready;
-  let client: ClickHouseClient;
-  beforeAll(() => {
-    ready = readyStack();
-    client = clickhouse(ready);
-  });
-  afterAll(() => client.close());
+  const ready = readyStack();
+  const client = openClickhouse();
   let stopped = '';
   afterEach(async () => {
     if (stopped !== '') await ravand('start', stopped);

@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ClickHouseClient } from '@clickhouse/client';
-import type { Ready } from '../../cli/stack/ready.ts';
+import { describe, expect, it } from 'vitest';
 import { specifiedProfiles } from '../../projections/profiles/testing/reference-fold.ts';
 import {
   aliasesOf,
@@ -14,7 +12,6 @@ import { Ledger, untilStored } from '../support/ledger.ts';
 import type { LoadReport } from '../support/load.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   FULL,
@@ -24,6 +21,7 @@ import {
   type TestAccount,
   sleep,
 } from '../support/stack.ts';
+import { openClickhouse } from '../support/stack-clients.ts';
 
 const KILLS = FULL ? 30 : 5;
 const REBALANCES = FULL ? 20 : 4;
@@ -46,13 +44,8 @@ interface Traffic {
 }
 
 describe('G5 and G7: profiles, people and the catalogue equal their reference implementations', () => {
-  let ready: Ready;
-  let client: ClickHouseClient;
-  beforeAll(() => {
-    ready = readyStack();
-    client = clickhouse(ready);
-  });
-  afterAll(() => client.close());
+  const ready = readyStack();
+  const client = openClickhouse();
 
   async function begin(name: string): Promise<Traffic> {
     const account = await createAccount(name);

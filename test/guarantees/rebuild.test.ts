@@ -1,10 +1,8 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killedAtUpdate } from '../support/killed-command.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   FULL,
@@ -14,6 +12,7 @@ import {
   rows,
   sleep,
 } from '../support/stack.ts';
+import { openClickhouse } from '../support/stack-clients.ts';
 
 const PROJECTIONS = ['events', 'profiles', 'identities', 'catalogue'] as const;
 const SWAPPED = FULL ? PROJECTIONS : PROJECTIONS.slice(0, 2);
@@ -41,9 +40,8 @@ const rebuild = async (...args: string[]) =>
 // A rebuild reads the whole log of the stack, which all tests before have filled: minutes, so in
 // the full form only.
 describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live table', () => {
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   beforeAll(async () => {
-    client = clickhouse(readyStack());
     // What an interrupted test of replays left behind would be a difference.
     await ravand('replay', '--cancel').catch(() => undefined);
     await ravand('replay', '--topic', 'events.raw');
@@ -51,7 +49,6 @@ describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live t
   afterAll(async () => {
     for (const table of Object.values(TABLES))
       await client.command({ query: `DROP TABLE IF EXISTS ${table}_guarantee SYNC` });
-    await client.close();
   });
 
   it('nothing is lost, duplicated or changed when tables are filled under load with a kill -9 and swapped in', async () => {

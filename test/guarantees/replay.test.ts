@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { killedAtUpdate } from '../support/killed-command.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   FULL,
@@ -17,6 +15,7 @@ import {
   type TestAccount,
   sleep,
 } from '../support/stack.ts';
+import { openClickhouse } from '../support/stack-clients.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const WHERE = 'WHERE account_id = {a:UInt64}';
@@ -28,14 +27,13 @@ interface ReplayReport {
 }
 
 describe('G7: a replay of any range of the log, into live tables or shadow tables', () => {
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   let account: TestAccount;
   const ledger = new Ledger();
   const sayings: SentEvents = new Map();
 
   beforeAll(async () => {
     const ready = readyStack();
-    client = clickhouse(ready);
     account = await createAccount('replay');
     // What an interrupted run left behind would be in the way.
     await ravand('replay', '--cancel').catch(() => undefined);
@@ -61,7 +59,6 @@ describe('G7: a replay of any range of the log, into live tables or shadow table
   });
   afterAll(async () => {
     await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
-    await client.close();
   });
 
   const picture = async (table: string) =>

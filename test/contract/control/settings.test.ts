@@ -1,22 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, eventually, readyStack } from '../../support/stack.ts';
+import { openPostgres } from '../../support/stack-clients.ts';
 import { call, control, enter, makeAccount, partLog } from './panel.ts';
 
 const SECRET = 'xyzzy-plugh-4711';
-let database: pg.Pool;
+const database = openPostgres();
 let account: string;
 let owner: string;
 let stranger: string;
 const answers: string[] = [];
 
 beforeAll(async () => {
-  database = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
   account = await makeAccount();
   [owner, stranger] = await Promise.all([enter(account), enter(await makeAccount())]);
 });
-afterAll(() => database.end());
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller names the shape that it looks at
 async function ask<T = Record<string, unknown>>(

@@ -1,28 +1,25 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { call } from '../management/host.ts';
 
-let client: ClickHouseClient;
+const client = openClickhouse();
 let account: TestAccount;
 let behindProxy: GatewayProcess;
 beforeAll(async () => {
-  client = clickhouse(readyStack());
   account = await createAccount('addresses');
   behindProxy = await GatewayProcess.create({ TRUSTED_PROXIES: '127.0.0.0/8,::1,10.0.0.0/8' });
   await behindProxy.start();
 });
 afterAll(async () => {
   await behindProxy.remove();
-  await client.close();
 });
 
 let serial = 0;

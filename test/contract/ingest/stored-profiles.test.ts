@@ -1,14 +1,13 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 
 type Row = Record<string, unknown>;
 
@@ -97,12 +96,11 @@ const CASES: Case[] = [
   },
 ];
 
-let client: ClickHouseClient;
+const client = openClickhouse();
 let account: TestAccount;
 let people: Map<string, Row>;
 
 beforeAll(async () => {
-  client = clickhouse(readyStack());
   account = await createAccount('stored profiles');
   for (const [at, { name, traits, warnings = [] }] of CASES.entries()) {
     const answer = await post(`${readyStack().ingest_url}/v1/identify`, account.writeKey, {
@@ -122,7 +120,6 @@ beforeAll(async () => {
       : undefined;
   });
 });
-afterAll(() => client.close());
 
 describe('the profile after an identify (ingest 2.3)', () => {
   it.each(CASES.map((one, at) => ({ ...one, at })))('$name', ({ at, stored }) =>

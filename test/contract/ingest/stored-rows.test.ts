@@ -1,15 +1,14 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Ready } from '../../../cli/stack/ready.ts';
 import { post } from '../../support/client.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 
 type Row = Record<string, unknown>;
 
@@ -349,13 +348,12 @@ const CASES: Case[] = [
 
 describe('the stored row of an event (through the whole pipeline)', () => {
   let ready: Ready;
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   let account: TestAccount;
   let stored: Map<string, Row>;
 
   beforeAll(async () => {
     ready = readyStack();
-    client = clickhouse(ready);
     account = await createAccount('stored rows');
     for (const [at, one] of CASES.entries()) {
       const answer = await post(
@@ -378,7 +376,6 @@ describe('the stored row of an event (through the whole pipeline)', () => {
     });
     stored = new Map(all.map((row) => [String(row['message_id']), row]));
   });
-  afterAll(() => client.close());
 
   it.each(CASES.map((one, at) => ({ ...one, at })))(
     '$section $name',

@@ -1,26 +1,23 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
   admin,
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 
 type Row = Record<string, unknown>;
 
-let client: ClickHouseClient;
+const client = openClickhouse();
 let account: TestAccount;
 beforeAll(async () => {
-  client = clickhouse(readyStack());
   account = await createAccount('tables');
   await admin('account', 'set', '--account', String(account.accountId), 'retention_days=60');
 });
-afterAll(() => client.close());
 
 async function send(
   path: string,

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
@@ -11,6 +10,7 @@ import {
   readyStack,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openPostgres } from '../../support/stack-clients.ts';
 import { call } from './host.ts';
 
 interface Item {
@@ -20,16 +20,12 @@ interface Item {
 }
 
 let account: TestAccount;
-let database: pg.Pool;
+const database = openPostgres();
 const folder = mkdtempSync(join(tmpdir(), 'ravand-fetch-'));
 beforeAll(async () => {
   account = await createAccount('exports');
-  database = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
 });
-afterAll(async () => {
-  await database.end();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function order(body: object): Promise<number> {
   const { status, body: made } = await call('POST', '/v1/exports', {

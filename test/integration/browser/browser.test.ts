@@ -1,8 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  clickhouse,
   createAccount,
   eventually,
   serviceStatus,
@@ -10,6 +8,7 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { findChromium } from './find-chromium.ts';
 import { hostPages } from './page-host.ts';
 
@@ -21,7 +20,7 @@ const AGENT =
 
 let browser: Browser;
 let pages: Awaited<ReturnType<typeof hostPages>>;
-let client: ClickHouseClient;
+const client = openClickhouse();
 let account: TestAccount;
 
 beforeAll(async () => {
@@ -29,12 +28,11 @@ beforeAll(async () => {
   // Chromium refuses its sandbox to root, and containers often have none.
   browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
   pages = await hostPages();
-  client = clickhouse(readyStack());
   account = await createAccount('browser');
 });
 afterAll(async () => {
   await browser.close();
-  await Promise.all([pages.close(), client.close()]);
+  await pages.close();
 });
 
 async function openPage(userAgent?: string): Promise<Page> {

@@ -1,8 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   admin,
-  clickhouse,
   eventually,
   serviceStatus,
   ravand,
@@ -10,6 +8,7 @@ import {
   rows,
   type ServiceStatus,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 import type { Target } from './exchange.ts';
 import { residentBytes, watchMemory } from './process-memory.ts';
@@ -26,12 +25,11 @@ const MAX_GROWTH = 512 * 1024 * 1024;
 /** Statuses that are not server errors. */
 const ALLOWED = [200, 400, 401, 404, 405, 408, 413, 431];
 
-let client: ClickHouseClient;
+const client = openClickhouse();
 let target: Target;
 let accountId: number;
 
 beforeAll(async () => {
-  client = clickhouse(readyStack());
   // Nothing of what is accepted may be dropped by age while it is counted: 90 days.
   accountId = (
     await admin<{ account_id: number }>(
@@ -56,7 +54,6 @@ beforeAll(async () => {
   const { hostname, port } = new URL(readyStack().ingest_url);
   target = { host: hostname, port: Number(port), writeKey: key.write_key };
 });
-afterAll(() => client.close());
 
 async function restarts(): Promise<Record<string, number>> {
   const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: ServiceStatus[] };

@@ -1,4 +1,3 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Ready } from '../../../cli/stack/ready.ts';
@@ -6,7 +5,6 @@ import { sampleRecord } from '../../../events/testing/raw-records.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import type { DeadLetter } from '../../../schemas/records.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   serviceStatus,
@@ -14,24 +12,23 @@ import {
   readyStack,
   rows,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { freshEvents, RawLog } from './raw-log.ts';
 
 const TIMEOUT = 60_000;
 
 describe('the normaliser on the real stack', () => {
   let ready: Ready;
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   let log: RawLog;
   let account_id: number;
   beforeAll(async () => {
     ready = readyStack();
-    client = clickhouse(ready);
     log = await RawLog.open();
     account_id = (await createAccount('normaliser')).accountId;
   });
   afterAll(async () => {
     await log.close();
-    await client.close();
   });
 
   async function stored(ids: readonly string[]): Promise<string[]> {

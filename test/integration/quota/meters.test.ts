@@ -1,20 +1,18 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { quotaMonth } from '../../../events/tehran-time.ts';
 import { meterProfiles } from '../../../pipeline/metering/meters.ts';
 import { post } from '../../support/client.ts';
 import {
   admin,
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse, openPostgres } from '../../support/stack-clients.ts';
 
 interface Recount {
   month: string;
@@ -22,13 +20,8 @@ interface Recount {
   profiles: { before: number; after: number; counted: { people: number } };
 }
 
-let client: ClickHouseClient;
-let database: pg.Pool;
-beforeAll(() => {
-  client = clickhouse(readyStack());
-  database = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
-});
-afterAll(() => Promise.all([client.close(), database.end()]));
+const client = openClickhouse();
+const database = openPostgres();
 
 const recount = ({ accountId }: TestAccount, ...more: string[]) =>
   admin<Recount>('meters', 'recount', '--account', String(accountId), ...more);

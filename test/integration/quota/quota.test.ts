@@ -1,16 +1,15 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CuttableProxy } from '../../support/cuttable-proxy.ts';
 import {
   admin,
-  clickhouse,
   createAccount,
   eventually,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 
 const FULL = 'سقف رویدادهای این ماه پر شده است.';
@@ -19,11 +18,7 @@ const REFUSALS = [
   ['trial_ended', 'quota_trial_over', 'دورهٔ آزمایشی این حساب به پایان رسیده است.'],
 ] as const;
 
-let client: ClickHouseClient;
-beforeAll(() => {
-  client = clickhouse(readyStack());
-});
-afterAll(() => client.close());
+const client = openClickhouse();
 
 const item = () => ({ type: 'track', event: 'bought', user_id: 'u1', message_id: randomUUID() });
 

@@ -1,4 +1,3 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { partitionOf } from '../../../events/partition.ts';
@@ -10,7 +9,6 @@ import { parseSettings } from '../../../platform/settings.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import { readTopic } from '../../support/read-topic.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   ravand,
@@ -18,18 +16,18 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
 const TABLE = 'events_resumed_test';
 const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
 const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'test')).admin();
-let client: ClickHouseClient;
+const client = openClickhouse();
 let producer: LogProducer;
 let account: TestAccount;
 let sequence = 0;
 
 beforeAll(async () => {
-  client = clickhouse(readyStack());
   producer = await connectTestProducer(settings);
   await admin.connect();
   account = await createAccount('resumed rebuild');
@@ -37,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.command({ query: `DROP TABLE IF EXISTS ${TABLE} SYNC` });
-  await Promise.all([client.close(), producer.close(5000), admin.disconnect()]);
+  await Promise.all([producer.close(5000), admin.disconnect()]);
 });
 
 /** Puts an event into the log past the gateway, which would not let a repeat through. */

@@ -1,11 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import type { ClickHouseClient } from '@clickhouse/client';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   ravand,
@@ -13,22 +10,20 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse, openPostgres } from '../../support/stack-clients.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const DAY = 86_400_000;
-let client: ClickHouseClient;
-let database: pg.Pool;
+const client = openClickhouse();
+const database = openPostgres();
 let account: TestAccount;
 
 beforeAll(async () => {
-  client = clickhouse(readyStack());
-  database = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
   account = await createAccount('retention');
   await ravand('stop', 'retention');
 });
 afterAll(async () => {
   await ravand('start', 'retention');
-  await Promise.all([client.close(), database.end()]);
 });
 
 /** A retention part of its own, which leaves nothing for tomorrow. */

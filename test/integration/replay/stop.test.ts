@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   serviceStatus,
@@ -15,6 +13,7 @@ import {
   type TestAccount,
   sleep,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const TABLES = ['profiles_stop_test', 'events_stop_test', 'events_stop_replay'];
@@ -25,7 +24,7 @@ interface Report {
 }
 
 describe('a job', () => {
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   let account: TestAccount;
   let sent = 0;
   /**
@@ -64,7 +63,6 @@ describe('a job', () => {
   };
 
   beforeAll(async () => {
-    client = clickhouse(readyStack());
     account = await createAccount('stopped jobs');
     await ravand('replay', '--cancel').catch(() => undefined);
     await drop();
@@ -73,7 +71,6 @@ describe('a job', () => {
   });
   afterAll(async () => {
     await drop();
-    await client.close();
   });
 
   it.each(['profiles', 'events'])(

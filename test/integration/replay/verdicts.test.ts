@@ -1,8 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import {
-  clickhouse,
   createAccount,
   eventually,
   ravand,
@@ -10,6 +8,7 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { leaveDeadEvent } from './dead-event.ts';
 
 const DAY = 86_400_000;
@@ -20,7 +19,7 @@ interface Report {
 }
 
 describe('a replay', () => {
-  let client: ClickHouseClient;
+  const client = openClickhouse();
   let account: TestAccount;
   const a = () => ({ a: account.accountId });
   const send = async (batch: readonly object[]) => {
@@ -54,7 +53,6 @@ describe('a replay', () => {
     });
 
   beforeAll(async () => {
-    client = clickhouse(readyStack());
     // What an interrupted run left behind would be in the way.
     await ravand('replay', '--cancel').catch(() => undefined);
     account = await createAccount('replay verdicts');
@@ -68,7 +66,6 @@ describe('a replay', () => {
       (await stored()).length === 4 ? true : undefined,
     );
   });
-  afterAll(() => client.close());
 
   it('reports a row that differs from what the normalisation gives today, and leaves it', async () => {
     await change(

@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { Analytics } from '@segment/analytics-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clickhouse, eventually, readyStack, rows } from '../../support/stack.ts';
+import { describe, expect, it } from 'vitest';
+import { eventually, readyStack, rows } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import {
   bareAccount,
   countersAfter,
@@ -25,11 +25,7 @@ function clientOf(connection: TestConnection, writeKey: string): Analytics {
 const WRITE_KEY = 'pipeline-write-key';
 const SECRET = `Basic ${Buffer.from(`${WRITE_KEY}:`).toString('base64')}`;
 
-let warehouse: ClickHouseClient;
-beforeAll(() => {
-  warehouse = clickhouse(readyStack());
-});
-afterAll(() => warehouse.close());
+const warehouse = openClickhouse();
 
 describe('@segment/analytics-node', () => {
   it.each([

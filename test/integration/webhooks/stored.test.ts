@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from '@clickhouse/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EventRow } from '../../../schemas/records.ts';
-import { clickhouse, eventually, readyStack, rows } from '../../support/stack.ts';
+import { eventually, readyStack, rows } from '../../support/stack.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import {
   bareAccount,
   createConnection,
@@ -33,11 +33,7 @@ type Row = Pick<
   | ('revenue' | 'currency' | 'source' | 'ip' | 'user_agent')
 >;
 
-let client: ClickHouseClient;
-beforeAll(() => {
-  client = clickhouse(readyStack());
-});
-afterAll(() => client.close());
+const client = openClickhouse();
 
 async function deliver(
   connection: TestConnection,
