@@ -23,7 +23,7 @@ export interface Question {
 
 const DAY_MS = 86_400_000;
 const WINDOW_DAYS = 7;
-/** A report takes no more (reports.md, "Shared by both reports"). */
+/** Maximum number of filters of a report (reports: Shared by both reports). */
 const MAX_FILTERS = 10;
 
 /** The questions of the bench: everything lies within the days of the volume. */

@@ -7,8 +7,8 @@ import type { EventRow } from '../../schemas/records.ts';
 export type FieldKind = 'text' | 'persian' | 'id' | 'number' | 'flag';
 
 /**
- * The columns of an event that a report may filter and break down by (`field`), as reports.md names
- * them; `persian` text is normalised on the way in (ingest 2.3).
+ * The columns of an event that a report may filter and break down by: `field` (reports: Shared by
+ * both reports). `persian` text is normalised at ingestion (ingest 2.3).
  */
 export const EVENT_FIELDS = {
   type: 'text',
