@@ -12,8 +12,8 @@ const TEXT: readonly Operator[] = [
   'is_not_set',
 ];
 const FLAG: readonly Operator[] = ['eq', 'neq', 'is_set', 'is_not_set'];
-/** Management 2.4: numeric attributes have no in and not_in. */
-const NUMBER: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between'];
+/** Management 2.4: numeric attributes and metrics have no in and not_in. */
+export const NUMBER: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between'];
 const DATE: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between', 'is_set', 'is_not_set'];
 
 export type AttributeKind = Exclude<ValueKind, 'any'>;

@@ -3,19 +3,19 @@ import { normalisePersian } from '../../events/persian.ts';
 import { OPERATORS, type Filter, type Test } from '../conditions/condition.ts';
 import {
   isPersianTarget,
+  MAX_KEY_BYTES,
   readKey as readStoredKey,
   readTest,
   type TestProblem,
   type TestRules,
 } from '../conditions/read-test.ts';
-import { MAX_KEY_BYTES } from '../conditions/schema.ts';
 import { ATTRIBUTES, BANDS, isAttribute, isBand, isMetric, METRICS } from './attributes.ts';
 import type { Audience, EventCondition, ReadAudience } from './definition.ts';
 
 /** Bounds of management 8.3. */
 export const MAX_DEPTH = 8;
 export const MAX_CONDITIONS = 200;
-const KINDS = ['all', 'any', 'not', 'trait', 'attribute', 'engagement', 'event'] as const;
+export const KINDS = ['all', 'any', 'not', 'trait', 'attribute', 'engagement', 'event'] as const;
 /** Maximum `within_days` of an event condition; events are kept for less. */
 export const MAX_DAYS = 3650;
 
@@ -120,7 +120,7 @@ class AudienceReader {
 
   #event(value: JsonObject, path: string): EventCondition {
     const name = value['event'];
-    const event = typeof name === 'string' ? normalisePersian(name, MAX_NAME_BYTES) : '';
+    const event = typeof name === 'string' ? readEventName(name) : '';
     if (event === '') return fail('expected the name of an event', `${path}.event`);
     const did = value['did'] ?? true;
     if (typeof did !== 'boolean') return fail('did is true or false', `${path}.did`);
@@ -152,10 +152,12 @@ class AudienceReader {
 }
 
 /**
- * Room for a name longer than any that is stored: it then matches nothing instead of matching its
- * beginning.
+ * The stored name of an event (ingest 2.3), '' when nothing of it is left. Cut at 512 bytes, which is
+ * longer than any stored name: a name that is too long matches nothing, not its beginning.
  */
-const MAX_NAME_BYTES = 512;
+export function readEventName(sent: string): string {
+  return normalisePersian(sent, 512);
+}
 
 function readKey(value: unknown, path: string): string {
   if (typeof value !== 'string') return fail('expected a name', path);

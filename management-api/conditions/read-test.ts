@@ -12,11 +12,14 @@ import {
   type ValueKind,
 } from './condition.ts';
 import { EVENT_FIELDS } from './event-fields.ts';
-import { MAX_KEY_BYTES, MAX_LIST_VALUES } from './schema.ts';
 import { startOfDay } from './time-zone.ts';
 
 const DAY = 86_400_000;
-const TEHRAN = 'Asia/Tehran';
+export const TEHRAN = 'Asia/Tehran';
+/** Bounds of management 8.3. */
+export const MAX_LIST_VALUES = 1000;
+/** Names of properties and traits, bytes as sent. */
+export const MAX_KEY_BYTES = 128;
 /** Maximum stored text (ingest 2.3), bytes; a longer one is cut as ingest cuts it. */
 const STORED_BYTES = 8192;
 

@@ -1,16 +1,12 @@
 import Type, { type TSchema } from 'typebox';
 import { OPERATORS, type Operator, type ValueKind } from './condition.ts';
 import { EVENT_FIELDS } from './event-fields.ts';
+import { MAX_KEY_BYTES, MAX_LIST_VALUES, readInstant, readKey, TEHRAN } from './read-test.ts';
 
-/** Bounds of management 8.3. */
-export const MAX_LIST_VALUES = 1000;
-/** Names of properties and traits, bytes as sent. */
-export const MAX_KEY_BYTES = 128;
-
-export const KeySchema = Type.String({
-  minLength: 1,
-  description: `At most ${MAX_KEY_BYTES} bytes`,
-});
+export const KeySchema = Type.Refine(
+  Type.String({ minLength: 1, description: `At most ${MAX_KEY_BYTES} bytes` }),
+  (key) => readKey(key).ok,
+);
 
 export const OperatorSchema = Type.Enum([...OPERATORS]);
 export const EventFieldSchema = Type.Enum(Object.keys(EVENT_FIELDS));
@@ -19,9 +15,10 @@ export const SCALARS: Readonly<Record<ValueKind, TSchema>> = {
   string: Type.Union([Type.String(), Type.Boolean()]),
   boolean: Type.Enum([true, false, 'true', 'false'] as unknown as string[]),
   number: Type.Number(),
-  date: Type.String({
-    description: 'RFC 3339, or YYYY-MM-DD: the start of that day in Tehran',
-  }),
+  date: Type.Refine(
+    Type.String({ description: 'RFC 3339, or YYYY-MM-DD: the start of that day in Tehran' }),
+    (text) => !Number.isNaN(readInstant(text, TEHRAN)),
+  ),
   any: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
 };
 

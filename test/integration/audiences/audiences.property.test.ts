@@ -7,7 +7,8 @@ import { readAudience } from '../../../management-api/audiences/read.ts';
 import { dayOf } from '../../../management-api/conditions/time-zone.ts';
 import { SqlParams } from '../../../management-api/warehouse/sql.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
-import { account, definition, NOW } from './arbitraries.ts';
+import { definition } from '../../../management-api/audiences/testing/definitions.ts';
+import { account, NOW } from './arbitraries.ts';
 import { openPeopleWarehouse, type Account, type PeopleWarehouse } from './people-warehouse.ts';
 
 const DAY = 86_400_000;
