@@ -5,20 +5,17 @@ import { COLUMNS as PROFILE_COLUMNS } from '../../projections/profiles/profile-r
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { ProjectionName } from '../../schemas/topology.ts';
 
-/**
- * What a rebuilt table and the live one have in common. `moved_on`: the live one has taken in more
- * since.
- */
+/** Result of a comparison. `moved_on`: the live table has processed more events since. */
 export interface TableComparison {
   /** Rows of the two tables that were compared. */
   live: number;
   rebuilt: number;
-  /** What was compared by count and checksum: ranges of places of events, names, account-days. */
+  /** Units compared by count and checksum: offset ranges of events, distinct ids, account-days. */
   compared: number;
   equal: number;
   moved_on: number;
   differing: number;
-  /** Some of those that differ; of events single places. */
+  /** Some that differ; of events, single positions. */
   examples: { what: string; state: 'only live' | 'only rebuilt' | 'differs' }[];
 }
 
@@ -28,26 +25,23 @@ export interface CompareOptions {
   projection: ProjectionName;
   live: string;
   rebuilt: string;
-  /** How far the rebuilt table goes, by partition. */
+  /** By partition: up to where the rebuilt table is filled. */
   positions: Readonly<Record<string, RebuildProgress>>;
   retentions: Retentions;
   /** ms since the epoch */
   now: number;
-  /** Called when a part of it was answered. */
+  /** Called after each query. */
   onProgress: () => void;
 }
 
 const DAY = 86_400_000;
 const MAX_EXAMPLES = 10;
-/** The key space is compared in so many passes, so that memory stays bounded. */
+/** The key space is compared in this many passes, to bound memory. */
 const PASSES = 16;
 /** Offsets of the raw log that share one checksum. */
 const RANGE = 10_000;
 
-/**
- * Compares what both tables may hold: places that the rebuilt one reaches, and what retention
- * keeps.
- */
+/** Compares the positions that the rebuilt table covers, within the retention. */
 export async function compareTables(options: CompareOptions): Promise<TableComparison> {
   const side = SIDES[options.projection];
   const total = await compareBy(options, (table) => side(options, table));
@@ -56,15 +50,13 @@ export async function compareTables(options: CompareOptions): Promise<TableCompa
     .map(({ what }) => what.split(':'))
     .map(([partition = '0', range = '0']) => `(${Number(partition)}, ${Number(range)})`);
   const inside = `(_partition, intDiv(_offset, ${RANGE})) IN (${ranges.join(', ')})`;
-  const places = await compareBy(options, (table) => eventPositions(options, table, inside));
-  return { ...total, examples: places.examples };
+  const positions = await compareBy(options, (table) => eventPositions(options, table, inside));
+  return { ...total, examples: positions.examples };
 }
 
 type Side = (options: CompareOptions, table: string) => string;
 
-/**
- * Each answers columns key (text), h (checksum), n (rows) and moved (the live side has gone on).
- */
+/** Columns: key (text), h (checksum), n (rows) and moved (the live table is ahead). */
 const SIDES: Readonly<Record<ProjectionName, Side>> = {
   events: (options, table) =>
     `SELECT concat(toString(_partition), ':', toString(intDiv(_offset, ${RANGE}))) AS key, sum(${checksum(EVENT_COLUMNS)}) AS h, count() AS n, 0 AS moved FROM ${table} WHERE ${comparableEvents(options)} GROUP BY key`,
@@ -96,15 +88,15 @@ function comparableEvents(options: CompareOptions): string {
 }
 
 function withinProgress({ positions }: CompareOptions): string {
-  const parts = Object.entries(positions).map(
+  const conditions = Object.entries(positions).map(
     ([partition, { place }]) =>
       `_partition = ${Number(partition)} AND (_offset, _index) <= (${place.offset}, ${place.index})`,
   );
-  return parts.length === 0 ? '0' : parts.join(' OR ');
+  return conditions.length === 0 ? '0' : conditions.join(' OR ');
 }
 
 /**
- * The beginning of what an account keeps, as an expression over account_id; a day later, because
+ * Start of the retention of an account, as an expression over account_id; a day later, because
  * retention is enforced once a day.
  */
 function retentionStart({ retentions, now }: CompareOptions): string {
@@ -129,7 +121,7 @@ interface PassResult {
 }
 
 async function compareBy(
-  { client, cluster, live, rebuilt, onProgress: moved }: CompareOptions,
+  { client, cluster, live, rebuilt, onProgress }: CompareOptions,
   side: (table: string) => string,
 ): Promise<TableComparison> {
   const total: TableComparison = {
@@ -142,11 +134,11 @@ async function compareBy(
     examples: [],
   };
   for (let pass = 0; pass < PASSES; pass++) {
-    const part = `cityHash64(key) % ${PASSES} = ${pass}`;
+    const inPass = `cityHash64(key) % ${PASSES} = ${pass}`;
     const query = `SELECT sum(ln) AS live, sum(bn) AS rebuilt, count() AS compared, countIf(same) AS equal, countIf(NOT same AND m) AS moved_on, countIf(NOT same AND NOT m) AS differing,
         groupArrayIf(${MAX_EXAMPLES})((key, ln, bn), NOT same AND NOT m) AS examples
       FROM (SELECT key, sumIf(n, side) AS ln, sumIf(n, NOT side) AS bn, max(moved) AS m, ln = bn AND maxIf(h, side) = maxIf(h, NOT side) AS same
-        FROM (SELECT key, h, n, moved, true AS side FROM (${side(live)}) WHERE ${part} UNION ALL SELECT key, h, n, moved, false AS side FROM (${side(rebuilt)}) WHERE ${part}) GROUP BY key)`;
+        FROM (SELECT key, h, n, moved, true AS side FROM (${side(live)}) WHERE ${inPass} UNION ALL SELECT key, h, n, moved, false AS side FROM (${side(rebuilt)}) WHERE ${inPass}) GROUP BY key)`;
     const answer = await client.query({
       query,
       format: 'JSONEachRow',
@@ -165,7 +157,7 @@ async function compareBy(
       },
     });
     const [found] = await answer.json<PassResult>();
-    moved();
+    onProgress();
     if (found) add(total, found);
   }
   return total;

@@ -1,21 +1,17 @@
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
-import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
-import { coalescingStore } from '../../projections/profiles/coalescing-store.ts';
-import { clickhouseProfiles } from '../../projections/profiles/store.ts';
 import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
 import type { Job, OwnedJob } from '../jobs/job-ledger.ts';
 import { processedUpTo } from '../replay/log-ranges.ts';
 import { storedRows } from '../replay/stored-rows.ts';
-import { catalogueTarget } from '../../projections/catalogue/rebuild.ts';
-import { eventsTarget, type EventsTarget } from '../../projections/events/rebuild.ts';
-import { identitiesTarget, type IdentitiesTarget } from '../../projections/identities/rebuild.ts';
+import type { EventsTarget } from '../../projections/events/rebuild.ts';
+import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
-import { profilesTarget } from '../../projections/profiles/rebuild.ts';
 import { PROJECTION } from './projections.ts';
-import { rebuildQuality } from './quality.ts';
+import { rebuildQuality } from '../../projections/quality/rebuild.ts';
+import { createTarget } from './create-target.ts';
 import { dedupeStart } from './log-coverage.ts';
 import type { RebuildLine, RebuildSource } from './request.ts';
 import {
@@ -37,14 +33,14 @@ export interface RebuildCounts {
   records: number;
   rows: number;
   /**
-   * The shortest window of de-duplication where no verdict reached, when memory did not suffice for
-   * the whole one, ms.
+   * Shortest deduplication window where no verdicts are retained, ms; null: the whole window fitted
+   * into memory.
    */
   shortest_window: number | null;
   swapped_at: string | null;
   /**
-   * UUID of the rebuilt table from before it was put in the place of the live one: tells a later
-   * process whether that happened.
+   * UUID of the rebuilt table, written before EXCHANGE TABLES: shows a later process whether the
+   * exchange happened.
    */
   exchanging: string | null;
 }
@@ -65,17 +61,13 @@ export interface FillOptions {
   progress: (state: { records: number; left: number; rows: number }) => void;
 }
 
-/** Keys that the pass remembers where no verdict of the pipeline reaches: some 32 bytes each. */
+/** Dedupe keys in memory where no verdicts are retained; about 32 bytes each. */
 const MAX_SEEN_KEYS = 8_000_000;
-const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
-const PROFILES_LIMITS = { events: 20_000, cacheBytes: 384 * 1024 * 1024 };
-/** So few records behind the live table, a rebuilt one has caught up. */
+/** With fewer records left, the rebuilt table has caught up. */
 const CAUGHT_UP_RECORDS = 1000;
 const MAX_ROUNDS = 20;
 
-/**
- * Fills the table of a job from where it stands, round by round, until it is where the live one is.
- */
+/** Fills the table of a job from its positions until it has caught up with the live table. */
 export class Fill {
   readonly #options: FillOptions;
   readonly #table: string;
@@ -83,7 +75,7 @@ export class Fill {
   readonly #open: Record<string, OpenRange>;
   readonly #counts: RebuildCounts;
   readonly #seen: SeenKeys;
-  #hasRecalled = false;
+  #isWarm = false;
   #target: RebuildTarget | undefined;
 
   constructor(options: FillOptions) {
@@ -110,7 +102,7 @@ export class Fill {
     };
   }
 
-  /** How far the table goes. */
+  /** By partition: up to where the table is filled. */
   get positions(): Readonly<Record<string, RebuildProgress>> {
     return Object.fromEntries(this.#progress);
   }
@@ -122,35 +114,35 @@ export class Fill {
   }
 
   /**
-   * Answers whether the table is where the live one is; `exactly`: the live part stands still, and
-   * nothing may be left. Rejects as Halt says when somebody asks to stop; what was taken by then is
-   * stored, if there is time to.
+   * Fills the table until it has caught up with the live one. `exactly`: the live service is stopped,
+   * and no record may be left. Resolves with false when records arrive faster. A stop request rejects
+   * as described in GracefulStop, after storing what was processed if the grace period allows.
    */
   async catchUp(exactly: boolean): Promise<boolean> {
     const { gracefulStop, line } = this.#options;
     if (line.projection === 'quality') {
-      await gracefulStop.run(this.#quality());
+      await gracefulStop.run(this.#rebuildQuality());
       return true;
     }
-    await this.#recall();
-    await gracefulStop.run(this.#closeOpen());
+    await this.#warmUpSeenKeys();
+    await gracefulStop.run(this.#repeatOpenRanges());
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const pass = await gracefulStop.run(this.#pass());
-      const left = this.#left(pass);
+      const options = await gracefulStop.run(this.#readOptions());
+      const left = this.#left(options);
       if (left === 0 || (!exactly && round > 0 && left < CAUGHT_UP_RECORDS)) return true;
-      await this.#round(pass, left);
+      await this.#round(options, left);
     }
     return false;
   }
 
   /**
-   * Learns the keys that an earlier process of this job met, where no verdict of the pipeline
-   * reaches: the same pass over the window before, and its rows go nowhere.
+   * Where no verdicts are retained, a resumed job must know the dedupe keys that its earlier process
+   * saw: reads the window before its positions again and drops the rows.
    */
-  async #recall(): Promise<void> {
+  async #warmUpSeenKeys(): Promise<void> {
     const { connections, job, gracefulStop } = this.#options;
     const positions = new Map(this.#progress);
-    if (this.#hasRecalled || job.plan.source !== 'raw' || positions.size === 0) return;
+    if (this.#isWarm || job.plan.source !== 'raw' || positions.size === 0) return;
     const { settings, admin } = connections;
     const from = await gracefulStop.run(
       dedupeStart({
@@ -161,19 +153,19 @@ export class Fill {
         signal: gracefulStop.readSignal,
       }),
     );
-    this.#hasRecalled = true;
+    this.#isWarm = true;
     if (from.size === 0) return;
-    const pass = await gracefulStop.run(this.#pass());
-    for await (const batch of readRows({ ...pass, from, until: positions }))
+    const options = await gracefulStop.run(this.#readOptions());
+    for await (const batch of readRows({ ...options, from, until: positions }))
       if (batch.records > 0) gracefulStop.progressed();
   }
 
-  async #round(pass: ReadRowsOptions, expected: number): Promise<void> {
+  async #round(options: ReadRowsOptions, expected: number): Promise<void> {
     const { gracefulStop, progress } = this.#options;
-    const target = (this.#target ??= await gracefulStop.run(this.#createTarget()));
+    const target = (this.#target ??= await gracefulStop.run(this.#openTarget()));
     let left = expected;
     try {
-      for await (const batch of readRows(pass)) {
+      for await (const batch of readRows(options)) {
         await gracefulStop.run(target.add(batch)).catch(refuseImpossible);
         gracefulStop.progressed();
         left = Math.max(0, left - batch.records);
@@ -189,36 +181,37 @@ export class Fill {
   #left({ from, until }: ReadRowsOptions): number {
     return [...until].reduce(
       (sum, [partition, { next }]) =>
-        sum + Math.max(0, next - (from.get(partition)?.next ?? 0) - this.#reread(partition, next)),
+        sum +
+        Math.max(0, next - (from.get(partition)?.next ?? 0) - this.#rereadCount(partition, next)),
       0,
     );
   }
 
-  /** A record that is taken in part is read again, though nothing new may be in it. */
-  #reread(partition: number, next: number): number {
+  /** A partly processed record is read again, though it may hold nothing new. */
+  #rereadCount(partition: number, next: number): number {
     const at = this.#progress.get(partition);
     return at && at.next === next - 1 && at.place.offset === at.next && at.place.index < LAST_INDEX
       ? 1
       : 0;
   }
 
-  async #pass(): Promise<ReadRowsOptions> {
+  async #readOptions(): Promise<ReadRowsOptions> {
     const { connections, job, gracefulStop } = this.#options;
     const { settings, admin, clickhouse: client } = connections;
     const signal = gracefulStop.readSignal;
     const { group } = PROJECTION[this.#options.line.projection];
-    const places = await processedUpTo({ settings, admin, signal }, group);
+    const processed = await processedUpTo({ settings, admin, signal }, group);
     const { source } = job.plan;
     const until = new Map<number, { place: { offset: number; index: number }; next: number }>();
     if (source === 'raw')
-      for (const [partition, place] of places)
+      for (const [partition, place] of processed)
         until.set(partition, { place, next: place.offset + 1 });
     else {
-      const taken = await committedOffsets(admin, group, TOPIC.normalised);
+      const committed = await committedOffsets(admin, group, TOPIC.normalised);
       for (const { partition, low } of await topicEnds(admin, TOPIC.normalised))
         until.set(partition, {
           place: { offset: Number.MAX_SAFE_INTEGER, index: 0 },
-          next: Math.max(low, taken.get(partition) ?? low),
+          next: Math.max(low, committed.get(partition) ?? low),
         });
     }
     const live = storedRows({
@@ -230,12 +223,12 @@ export class Fill {
     return { connections, source, from: this.#progress, until, seen: this.#seen, live, signal };
   }
 
-  /** What a killed process was writing is written again under the same tokens. */
-  async #closeOpen(): Promise<void> {
+  /** Writes the recorded ranges of a killed process again, under the same tokens. */
+  async #repeatOpenRanges(): Promise<void> {
     const open = Object.entries(this.#open);
     if (open.length === 0) return;
-    const target = (this.#target ??= await this.#createTarget()) as EventsTarget;
-    const pass = await this.#pass();
+    const target = (this.#target ??= await this.#openTarget()) as EventsTarget;
+    const options = await this.#readOptions();
     for (const [name, rows] of open) {
       const partition = Number(name);
       const from = new Map([[partition, rows.from]]);
@@ -245,56 +238,19 @@ export class Fill {
           : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
       await target.recover(
         partition,
-        readRows({ ...pass, from, until: new Map([[partition, end]]) }),
+        readRows({ ...options, from, until: new Map([[partition, end]]) }),
       );
       this.#progress.set(partition, rows.until);
     }
   }
 
-  async #createTarget(): Promise<RebuildTarget> {
-    const { connections, line, job, owned, gracefulStop } = this.#options;
-    const { clickhouse: client, database, settings, log } = connections;
-    const retentions = await readRetentions(database);
-    const [now, table, signal, cluster] = [
-      Date.now(),
-      this.#table,
-      gracefulStop.writeSignal,
-      settings.CLICKHOUSE_CLUSTER,
-    ];
-    const journal = this.#journal();
-    switch (line.projection) {
-      case 'events': {
-        const eventsTable = clickhouseEventsTable({ client, cluster, table });
-        const from = new Map(this.#progress);
-        return eventsTarget({
-          eventsTable,
-          log,
-          jobId: job.id,
-          ownerEpoch: owned.epoch,
-          confirm: () => owned.confirm(),
-          journal,
-          retentions,
-          now,
-          from,
-          limits: EVENTS_LIMITS,
-          signal,
-        });
-      }
-      case 'profiles':
-        return profilesTarget({
-          store: coalescingStore(clickhouseProfiles({ client, cluster, table })),
-          log,
-          journal,
-          limits: PROFILES_LIMITS,
-          signal,
-        });
-      case 'catalogue':
-        return catalogueTarget({ client, table, retentions, now });
-      case 'identities':
-        return identitiesTarget({ client, database, table });
-      case 'quality':
-        throw new Error('quality is not made of rows');
-    }
+  #openTarget(): Promise<RebuildTarget> {
+    return createTarget({
+      ...this.#options,
+      table: this.#table,
+      from: new Map(this.#progress),
+      journal: this.#journal(),
+    });
   }
 
   #journal(): RebuildJournal {
@@ -313,21 +269,15 @@ export class Fill {
     };
   }
 
-  async #quality(): Promise<void> {
+  async #rebuildQuality(): Promise<void> {
     const { connections, progress, gracefulStop } = this.#options;
-    const { settings, admin, clickhouse: client, database } = connections;
-    const retentions = await readRetentions(database);
-    const shared = {
-      settings,
-      admin,
-      client,
+    await rebuildQuality({
+      ...connections,
+      client: connections.clickhouse,
       table: this.#table,
-      retentions,
+      retentions: await readRetentions(connections.database),
       now: Date.now(),
       signal: gracefulStop.readSignal,
-    };
-    await rebuildQuality({
-      ...shared,
       progress: (records) => {
         gracefulStop.progressed();
         this.#counts.records += records;
@@ -337,7 +287,7 @@ export class Fill {
   }
 }
 
-/** A rebuild that cannot succeed ends with its reason, not with a stack trace. */
+/** Reports an impossible rebuild as one sentence instead of a stack trace. */
 function refuseImpossible(error: unknown): never {
   throw error instanceof RebuildImpossible ? new CommandError(error.message) : error;
 }

@@ -14,7 +14,7 @@ interface RetentionOptions {
   settings: KafkaSettings;
   admin: Admin;
   topic: string;
-  /** Days that the table keeps; undefined: everything. */
+  /** Days that the table keeps; undefined: unlimited. */
   keeps: number | undefined;
   /** ms since the epoch */
   now: number;
@@ -22,8 +22,8 @@ interface RetentionOptions {
 }
 
 /**
- * Throws CommandError when the log does not hold everything that the table must hold: a table that was
- * filled from it would lack events and look complete.
+ * Throws CommandError when the log does not retain everything that the table must hold: a table filled
+ * from it would lack events and look complete.
  */
 export async function requireRetainedSince(options: RetentionOptions): Promise<void> {
   const { settings, admin, topic, keeps, now, signal } = options;
@@ -32,7 +32,7 @@ export async function requireRetainedSince(options: RetentionOptions): Promise<v
     const what = `${topic} ${partition} begins at offset ${low}`;
     if (keeps === undefined)
       throw new CommandError(
-        `${what}: this table is made of everything that ever happened, so the log must reach back to its beginning. Nothing was changed`,
+        `${what}: this table is computed from all events, so the log must reach back to its beginning. Nothing was changed`,
       );
     if (low === high)
       throw new CommandError(
@@ -52,23 +52,23 @@ export async function requireRetainedSince(options: RetentionOptions): Promise<v
   }
 }
 
-/** Clocks of brokers may differ by so much, ms. */
+/** Maximum clock skew between brokers, ms. */
 const CLOCK_SKEW_MS = 60_000;
 
 interface DedupeStartOptions {
   settings: KafkaSettings;
   admin: Admin;
-  /** Window of de-duplication, ms. */
+  /** Deduplication window, ms. */
   window: number;
-  /** Where the partitions stand. */
+  /** Where the job resumes, by partition. */
   positions: ReadonlyMap<number, RebuildProgress>;
   signal: AbortSignal;
 }
 
 /**
- * A pass that goes on in another process has forgotten which keys it met: where no verdict of the
- * pipeline reaches, it must read the window before its positions once more. Answers where to begin
- * in each partition; nothing when verdicts reach every position.
+ * Where no verdicts are retained, a resumed job must read the deduplication window before its
+ * positions again, because its earlier process held the keys in memory. Returns where to begin in
+ * each partition; empty when verdicts cover every position.
  */
 export async function dedupeStart({
   settings,
@@ -104,7 +104,7 @@ export async function dedupeStart({
   const begin = new Map<number, RebuildProgress>();
   for (const [partition, { next }] of positions) {
     const offset = Math.max(offsets.get(partition) ?? -1, lowOf.get(partition) ?? 0);
-    // Without a record so late, nothing of the partition lies in the window.
+    // No record that late: the partition has nothing within the window.
     begin.set(partition, {
       next: offsets.get(partition) === -1 ? next : Math.min(next, offset),
       place: { offset: -1, index: -1 },

@@ -22,9 +22,9 @@ interface Report {
   projection: string;
   table: string;
   source: string;
-  /** null: it was stopped before it had one. */
+  /** null: stopped before the job started */
   job: number | null;
-  /** `behind`: events come faster than it catches up. */
+  /** `behind`: events arrive faster than the rebuild reads them. */
   state: 'caught up' | 'behind' | 'stopped' | 'swapped';
   records: number;
   rows: number;
@@ -33,9 +33,7 @@ interface Report {
   comparison: TableComparison | null;
 }
 
-/**
- * `./ravand rebuild …` (docs/replay.md). Answers 1 when it was stopped, or when the tables differ.
- */
+/** `./ravand rebuild …` (docs/replay.md). Exits with 1 when stopped, or when the tables differ. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseRebuildLine(args);
   const stop = new AbortController();
@@ -49,7 +47,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     );
   } catch (error) {
     if (error instanceof JobLost)
-      throw new CommandError('another process continues this rebuild: this one has stopped');
+      throw new CommandError('another process has taken this rebuild over: this one has stopped');
     throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
@@ -115,7 +113,7 @@ async function rebuild(
     'caught up': 'rebuild.finished',
   }[report.state];
   const audited = report.job === null ? Promise.resolve() : audit(connections, action, report);
-  // Who stops it because PostgreSQL does not answer must not wait for PostgreSQL.
+  // An operator who stops because PostgreSQL does not answer must not wait for PostgreSQL.
   await (report.state === 'stopped'
     ? withDeadline({ ms: AUDIT_MS, waitingFor: 'the audit line' }, audited).catch(() => undefined)
     : audited);
@@ -126,17 +124,17 @@ interface RebuildRun {
   line: RebuildLine;
   gracefulStop: GracefulStop;
   homeDir: string;
-  /** Filled in as it goes on. */
+  /** Updated as the rebuild progresses. */
   report: Report;
 }
 
-/** Rejects as Halt says when somebody asks to stop: then `report.state` says how far it came. */
+/** A stop request rejects as described in GracefulStop; `report` then has the state so far. */
 async function runRebuild(
   connections: Connections,
   { line, gracefulStop, homeDir, report }: RebuildRun,
 ): Promise<void> {
   const { admin, database, settings } = connections;
-  const { keepsDays: keeps, topic, service: part, group } = PROJECTION[line.projection];
+  const { keepsDays: keeps, topic, service, group } = PROJECTION[line.projection];
   const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
   await gracefulStop.run(
     requireRetainedSince({
@@ -162,8 +160,8 @@ async function runRebuild(
   });
   try {
     if (isSwapped) {
-      // The process that was killed may have left the part standing.
-      const sink = liveService({ admin, part, group, homeDir });
+      // The killed process may have left the service stopped.
+      const sink = liveService({ admin, service, group, homeDir });
       await gracefulStop.run(sink.stop()).finally(() => sink.start());
       report.state = 'swapped';
     } else {
@@ -244,7 +242,7 @@ function printReport(line: RebuildLine, report: Report): number {
     );
     if (report.shortest_window !== null)
       print(
-        `where no verdict reaches, de-duplication covered ${Math.round(report.shortest_window / 60_000)} minutes at least: memory did not suffice for the whole window`,
+        `where no verdicts are retained, deduplication covered at least ${Math.round(report.shortest_window / 60_000)} minutes: the whole window does not fit into memory`,
       );
     if (found) {
       const { live, rebuilt, compared, equal, moved_on, differing } = found;
@@ -259,17 +257,17 @@ function printReport(line: RebuildLine, report: Report): number {
     print();
     if (state === 'stopped')
       print(
-        'stopped; the same command continues, and with --cancel it ends and its table is dropped',
+        'stopped; run the same command to resume, or add --cancel to end it and drop its table',
       );
     else if (state === 'behind')
-      print('events come faster than it catches up: run the same command again');
+      print('events arrive faster than the rebuild reads them: run the same command again');
     else if (state === 'swapped')
       print(
-        `the live table is the rebuilt one now; the former one is ${report.table} until the next rebuild into it, or DROP TABLE ${report.table}`,
+        `the rebuilt table is live; ${report.table} holds the previous rows until the next rebuild into it, or DROP TABLE ${report.table}`,
       );
     else
       print(
-        `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; take it live: the same with --swap; leave it: the same with --cancel`,
+        `compare: ./ravand rebuild ${line.projection} --into ${line.suffix} --compare; swap it in: the same with --swap; drop it: the same with --cancel`,
       );
   }
   return state === 'stopped' ||

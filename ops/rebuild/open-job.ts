@@ -11,16 +11,13 @@ import type { OpenRange, RebuildProgress } from '../../projections/rebuild-targe
 
 export interface OpenedJob {
   job: RebuildJob;
-  /**
-   * Its process was killed when the rebuilt table was the live one already: nothing is left to
-   * fill.
-   */
+  /** Its process was killed after the exchange: the rebuilt table is live, nothing is left to fill. */
   isSwapped: boolean;
 }
 
 /**
- * The unfinished or finished job of the table goes on; where its rows cannot, are gone, or were
- * swapped in, it begins anew.
+ * Resumes the unfinished or finished job of the table. Starts a new one when the projection cannot
+ * resume, when its table is gone, or when it was swapped in.
  */
 export async function openJob(
   connections: Connections,
@@ -52,17 +49,11 @@ export async function openJob(
     const isThere = isSwapped || (await tableId(connections, name)) !== undefined;
     if (isThere && (line.swap || !isSwapped)) {
       if (!line.json)
-        printError(
-          isSwapped
-            ? `job ${job.id} had put its table in the place of the live one`
-            : `goes on with job ${job.id}`,
-        );
+        printError(isSwapped ? `job ${job.id} had swapped its table in` : `resuming job ${job.id}`);
       return { job, isSwapped };
     }
     if (!isThere && !line.json)
-      printError(
-        `there is no table ${name} any more: job ${job.id} cannot go on, another one begins`,
-      );
+      printError(`the table ${name} is gone: job ${job.id} cannot resume, a new one starts`);
     await cancelJob(connections, job);
   } else if (last?.state === 'running')
     await cancelJob(connections, await takeOverJob(database, last.id));
@@ -104,9 +95,9 @@ async function newJob(
 }
 
 /**
- * Ends the last job of a table that was not swapped in, and drops the table. Rejects with CommandError
- * when there is none, when a process works on it, or when its table is the live one already and
- * only the rest of the swap is missing.
+ * Cancels the last job of a table that was not swapped in, and drops the table. Rejects with
+ * CommandError when there is none, when a process runs it, or when its table is live and only the
+ * rest of the swap is missing.
  */
 export async function abandonJob(
   connections: Connections,
@@ -122,7 +113,7 @@ export async function abandonJob(
   );
   if (!last || last.state === 'cancelled')
     throw new CommandError(
-      `no rebuild of ${line.projection} into ${name} is unfinished or waits to be swapped in`,
+      `no rebuild of ${line.projection} into ${name} is unfinished or ready to be swapped in`,
     );
   const job = await takeOverJob<RebuildPlan, unknown, unknown, RebuildCounts>(database, last.id);
   if (
@@ -130,7 +121,7 @@ export async function abandonJob(
     (await tableId(connections, table)) === job.counts.exchanging
   )
     throw new CommandError(
-      `${name} has taken the place of ${table} already: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
+      `${name} is already live as ${table}: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
     );
   await dropShadowTable({ client, settings, table, suffix: line.suffix });
   await cancelJob(connections, job);

@@ -6,8 +6,8 @@ export interface ProgressLine {
 }
 
 /**
- * How fast a rebuild goes and how far it is, on standard error: in place on a terminal, a line
- * every ten seconds elsewhere.
+ * Shows rate and remaining records on standard error: in place on a terminal, elsewhere a line every
+ * ten seconds.
  */
 export function startProgressLine({ quiet }: { quiet: boolean }): ProgressLine {
   const tty = process.stderr.isTTY;

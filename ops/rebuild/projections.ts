@@ -8,14 +8,11 @@ interface Projection {
   group: string;
   /** The log that a rebuild reads. */
   topic: string;
-  /**
-   * What the table keepsDays by itself, days; undefined: everything, so that the log must reach back to
-   * its very beginning.
-   */
+  /** Days that the table keeps; undefined: unlimited, so the log must reach back to its beginning. */
   keepsDays: number | undefined;
 }
 
-/** A day more than the tables keep: TTL drops whole parts late, and days begin in Tehran. */
+/** TTL drops whole parts late, and days begin in Tehran. */
 const MARGIN_DAYS = 1;
 
 export const PROJECTION: Readonly<Record<ProjectionName, Projection>> = {

@@ -16,27 +16,23 @@ import type { RebuildSource } from './request.ts';
 export interface ReadRowsOptions {
   connections: Connections;
   source: RebuildSource;
-  /** By partition: where it stands; moves with every batch. */
+  /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
-  /**
-   * By partition: the last place that belongs to the pass, and the offset of the source behind it.
-   */
+  /** By partition: the last position to read, and the offset of the source after it. */
   until: ReadonlyMap<number, { place: EventOffset; next: number }>;
-  /**
-   * Remembers keys where no verdict of the pipeline reaches; the same over all rounds of a rebuild.
-   */
+  /** Dedupe keys where no verdicts are retained; shared by all rounds of a rebuild. */
   seen: SeenKeys;
-  /** The live table: a place that was dead counts when its row stands there. */
+  /** The live table: a dead position counts when a replay has stored its row. */
   live: StoredRows;
-  /** Ends what is being read; the pass rejects then. */
+  /** Ends the read, which then rejects. */
   signal: AbortSignal;
 }
 
 const BATCH = 2000;
 
 /**
- * One pass over the log, all partitions at once, the one that is furthest behind in time first:
- * nearly the order in which the pipeline saw the events.
+ * Reads all partitions at once, the oldest record first: nearly the order in which the pipeline
+ * processed the events.
  */
 export async function* readRows(
   options: ReadRowsOptions,
@@ -66,13 +62,13 @@ export async function* readRows(
       yield batch;
     }
   } finally {
-    // Partitions that are read ahead must not be waited for.
-    over.abort(new Error('the pass is over'));
+    // Do not wait for what is read ahead.
+    over.abort(new Error('the read has ended'));
     await Promise.all(readers.map((reader) => reader.close()));
   }
 }
 
-/** One partition, one batch ahead. */
+/** Reads one partition, one batch ahead. */
 class PartitionReader {
   readonly #batches: AsyncGenerator<SourceBatch, void, void>;
   #next: Promise<SourceBatch | undefined>;
@@ -109,15 +105,15 @@ class PartitionReader {
 
   #read(): Promise<SourceBatch | undefined> {
     const next = this.#batches.next().then(({ value }) => value ?? undefined);
-    // Whoever asks for the head hears of it; until then it must not end the process.
+    // head() rejects with it; without a caller yet, it must not end the process.
     next.catch(() => undefined);
     return next;
   }
 }
 
 /**
- * @param head `isLearning`: some partition is not yet where verdicts reach, and may hold repeats of
- * any key that comes by
+ * The rows of a batch. `isLearning`: some partition has no verdicts here and may hold duplicates of
+ * any key, so the keys of all partitions are recorded.
  */
 async function rowsOf(
   { source, from, until, seen, live }: ReadRowsOptions,
@@ -129,7 +125,7 @@ async function rowsOf(
   let place = from.get(partition)?.place ?? { offset: -1, index: -1 };
   const inside = batch.events.filter(({ at }) => {
     if (compareEventOffsets(at, place) <= 0 || compareEventOffsets(at, end.place) > 0) return false;
-    // Records of events.normalised come again after a crash of the normaliser.
+    // The normaliser may publish records twice after a crash.
     if (source === 'normalised') place = at;
     return true;
   });
@@ -140,9 +136,9 @@ async function rowsOf(
   for (const event of inside) {
     const { row, verdict, verdictsKnown, claim, receivedAt, at } = event;
     const isAdded = verdict === 'dead' && added.has(eventOffsetKey(at));
-    const isMet =
+    const isKnownKey =
       row !== undefined && (isLearning || !verdictsKnown) && seen.isDuplicate(claim, receivedAt);
-    const seenBefore = isMet && !verdictsKnown;
+    const seenBefore = isKnownKey && !verdictsKnown;
     if (
       !row ||
       decideRebuild({ verdict, seenBefore, addedByReplay: isAdded, processable: true }) !== 'row'
@@ -171,6 +167,6 @@ function progressAfter(
   if (source === 'normalised') return { next: batch.last + 1, place };
   const behind = { offset: batch.last, index: LAST_INDEX };
   if (compareEventOffsets(behind, end.place) <= 0) return { next: batch.last + 1, place: behind };
-  // The bound lies within the last record: it is read again, from behind the bound on.
+  // The bound is within the last record: it is read again from the bound on.
   return { next: end.place.offset, place: end.place };
 }

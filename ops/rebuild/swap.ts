@@ -19,35 +19,32 @@ interface Swap {
   homeDir: string;
   /** Name of the rebuilt table. */
   name: string;
-  /**
-   * Called when the rebuilt table is where the live part stands still, before it takes its place.
-   */
+  /** Called when the rebuilt table has caught up with the stopped service, before the exchange. */
   beforeExchange: () => Promise<void>;
 }
 
 /**
- * Puts the rebuilt table in the place of the live one. The live part stands still meanwhile: the
- * rebuilt table then ends exactly where the part goes on, so that no row is lost and none comes
- * twice. What it was writing when it stopped it reads back from the new table, as after any crash.
- * Asked to stop before the exchange, it leaves the live table as it is; the part is started again
- * in any case.
+ * Exchanges the rebuilt table with the live one. The service that writes it is stopped meanwhile:
+ * the rebuilt table then ends exactly where the service resumes, so that no row is lost or stored
+ * twice. What the service was writing it recovers from the new table, as after a crash. A stop
+ * request before the exchange leaves the live table unchanged; the service is started in any case.
  */
 export async function swap(
   connections: Connections,
   { line, fill, owned, gracefulStop, homeDir, name, beforeExchange }: Swap,
 ): Promise<void> {
   const { admin, clickhouse: client, database, settings } = connections;
-  const { table: live, service: part, group } = PROJECTION[line.projection];
+  const { table: live, service, group } = PROJECTION[line.projection];
   if (line.projection === 'events' && (await runningJob(database, 'events')))
     throw new CommandError(
-      'a replay to the live tables is not finished: continue or cancel it first',
+      'a replay into the live tables is not finished: resume or cancel it first',
     );
-  const sink = liveService({ admin, part, group, homeDir });
+  const sink = liveService({ admin, service, group, homeDir });
   try {
     await gracefulStop.run(sink.stop());
     if (!(await fill.catchUp(true)))
       throw new CommandError(
-        `${name} did not come to the end of the log although ${part} stands still: run the same command again. The live table was not changed`,
+        `${name} did not catch up although ${service} is stopped: run the same command again. The live table is unchanged`,
       );
     await gracefulStop.run(beforeExchange());
     gracefulStop.readSignal.throwIfAborted();
@@ -64,38 +61,38 @@ export async function swap(
   }
 }
 
-/** The part that writes a live table, on this machine or elsewhere. */
+/** The service that writes a live table, on this machine or elsewhere. */
 export interface LiveService {
   /**
-   * Stands still when this resolves: nobody reads for its group. Rejects with CommandError when somebody
-   * elsewhere does.
+   * Resolves when its consumer group has no members. Rejects with CommandError when processes
+   * elsewhere stay in the group.
    */
   stop(): Promise<void>;
-  /** Starts it again, if `stop` has stopped it here. */
+  /** Starts it again if `stop` stopped it here. */
   start(): Promise<void>;
 }
 
 const CONTROL_TIMEOUT_MS = 180_000;
-/** A member that was killed leaves its group after its session, 6 s. */
+/** A killed member leaves its group after the session timeout, 6 s. */
 const MEMBERS_TIMEOUT_MS = 20_000;
 
 export function liveService(options: {
   admin: Admin;
-  part: string;
+  service: string;
   group: string;
   homeDir: string;
 }): LiveService {
-  const { admin, part, group } = options;
+  const { admin, service, group } = options;
   const home: Home = homeOf({ checkout: '', env: { RAVAND_HOME: options.homeDir } });
   let stopped = false;
   return {
     async stop() {
       if (runningSupervisor(home)) {
-        // Also one that is no longer waited for has been asked to stop.
+        // A stop request that times out may still stop it.
         stopped = true;
         await requestSupervisor({
           home,
-          request: { command: 'stop', service: part },
+          request: { command: 'stop', service },
           silence: CONTROL_TIMEOUT_MS,
         });
       }
@@ -104,7 +101,7 @@ export function liveService(options: {
         if (members === 0) return;
         if (performance.now() > deadline)
           throw new CommandError(
-            `${members} processes still read as ${group}: stop every ${part} (./ravand stop ${part} where one machine runs it), then run the same command again`,
+            `${members} processes are still members of ${group}: stop every ${service} (./ravand stop ${service} on a single machine), then run the same command again`,
           );
         await delay(500);
       }
@@ -113,7 +110,7 @@ export function liveService(options: {
       if (stopped)
         await requestSupervisor({
           home,
-          request: { command: 'start', service: part },
+          request: { command: 'start', service },
           silence: CONTROL_TIMEOUT_MS,
         });
       stopped = false;

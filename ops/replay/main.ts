@@ -33,7 +33,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     );
   } catch (error) {
     if (error instanceof JobLost)
-      throw new CommandError('another process continues this replay: this one has stopped');
+      throw new CommandError('another process has taken this replay over: this one has stopped');
     throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);

@@ -4,9 +4,9 @@ import { keptFrom, type Retentions } from '../../events/retention.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { qualityRows } from '../../projections/quality/rows.ts';
+import { qualityRows } from './rows.ts';
 import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
-import { PROJECTION } from './projections.ts';
+import { PROJECTIONS } from '../../schemas/topology.ts';
 
 interface QualityOptions {
   settings: KafkaSettings;
@@ -21,15 +21,15 @@ interface QualityOptions {
 }
 
 /**
- * Fills a table like `ingest_quality` from ingest.outcomes, as far as quality-sink has read it;
- * rows that are written twice replace themselves.
+ * Fills a table like `ingest_quality` from ingest.outcomes, up to the commits of quality-sink.
+ * Idempotent: a row written again replaces itself.
  */
 export async function rebuildQuality(options: QualityOptions): Promise<void> {
   const { settings, admin, client, table, retentions, now, signal, progress } = options;
-  const { topic, group } = PROJECTION.quality;
-  const taken = await committedOffsets(admin, group, topic);
+  const { topic, group } = PROJECTIONS.quality;
+  const committed = await committedOffsets(admin, group, topic);
   for (const { partition, low } of await topicEnds(admin, topic)) {
-    const range = { topic, partition, from: low, to: taken.get(partition) ?? low };
+    const range = { topic, partition, from: low, to: committed.get(partition) ?? low };
     for await (const messages of readRange({
       settings,
       clientId: 'ravand-rebuild',
