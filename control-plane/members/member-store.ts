@@ -1,4 +1,5 @@
 import type { Role } from '../../platform/permissions.ts';
+import type { Session } from '../sessions/decide.ts';
 import type { Store } from '../store.ts';
 
 /** A member for sign-in, by e-mail address. */
@@ -22,24 +23,6 @@ export interface ActiveMember {
   account: Membership;
 }
 
-/**
- * Members in PostgreSQL, without a cache: a changed password, role or membership applies from the
- * next request.
- */
-export interface MemberStore {
-  byEmail(email: string): Promise<StoredMember | undefined>;
-  /**
-   * Undefined when the session's generation is over, the membership gone, or the account suspended.
-   */
-  active(session: {
-    memberId: number;
-    accountId: number;
-    generation: number;
-  }): Promise<ActiveMember | undefined>;
-  /** Active accounts, oldest first. */
-  accountsOf(memberId: number): Promise<readonly Membership[]>;
-}
-
 interface Columns {
   account_id: string;
   account_name: string;
@@ -50,30 +33,36 @@ interface Columns {
 const ACCOUNT = 'a.id AS account_id, a.name AS account_name, m.role, a.ip_allow';
 const JOINED = "memberships m JOIN accounts a ON a.id = m.account_id AND a.status = 'active'";
 
-export function memberStore(store: Store): MemberStore {
+/**
+ * Members in PostgreSQL, without a cache: a changed password, role or membership applies from the
+ * next request.
+ */
+export function memberStore(store: Store) {
   return {
-    async accountsOf(memberId) {
+    /** Active accounts, oldest first. */
+    async accountsOf(memberId: number): Promise<readonly Membership[]> {
       const { rows } = await store.query<Columns>(
         `SELECT ${ACCOUNT} FROM ${JOINED} WHERE m.member_id = $1 ORDER BY a.id LIMIT 1000`,
         [memberId],
       );
       return rows.map(membershipOf);
     },
-    async byEmail(email) {
-      const { rows } = await store.query<{
-        id: string;
-        password_hash: string;
-        session_generation: number;
-      }>('SELECT id, password_hash, session_generation FROM members WHERE email = $1', [email]);
-      const [row] = rows;
-      if (!row) return undefined;
-      return {
-        id: Number(row.id),
-        passwordHash: row.password_hash,
-        generation: row.session_generation,
-      };
+    async byEmail(email: string): Promise<StoredMember | undefined> {
+      const { rows } = await store.query<Omit<StoredMember, 'id'> & { id: string }>(
+        'SELECT id, password_hash AS "passwordHash", session_generation AS generation FROM members WHERE email = $1',
+        [email],
+      );
+      return rows[0] && { ...rows[0], id: Number(rows[0].id) };
     },
-    async active({ memberId, accountId, generation }) {
+    /**
+     * Undefined when the session's generation is over, the membership gone, or the account
+     * suspended.
+     */
+    async active({
+      memberId,
+      accountId,
+      generation,
+    }: Omit<Session, 'beganAt'>): Promise<ActiveMember | undefined> {
       const { rows } = await store.query<Columns & { email: string }>(
         `SELECT p.email, ${ACCOUNT} FROM ${JOINED} JOIN members p ON p.id = m.member_id
          WHERE m.member_id = $1 AND m.account_id = $2 AND p.session_generation = $3`,
@@ -84,6 +73,8 @@ export function memberStore(store: Store): MemberStore {
     },
   };
 }
+
+export type MemberStore = ReturnType<typeof memberStore>;
 
 function membershipOf({ account_id, account_name, role, ip_allow }: Columns): Membership {
   return { id: Number(account_id), name: account_name, role, ipAllow: ip_allow };

@@ -57,17 +57,10 @@ export function buildPanel({
       serve: sameSiteOnly(async (request) => {
         const read = await readJson(request.message, BODY_BYTES.session);
         if (!read.ok) return refuseBody(read.reason);
-        const { now, trace } = request;
-        return await signIn(
-          {
-            body: read.value,
-            cookie: request.message.headers.cookie,
-            ip: addressOf(request),
-            now,
-            trace,
-          },
-          ports,
-        );
+        const { message, now, trace } = request;
+        const ip = addressOf(request);
+        const { cookie } = message.headers;
+        return await signIn({ body: read.value, cookie, ip, now, trace }, ports);
       }),
     },
     {
@@ -76,9 +69,8 @@ export function buildPanel({
       serve: async (request) => {
         const session = await identify(request);
         if (!session.ok) return session;
-        return answer(
-          describeSession(session.caller, await ports.members.accountsOf(session.caller.memberId)),
-        );
+        const accounts = await ports.members.accountsOf(session.caller.memberId);
+        return answer(describeSession(session.caller, accounts));
       },
     },
     {

@@ -73,15 +73,8 @@ export class ControlProxy {
         : { 'content-type': 'application/json', 'content-length': body.length }),
     };
     return await new Promise((resolve, reject) => {
-      const options = {
-        host: control.host,
-        port: control.port,
-        method,
-        path,
-        headers,
-        agent: this.#agent,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      };
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const options = { ...control, method, path, headers, agent: this.#agent, signal };
       const outgoing = send(options, resolve);
       outgoing.on('error', reject);
       outgoing.end(body);

@@ -74,13 +74,7 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   }
   try {
     await limit.reset(subject);
-    return await startSession({
-      attempt,
-      member: checked,
-      wanted: read.accountId,
-      ports,
-      email: read.email,
-    });
+    return await startSession(checked, { attempt, credentials: read, ports });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     log.warn(
@@ -123,21 +117,15 @@ async function check(
   }
 }
 
-interface NewSession {
-  attempt: Attempt;
-  member: StoredMember;
-  email: string;
-  wanted: number | undefined;
-  ports: SignInPorts;
-}
-
-async function startSession({
-  attempt,
-  member,
-  email,
-  wanted,
-  ports,
-}: NewSession): Promise<Answer> {
+async function startSession(
+  member: StoredMember,
+  {
+    attempt,
+    credentials,
+    ports,
+  }: { attempt: Attempt; credentials: Credentials; ports: SignInPorts },
+): Promise<Answer> {
+  const { email, accountId: wanted } = credentials;
   const { members, sessions, cookies, lifetime, log, outcomes } = ports;
   const accounts = await members.accountsOf(member.id);
   const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted);

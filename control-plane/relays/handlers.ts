@@ -3,7 +3,7 @@ import type { Sealer } from '../../platform/sealing.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { numericPathId } from '../../platform/http/path-id.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
-import type { Caller } from '../sessions/authenticate.ts';
+import { actorOf, type Caller } from '../sessions/authenticate.ts';
 import type { RelayStore } from './store.ts';
 
 /** GET /v1/relays: all relays of the account, oldest first. */
@@ -42,11 +42,7 @@ export async function removeRelay(
 ): Promise<Answer> {
   const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const isRemoved = await relays.remove({
-    accountId: caller.account.id,
-    memberId: caller.memberId,
-    id,
-  });
+  const isRemoved = await relays.remove({ ...actorOf(caller), id });
   return isRemoved ? answer(undefined, { status: 204 }) : refuse('not_found');
 }
 
@@ -68,11 +64,7 @@ export async function retryDeliveries(
 ): Promise<Answer> {
   const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const requeued = await relays.retry({
-    accountId: caller.account.id,
-    memberId: caller.memberId,
-    id,
-  });
+  const requeued = await relays.retry({ ...actorOf(caller), id });
   return requeued === undefined ? refuse('not_found') : answer({ requeued });
 }
 
@@ -96,7 +88,7 @@ async function saveOnce({
   const sealed =
     secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${resolved.id}`);
   const saved = await relays.save({
-    ...{ accountId, memberId: caller.memberId, sealed, isKnown: resolved.isKnown },
+    ...{ ...actorOf(caller), sealed, isKnown: resolved.isKnown },
     relay: { id: resolved.id, name, url, events, filters, enabled },
   });
   if (saved === 'saved') return resolved.id;

@@ -24,41 +24,22 @@ export interface DeliveryView {
   created_at: string;
 }
 
+/** Who changes what; the audit line names the member. */
 interface Change {
   accountId: number;
   memberId: number;
 }
 
-export interface SavedRelay extends Change {
+interface RelayChange extends Change {
+  id: number;
+}
+
+interface SavedRelay extends Change {
   relay: RelayView;
   /** Undefined keeps the stored one. */
   sealed: Buffer | undefined;
   /** The row exists already. */
   isKnown: boolean;
-}
-
-/**
- * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). A change and its audit line
- * are one statement. Rejects with StoreUnavailable.
- */
-export interface RelayStore {
-  list(accountId: number): Promise<RelayView[]>;
-  /**
-   * The id under which a relay is saved: the given one, that of the relay with this name, or a new
-   * one. Undefined: the account has no relay with the given id.
-   */
-  resolveId(relay: {
-    accountId: number;
-    id: number | undefined;
-    name: string;
-  }): Promise<{ id: number; isKnown: boolean } | undefined>;
-  /** `name_exists`: another relay has the name. `deleted`: by somebody else in the meantime. */
-  save(relay: SavedRelay): Promise<'saved' | 'name_exists' | 'deleted'>;
-  remove(change: Change & { id: number }): Promise<boolean>;
-  /** The newest deliveries; undefined: the account has no such relay. */
-  deliveries(relay: { accountId: number; id: number }): Promise<DeliveryView[] | undefined>;
-  /** Dead deliveries that are pending again; undefined: the account has no such relay. */
-  retry(change: Change & { id: number }): Promise<number | undefined>;
 }
 
 /** Newest deliveries in an answer. */
@@ -94,7 +75,11 @@ type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at
   created_at: Date;
 };
 
-export function relayStore(store: Store): RelayStore {
+/**
+ * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). A change and its audit line
+ * are one statement. Rejects with StoreUnavailable.
+ */
+export function relayStore(store: Store) {
   const destination = async ({ id, accountId }: { id: number; accountId: number }) => {
     const { rows } = await store.query<{ url: string }>(FIND, [id, accountId]);
     return rows[0] && destinationOf(rows[0].url);
@@ -102,7 +87,7 @@ export function relayStore(store: Store): RelayStore {
   /** Runs a statement on relay $1 of account $2 with its audit line; false without such a relay. */
   const changeRelay = async (
     statement: string,
-    { accountId, memberId, id, action }: Change & { id: number; action: string },
+    { accountId, memberId, id, action }: RelayChange & { action: string },
   ) => {
     const target = await destination({ id, accountId });
     if (target === undefined) return false;
@@ -112,14 +97,30 @@ export function relayStore(store: Store): RelayStore {
     );
   };
   return {
-    async list(accountId) {
+    async list(accountId: number): Promise<RelayView[]> {
       const { rows } = await store.query<Omit<RelayView, 'id'> & { id: string }>(
         'SELECT id, name, url, events, filters, enabled FROM relays WHERE account_id = $1 ORDER BY id',
         [accountId],
       );
-      return rows.map(({ id, filters, ...relay }) => viewOf({ id: Number(id), filters, ...relay }));
+      return rows.map(({ id, name, url, events, filters, enabled }) => ({
+        ...{ id: Number(id), name, url, events },
+        filters: filters.map(inOrder),
+        enabled,
+      }));
     },
-    async resolveId({ accountId, id, name }) {
+    /**
+     * The id under which a relay is saved: the given one, that of the relay with this name, or a
+     * new one. Undefined: the account has no relay with the given id.
+     */
+    async resolveId({
+      accountId,
+      id,
+      name,
+    }: {
+      accountId: number;
+      id: number | undefined;
+      name: string;
+    }): Promise<{ id: number; isKnown: boolean } | undefined> {
       if (id !== undefined)
         return (await destination({ id, accountId })) === undefined
           ? undefined
@@ -131,27 +132,22 @@ export function relayStore(store: Store): RelayStore {
       );
       return { id: Number(rows[0]?.id), isKnown: rows[0]?.known === true };
     },
-    async save({ accountId, memberId, relay, sealed, isKnown }) {
+    /** `name_exists`: another relay has the name. `deleted`: by somebody else in the meantime. */
+    async save({
+      accountId,
+      memberId,
+      relay,
+      sealed,
+      isKnown,
+    }: SavedRelay): Promise<'saved' | 'name_exists' | 'deleted'> {
       const { id, name, url, events, filters, enabled } = relay;
-      const details = {
-        name,
-        destination: destinationOf(url),
-        enabled,
-        secret: sealed ? 'set' : 'kept',
-      };
+      const secret = sealed ? 'set' : 'kept';
+      const details = { name, destination: destinationOf(url), enabled, secret };
+      const values = [id, accountId, name, url, events, JSON.stringify(filters), enabled];
       try {
         const rows = await changeWithAudit(store, {
           statement: isKnown ? UPDATE : INSERT,
-          values: [
-            id,
-            accountId,
-            name,
-            url,
-            events,
-            JSON.stringify(filters),
-            enabled,
-            sealed ?? null,
-          ],
+          values: [...values, sealed ?? null],
           record: { action: 'relay.saved', memberId, idField: 'relay_id', details },
         });
         return rows.length > 0 ? 'saved' : 'deleted';
@@ -160,31 +156,28 @@ export function relayStore(store: Store): RelayStore {
         throw error;
       }
     },
-    remove: (change) => changeRelay(REMOVE, { ...change, action: 'relay.deleted' }),
-    async deliveries({ accountId, id }) {
+    remove: (change: RelayChange): Promise<boolean> =>
+      changeRelay(REMOVE, { ...change, action: 'relay.deleted' }),
+    /** The newest deliveries; undefined: the account has no such relay. */
+    async deliveries({
+      accountId,
+      id,
+    }: {
+      accountId: number;
+      id: number;
+    }): Promise<DeliveryView[] | undefined> {
       const { rows } = await store.query<DeliveryColumns>(DELIVERIES, [id, accountId]);
       if (rows.length === 0 && (await destination({ id, accountId })) === undefined)
         return undefined;
-      return rows.map(
-        ({
-          id: delivery,
-          next_attempt_at: next,
-          created_at: created,
-          message_id,
-          event,
-          status,
-          attempts,
-          response_status,
-          error,
-        }) => ({
-          id: Number(delivery),
-          ...{ message_id, event, status, attempts, response_status, error },
-          next_attempt_at: next?.toISOString() ?? null,
-          created_at: created.toISOString(),
-        }),
-      );
+      return rows.map(({ id: delivery, next_attempt_at: next, created_at: created, ...row }) => ({
+        id: Number(delivery),
+        ...row,
+        next_attempt_at: next?.toISOString() ?? null,
+        created_at: created.toISOString(),
+      }));
     },
-    async retry(change) {
+    /** Dead deliveries that are pending again; undefined: the account has no such relay. */
+    async retry(change: RelayChange): Promise<number | undefined> {
       if (!(await changeRelay(SELECT_RELAY, { ...change, action: 'relay.retried' })))
         return undefined;
       let requeued = 0;
@@ -198,18 +191,9 @@ export function relayStore(store: Store): RelayStore {
   };
 }
 
+export type RelayStore = ReturnType<typeof relayStore>;
+
 /** PostgreSQL does not keep the order of the keys in a filter. */
-function viewOf({ id, name, url, events, filters, enabled }: RelayView): RelayView {
-  return {
-    id,
-    name,
-    url,
-    events,
-    filters: filters.map(({ prop, op, value }) => ({
-      prop,
-      op,
-      ...(value === undefined ? {} : { value }),
-    })),
-    enabled,
-  };
+function inOrder({ prop, op, value }: Filter): Filter {
+  return { prop, op, ...(value === undefined ? {} : { value }) };
 }

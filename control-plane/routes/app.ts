@@ -25,12 +25,8 @@ const BODY_BYTES = 2 ** 20;
  */
 export function buildControl(options: ControlOptions): FastifyInstance {
   const { ports, seconds } = options;
-  return buildListener({
-    name: 'control',
-    routes: routes.map((route) => listenerRoute(route, options)),
-    log: ports.log,
-    seconds,
-  });
+  const served = routes.map((route) => listenerRoute(route, options));
+  return buildListener({ name: 'control', routes: served, log: ports.log, seconds });
 }
 
 function listenerRoute(
@@ -45,14 +41,9 @@ function listenerRoute(
       // The panel forwards no Origin; a browser on the operator's own machine would send one.
       const refusal = refuseCrossSite(sourceOf(request), undefined);
       if (refusal) return refuse(refusal);
-      const session = await authenticate(
-        {
-          cookie: message.headers.cookie,
-          ip: clientBehindPanel(message, panelSecret),
-          now: request.now,
-        },
-        ports,
-      );
+      const ip = clientBehindPanel(message, panelSecret);
+      const { cookie } = message.headers;
+      const session = await authenticate({ cookie, ip, now: request.now }, ports);
       if (!session.ok) return session;
       const { caller } = session;
       const lacking = refuseLacking(caller.account.role, route.permission);

@@ -13,6 +13,11 @@ export interface Caller {
   account: Membership;
 }
 
+/** Whose data a change is about, and who makes it. */
+export function actorOf({ account, memberId }: Caller): { accountId: number; memberId: number } {
+  return { accountId: account.id, memberId };
+}
+
 export interface SessionPorts {
   sessions: Pick<SessionStore, 'use'>;
   members: Pick<MemberStore, 'active'>;

@@ -3,29 +3,23 @@ import type { Redis } from 'ioredis';
 import { sessionKey } from '../../platform/sessions.ts';
 import { readSession, timeLeft, type Session, type SessionTimes } from './decide.ts';
 
-/** Sessions in Redis. All methods reject when Redis does. */
-export interface SessionStore {
-  /** Starts a session and answers its token, which is not stored. */
-  begin(session: Session): Promise<string>;
-  /** The session of a token, and extends it; undefined when it has expired. */
-  use(token: string, now: number): Promise<Session | undefined>;
-  end(token: string): Promise<void>;
-}
-
 const TOKEN_BYTES = 32;
 
+/** Sessions in Redis. All methods reject when Redis does. */
 export function sessionStore(
   redis: Pick<Redis, 'set' | 'get' | 'pexpire' | 'del'>,
   times: SessionTimes,
-): SessionStore {
+) {
   return {
-    async begin(session) {
+    /** Starts a session and answers its token, which is not stored. */
+    async begin(session: Session): Promise<string> {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const left = timeLeft(session, { ...times, now: session.beganAt });
       await redis.set(sessionKey(token), JSON.stringify(session), 'PX', left);
       return token;
     },
-    async use(token, now) {
+    /** The session of a token, and extends it; undefined when it has expired. */
+    async use(token: string, now: number): Promise<Session | undefined> {
       const key = sessionKey(token);
       const text = await redis.get(key);
       const session = text === null ? undefined : readSession(text);
@@ -37,8 +31,10 @@ export function sessionStore(
       if (text !== null) await redis.del(key);
       return undefined;
     },
-    async end(token) {
+    async end(token: string): Promise<void> {
       await redis.del(sessionKey(token));
     },
   };
 }
+
+export type SessionStore = ReturnType<typeof sessionStore>;

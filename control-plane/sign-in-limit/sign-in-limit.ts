@@ -15,25 +15,6 @@ export interface SignInSubject {
 }
 
 /**
- * Rate limit of sign-ins, per e-mail address and per network address (docs/control-plane.md). All
- * methods reject when Redis does.
- */
-export interface SignInLimit {
-  /**
-   * Counts an attempt before its password is checked, so that concurrent ones count too. Answers
-   * how long to wait, ms; 0: the password may be checked.
-   */
-  countAttempt(subject: SignInSubject): Promise<number>;
-  /**
-   * After a correct password: deletes the failures of the e-mail address, and discounts this
-   * attempt from the network address.
-   */
-  reset(subject: SignInSubject): Promise<void>;
-  /** The password could not be checked: discounts the attempt from both. */
-  discountAttempt(subject: SignInSubject): Promise<void>;
-}
-
-/**
  * KEYS: the two hashes {n, until}. ARGV: for each its retention and number of pauses, then the
  * pauses. Uses the clock of Redis, so that all processes agree. Counts nothing during a pause, so
  * that waiting always ends it.
@@ -64,20 +45,35 @@ const DISCOUNT = `for i = 1, #KEYS do
 end
 return 0`;
 
-export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>): SignInLimit {
+/**
+ * Rate limit of sign-ins, per e-mail address and per network address (docs/control-plane.md). All
+ * methods reject when Redis does.
+ */
+export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>) {
   const policies = [EMAIL_POLICY, ADDRESS_POLICY].flatMap(scriptArguments);
   return {
-    countAttempt: async (subject) =>
+    /**
+     * Counts an attempt before its password is checked, so that concurrent ones count too. Answers
+     * how long to wait, ms; 0: the password may be checked.
+     */
+    countAttempt: async (subject: SignInSubject): Promise<number> =>
       Number(await redis.eval(COUNT, 2, emailKey(subject), addressKey(subject), ...policies)),
-    async reset(subject) {
+    /**
+     * After a correct password: deletes the failures of the e-mail address, and discounts this
+     * attempt from the network address.
+     */
+    async reset(subject: SignInSubject): Promise<void> {
       await redis.del(emailKey(subject));
       await redis.eval(DISCOUNT, 1, addressKey(subject));
     },
-    async discountAttempt(subject) {
+    /** The password could not be checked: discounts the attempt from both. */
+    async discountAttempt(subject: SignInSubject): Promise<void> {
       await redis.eval(DISCOUNT, 2, emailKey(subject), addressKey(subject));
     },
   };
 }
+
+export type SignInLimit = ReturnType<typeof signInLimit>;
 
 function scriptArguments(policy: SignInLimitPolicy): number[] {
   const pauses = pausesOf(policy);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
+import { actorOf } from '../sessions/authenticate.ts';
 import { readConnection, readEnabled, unknownSource } from './definition.ts';
 import { describeConnection } from './view.ts';
 
@@ -32,14 +33,7 @@ export async function saveConnection(
   const sealed =
     secret === '' ? undefined : sealer.seal(secret, connectionPurpose({ accountId, source }));
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const row = await webhookConnections.save({
-    accountId,
-    memberId: caller.memberId,
-    source,
-    label,
-    token,
-    sealed,
-  });
+  const row = await webhookConnections.save({ ...actorOf(caller), source, label, token, sealed });
   return answer(describeConnection(row, trackBase));
 }
 
@@ -55,12 +49,7 @@ export async function setConnectionEnabled(
     return refuse('invalid_request', {
       message: 'the body must be {"enabled": true} or {"enabled": false}',
     });
-  const row = await webhookConnections.setEnabled({
-    accountId: caller.account.id,
-    memberId: caller.memberId,
-    source,
-    enabled,
-  });
+  const row = await webhookConnections.setEnabled({ ...actorOf(caller), source, enabled });
   return row
     ? answer(describeConnection(row, trackBase))
     : refuse('not_found', { message: `there is no connection of ${source} yet` });

@@ -2,7 +2,7 @@ import type { WebhookSource } from '../../events/webhooks/sources.ts';
 import { changeWithAudit, type Store } from '../store.ts';
 import type { ConnectionRow } from './view.ts';
 
-export interface SavedConnection {
+interface SavedConnection {
   accountId: number;
   memberId: number;
   source: WebhookSource;
@@ -13,21 +13,9 @@ export interface SavedConnection {
   sealed: Buffer | undefined;
 }
 
-/**
- * Webhook connections of an account. A change and its audit line are one statement. Rejects with
- * StoreUnavailable.
- */
-export interface WebhookConnectionStore {
-  list(accountId: number): Promise<ConnectionRow[]>;
-  save(connection: SavedConnection): Promise<ConnectionRow>;
-  /** Undefined: the account has no connection of this source. */
-  setEnabled(change: {
-    accountId: number;
-    memberId: number;
-    source: WebhookSource;
-    enabled: boolean;
-  }): Promise<ConnectionRow | undefined>;
-}
+type EnabledChange = Pick<SavedConnection, 'accountId' | 'memberId' | 'source'> & {
+  enabled: boolean;
+};
 
 type Columns = Omit<ConnectionRow, 'id' | 'received' | 'accepted' | 'rejected'> &
   Record<'id' | 'received' | 'accepted' | 'rejected', string>;
@@ -46,16 +34,27 @@ const SAVE = `INSERT INTO webhook_connections AS c (account_id, app_id, source, 
 const SWITCH = `UPDATE webhook_connections c SET enabled = $3, updated_at = clock_timestamp()
   WHERE c.account_id = $1 AND c.source = $2 RETURNING ${COLUMNS}, ${AUDITED}`;
 
-export function webhookConnectionStore(store: Store): WebhookConnectionStore {
+/**
+ * Webhook connections of an account. A change and its audit line are one statement. Rejects with
+ * StoreUnavailable.
+ */
+export function webhookConnectionStore(store: Store) {
   return {
-    async list(accountId) {
+    async list(accountId: number): Promise<ConnectionRow[]> {
       const { rows } = await store.query<Columns>(
         `SELECT ${COLUMNS} FROM webhook_connections c WHERE c.account_id = $1 ORDER BY c.id`,
         [accountId],
       );
       return rows.map(rowOf);
     },
-    async save({ accountId, memberId, source, label, token, sealed }) {
+    async save({
+      accountId,
+      memberId,
+      source,
+      label,
+      token,
+      sealed,
+    }: SavedConnection): Promise<ConnectionRow> {
       const [row] = await changeWithAudit<Columns>(store, {
         statement: SAVE,
         values: [accountId, source, label, token, sealed ?? null],
@@ -69,7 +68,13 @@ export function webhookConnectionStore(store: Store): WebhookConnectionStore {
       if (!row) throw new Error('PostgreSQL returned no row for a saved connection');
       return rowOf(row);
     },
-    async setEnabled({ accountId, memberId, source, enabled }) {
+    /** Undefined: the account has no connection of this source. */
+    async setEnabled({
+      accountId,
+      memberId,
+      source,
+      enabled,
+    }: EnabledChange): Promise<ConnectionRow | undefined> {
       const [row] = await changeWithAudit<Columns>(store, {
         statement: SWITCH,
         values: [accountId, source, enabled],
@@ -85,22 +90,15 @@ export function webhookConnectionStore(store: Store): WebhookConnectionStore {
   };
 }
 
-function rowOf({
-  id,
-  source,
-  label,
-  token,
-  has_secret,
-  enabled,
-  received,
-  accepted,
-  rejected,
-  last_error,
-}: Columns): ConnectionRow {
-  const counts = {
-    received: Number(received),
-    accepted: Number(accepted),
-    rejected: Number(rejected),
+export type WebhookConnectionStore = ReturnType<typeof webhookConnectionStore>;
+
+function rowOf(row: Columns): ConnectionRow {
+  const { source, label, token, has_secret, enabled, last_error } = row;
+  return {
+    ...{ id: Number(row.id), source, label, token, has_secret, enabled },
+    received: Number(row.received),
+    accepted: Number(row.accepted),
+    rejected: Number(row.rejected),
+    last_error,
   };
-  return { id: Number(id), source, label, token, has_secret, enabled, ...counts, last_error };
 }
