@@ -26,8 +26,8 @@ function expectAgreement(sent: unknown): void {
 }
 
 const KEYS = [...KINDS, 'op', 'value', 'did', 'times', 'within_days', 'where', 'property'];
-/** Values that are right in one place of a definition and wrong in another. */
-const values = fc.oneof(
+/** A value that is right in one place of a definition and wrong in another. */
+const value = fc.oneof(
   fc.constantFrom<unknown>(
     ...['', ' ', 'x', 'true', '2026-09-20', '2026-02-30', 'é'.repeat(64), 'é'.repeat(65)],
     ...[null, true, false, 0, -1, 1.5, 7, 3650, 3651],
@@ -52,13 +52,15 @@ const nearlyValid = fc
   .tuple(
     definition,
     fc.array(
-      fc.record({ at: fc.nat(), key: fc.constantFrom(...KEYS), isDeleted: fc.boolean(), values }),
+      fc.record({ at: fc.nat(), key: fc.constantFrom(...KEYS), isDeleted: fc.boolean(), value }),
       { minLength: 1, maxLength: 3 },
     ),
   )
   .map(([valid, changes]) => {
     const changed: unknown = JSON.parse(JSON.stringify(valid));
-    for (const { at, key, isDeleted, values: value } of changes) {
+    for (const { at, key, isDeleted, ...change } of changes) {
+      // the constants must not become part of themselves
+      const value = structuredClone(change.value);
       const containers = containersOf(changed);
       const container = containers[at % containers.length];
       if (Array.isArray(container)) container.splice(at % (container.length + 1), 1, value);
