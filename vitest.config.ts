@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 const slow = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /**
- * Unit tests stand beside the code and need nothing; the others find a running stack through
- * RAVAND_HOME (`./ravand test` brings it).
+ * Unit tests are in the folder of the code and need no stack; the others use the running stack of
+ * RAVAND_HOME (started by `./ravand test`).
  */
 export default defineConfig({
   cacheDir: '.ravand/cache/vite',
@@ -15,6 +15,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{eslint,schemas,events,platform,ingest,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
+            'test/documents/**/*.test.ts',
           ],
           testTimeout: 30_000,
         },

@@ -6,8 +6,8 @@ import { benchStack } from './stack.ts';
 
 /**
  * The ingest gateway beside a bare node:http server that reads and parses the same bodies, in the
- * same run. Settings: BENCH_ROUNDS, BENCH_ROUND_MS, and BENCH_REQUESTS to select requests whose name
- * contains it.
+ * same run. Settings: BENCH_ROUNDS, BENCH_ROUND_MS, and BENCH_REQUESTS to select requests whose
+ * name contains it.
  */
 const CONNECTIONS: Record<string, number> = { 'single events': 512 };
 const ONLY = process.env['BENCH_REQUESTS'] ?? '';

@@ -1,9 +1,9 @@
 /**
  * ./ravand bench profiles -- [--people 1000000] [--events 1000000] [--partitions 4] [--cache 2GiB]
  * Events per second of the fold (decode, load, fold, save) on a real ClickHouse: of new people, of
- * people in the cache, and of people whose profiles are only in ClickHouse. One process, one thread.
- * Excludes reading from Kafka (see bench/sink.ts). Uses a temporary database on the ClickHouse of
- * the stack under RAVAND_HOME.
+ * people in the cache, and of people whose profiles are only in ClickHouse. One process, one
+ * thread. Excludes reading from Kafka (see bench/sink.ts). Uses a temporary database on the
+ * ClickHouse of the stack under RAVAND_HOME.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

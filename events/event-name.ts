@@ -16,7 +16,6 @@ const DEFAULT_NAMES: Record<EventType, string> = {
 };
 
 /** The five event types (ingest 1). */
-export const EVENT_TYPES = Object.keys(DEFAULT_NAMES) as readonly EventType[];
 
 /** True for the five types; case-sensitive. */
 export function isEventType(value: unknown): value is EventType {

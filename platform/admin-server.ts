@@ -23,8 +23,8 @@ interface AdminOptions {
 }
 
 /**
- * The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (200 when it
- * can work, otherwise 503 with the reasons). Never public.
+ * The port for operators: /metrics for Prometheus, /healthz (the process runs), /readyz (200 when
+ * it can work, otherwise 503 with the reasons). Never public.
  */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
   registerProcessMetrics(options);

@@ -12,8 +12,8 @@ export interface AuditLine {
 }
 
 /**
- * Writes one line of the audit log (table audit_lines). Rejects when PostgreSQL does, so that nothing
- * is done without an audit line.
+ * Writes one line of the audit log (table audit_lines). Rejects when PostgreSQL does, so that
+ * nothing is done without an audit line.
  */
 export async function recordAudit(
   database: Pick<Database, 'query'>,

@@ -49,8 +49,8 @@ export type Role = (typeof roles)[number];
 export const OWNER_ONLY: readonly Permission[] = ['tenant.delete', 'tenant.transfer'];
 
 /**
- * Permissions of each role; no role inherits from another (management 2.7). Where that section names
- * no permission, the narrower interpretation applies.
+ * Permissions of each role; no role inherits from another (management 2.7). Where that section
+ * names no permission, the narrower interpretation applies.
  */
 export const grants: Readonly<Record<Role, readonly Permission[]>> = {
   owner: permissions,

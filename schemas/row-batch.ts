@@ -1,6 +1,5 @@
 import {
   carriedFingerprint,
-  eventRowCodec,
   HEADER_BYTES,
   rowBatchCodec,
   singleObjectHeader,
@@ -81,6 +80,3 @@ export function joinRowBatch(batch: EncodedRowBatch): Buffer {
   const head = HEAD_FIELDS.map((field) => writeZigzag(batch.head[field]));
   return Buffer.concat([header, ...head, writeZigzag(batch.count), batch.rows, Buffer.of(0)]);
 }
-
-/** Schema fingerprint of the rows that `sliceRowBatch` returns. */
-export const ROW_FINGERPRINT = eventRowCodec.fingerprint;

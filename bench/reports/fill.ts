@@ -7,17 +7,16 @@ import { splitStatements } from '../../platform/clickhouse/migrate.ts';
 export interface Volume {
   events: number;
   people: number;
-  /** Days that the events lie in; the last one ends at `until`. */
+  /** Number of days with events; the last one ends at `until`. */
   days: number;
   /** Unix seconds. */
   until: number;
-  /** People one in so many of whom has a second, joined name. */
+  /** One in so many people has a second, merged distinct id. */
   mergedOneIn: number;
 }
 
 export const ACCOUNT = 1;
-export const STEPS = 12;
-/** Names of events: twelve that funnels ask for, and as much other traffic again. */
+/** Names of events: twelve that funnels select, and as many others. */
 export const NAMES = 24;
 const CHUNK = 2_000_000;
 const CHECKOUT = join(import.meta.dirname, '../..');

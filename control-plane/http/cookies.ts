@@ -17,8 +17,8 @@ export function cookieName({ secure }: CookieRules): string {
 
 /**
  * The session's token in a Cookie header; undefined without a valid one. Both names in their order
- * (management 5.2), but behind https only the __Host- one: another host of the same domain could set
- * the other.
+ * (management 5.2), but behind https only the __Host- one: another host of the same domain could
+ * set the other.
  */
 export function readSessionCookie(
   header: string | undefined,

@@ -14,11 +14,11 @@ export interface RequestSource {
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Refuses unsafe requests of other sites (docs/control-plane.md, "Other sites"). A browser must send
- * an origin of ours: `panelOrigin`, or the Host of the request when that is undefined. A client that
- * sends neither header is not a browser, and has no cookie but its own. A browser's body must have
- * the type JSON, which no form can send, and no foreign script without a preflight. Undefined: it
- * may pass.
+ * Refuses unsafe requests of other sites (docs/control-plane.md, "Other sites"). A browser must
+ * send an origin of ours: `panelOrigin`, or the Host of the request when that is undefined. A
+ * client that sends neither header is not a browser, and has no cookie but its own. A browser's
+ * body must have the type JSON, which no form can send, and no foreign script without a preflight.
+ * Undefined: it may pass.
  */
 export function refuseCrossSite(
   source: RequestSource,

@@ -34,8 +34,8 @@ interface WriteKeysOptions {
 const MAX_CACHED_TEXT = 64;
 
 /**
- * Verifies write keys. Caches valid and invalid ones for the same time; concurrent requests with one
- * key share a lookup.
+ * Verifies write keys. Caches valid and invalid ones for the same time; concurrent requests with
+ * one key share a lookup.
  */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;

@@ -61,9 +61,9 @@ interface Reading {
 const TIMED_OUT = renderFailure({ code: 'request_timed_out' });
 
 /**
- * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits it
- * and answers before it reads the next one. At the first request that is not common the connection
- * goes to node:http with every byte from that request on, and stays there.
+ * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits
+ * it and answers before it reads the next one. At the first request that is not common the
+ * connection goes to node:http with every byte from that request on, and stays there.
  */
 export class Connection {
   readonly #socket: Socket;

@@ -1,7 +1,7 @@
 /**
- * What the publisher is doing. `failures` counts failures since a record last reached Kafka: it sets
- * the pause before the next attempt. connecting, waiting and draining append new records to the
- * spool; handing_over holds them in memory until the last spooled records are acknowledged.
+ * What the publisher is doing. `failures` counts failures since a record last reached Kafka: it
+ * sets the pause before the next attempt. connecting, waiting and draining append new records to
+ * the spool; handing_over holds them in memory until the last spooled records are acknowledged.
  */
 export type PublisherState =
   | { phase: 'connecting'; failures: number }
@@ -14,8 +14,8 @@ export type PublisherState =
 export type Phase = PublisherState['phase'];
 
 /**
- * connected, connect_failed: the result of an attempt to reach Kafka. failed: a publish failed or is
- * ambiguous (error report, refused by the client, nothing acknowledged in time, too much in
+ * connected, connect_failed: the result of an attempt to reach Kafka. failed: a publish failed or
+ * is ambiguous (error report, refused by the client, nothing acknowledged in time, too much in
  * flight). progressed: spooled records reached Kafka. caught_up: hardly anything in the spool is
  * unread. drained: the spool is empty. overflowed: too many bytes are held in memory. closing: the
  * process ends.

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * Partition counts of the topics, learnt from Kafka and stored in the spool's folder: a gateway that
- * starts while Kafka is unreachable chooses the same partitions as before. Until Kafka has been
- * reached once, EVENTS_PARTITIONS applies.
+ * Partition counts of the topics, learnt from Kafka and stored in the spool's folder: a gateway
+ * that starts while Kafka is unreachable chooses the same partitions as before. Until Kafka has
+ * been reached once, EVENTS_PARTITIONS applies.
  */
 export class KnownPartitions {
   readonly #path: string;

@@ -44,8 +44,8 @@ const NONE_REFUSED: readonly LogRecord[] = [];
 const now = () => performance.now();
 
 /**
- * Makes records durable in the order they arrive: acknowledged by Kafka with acks=all, or fsynced in
- * the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record was acknowledged
+ * Makes records durable in the order they arrive: acknowledged by Kafka with acks=all, or fsynced
+ * in the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record was acknowledged
  * earlier or is sent before it by the same producer, so the first occurrences in a partition are in
  * order. A repeat carries the same gateway and sequence number as its first occurrence.
  */

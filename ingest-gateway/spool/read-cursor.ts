@@ -51,8 +51,8 @@ export class ReadCursor {
   }
 
   /**
-   * The next frames of one segment, about `maxBytes`, and the damage between them. Empty at the end.
-   * Rejects on a disk error.
+   * The next frames of one segment, about `maxBytes`, and the damage between them. Empty at the
+   * end. Rejects on a disk error.
    */
   async read(maxBytes: number): Promise<{ frames: SpooledFrame[]; damage: Damage[] }> {
     const progress = this.segments.find(({ segment, offset }) => offset < segment.size);

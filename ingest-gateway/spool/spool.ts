@@ -22,9 +22,9 @@ export interface SpoolOptions {
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
 /**
- * The gateway's disk buffer: an append-only queue of records for Kafka in segment files. A record is
- * durable when `append` calls back without error. One process per folder; `openSpool` recovers what
- * an earlier process left.
+ * The gateway's disk buffer: an append-only queue of records for Kafka in segment files. A record
+ * is durable when `append` calls back without error. One process per folder; `openSpool` recovers
+ * what an earlier process left.
  */
 export class Spool {
   readonly #options: SpoolOptions;

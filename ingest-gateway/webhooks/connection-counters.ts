@@ -14,8 +14,8 @@ const MAX_CONNECTIONS = 20_000;
 const LINGER_MS = 50;
 
 /**
- * What a delivery adds to the counters of its connection. PostgreSQL text holds no NUL, and a reason
- * may quote the delivery.
+ * What a delivery adds to the counters of its connection. PostgreSQL text holds no NUL, and a
+ * reason may quote the delivery.
  */
 export function countsOf(outcome: DeliveryOutcome): DeliveryCounts {
   const lastError =

@@ -24,8 +24,8 @@ const FRESH_MS = 20;
 const TOKEN = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Finds connections by their token. The store is queried each time, because a connection answers 404
- * as soon as it is disabled; one query runs at a time and serves all deliveries that arrive
+ * Finds connections by their token. The store is queried each time, because a connection answers
+ * 404 as soon as it is disabled; one query runs at a time and serves all deliveries that arrive
  * meanwhile. Results are cached for the time that the store is unreachable.
  */
 export class Connections {

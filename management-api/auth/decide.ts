@@ -47,8 +47,8 @@ export function rejectBeforeLookup(credential: Credential | undefined): DomainEr
 }
 
 /**
- * Admits or rejects a resolved credential (management 5.3). A revoked key and a suspended account answer
- * as an unknown key does; expiry shows only on a key that would work otherwise.
+ * Admits or rejects a resolved credential (management 5.3). A revoked key and a suspended account
+ * answer as an unknown key does; expiry shows only on a key that would work otherwise.
  */
 export function admit(resolved: Resolved, now: number): Admission {
   switch (resolved.kind) {

@@ -83,8 +83,8 @@ export class ExportStore {
   }
 
   /**
-   * Claims the oldest job that is due, also one whose worker sends no heartbeat. Undefined: there is
-   * none.
+   * Claims the oldest job that is due, also one whose worker sends no heartbeat. Undefined: there
+   * is none.
    */
   async claim(): Promise<ExportJob | undefined> {
     const due = `SELECT id FROM exports WHERE status IN ('queued', 'running') AND due_at <= clock_timestamp() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`;

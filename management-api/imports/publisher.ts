@@ -29,8 +29,8 @@ interface Connected {
 }
 
 /**
- * Connects on first use and again after any failure: an idempotent producer that gave up on a record
- * accepts no more.
+ * Connects on first use and again after any failure: an idempotent producer that gave up on a
+ * record accepts no more.
  */
 export function importPublisher({
   settings,

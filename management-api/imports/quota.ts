@@ -18,7 +18,9 @@ interface QuotaGateOptions {
   log: Log;
 }
 
-/** Caches verdicts for 15 s per account; lets events in when the quota cannot be read (ingest 8). */
+/**
+ * Caches verdicts for 15 s per account; lets events in when the quota cannot be read (ingest 8).
+ */
 export function quotaGate({ database, readUsage, log }: QuotaGateOptions): CheckQuota {
   const verdicts = new BoundedMap<number, { verdict: QuotaRefusal | undefined; until: number }>(
     MAX_ACCOUNTS,

@@ -10,7 +10,9 @@ const publishedAudience = {
   ...audience,
 };
 
-/** The documents that are checked in, generated from the code; paths are relative to the checkout. */
+/**
+ * The documents that are checked in, generated from the code; paths are relative to the checkout.
+ */
 export async function documents(): Promise<{ path: string; text: string }[]> {
   const json = (value: unknown) =>
     format(JSON.stringify(value), { parser: 'json', printWidth: 100 });

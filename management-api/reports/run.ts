@@ -14,7 +14,9 @@ import type { RetentionRequest } from './retention/request.ts';
  * gives up.
  */
 const MAX_SECONDS = 45;
-/** Larger GROUP BY states spill to disk, so that a report over all people ends instead of failing. */
+/**
+ * Larger GROUP BY states spill to disk, so that a report over all people ends instead of failing.
+ */
 const SPILL_BYTES = 2_000_000_000;
 const MAX_MEMORY_BYTES = 6_000_000_000;
 
@@ -30,7 +32,9 @@ export interface ReportQuery<Request> {
   signal?: AbortSignal;
 }
 
-/** Each report is one query. Rejects with the client's error: unreachable, timeout, memory, abort. */
+/**
+ * Each report is one query. Rejects with the client's error: unreachable, timeout, memory, abort.
+ */
 export interface RunReports {
   funnel(query: ReportQuery<FunnelRequest>): Promise<FunnelAnswer>;
   retention(query: ReportQuery<RetentionRequest>): Promise<RetentionAnswer>;

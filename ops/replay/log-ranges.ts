@@ -1,6 +1,6 @@
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
-import { LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
+import { BEFORE_FIRST_EVENT, LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
@@ -125,9 +125,6 @@ interface LogQuery {
   admin: Admin;
   signal: AbortSignal;
 }
-
-/** Nothing yet. */
-const BEFORE_FIRST_EVENT: EventOffset = { offset: -1, index: -1 };
 
 /**
  * By raw partition, the last position up to which the normaliser has decided everything and `group`

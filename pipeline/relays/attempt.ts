@@ -13,8 +13,8 @@ interface AttemptDeps {
 }
 
 /**
- * Makes one attempt: signs, posts, judges the answer. With a secret that cannot be decrypted nothing
- * is sent. Never rejects.
+ * Makes one attempt: signs, posts, judges the answer. With a secret that cannot be decrypted
+ * nothing is sent. Never rejects.
  */
 export function attemptWith(
   deps: AttemptDeps,

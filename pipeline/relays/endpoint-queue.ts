@@ -54,12 +54,16 @@ export class EndpointQueue {
     return phaseOf(this.#breaker, this.#deps.now());
   }
 
-  /** Time of the first failure since the last success, ms; undefined while the breaker is closed. */
+  /**
+   * Time of the first failure since the last success, ms; undefined while the breaker is closed.
+   */
   get failingSince(): number | undefined {
     return this.phase === 'closed' ? undefined : this.#breaker.failingSince;
   }
 
-  /** Whether the stream may attempt deliveries itself; otherwise they go to the queue in PostgreSQL. */
+  /**
+   * Whether the stream may attempt deliveries itself; otherwise they go to the queue in PostgreSQL.
+   */
   get acceptsFromStream(): boolean {
     return (
       this.phase === 'closed' &&

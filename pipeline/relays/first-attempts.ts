@@ -77,7 +77,9 @@ export class FirstAttempts {
   }
 }
 
-/** The current outcome. Cancels an attempt that has not begun; one in flight marks its queue slow. */
+/**
+ * The current outcome. Cancels an attempt that has not begun; one in flight marks its queue slow.
+ */
 function outcomeNow({
   attempt,
   queue,

@@ -92,8 +92,8 @@ const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, de
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
 /**
- * Moves the position and writes queue, log and counts, or nothing: the position must be the one that
- * this process stored last.
+ * Moves the position and writes queue, log and counts, or nothing: the position must be the one
+ * that this process stored last.
  */
 export const COMPLETE = `WITH moved AS (
     INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)

@@ -6,7 +6,9 @@ import { TRACE_HEADER, traceOf } from './trace.ts';
 /** ms that a client may take for the head of a request, and for the whole request. */
 const LISTENER = { header: 5000, read: 15_000 };
 
-/** What goes over the wire. A Buffer is sent as it is, anything else as JSON; undefined: no body. */
+/**
+ * What goes over the wire. A Buffer is sent as it is, anything else as JSON; undefined: no body.
+ */
 export interface RenderedAnswer {
   status: number;
   headers?: Readonly<Record<string, string | readonly string[]>>;

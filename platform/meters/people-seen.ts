@@ -11,9 +11,9 @@ interface PeopleQuestion {
 const SECONDS = 300;
 
 /**
- * People seen in a month, by account (ingest 8, meter "profiles"): persons with an event received in
- * that month. A person is what reports group by (reports: People): distinct ids that are merged now
- * count once. Accounts without events are absent.
+ * People seen in a month, by account (ingest 8, meter "profiles"): persons with an event received
+ * in that month. A person is what reports group by (reports: People): distinct ids that are merged
+ * now count once. Accounts without events are absent.
  */
 export async function countPeopleSeen({
   warehouse,

@@ -13,7 +13,8 @@ export function isAddressRange(text: string): boolean {
 }
 
 /**
- * Compiles ranges; invalid ones match nothing. An IPv4 address also matches in its IPv6-mapped form.
+ * Compiles ranges; invalid ones match nothing. An IPv4 address also matches in its IPv6-mapped
+ * form.
  */
 export function addressRanges(texts: readonly string[]): AddressRanges {
   const list = new BlockList();

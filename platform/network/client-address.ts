@@ -40,9 +40,9 @@ export interface ReportedAddresses {
 }
 
 /**
- * The address of the client (ingest 2.1): the peer's, or, when the peer is a trusted proxy, the last
- * one in X-Forwarded-For that is not a trusted proxy; clients can forge those before it. IPv4 in
- * IPv6 is written as IPv4. Empty when the connection has no address.
+ * The address of the client (ingest 2.1): the peer's, or, when the peer is a trusted proxy, the
+ * last one in X-Forwarded-For that is not a trusted proxy; clients can forge those before it. IPv4
+ * in IPv6 is written as IPv4. Empty when the connection has no address.
  */
 export function clientAddress(reported: ReportedAddresses, trusted: TrustedProxies): string {
   const own = unmapped(reported.remote ?? '');

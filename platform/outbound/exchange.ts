@@ -38,8 +38,8 @@ const DRAINED_BYTES = 64 * 1024;
 const DRAINED_MS = 1000;
 
 /**
- * One POST and its answer. Rejects on timeout. When a reused connection turns out to be closed, sends
- * the request again on a new connection: that is not a failure of the endpoint.
+ * One POST and its answer. Rejects on timeout. When a reused connection turns out to be closed,
+ * sends the request again on a new connection: that is not a failure of the endpoint.
  */
 export async function exchange(options: Exchange): Promise<Answer> {
   try {

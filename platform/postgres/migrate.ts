@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Database } from './pool.ts';
 
 /**
- * Runs the pending SQL files of a folder (`NNNN_name.sql`) in order, each in one transaction with its
- * row in `schema_migrations`. Concurrent runs are safe: each inserts the row first, and the later one
- * waits for it or finds it. Answers the names of the files that it ran.
+ * Runs the pending SQL files of a folder (`NNNN_name.sql`) in order, each in one transaction with
+ * its row in `schema_migrations`. Concurrent runs are safe: each inserts the row first, and the
+ * later one waits for it or finds it. Answers the names of the files that it ran.
  */
 export async function migratePostgres(database: Database, folder: string): Promise<string[]> {
   await database.query(

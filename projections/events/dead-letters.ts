@@ -45,7 +45,8 @@ export function deadLetters(options: {
     try {
       await current.publish({ topic: options.topic, partition: 0, key: null, value });
     } catch (error) {
-      // A producer that dropped a record accepts no further records: the next attempt connects a new one.
+      // A producer that dropped a record accepts no further records: the next attempt connects a
+      // new one.
       connecting = undefined;
       await current.close(0);
       throw error;

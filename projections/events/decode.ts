@@ -17,7 +17,9 @@ export interface DecodeFailure {
   detail: string;
 }
 
-/** A record of events.normalised: the summary is the input of `plan`, the rows go into an insert. */
+/**
+ * A record of events.normalised: the summary is the input of `plan`, the rows go into an insert.
+ */
 export type DecodedRecord = { message: ConsumedMessage; summary: RecordSummary } & (
   { rowBatch: EncodedRowBatch; failure?: never } | { failure: DecodeFailure; rowBatch?: never }
 );

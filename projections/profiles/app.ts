@@ -35,8 +35,8 @@ export const NAMES = {
 };
 
 /**
- * Assembles the projection: events.normalised -> ClickHouse `profiles`, one row per distinct id that
- * holds the fold of its events.
+ * Assembles the projection: events.normalised -> ClickHouse `profiles`, one row per distinct id
+ * that holds the fold of its events.
  */
 export async function startProfiles(options: ProfilesOptions): Promise<PartitionConsumer> {
   const { config, log, registry, names = NAMES } = options;

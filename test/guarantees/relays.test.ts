@@ -181,7 +181,8 @@ describe('relays', () => {
       response_status: null,
       attempts: 1,
     });
-    // A closed port: deliveries are pending with the reason, and the breaker stops further attempts.
+    // A closed port: deliveries are pending with the reason, and the breaker stops further
+    // attempts.
     await eventually({ ms: 30_000, waitingFor: 'the breaker of the dead endpoint' }, async () =>
       (await relays.metric('ravand_relay_breakers', 'open"')) > 0 ? true : undefined,
     );

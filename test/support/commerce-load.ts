@@ -27,8 +27,8 @@ const pick = <T>(values: readonly [T, ...T[]]): T =>
   values[Math.floor(Math.random() * values.length)] ?? values[0];
 
 /**
- * Shoppers who browse anonymously, sign in (alias), order, get refunds and change their traits. Some
- * share a device, so that aliases are refused.
+ * Shoppers who browse anonymously, sign in (alias), order, get refunds and change their traits.
+ * Some share a device, so that aliases are refused.
  */
 export function startCommerceLoad(options: LoadOptions & { sentEvents: SentEvents }): Load {
   const visits = Array.from({ length: options.people }, () => 0);

@@ -2,8 +2,8 @@ import { metric, ServiceProcess } from './service-process.ts';
 import { ravand } from './stack.ts';
 
 /**
- * The service `relays` with a test's own settings. It replaces the stack's process: same group, same
- * instance id.
+ * The service `relays` with a test's own settings. It replaces the stack's process: same group,
+ * same instance id.
  */
 export class RelayProcess {
   readonly #env: NodeJS.ProcessEnv;

@@ -4,8 +4,8 @@ import { columnList, funnelRows, stepBit, type FunnelSqlContext } from './event-
 import { stepsOverlap } from '../overlap.ts';
 
 /**
- * The funnel in any order. Elements are (time, tie breakers…, steps, value?), sorted: the total order, in
- * which a path's events follow each other.
+ * The funnel in any order. Elements are (time, tie breakers…, steps, value?), sorted: the total
+ * order, in which a path's events follow each other.
  *
  * Where no event matches two steps, the steps that can be covered by a path which ends at an
  * element are those that occur within the window before it. The first element with the greatest

@@ -122,7 +122,8 @@ export function columnList({ columns }: RowSql): string {
 }
 
 /**
- * SELECT of one row a person with its elements: `es`, sorted; tuples (key, tie breakers…, value?) when
+ * SELECT of one row a person with its elements: `es`, sorted; tuples (key, tie breakers…, value?)
+ * when
  * `hasTieBreakers`, plain keys otherwise.
  */
 export function eventArraysByPerson(

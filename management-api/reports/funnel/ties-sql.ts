@@ -3,8 +3,8 @@ import { GAP_SHIFT, STEP_BITS, TIME_SHIFT, type FunnelSqlContext } from './event
 import { stepsOverlapInPart, stepsSharedApart } from '../overlap.ts';
 
 /**
- * Whether it can matter which of several simultaneous events is matched to which step, beyond what the
- * order of the keys decides. It does where conditions overlap in part, where equal ones have
+ * Whether it can matter which of several simultaneous events is matched to which step, beyond what
+ * the order of the keys decides. It does where conditions overlap in part, where equal ones have
  * another between them, and where the value of one of the events is requested.
  */
 export function needsTies({ request }: FunnelSqlContext): boolean {
@@ -33,10 +33,10 @@ function named(name: string, value: string, body: string): string {
  * The paths of one person as a fold over the events in total order (`zt` times, `zm` steps, `zl`
  * whether the last of its time, `zp` positions 1…), exact whatever ties and overlaps. A state is
  * (steps covered, those of them at the current time, start, time of the last event before the
- * current time, position of each step's event). Events of one time may match the steps in any order,
- * so all sets of steps are followed there; when the time is over, only paths without a hole stay.
- * Of the states that cover the same steps the best is kept: a state whose start is later, then
- * whose second event is earlier, and so on, can be continued by whatever continues the other.
+ * current time, position of each step's event). Events of one time may match the steps in any
+ * order, so all sets of steps are followed there; when the time is over, only paths without a hole
+ * stay. Of the states that cover the same steps the best is kept: a state whose start is later,
+ * then whose second event is earlier, and so on, can be continued by whatever continues the other.
  *
  * `length` is the SQL of the length that is looked for. Without it the fold answers the greatest
  * length in `.2`; with it `.3` holds the positions of the counted path of that length, which among

@@ -53,7 +53,9 @@ export async function ask({ method = 'POST', path, headers = {}, body }: Sent): 
   });
 }
 
-/** Sends raw bytes; resolves with everything received until the host closes, or is silent for 1 s. */
+/**
+ * Sends raw bytes; resolves with everything received until the host closes, or is silent for 1 s.
+ */
 export async function askRaw(bytes: string | Buffer): Promise<string> {
   const url = new URL(readyStack().ingest_url);
   return new Promise((resolve, reject) => {

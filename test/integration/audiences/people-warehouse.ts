@@ -18,7 +18,9 @@ export interface PeopleWarehouse {
   close: () => Promise<void>;
 }
 
-/** Tables in place of the views that audiences read (reports: People), so that tests can fill them. */
+/**
+ * Tables in place of the views that audiences read (reports: People), so that tests can fill them.
+ */
 const TABLES = [
   `CREATE TABLE identities_flat (account_id UInt64, name String, canonical String)
     ENGINE = ReplacingMergeTree ORDER BY (account_id, name)`,

@@ -19,8 +19,8 @@ type Held =
     };
 
 /**
- * The meaning of claims in its simplest form: one Map, no bytes, no buckets. A property test compares
- * the scripts with it.
+ * The meaning of claims in its simplest form: one Map, no bytes, no buckets. A property test
+ * compares the scripts with it.
  */
 export class ClaimModel {
   readonly held = new Map<ClaimId, Held>();

@@ -175,7 +175,9 @@ const ODD_HEADERS: readonly [string, string][] = [
   ['if-match', '*'],
 ];
 
-/** A request of many kinds. The same random give the same requests, apart from the times in them. */
+/**
+ * A request of many kinds. The same random give the same requests, apart from the times in them.
+ */
 export function fuzzInput(random: SeededRandom): Input {
   const oddness = random.pick([0, 0, 0.03, 0.1, 0.6]);
   const { path, body } = envelope(random, oddness);

@@ -111,8 +111,8 @@ describe('the profile meter (ingest 8)', () => {
 describe('a recount from what is stored', () => {
   it('gives the same counts after Redis lost its data, and repairs a modified meter', async () => {
     const account = await createAccount('recount');
-    // The last timestamp is clamped to 400 days, where retention drops the row at once: it is billed
-    // nevertheless. Duplicates and rejected events are not.
+    // The last timestamp is clamped to 400 days, where retention drops the row at once: it is
+    // billed nevertheless. Duplicates and rejected events are not.
     const held = { user_id: 'u1', message_id: randomUUID() };
     await send(account, [
       held,

@@ -84,7 +84,8 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
     const account = await accountWith('max_events=5');
     await fill(account);
 
-    // A gateway caches its verdict for 15 seconds: the responses tell how many events exceed the cap.
+    // A gateway caches its verdict for 15 seconds: the responses tell how many events exceed the
+    // cap.
     let accepted = 5;
     const refusal = await eventually(
       { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed' },

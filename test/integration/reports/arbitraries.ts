@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { distinctIdOf } from '../../../events/event-name.ts';
 import type { PersonTraits } from '../../../management-api/conditions/predicate.ts';
 import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
@@ -194,11 +193,6 @@ export function datasetOf(
       );
       return { events: rows, canonical, people: new Map(named) };
     });
-}
-
-/** People of a dataset by name, for messages about what went wrong. */
-export function namesOf(dataset: Dataset): string[] {
-  return [...new Set(dataset.events.map((event) => distinctIdOf(event)))];
 }
 
 const filter = fc.oneof(
