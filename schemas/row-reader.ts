@@ -3,6 +3,9 @@ import { eventRowCodec, rowBatchCodec, UnreadableRecord } from './codec.ts';
 import type { EventRow } from './records.ts';
 import { sliceRowBatch } from './row-batch.ts';
 
+/** Columns of a row's position in the raw log. */
+export const POSITION_FIELDS = ['_epoch', '_partition', '_offset', '_index'] as const;
+
 export type RowReader<Field extends keyof EventRow> = (message: {
   readonly value: Buffer | null;
 }) => Pick<EventRow, Field>[];

@@ -1,16 +1,9 @@
-import type { Filter } from '../../events/relays/filter.ts';
+import type { RelayDefinition } from '../../events/relays/definition.ts';
 import { UniqueViolation, changeWithAudit, type Store } from '../store.ts';
 import { destinationOf } from './destination.ts';
 
 /** A relay as clients see it (ingest 2.8): without its secret. */
-export interface RelayView {
-  id: number;
-  name: string;
-  url: string;
-  events: string[];
-  filters: Filter[];
-  enabled: boolean;
-}
+export type RelayView = Required<Omit<RelayDefinition, 'secret'>>;
 
 export interface DeliveryView {
   id: number;

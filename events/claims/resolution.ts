@@ -19,15 +19,8 @@ export interface ClaimToResolve {
   readonly redrivenFrom?: LogPosition;
 }
 
-/** A stored event whose claim is backfilled. */
-export interface ClaimToLoad {
-  readonly id: ClaimId;
-  readonly position: LogPosition;
-  /** acceptanceHash, or UNKNOWN_ACCEPTANCE. */
-  readonly acceptance: number;
-  /** received_at of the event, Unix ms. */
-  readonly receivedAt: number;
-}
+/** A stored event whose claim is backfilled; its acceptance may be UNKNOWN_ACCEPTANCE. */
+export type ClaimToLoad = Omit<ClaimToResolve, 'redrivenFrom'>;
 
 /**
  * first: this event holds the claim. replay: this position holds it already; publish it again,

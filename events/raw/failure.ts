@@ -29,7 +29,7 @@ export interface SourceRecord {
   topic: string;
   partition: number;
   offset: number;
-  /** Append time, ms since the epoch. */
+  /** LogAppendTime, ms since the epoch. */
   timestamp: number;
   key: Buffer | null;
   value: Buffer | null;

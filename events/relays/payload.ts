@@ -1,14 +1,11 @@
+import type { EventRow } from '../../schemas/records.ts';
+
 /** The fields of a stored event that a customer's endpoint receives. */
-export interface RelayedEvent {
-  event: string;
-  user_id: string;
-  anonymous_id: string;
-  /** ms since the epoch */
-  timestamp: number;
-  properties: Readonly<Record<string, string>>;
-  property_numbers: Readonly<Record<string, number>>;
-  message_id: string;
-}
+export type RelayedEvent = Pick<
+  EventRow,
+  | ('event' | 'user_id' | 'anonymous_id' | 'timestamp')
+  | ('properties' | 'property_numbers' | 'message_id')
+>;
 
 /**
  * The body of a relay request as JSON (ingest 6.2): event, user_id and anonymous_id (omitted when

@@ -1,12 +1,10 @@
-import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { SelfServedRoute } from '../http/host.ts';
-import type { BodyBudget } from '../http/body.ts';
 import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
 import { connectionCounters } from './connection-counters.ts';
 import type { ConnectionStore } from './connection-store.ts';
 import { Connections } from './connections.ts';
-import { WebhookServer, WEBHOOKS_PATH } from './webhook-server.ts';
+import { WebhookServer, WEBHOOKS_PATH, type WebhookServerOptions } from './webhook-server.ts';
 
 /** What inbound webhooks need from the installation. */
 export interface WebhookClients {
@@ -14,19 +12,16 @@ export interface WebhookClients {
   sealer: Sealer;
 }
 
-interface WebhookRoutesOptions {
+interface WebhookRoutesOptions extends Pick<
+  WebhookServerOptions,
+  'budget' | 'maxRequests' | 'log' | 'now' | 'isClosing' | 'onAnswered'
+> {
   /**
    * Undefined: there is no sealing key, so connections are not enabled and the route is not
    * registered (ingest 4.6).
    */
   webhooks: WebhookClients | undefined;
   ports: DeliveryPorts;
-  budget: BodyBudget;
-  maxRequests: number;
-  log: Log;
-  now: () => number;
-  isClosing: () => boolean;
-  onAnswered: (path: string, status: number) => void;
 }
 
 /** The routes of inbound webhooks; `close` writes what is pending before the process ends. */

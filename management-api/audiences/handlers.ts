@@ -1,4 +1,5 @@
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { readAudience } from './read.ts';
@@ -15,26 +16,20 @@ export function validateAudience(request: ApiRequest): Answer {
 export async function countAudience(request: ApiRequest, services: Services): Promise<Answer> {
   const outcome = readAudience(request.body);
   if (!outcome.ok) return reject('filter_uncompilable', { message: outcome.message });
-  const { accountId } = request.caller;
   const startedAt = performance.now();
-  try {
-    const freshUntil = await services.freshness.freshUntil(['events', 'identities', 'profiles']);
-    const count = await services.countAudience({
-      accountId,
-      audience: outcome.audience.root,
-      now: request.now,
-      signal: request.signal,
-    });
-    const meta = {
-      fresh_until: new Date(freshUntil).toISOString(),
-      elapsed_ms: Math.round(performance.now() - startedAt),
-    };
-    return answer({ count, meta });
-  } catch (error) {
-    services.log.warn(
-      { err: error, code: 'count_failed', account_id: accountId, trace: request.trace },
-      'an audience could not be counted',
-    );
-    return reject('count_unavailable');
-  }
+  const { now, signal } = request;
+  return answerOrUnavailable({
+    ...{ request, services, error: 'count_unavailable', code: 'count_failed' },
+    message: 'an audience could not be counted',
+    async work(accountId) {
+      const freshUntil = await services.freshness.freshUntil(['events', 'identities', 'profiles']);
+      const audience = outcome.audience.root;
+      const count = await services.countAudience({ accountId, audience, now, signal });
+      const meta = {
+        fresh_until: new Date(freshUntil).toISOString(),
+        elapsed_ms: Math.round(performance.now() - startedAt),
+      };
+      return answer({ count, meta });
+    },
+  });
 }

@@ -34,14 +34,9 @@ export interface Progress {
   bytes: number;
 }
 
-interface Row {
-  id: string;
+interface Row extends Omit<ExportJob, 'accountId'> {
   account_id: string;
-  kind: ExportKind;
-  format: ExportFormat;
-  spec: JsonObject;
   status: ExportItem['status'];
-  attempt: number;
   created_at: Date;
   expires_at: Date | null;
   rows: string | null;

@@ -1,4 +1,5 @@
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { EXPIRES_AFTER_HOURS } from './export-store.ts';
@@ -38,18 +39,12 @@ function readLimit(text: string | null): number {
   return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
 }
 
-async function stored(
-  { request, services }: { request: ApiRequest; services: Services },
-  work: (accountId: number) => Promise<Answer>,
-): Promise<Answer> {
-  const { accountId } = request.caller;
-  try {
-    return await work(accountId);
-  } catch (error) {
-    services.log.warn(
-      { err: error, code: 'export_store', account_id: accountId, trace: request.trace },
-      'the export store failed',
-    );
-    return reject('export_unavailable');
-  }
+interface Context {
+  request: ApiRequest;
+  services: Services;
+}
+
+function stored(context: Context, work: (accountId: number) => Promise<Answer>): Promise<Answer> {
+  const failure = { error: 'export_unavailable', code: 'export_store' } as const;
+  return answerOrUnavailable({ ...context, ...failure, message: 'the export store failed', work });
 }

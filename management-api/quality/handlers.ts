@@ -1,4 +1,5 @@
-import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { answer, type Answer } from '../errors/domain-error.ts';
+import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { dayOf } from '../conditions/time-zone.ts';
 import type { Services } from '../services.ts';
@@ -11,37 +12,21 @@ const DEFAULT_DAYS = 7;
 const MAX_DAYS = 90;
 
 /** GET /v1/ingest/quality (management 2.5). The last day is today in Tehran. */
-export async function getIngestQuality(request: ApiRequest, services: Services): Promise<Answer> {
+export function getIngestQuality(request: ApiRequest, services: Services): Promise<Answer> {
   const days = readDays(request.query.get('days'));
   const today = dayOf(request.now, 'Asia/Tehran');
   const [from, to] = [dateOf(today - days + 1), dateOf(today)];
-  try {
-    const rows = await services.readQuality({
-      accountId: request.caller.accountId,
-      from,
-      to,
-      signal: request.signal,
-    });
-    const total = (kind: string) => rows.find((row) => row.kind === kind)?.of_kind ?? 0;
-    return answer({
-      days,
-      from,
-      to,
-      totals: { rejected: total('reject'), warned: total('warn') },
-      rows: rows.map(shown),
-    });
-  } catch (error) {
-    services.log.warn(
-      {
-        err: error,
-        code: 'quality_failed',
-        account_id: request.caller.accountId,
-        trace: request.trace,
-      },
-      'ingest quality could not be read',
-    );
-    return reject('quality_unavailable');
-  }
+  const { signal } = request;
+  return answerOrUnavailable({
+    ...{ request, services, error: 'quality_unavailable', code: 'quality_failed' },
+    message: 'ingest quality could not be read',
+    async work(accountId) {
+      const rows = await services.readQuality({ accountId, from, to, signal });
+      const total = (kind: string) => rows.find((row) => row.kind === kind)?.of_kind ?? 0;
+      const totals = { rejected: total('reject'), warned: total('warn') };
+      return answer({ days, from, to, totals, rows: rows.map(shown) });
+    },
+  });
 }
 
 function shown({

@@ -1,5 +1,6 @@
 import { ATTRIBUTES, BANDS, METRICS } from '../audiences/attributes.ts';
-import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { answer, type Answer } from '../errors/domain-error.ts';
+import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 
@@ -30,22 +31,15 @@ function questionOf({ caller, now, signal }: ApiRequest) {
   return { accountId: caller.accountId, now, signal };
 }
 
-async function known(
-  { request, services }: { request: ApiRequest; services: Services },
+function known(
+  context: { request: ApiRequest; services: Services },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    services.log.warn(
-      {
-        err: error,
-        code: 'schema_failed',
-        account_id: request.caller.accountId,
-        trace: request.trace,
-      },
-      'a catalogue could not be read',
-    );
-    return reject('schema_unavailable');
-  }
+  const failure = { error: 'schema_unavailable', code: 'schema_failed' } as const;
+  return answerOrUnavailable({
+    ...context,
+    ...failure,
+    message: 'a catalogue could not be read',
+    work,
+  });
 }

@@ -3,6 +3,7 @@ import { readAudience } from '../audiences/read.ts';
 import { audienceSchema } from '../audiences/schema.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -85,20 +86,11 @@ interface Context {
   services: Services;
 }
 
-/** A store that fails is our fault: 503 under the route's code. */
-async function stored(
-  code: ErrorCode,
-  { request, services }: Context,
+function stored(
+  error: ErrorCode,
+  context: Context,
   work: (accountId: number) => Promise<Answer>,
 ): Promise<Answer> {
-  const { accountId } = request.caller;
-  try {
-    return await work(accountId);
-  } catch (error) {
-    services.log.warn(
-      { err: error, code, account_id: accountId, trace: request.trace },
-      'the segment store failed',
-    );
-    return reject(code);
-  }
+  const message = 'the segment store failed';
+  return answerOrUnavailable({ ...context, error, code: error, message, work });
 }

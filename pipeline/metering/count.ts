@@ -11,17 +11,10 @@ import type {
 const MINUTE = 60_000;
 
 /** Counts to add to one account and minute. */
-export interface MinuteDelta {
+export interface MinuteDelta extends Counts {
   account_id: number;
   /** Start of the minute of reception, ms since the epoch. */
   minute: number;
-  places: number;
-  repeats: number;
-  duplicates_after: number;
-  dead: number;
-  expired: number;
-  duplicates_before: number;
-  rejected: number;
 }
 
 export const COUNTS = [
@@ -33,7 +26,8 @@ export const COUNTS = [
   'duplicates_before',
   'rejected',
 ] as const;
-type Counts = Pick<MinuteDelta, (typeof COUNTS)[number]>;
+type Counts = Record<(typeof COUNTS)[number], number>;
+const NO_COUNTS = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Counts;
 
 const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
   duplicate: 'duplicates_after',
@@ -51,17 +45,7 @@ export class MinuteDeltas {
     const key = `${accountId} ${minute}`;
     let delta = this.#byKey.get(key);
     if (!delta) {
-      delta = {
-        account_id: accountId,
-        minute,
-        places: 0,
-        repeats: 0,
-        duplicates_after: 0,
-        dead: 0,
-        expired: 0,
-        duplicates_before: 0,
-        rejected: 0,
-      };
+      delta = { account_id: accountId, minute, ...NO_COUNTS };
       this.#byKey.set(key, delta);
     }
     for (const name of COUNTS) delta[name] += counts[name] ?? 0;

@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
+import { COUNTS } from './count.ts';
 
 /**
  * Reconciliation of the installation or of one account (ARCHITECTURE.md, G6). received = rejected +
@@ -23,16 +24,7 @@ export async function readReconciliation(
   database: Database,
   options: { accountId?: number; spooled: number },
 ): Promise<ReconciliationCounts> {
-  const columns = [
-    'places',
-    'repeats',
-    'duplicates_after',
-    'dead',
-    'expired',
-    'duplicates_before',
-    'rejected',
-    'stored',
-  ] as const;
+  const columns = [...COUNTS, 'stored'] as const;
   const answer = await database.query<Record<(typeof columns)[number], number>>(
     `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
     [options.accountId ?? null],

@@ -1,11 +1,8 @@
 import type { EventRow } from '../../schemas/records.ts';
-import { rowReader } from '../../schemas/row-reader.ts';
+import { POSITION_FIELDS, rowReader } from '../../schemas/row-reader.ts';
 
 const FIELDS = [
-  '_epoch',
-  '_partition',
-  '_offset',
-  '_index',
+  ...POSITION_FIELDS,
   'account_id',
   'event',
   'user_id',

@@ -1,9 +1,8 @@
 import kafka from 'node-rdkafka';
 import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
-import type { Log } from '../log.ts';
-import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
-import type { ConsumedMessage } from './consumer-types.ts';
+import { rdkafkaConnection } from './connection.ts';
+import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
 
 export interface PartitionOffset {
   partition: number;
@@ -59,13 +58,10 @@ export interface ConsumerClient {
   close(ms: number): Promise<void>;
 }
 
-export interface ConsumerClientOptions {
-  settings: KafkaSettings;
-  log: Log;
-  groupId: string;
-  clientId: string;
-  instanceId: string;
-  topic: string;
+export interface ConsumerClientOptions extends Pick<
+  Required<PartitionConsumerOptions>,
+  'settings' | 'log' | 'groupId' | 'clientId' | 'instanceId' | 'topic'
+> {
   /**
    * How long a batch may wait for more records, ms. A fetch may use a part of it.
    */

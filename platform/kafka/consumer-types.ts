@@ -1,16 +1,10 @@
 import type { Registry } from 'prom-client';
+import type { SourceRecord } from '../../events/raw/failure.ts';
 import type { Log } from '../log.ts';
 import type { KafkaSettings } from './connection.ts';
 
 /** One record of a topic. */
-export interface ConsumedMessage {
-  topic: string;
-  partition: number;
-  offset: number;
-  /** LogAppendTime, ms since the epoch. */
-  timestamp: number;
-  key: Buffer | null;
-  value: Buffer | null;
+export interface ConsumedMessage extends SourceRecord {
   /** Bytes of the value. */
   size: number;
 }

@@ -2,14 +2,11 @@ import { utf8Length } from '../../events/bytes.ts';
 import { MAX_ID_BYTES } from '../../events/event-name.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import type { EventRow } from '../../schemas/records.ts';
-import { rowReader } from '../../schemas/row-reader.ts';
+import { POSITION_FIELDS, rowReader } from '../../schemas/row-reader.ts';
 import type { AliasFact } from './alias-fact.ts';
 
 const FIELDS = [
-  '_epoch',
-  '_partition',
-  '_offset',
-  '_index',
+  ...POSITION_FIELDS,
   'account_id',
   'type',
   'user_id',

@@ -1,5 +1,7 @@
 import type { Accrual } from '../../events/accrual.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import { POSITION_FIELDS } from '../../schemas/row-reader.ts';
 import type { PackedWrites } from './writes.ts';
 
 /**
@@ -24,22 +26,12 @@ export interface Profile {
 }
 
 /** The fields of event-row that the fold reads. Values are normalised (ingest 2.3). */
-export interface ProfileEvent {
-  _epoch: number;
-  _partition: number;
-  _offset: number;
-  _index: number;
-  account_id: number;
-  event: string;
-  user_id: string;
-  anonymous_id: string;
-  timestamp: number;
-  received_at: number;
-  revenue: number;
-  traits: Record<string, string>;
-  trait_numbers: Record<string, number>;
-  profile: Record<string, string>;
-}
+export const PROFILE_EVENT_FIELDS = [
+  ...POSITION_FIELDS,
+  ...(['account_id', 'event', 'user_id', 'anonymous_id', 'timestamp', 'received_at'] as const),
+  ...(['revenue', 'traits', 'trait_numbers', 'profile'] as const),
+] as const;
+export type ProfileEvent = Pick<EventRow, (typeof PROFILE_EVENT_FIELDS)[number]>;
 
 /** Key of a profile in maps. */
 export function profileKey(accountId: number, distinctId: string): string {

@@ -1,19 +1,11 @@
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import type { IngestOutcome } from '../../schemas/records.ts';
+import type { IngestOutcome, OutcomeCount } from '../../schemas/records.ts';
 
 /** A row of ingest_quality. */
-export interface QualityRow {
-  account_id: number;
+export interface QualityRow
+  extends OutcomeCount, Pick<IngestOutcome, 'account_id' | 'app_id' | 'gateway' | 'sequence'> {
   /** Day in Tehran, as YYYY-MM-DD. */
   day: string;
-  kind: string;
-  code: string;
-  field: string;
-  sdk: string;
-  app_id: number;
-  gateway: string;
-  sequence: number;
-  count: number;
 }
 
 /** One row for each kind, code, field and SDK of the outcome. */
