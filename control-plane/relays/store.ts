@@ -1,4 +1,5 @@
 import type { RelayDefinition } from '../../events/relays/definition.ts';
+import type { Filter } from '../../events/relays/filter.ts';
 import { UniqueViolation, changeWithAudit, type Store } from '../store.ts';
 import { destinationOf } from './destination.ts';
 
