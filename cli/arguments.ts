@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { CommandError } from './command.ts';
+import { CommandError, UsageError } from './command.ts';
 
 type ParsedOptions = NonNullable<ParseArgsConfig['options']>;
 export type Options = Readonly<Record<string, ParsedOptions[string] & { required?: boolean }>>;
@@ -24,14 +24,15 @@ export interface Line<O extends Options> {
 interface LineSpec<O extends Options> {
   args: string[];
   options: O;
-  usage: string;
+  /** Of a nested command; for the others main.ts adds the usage of the row. */
+  usage?: string;
   /** How many words may stand beside the options. */
   words?: { min: number; max: number };
 }
 
 /**
- * Reads the options and words of a command. Throws CommandError with exit code 2 and the usage for
- * what is unknown or missing.
+ * Reads the options and words of a command. Throws a CommandError with exit code 2 for what is unknown
+ * or missing.
  */
 export function parseLine<const O extends Options>({
   args,
@@ -39,7 +40,10 @@ export function parseLine<const O extends Options>({
   usage,
   words = { min: 0, max: 0 },
 }: LineSpec<O>): Line<O> {
-  const refuse = (problem: string) => new CommandError(`${problem}\nusage: ./ravand ${usage}`, 2);
+  const refuse = (problem: string) =>
+    usage === undefined
+      ? new UsageError(problem)
+      : new CommandError(`${problem}\nusage: ./ravand ${usage}`, 2);
   let parsed;
   try {
     parsed = parseArgs({

@@ -32,6 +32,13 @@ export class CommandError extends Error {
   }
 }
 
+/** The line cannot be understood; main.ts adds the usage of the command. */
+export class UsageError extends CommandError {
+  constructor(message: string) {
+    super(message, 2);
+  }
+}
+
 /** The command whose name begins the line, and the arguments behind the name. */
 export function findCommand<C extends { name: string }>(
   commands: readonly C[],

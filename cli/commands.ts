@@ -47,7 +47,7 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'send',
     summary: 'sends a file of events or a web access log to the ingest host',
-    usage: 'send FILE [--write-key K] [--shift-to-now]',
+    usage: 'send FILE [--write-key KEY] [--shift-to-now]',
     load: () => import('./send/main.ts'),
   }),
   lazy({
@@ -84,15 +84,15 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'replay',
     summary: 'reads a range of the log again: adds missing rows, or fills a shadow table',
-    usage:
-      'replay --topic T [--from TIME] [--to TIME] [--offsets P:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]',
+    usage: `replay --topic events.raw|events.normalised|events.dead [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]
+       ./ravand replay --cancel [--into SUFFIX]`,
     load: () => import('../ops/replay/main.ts'),
   }),
   lazy({
     name: 'rebuild',
     summary: 'fills a shadow table from the log during live traffic, compares it, swaps it in',
-    usage:
-      'rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]',
+    usage: `rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
+       ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`,
     load: () => import('../ops/rebuild/main.ts'),
   }),
   lazy({

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { SettingsError } from '../platform/settings.ts';
-import { CommandError, findCommand, type CommandContext } from './command.ts';
+import { CommandError, findCommand, UsageError, type CommandContext } from './command.ts';
 import { commands } from './commands.ts';
 import { homeOf } from './stack/home.ts';
 import { readReady } from './stack/ready.ts';
@@ -43,14 +43,15 @@ async function main(): Promise<number> {
     print(`usage: ./ravand ${command.usage}\n${command.summary}`);
     return 0;
   }
-  const home = homeOf({ checkout, env: process.env });
-  const context: CommandContext = {
-    home,
-    checkout,
-    env: process.env,
-    ready: () => readReady(home),
-  };
-  return await command.run(rest, context);
+  const { env } = process;
+  const home = homeOf({ checkout, env });
+  const context: CommandContext = { home, checkout, env, ready: () => readReady(home) };
+  try {
+    return await command.run(rest, context);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new CommandError(`${error.message}\nusage: ./ravand ${command.usage}`, 2);
+  }
 }
 
 // A reader that closes the pipe (`./ravand logs | head`) is no error.

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { Address } from './setting-kinds.ts';
@@ -61,7 +62,8 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
     );
   });
   server.requestTimeout = 10_000;
-  await listen(server, options.address);
+  // Rejects when the server emits `error`.
+  await once(server.listen(options.address.port, options.address.host), 'listening');
   const bound = server.address() as AddressInfo;
   return {
     address: { host: options.address.host, port: bound.port },
@@ -85,15 +87,5 @@ function registerProcessMetrics({ registry, notReady }: AdminOptions): void {
     collect() {
       this.set(notReady().length === 0 ? 1 : 0);
     },
-  });
-}
-
-async function listen(server: Server, { host, port }: Address): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
   });
 }

@@ -14,8 +14,6 @@ import { funnelPicture, type FunnelStep } from './picture.ts';
 import { retentionPicture, triangleOf, type Cohort } from './triangle.ts';
 import { visitorEvents } from './shop.ts';
 
-export const DEMO_USAGE = 'demo [--people N] [--days N] [--seed N]';
-
 /** The retention of the demo account. */
 const MAX_DAYS = 400;
 const BATCH_ITEMS = 50;
@@ -37,7 +35,6 @@ interface Fresh {
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
-    usage: DEMO_USAGE,
     options: { people: { type: 'string' }, days: { type: 'string' }, seed: { type: 'string' } },
   });
   const people = count(values.people, { name: 'people', fallback: 500, max: 5_000_000 });

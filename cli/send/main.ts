@@ -16,8 +16,6 @@ import { pageEvent, parseAccessLine } from './access-log.ts';
 import { readLines, startNaming } from './lines.ts';
 import { envelopeItem, envelopeTime, parseEnvelope } from './ndjson.ts';
 
-export const SEND_USAGE = 'send FILE [--write-key KEY] [--shift-to-now]';
-
 /** Lines that are read and sent before the resume file is written. */
 const WINDOW_LINES = 4000;
 /**
@@ -44,7 +42,6 @@ interface Resume {
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
-    usage: SEND_USAGE,
     words: { min: 1, max: 1 },
     options: { 'write-key': { type: 'string' }, 'shift-to-now': { type: 'boolean' } },
   });

@@ -1,4 +1,5 @@
 import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import { withDeadline } from '../../platform/deadline.ts';
 import { loadExternal } from './config.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Service } from './services/service.ts';
@@ -18,12 +19,8 @@ interface LagQuestion {
  * Records that the group of each service has not read yet, by service. Services that read nothing
  * are absent; so is every service when Kafka does not answer in time.
  */
-export async function lagOf({
-  plan,
-  home,
-  services,
-  env,
-}: LagQuestion): Promise<Map<string, number>> {
+export async function lagOf(question: LagQuestion): Promise<Map<string, number>> {
+  const { plan, home, services, env } = question;
   const lags = new Map<string, number>();
   const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
   const work = withKafkaAdmin(settings, async (admin) => {
@@ -33,19 +30,12 @@ export async function lagOf({
         topicEnds(admin, lag.topic),
         committedOffsets(admin, lag.group, lag.topic),
       ]);
-      lags.set(
-        name,
-        ends.reduce(
-          (sum, { partition, low, high }) =>
-            sum + high - Math.max(low, committed.get(partition) ?? low),
-          0,
-        ),
-      );
+      let unread = 0;
+      for (const { partition, low, high } of ends)
+        unread += high - Math.max(low, committed.get(partition) ?? low);
+      lags.set(name, unread);
     }
   });
-  let timer: NodeJS.Timeout | undefined;
-  const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, TIMEOUT_MS)));
-  await Promise.race([work.catch(() => undefined), bound]);
-  clearTimeout(timer);
+  await withDeadline({ ms: TIMEOUT_MS, waitingFor: 'Kafka' }, work).catch(() => undefined);
   return lags;
 }

@@ -1,5 +1,6 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
+import type { ExternalSettings } from './config.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
@@ -13,11 +14,8 @@ interface Planning {
   env: NodeJS.ProcessEnv;
   kept: KeptPorts;
   /** Listeners as the environment gives them; undefined when unset. */
-  httpAddr: Address | undefined;
-  publicApiAddr: Address | undefined;
-  panelAddr: Address | undefined;
-  clickhouseDatabase: string;
-  kafkaTls: boolean;
+  listeners: Record<'HTTP_ADDR' | 'PUBLIC_API_ADDR' | 'PANEL_ADDR', Address | undefined>;
+  external: ExternalSettings;
   spoolDir: string;
 }
 
@@ -34,18 +32,15 @@ export async function planStack(
     name: string,
     { host = LOOPBACK, fallback }: { host?: string; fallback?: number } = {},
   ) => {
-    const kept = planning.kept[name];
-    const preferred = [fallback, kept].filter((port) => port !== undefined);
-    const port = await choosePort({
-      preferred,
-      isFree: (one) => free(host, one),
-      random: Math.random,
-    });
+    const preferred = [fallback, planning.kept[name]].filter((port) => port !== undefined);
+    const isFree = (one: number) => free(host, one);
+    const port = await choosePort({ preferred, isFree, random: Math.random });
     reserved.add(port);
     ports[name] = port;
     return port;
   };
-  const listener = async (name: string, given: Address | undefined, fallback: number) => {
+  const listener = async (name: keyof Planning['listeners'], fallback: number) => {
+    const given = planning.listeners[name];
     if (given === undefined)
       return `localhost:${await reserve(name, { host: 'localhost', fallback })}`;
     if (given.port !== 0 && !(await free(given.host, given.port))) {
@@ -62,9 +57,9 @@ export async function planStack(
   const own = async (name: string, setting: string) =>
     given(setting) === '' ? { port: await reserve(name) } : undefined;
 
-  const http_addr = await listener('HTTP_ADDR', planning.httpAddr, 8080);
-  const public_api_addr = await listener('PUBLIC_API_ADDR', planning.publicApiAddr, 8081);
-  const panel_addr = await listener('PANEL_ADDR', planning.panelAddr, 8082);
+  const http_addr = await listener('HTTP_ADDR', 8080);
+  const public_api_addr = await listener('PUBLIC_API_ADDR', 8081);
+  const panel_addr = await listener('PANEL_ADDR', 8082);
   const broker = await own('kafka', 'KAFKA_BROKERS');
   const kafka = broker && { ...broker, controllerPort: await reserve('kafka-controller') };
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
@@ -81,12 +76,12 @@ export async function planStack(
       clickhouse_url: clickhouse
         ? `http://${LOOPBACK}:${clickhouse.port}`
         : given('CLICKHOUSE_URL'),
-      clickhouse_database: planning.clickhouseDatabase,
+      clickhouse_database: planning.external.CLICKHOUSE_DATABASE,
       database_url: postgres
         ? `postgres://postgres@${LOOPBACK}:${postgres.port}/postgres`
         : given('DATABASE_URL'),
       redis_url: redis ? `redis://${LOOPBACK}:${redis.port}` : given('REDIS_URL'),
-      kafka_tls: planning.kafkaTls,
+      kafka_tls: planning.external.KAFKA_TLS,
       spool_dir: planning.spoolDir,
       http_addr,
       public_api_addr,

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { formatAddress, type Address } from '../../platform/setting-kinds.ts';
-import { parseAddress } from './address.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
 import type { Home } from '../../cli/stack/home.ts';
@@ -57,8 +56,10 @@ export function stackServices(
       startMs: own ? OWN.startMs : EXTERNAL_MS,
     };
   };
+  const env = serviceEnv({ plan, home });
   const broker = parseAddress(plan.kafka_brokers.split(',')[0] ?? '', 9092);
   const cache = parseAddress(redis.host, 6379);
+  const database = parseAddress(new URL(plan.database_url).host, 5432);
   return [
     server('kafka', broker, {
       kind: 'kafka',
@@ -73,14 +74,9 @@ export function stackServices(
         url: new URL('/ping', clickhouse.origin).href,
       },
     ),
-    server('postgres', parseAddress(new URL(plan.database_url).host, 5432), {
-      kind: 'postgres',
-      address: parseAddress(new URL(plan.database_url).host, 5432),
-    }),
+    server('postgres', database, { kind: 'postgres', address: database }),
     server('redis', cache, { kind: 'redis', address: cache, tls: redis.protocol === 'rediss:' }),
-    ...SERVICE_NAMES.map((name) =>
-      nodeService(name, { plan, checkout, env: serviceEnv({ plan, home }) }),
-    ),
+    ...SERVICE_NAMES.map((name) => nodeService(name, { plan, checkout, env })),
   ];
 }
 
@@ -93,23 +89,11 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
   const config = loadConfig(env);
   const { kafka, clickhouse, postgres, redis } = plan.own;
   if (config.TEST_SERVICES === 'containers') return containerLaunches({ plan, home, checkout });
+  const libs = env['RAVAND_KAFKA_LIBS'] ?? '';
+  const memory = clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT);
   return {
-    kafka:
-      kafka &&
-      prepareKafka({
-        home,
-        ...kafka,
-        heap: config.KAFKA_HEAP,
-        libs: env['RAVAND_KAFKA_LIBS'] ?? '',
-      }),
-    clickhouse:
-      clickhouse &&
-      prepareClickhouse({
-        home,
-        checkout,
-        ...clickhouse,
-        memory: clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT),
-      }),
+    kafka: kafka && prepareKafka({ home, ...kafka, heap: config.KAFKA_HEAP, libs }),
+    clickhouse: clickhouse && prepareClickhouse({ home, checkout, ...clickhouse, memory }),
     postgres: postgres && preparePostgres({ home, checkout, ...postgres }),
     redis: redis && prepareRedis({ home, ...redis }),
   };
@@ -137,5 +121,15 @@ export function serviceEnv({
     ...(own
       ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' }
       : {}),
+  };
+}
+
+/** Reads host:port, host or [v6]:port as in a URL or a list of brokers. */
+function parseAddress(text: string, defaultPort: number): Address {
+  const parts = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text.trim());
+  const host = parts?.[1] ?? parts?.[2] ?? '';
+  return {
+    host: host === '' ? 'localhost' : host,
+    port: parts?.[3] === undefined ? defaultPort : Number(parts[3]),
   };
 }

@@ -47,16 +47,12 @@ export async function startStack({
         `the previous supervisor had died; stopped the services it left running: ${left.join(', ')}`,
       );
     rmSync(home.readyFile, { force: true });
-    const external = loadExternal(env);
     const given = parseSettings(listeners, env);
     const { plan, ports } = await planStack({
       env,
       kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
-      httpAddr: given.HTTP_ADDR,
-      publicApiAddr: given.PUBLIC_API_ADDR,
-      panelAddr: given.PANEL_ADDR,
-      clickhouseDatabase: external.CLICKHOUSE_DATABASE,
-      kafkaTls: external.KAFKA_TLS,
+      listeners: given,
+      external: loadExternal(env),
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
     });
     ensureSealingKey(home);

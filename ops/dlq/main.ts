@@ -1,7 +1,7 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { CommandError, type CommandContext } from '../../cli/command.ts';
+import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
@@ -13,9 +13,6 @@ import { DeadLetterStore, type DeadLetterRow } from './dead-letter-store.ts';
 import { readDeadLetter } from './read-dead-letter.ts';
 import { redriveGroup, type RedriveReport } from './redrive.ts';
 import { groupDetailLines, groupLines, deadLetterLines } from './render.ts';
-
-export const DLQ_USAGE =
-  'dlq [list | show GROUP|LETTER | redrive GROUP [--limit N] [--dry-run] | discard GROUP --reason TEXT] [--json]';
 
 const SHOWN_DEAD_LETTERS = 20;
 const MAX_LIMIT = 100_000;
@@ -32,7 +29,6 @@ interface DlqContext {
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
-    usage: DLQ_USAGE,
     words: { min: 0, max: 2 },
     options: {
       json: { type: 'boolean' },
@@ -44,10 +40,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const [verb = 'list', name] = words;
   const named = () => {
     if (name === undefined)
-      throw new CommandError(
-        `dlq ${verb}: which group? ./ravand dlq lists them\nusage: ./ravand ${DLQ_USAGE}`,
-        2,
-      );
+      throw new UsageError(`dlq ${verb}: which group? ./ravand dlq lists them`);
     return name;
   };
   const operator = operatorContext(context);
@@ -85,10 +78,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       case 'discard':
         return await discard(dlq, { group: named(), reason: (values.reason ?? '').trim() });
       default:
-        throw new CommandError(
-          `dlq has no ${JSON.stringify(verb)}\nusage: ./ravand ${DLQ_USAGE}`,
-          2,
-        );
+        throw new UsageError(`dlq has no ${JSON.stringify(verb)}`);
     }
   } finally {
     await Promise.allSettled([reader.close(), database.end()]);

@@ -17,8 +17,6 @@ import {
 } from './group-offsets.ts';
 import { lagLines } from './render.ts';
 
-export const LAG_USAGE = 'lag [--watch] [--partitions] [--json]';
-
 /** Time between the two snapshots that rates are computed from, ms. */
 const SNAPSHOT_INTERVAL_MS = 1000;
 const SNAPSHOT_TIMEOUT_MS = 15_000;
@@ -32,7 +30,6 @@ const MAX_WATCH_MS = 12 * 3_600_000;
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
-    usage: LAG_USAGE,
     options: {
       watch: { type: 'boolean' },
       partitions: { type: 'boolean' },

@@ -11,9 +11,6 @@ const PROJECTION_NAMES = Object.keys(PROJECTIONS) as ProjectionName[];
  */
 export type RebuildSource = 'raw' | 'normalised';
 
-export const REBUILD_USAGE = `rebuild ${PROJECTION_NAMES.join('|')} [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
-       ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`;
-
 export interface RebuildLine {
   projection: ProjectionName;
   suffix: string;
@@ -29,7 +26,6 @@ export interface RebuildLine {
 export function parseRebuildLine(args: string[]): RebuildLine {
   const { values, words } = parseLine({
     args,
-    usage: REBUILD_USAGE,
     words: { min: 1, max: 1 },
     options: {
       into: { type: 'string' },

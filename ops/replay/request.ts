@@ -1,12 +1,9 @@
-import { CommandError } from '../../cli/command.ts';
+import { CommandError, UsageError } from '../../cli/command.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 export const REPLAY_TOPICS = [TOPIC.raw, TOPIC.normalised, TOPIC.dead] as const;
 export type ReplayTopic = (typeof REPLAY_TOPICS)[number];
-
-export const REPLAY_USAGE = `replay --topic ${REPLAY_TOPICS.join('|')} [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]
-       ./ravand replay --cancel [--into SUFFIX]`;
 
 /** A range of offsets of one partition, both included. */
 export interface OffsetRange {
@@ -55,7 +52,6 @@ export function parseReplayLine(args: string[]): ReplayLine {
   const yes = { type: 'boolean' } as const;
   const { values } = parseLine({
     args,
-    usage: REPLAY_USAGE,
     options: {
       ...{
         topic: text,
@@ -80,9 +76,8 @@ export function parseReplayLine(args: string[]): ReplayLine {
   if (values.cancel === true) return { ...common, request: undefined };
   const topic = REPLAY_TOPICS.find((one) => one === values.topic);
   if (topic === undefined)
-    throw new CommandError(
-      `--topic ${values.topic ?? 'is missing'}: one of ${REPLAY_TOPICS.join(', ')}\nusage: ./ravand ${REPLAY_USAGE}`,
-      2,
+    throw new UsageError(
+      `--topic ${values.topic ?? 'is missing'}: one of ${REPLAY_TOPICS.join(', ')}`,
     );
   const offsets = (values.offsets ?? []).map(offsetRange);
   if (offsets.length > 0 && (values.from !== undefined || values.to !== undefined))

@@ -4,15 +4,13 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
-import { CommandError, type CommandContext } from '../../cli/command.ts';
+import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { paint, print } from '../../cli/terminal.ts';
 import { indexDeadLetters } from '../dlq/dead-letter-index.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
 import { gather, type Sources } from './gather.ts';
 import { explain, type Answer, type Stage } from './explain.ts';
-
-export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
 
 /**
  * `./ravand why`: follows one event through every service and shows where it is or where it ended.
@@ -21,16 +19,14 @@ export const WHY_USAGE = 'why MESSAGE_ID --account ID [--since TIME] [--json]';
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
-    usage: WHY_USAGE,
     words: { min: 1, max: 1 },
     options: { account: { type: 'string' }, since: { type: 'string' }, json: { type: 'boolean' } },
   });
   const [messageId = ''] = words;
   const accountId = Number(values.account ?? '');
   if (!/^[1-9]\d{0,15}$/.test(values.account ?? ''))
-    throw new CommandError(
-      `--account ${values.account ?? 'is missing'}: expected the id of the account\nusage: ./ravand ${WHY_USAGE}`,
-      2,
+    throw new UsageError(
+      `--account ${values.account ?? 'is missing'}: expected the id of the account`,
     );
   const since = values.since === undefined ? undefined : Date.parse(values.since);
   if (since !== undefined && Number.isNaN(since))

@@ -1,26 +1,24 @@
 /** Probes about once a second, with jitter across processes. */
 const PROBE_EVERY_MS = 1_000;
 
+interface BreakerOptions {
+  readonly probe: () => Promise<unknown>;
+  readonly onOpen: (error: Error) => void;
+  readonly onClose: () => void;
+}
+
 /**
  * Circuit breaker that opens on the first failure: callers see `closed === false` and do not call
  * Redis, and a probe about every second closes it again. The probe must have its own timeout.
  */
 export class Breaker {
-  readonly #probe: () => Promise<unknown>;
-  readonly #onOpen: (error: Error) => void;
-  readonly #onClose: () => void;
+  readonly #options: BreakerOptions;
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
   #closed = true;
 
-  constructor(options: {
-    readonly probe: () => Promise<unknown>;
-    readonly onOpen: (error: Error) => void;
-    readonly onClose: () => void;
-  }) {
-    this.#probe = options.probe;
-    this.#onOpen = options.onOpen;
-    this.#onClose = options.onClose;
+  constructor(options: BreakerOptions) {
+    this.#options = options;
   }
 
   get closed(): boolean {
@@ -30,7 +28,7 @@ export class Breaker {
   fail(error: Error): void {
     if (!this.#closed) return;
     this.#closed = false;
-    this.#onOpen(error);
+    this.#options.onOpen(error);
     this.#schedule();
   }
 
@@ -42,14 +40,12 @@ export class Breaker {
   #schedule(): void {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
-      this.#probe().then(
+      this.#options.probe().then(
         () => {
           this.#closed = true;
-          this.#onClose();
+          this.#options.onClose();
         },
-        () => {
-          this.#schedule();
-        },
+        () => this.#schedule(),
       );
     }, probeDelay(Math.random()));
     this.#timer.unref();

@@ -9,28 +9,26 @@ import { ScriptRunner } from './script-runner.ts';
 const NO_BYTES = Buffer.alloc(0);
 const NO_TOKEN = Buffer.alloc(TOKEN_BYTES);
 
+interface GatewayClaimsOptions {
+  readonly redis: Redis;
+  readonly prefix: string;
+  /** ms */
+  readonly dedupeTtl: number;
+  /** ms; 0 writes no pending claims: an id without a durable claim is reported as free. */
+  readonly pendingTtl: number;
+}
+
 /**
  * The gateway's script calls, each one round trip. They reject when Redis does not answer;
  * ClaimBatcher handles that.
  */
 export class GatewayClaims {
   readonly #scripts: ScriptRunner;
-  readonly #dedupeTtl: number;
-  readonly #pendingTtl: number;
+  readonly #options: GatewayClaimsOptions;
 
-  /**
-   * TTLs in ms. A pendingTtl of 0 writes no pending claims: an id without a durable claim is
-   * reported as free.
-   */
-  constructor(options: {
-    readonly redis: Redis;
-    readonly prefix: string;
-    readonly dedupeTtl: number;
-    readonly pendingTtl: number;
-  }) {
+  constructor(options: GatewayClaimsOptions) {
     this.#scripts = new ScriptRunner(options);
-    this.#dedupeTtl = options.dedupeTtl;
-    this.#pendingTtl = options.pendingTtl;
+    this.#options = options;
   }
 
   /**
@@ -49,7 +47,7 @@ export class GatewayClaims {
       packClaimIds(options.ids),
       this.#pendingValue(options),
       toClaimTime(options.now),
-      this.#dedupeTtl,
+      this.#options.dedupeTtl,
     );
     if (!Buffer.isBuffer(codes) || codes.length !== options.ids.length)
       throw new TypeError('the claim script did not answer for every id');
@@ -64,7 +62,7 @@ export class GatewayClaims {
       NO_BYTES,
       this.#pendingValue({ token: NO_TOKEN, now: 0 }),
       0,
-      this.#dedupeTtl,
+      this.#options.dedupeTtl,
     );
   }
 
@@ -80,12 +78,9 @@ export class GatewayClaims {
     return Number(released);
   }
 
-  #pendingValue(options: { readonly token: Buffer; readonly now: number }): Buffer {
-    if (this.#pendingTtl === 0) return NO_BYTES;
-    return encodeEntry({
-      state: 'pending',
-      expires: options.now + this.#pendingTtl,
-      token: options.token,
-    });
+  #pendingValue({ token, now }: { readonly token: Buffer; readonly now: number }): Buffer {
+    const { pendingTtl } = this.#options;
+    if (pendingTtl === 0) return NO_BYTES;
+    return encodeEntry({ state: 'pending', expires: now + pendingTtl, token });
   }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { OPTIONAL, parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type Command } from '../../../cli/command.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
@@ -9,19 +10,17 @@ import { SERVICE_NAMES } from '../../../schemas/topology.ts';
 import type { Launch } from '../services/service.ts';
 import { stackServices } from '../stack.ts';
 
-const usage = 'dev SERVICE [--inspect-port N]';
 /** Longer than any service may take to start or to end, ms. */
 const SILENCE_MS = 180_000;
 
 export const dev: Command = {
   name: 'dev',
   summary: 'runs one service of the running stack here, with node --watch and the inspector',
-  usage,
+  usage: 'dev SERVICE [--inspect-port N]',
   run: async (args, context) => {
     const { values, words } = parseLine({
       args,
       options: { 'inspect-port': OPTIONAL },
-      usage,
       words: { min: 1, max: 1 },
     });
     const [name = ''] = words;
@@ -67,10 +66,7 @@ async function watch(
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, forward);
-  const code = await new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (exitCode) => resolve(exitCode ?? 0));
-  });
+  const [code] = (await once(child, 'exit')) as [number | null];
   for (const signal of signals) process.off(signal, forward);
-  return code === 130 || code === 143 ? 0 : code;
+  return code === 130 || code === 143 ? 0 : (code ?? 0);
 }

@@ -16,7 +16,7 @@ export const down: Command = {
   summary: 'stops everything; the data is kept',
   usage: 'down',
   run: async (args, { home }) => {
-    parseLine({ args, options: {}, usage: 'down' });
+    parseLine({ args, options: {} });
     print(await bringDown(home));
     return 0;
   },

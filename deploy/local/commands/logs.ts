@@ -4,20 +4,19 @@ import { CommandError, type Command } from '../../../cli/command.ts';
 import { lastLines, logFile, readFrom, sizeOf } from '../supervisor/log-file.ts';
 import { paint, print } from '../../../cli/terminal.ts';
 
-const usage = 'logs [SERVICE] [--follow|-f] [--lines N|-n N]';
 const FOLLOW_MS = 300;
 const CHUNK_BYTES = 1024 * 1024;
 
 export const logs: Command = {
   name: 'logs',
   summary: 'shows the last lines of one service, or of all; -f follows',
-  usage,
+  usage: 'logs [SERVICE] [--follow|-f] [--lines N|-n N]',
   run: async (args, { home }) => {
     const options = {
       follow: { type: 'boolean', short: 'f' },
       lines: { type: 'string', short: 'n' },
     } as const;
-    const { values, words } = parseLine({ args, options, usage, words: { min: 0, max: 1 } });
+    const { values, words } = parseLine({ args, options, words: { min: 0, max: 1 } });
     const service = words[0];
     const known = existsSync(home.logs)
       ? readdirSync(home.logs).flatMap((file) => (file.endsWith('.log') ? [file.slice(0, -4)] : []))

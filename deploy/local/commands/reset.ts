@@ -5,17 +5,14 @@ import { CommandError, type Command } from '../../../cli/command.ts';
 import { print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
-const usage = 'reset [--yes]';
-
 export const reset: Command = {
   name: 'reset',
   summary: 'stops everything and deletes its data, spool, logs and demo keys (asks first)',
-  usage,
+  usage: 'reset [--yes]',
   run: async (args, { home }) => {
     const { values } = parseLine({
       args,
       options: { yes: { type: 'boolean', short: 'y' } },
-      usage,
     });
     const paths = [
       home.data,

@@ -11,19 +11,17 @@ import { printError, paint, print, table } from '../../../cli/terminal.ts';
 import { supervisorDied } from './down.ts';
 import { readReconciliation, reconciliationLines } from './reconciliation.ts';
 
-const usage = 'status [--json] [--account ID]';
 const SILENCE_MS = 4000;
 const PROBE_MS = 1500;
 
 export const status: Command = {
   name: 'status',
   summary: 'shows each service: up or not, process, address, restarts, lag',
-  usage,
+  usage: 'status [--json] [--account ID]',
   run: async (args, context) => {
     const { values } = parseLine({
       args,
       options: { json: { type: 'boolean' }, account: { type: 'string' } },
-      usage,
     });
     const plan = readJsonFile<StackPlan>(context.home.planFile);
     const running = runningSupervisor(context.home) !== undefined;

@@ -9,13 +9,12 @@ import { serverSettings } from '../services/service.ts';
 const SILENCE_MS = 180_000;
 
 function serviceCommand(name: 'stop' | 'start', summary: string): Command {
-  const usage = `${name} SERVICE`;
   return {
     name,
     summary,
-    usage,
+    usage: `${name} SERVICE`,
     run: async (args, { home }) => {
-      const { words } = parseLine({ args, options: {}, usage, words: { min: 1, max: 1 } });
+      const { words } = parseLine({ args, options: {}, words: { min: 1, max: 1 } });
       const [service = ''] = words;
       const names = [...Object.keys(serverSettings), ...SERVICE_NAMES];
       if (!names.includes(service))

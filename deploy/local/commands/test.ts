@@ -5,23 +5,20 @@ import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, lastLine, NONE, type Counts } from '../test-run/counts.ts';
-import { runChecks, runKind, watchTests } from '../test-run/run.ts';
+import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 import { bringUp } from './up.ts';
 
-const usage = `test [${KINDS.join('|')} | FILE…] [--watch] [--full]`;
-
 export const test: Command = {
   name: 'test',
   summary: 'tests everything, one kind, or files; on a stack of its own where they need one',
-  usage,
+  usage: `test [${KINDS.join('|')} | FILE…] [--watch] [--full]`,
   run: async (args, context) => {
     const { values, words } = parseLine({
       args,
       options: { full: { type: 'boolean' }, watch: { type: 'boolean' } },
-      usage,
       words: { min: 0, max: Number.POSITIVE_INFINITY },
     });
     const { checkout } = context;
@@ -40,12 +37,6 @@ export const test: Command = {
       : await runSelected(context, { selections, checks: words.length === 0 }, run);
   },
 };
-
-interface Run {
-  checkout: string;
-  env: NodeJS.ProcessEnv;
-  signal: AbortSignal;
-}
 
 /** Without --watch: static checks when everything runs, unit tests, then the others on a stack. */
 async function runSelected(

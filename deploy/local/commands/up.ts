@@ -7,17 +7,14 @@ import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
 import { printError, paint, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
-const usage = 'up [--detach|-d]';
-
 export const up: Command = {
   name: 'up',
   summary: 'starts the whole system and prints its addresses; --detach returns once it is ready',
-  usage,
+  usage: 'up [--detach|-d]',
   run: async (args, context) => {
     const { values } = parseLine({
       args,
       options: { detach: { type: 'boolean', short: 'd' } },
-      usage,
     });
     return await bringUp({ ...context, detach: values.detach === true });
   },

@@ -1,43 +1,35 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { ControlReply, ControlRequest } from '../../../cli/stack/control-protocol.ts';
 
-export type Reply = (message: ControlReply) => void;
-
 interface Exchange {
-  reply: Reply;
+  reply: (message: ControlReply) => void;
   /** Called when the client closes the connection. */
   onClose: (listener: () => void) => void;
 }
+
+type Serve = (request: ControlRequest, exchange: Exchange) => Promise<void>;
 
 /**
  * Listens on the control socket; each connection is one request and its replies. Only the owner of
  * the folder can reach it.
  */
-export async function listenForControl(
-  path: string,
-  serve: (request: ControlRequest, exchange: Exchange) => Promise<void>,
-): Promise<Server> {
+export async function listenForControl(path: string, serve: Serve): Promise<Server> {
   rmSync(path, { force: true });
   const server = createServer((socket) => accept(socket, serve));
   const umask = process.umask(0o177);
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, resolve);
-    });
+    await once(server.listen(path), 'listening');
   } finally {
     process.umask(umask);
   }
   return server;
 }
 
-function accept(
-  socket: Socket,
-  serve: (request: ControlRequest, exchange: Exchange) => Promise<void>,
-): void {
-  const reply: Reply = (message) => {
+function accept(socket: Socket, serve: Serve): void {
+  const reply = (message: ControlReply) => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   };
   socket.on('error', () => socket.destroy());

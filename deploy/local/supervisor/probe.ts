@@ -15,49 +15,35 @@ export async function probe(readiness: Readiness, timeout: number): Promise<bool
       return await probeHttp(readiness.url, timeout);
     case 'kafka':
       // With TLS a completed handshake is enough.
-      if (readiness.tls) return await exchange({ address: readiness.address, tls: true, timeout });
-      return await exchange({
-        address: readiness.address,
-        tls: false,
-        timeout,
-        say: API_VERSIONS,
-        accept: isApiVersions,
-      });
+      return await exchange({ ...readiness, timeout, ...(readiness.tls ? {} : KAFKA) });
     case 'postgres':
-      return await exchange({
-        address: readiness.address,
-        tls: false,
-        timeout,
-        say: SSL_REQUEST,
-        accept: (answer) => /^[SN]/.test(answer.toString('latin1')),
-      });
+      return await exchange({ ...readiness, tls: false, timeout, ...POSTGRES });
     case 'redis':
-      return await exchange({
-        ...readiness,
-        timeout,
-        say: Buffer.from('PING\r\n'),
-        accept: isPong,
-      });
+      return await exchange({ ...readiness, timeout, ...REDIS });
   }
 }
+
+/** A request, and which answers mean that the server is up. */
+type Question = Pick<Exchange, 'say' | 'accept'>;
 
 /**
  * ApiVersions v0 without a client id, correlation id 7: every broker answers it before
  * authentication.
  */
-const API_VERSIONS = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]);
-const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
-
-function isApiVersions(answer: Buffer): boolean {
-  return answer.length >= 10 && answer.readInt32BE(4) === 7 && answer.readInt16BE(8) === 0;
-}
-
-/**
- * A server that asks for a password is up; one that is loading its data is not.
- */
-function isPong(answer: Buffer): boolean {
-  return /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1'));
-}
+const KAFKA: Question = {
+  say: Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]),
+  accept: (answer) =>
+    answer.length >= 10 && answer.readInt32BE(4) === 7 && answer.readInt16BE(8) === 0,
+};
+const POSTGRES: Question = {
+  say: Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]),
+  accept: (answer) => /^[SN]/.test(answer.toString('latin1')),
+};
+/** A server that asks for a password is up; one that is loading its data is not. */
+const REDIS: Question = {
+  say: Buffer.from('PING\r\n'),
+  accept: (answer) => /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1')),
+};
 
 async function probeHttp(url: string, timeout: number): Promise<boolean> {
   return await new Promise((resolve) => {

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Step } from '../services/service.ts';
 import { note, openLog } from './log-file.ts';
 
@@ -32,7 +34,7 @@ export async function runStep(options: Options): Promise<void> {
         `${options.step.name}: attempt ${attempt} of ${ATTEMPTS} failed: ${(error as Error).message}`,
       );
       if (attempt >= ATTEMPTS || options.signal.aborted) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await wait(PAUSE_MS);
     }
   }
 }
@@ -49,18 +51,8 @@ async function runOnce({ step, logs, env, cwd, signal }: Options): Promise<void>
     killSignal: 'SIGKILL',
   });
   closeSync(log);
-  await new Promise<void>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code, killed) => {
-      if (code === 0) resolve();
-      else
-        reject(
-          new Error(
-            killed === null
-              ? `exit code ${code ?? 'unknown'}`
-              : `ended by ${killed} (its limit is ${step.timeoutMs / 1000} s)`,
-          ),
-        );
-    });
-  });
+  const [code, killed] = (await once(child, 'exit')) as [number | null, string | null];
+  if (killed !== null)
+    throw new Error(`ended by ${killed} (its limit is ${step.timeoutMs / 1000} s)`);
+  if (code !== 0) throw new Error(`exit code ${code ?? 'unknown'}`);
 }

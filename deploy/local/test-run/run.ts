@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile } from '../../../cli/json-file.ts';
@@ -6,7 +7,7 @@ import { printError } from '../../../cli/terminal.ts';
 import type { Kind, Selection } from './selection.ts';
 import { countRun, type Counts, type VitestReport } from './counts.ts';
 
-interface Run {
+export interface Run {
   checkout: string;
   env: NodeJS.ProcessEnv;
   /** Aborted by Ctrl-C: the running tool gets SIGTERM. */
@@ -66,31 +67,25 @@ interface Tool extends Run {
   stdin?: 'inherit' | 'ignore';
 }
 
-async function runTool({
-  command,
-  args,
-  checkout,
-  env,
-  signal,
-  stdin = 'ignore',
-}: Tool): Promise<number | null> {
+async function runTool(tool: Tool): Promise<number | null> {
+  const { command, args, checkout, env, signal, stdin = 'ignore' } = tool;
   if (signal.aborted) return null;
   // Some tools print colours on CI systems even when the output is a file.
   const plain = process.stdout.isTTY || env['FORCE_COLOR'] !== undefined ? {} : { NO_COLOR: '1' };
-  const child: ChildProcess = spawn(command, args, {
+  const child = spawn(command, args, {
     cwd: checkout,
     env: { ...env, ...plain },
     stdio: [stdin, 'inherit', 'inherit'],
   });
   const stop = () => child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  const exitCode = await new Promise<number | null>((resolve) => {
-    child.on('error', (error) => {
-      printError(`${command}: ${error.message}`);
-      resolve(null);
-    });
-    child.on('exit', (code) => resolve(code));
-  });
-  signal.removeEventListener('abort', stop);
-  return exitCode;
+  try {
+    const [exitCode] = (await once(child, 'exit')) as [number | null];
+    return exitCode;
+  } catch (error) {
+    printError(`${command}: ${(error as Error).message}`);
+    return null;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
