@@ -1,10 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import kafkajs, { type Admin } from 'kafkajs';
-import type { Registry } from 'prom-client';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
-import type { Log } from '../../platform/log.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { readReconciliation } from './read-reconciliation.ts';
@@ -21,16 +19,14 @@ import type { ServiceContext } from '../../platform/run-service.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { METERING_READER, meteringGroup } from '../../schemas/topology.ts';
 
-interface MeteringOptions {
-  config: MeteringConfig;
-  log: Log;
+interface MeteringOptions extends Pick<
+  ServiceContext<MeteringConfig>,
+  'config' | 'log' | 'registry' | 'signal' | 'crash'
+> {
   database: Database;
   warehouse: ClickHouseClient;
   /** A connected admin client; reconnects after a failure. */
   admin: () => Promise<Admin>;
-  registry: Registry;
-  signal: AbortSignal;
-  crash: (error: unknown) => void;
 }
 
 export interface Metering {

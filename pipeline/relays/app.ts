@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Registry } from 'prom-client';
 import { delay } from '../../platform/backoff.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
-import type { Log } from '../../platform/log.ts';
 import { OutboundClient } from '../../platform/outbound/client.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { MAX_ERROR_BYTES } from '../../events/relays/retry.ts';
@@ -25,16 +23,13 @@ import { maintenanceLoop } from './maintenance.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-interface RelaysOptions {
-  config: RelaysConfig;
-  log: Log;
-  registry: Registry;
+interface RelaysOptions extends Pick<
+  ServiceContext<RelaysConfig>,
+  'config' | 'log' | 'registry' | 'signal' | 'crash'
+> {
   database: Database;
   names?: { topic: string; group: string };
   limits?: RelayLimits;
-  /** Aborts when the process ends. */
-  signal: AbortSignal;
-  crash(error: unknown): void;
 }
 
 export interface Relays {
@@ -133,7 +128,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
         partition,
         signal: AbortSignal.any([signal, fenced]),
       }),
-    crash: (error) => options.crash(error),
+    crash: options.crash,
   });
   const loops = new AbortController();
   const loopSignal = AbortSignal.any([signal, loops.signal]);

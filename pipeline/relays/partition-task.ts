@@ -1,7 +1,7 @@
 import { relayPayload } from '../../events/relays/payload.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import { readOrSkip } from '../../platform/kafka/batch-task.ts';
+import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { Definitions, RelaysByAccount } from './definitions.ts';
 import type { Delivery } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
@@ -81,6 +81,11 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
       await complete();
   };
 
+  const skip = {
+    log,
+    warning: 'a record cannot be decoded and is not delivered; see events.dead',
+    onUnreadable: () => metrics.unreadable(),
+  };
   return {
     from: undefined,
     async process(messages) {
@@ -91,24 +96,10 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
         () => definitions.asOf(last.timestamp),
       );
       for (const message of relays.size === 0 ? [] : messages)
-        for (const row of readable(message)) await add(row, relays);
+        for (const row of readOrSkip(message, readRows, skip)) await add(row, relays);
       await complete();
       return last.offset + 1;
     },
     release: () => Promise.resolve(),
   };
-
-  function readable(message: ConsumedMessage): RelayRow[] {
-    try {
-      return readRows(message);
-    } catch (error) {
-      if (!(error instanceof UnreadableRecord)) throw error;
-      metrics.unreadable();
-      log.warn(
-        { code: error.code, partition, offset: message.offset },
-        'a record cannot be decoded and is not delivered; see events.dead',
-      );
-      return [];
-    }
-  }
 }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { offsetAfter, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
@@ -56,7 +56,10 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
     from: newest?.chunk_from ?? 0,
     async process(messages) {
       for (const message of messages) {
-        const rows = readable(message.offset, () => readRows(message));
+        const rows = readOrSkip(message, readRows, {
+          log,
+          warning: 'a record cannot be decoded and is not counted; see events.dead',
+        });
         counter.add(message.offset, rows);
         parts.counted(rows.length);
       }
@@ -80,21 +83,8 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
           }),
         );
       }
-      return (messages.at(-1)?.offset ?? -1) + 1;
+      return offsetAfter(messages);
     },
     release: () => Promise.resolve(),
   };
-
-  function readable<T>(offset: number, read: () => T[]): T[] {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof UnreadableRecord)) throw error;
-      log.warn(
-        { code: error.code, partition, offset },
-        'a record cannot be decoded and is not counted; see events.dead',
-      );
-      return [];
-    }
-  }
 }

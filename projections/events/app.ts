@@ -1,9 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Registry } from 'prom-client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
-import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import type { SinkConfig } from './config.ts';
 import { WINDOW_EVENTS, deadLetterGuard } from './dead-letter-guard.ts';
@@ -15,15 +13,14 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-interface SinkOptions {
-  config: SinkConfig;
-  log: Log;
-  registry: Registry;
+interface SinkOptions extends Pick<
+  ServiceContext<SinkConfig>,
+  'config' | 'log' | 'registry' | 'crash'
+> {
   clickhouse: ClickHouseClient;
   database: Database;
   /** Names of the topics and the consumer group; the group is also the key in sink_ranges. */
   names?: { topic: string; deadTopic: string; group: string };
-  crash(error: unknown): void;
 }
 
 export const NAMES = { topic: TOPIC.normalised, deadTopic: TOPIC.dead, group: GROUP.events };
@@ -82,7 +79,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     },
     assigned: (partition, committed, fenced) =>
       openPartition(deps, { partition, committed, fenced }),
-    crash: (error) => options.crash(error),
+    crash: options.crash,
   });
   return {
     consumer,

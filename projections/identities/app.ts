@@ -1,8 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Registry } from 'prom-client';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { PartitionConsumerOptions } from '../../platform/kafka/consumer-types.ts';
-import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { IdentitiesConfig } from './config.ts';
@@ -14,16 +12,13 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
-interface IdentitiesOptions {
-  config: IdentitiesConfig;
-  log: Log;
-  registry: Registry;
+interface IdentitiesOptions extends Pick<
+  ServiceContext<IdentitiesConfig>,
+  'config' | 'log' | 'registry' | 'signal' | 'crash'
+> {
   clickhouse: ClickHouseClient;
   database: Database;
   names?: typeof NAMES;
-  /** Aborts when the process ends. */
-  signal: AbortSignal;
-  crash(error: unknown): void;
 }
 
 export const NAMES = {
@@ -64,7 +59,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
       linger: 20,
       interval: config.IDENTITIES_INTERVAL,
     },
-    crash: (error) => options.crash(error),
+    crash: options.crash,
   };
   const aliases = await startPartitionConsumer({
     ...common,

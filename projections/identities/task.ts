@@ -1,6 +1,7 @@
+import { batchTask, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { identityCommandCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { identityCommandCodec } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { AliasFact } from './alias-fact.ts';
 import { applyAliases, undoAlias } from './apply-aliases.ts';
@@ -25,8 +26,8 @@ const FACTS_PER_MERGE = 2000;
  * are in PostgreSQL and ClickHouse; retries while either is unavailable.
  */
 export function aliasTask(deps: IdentityDeps): PartitionTask {
-  return partitionTask(async (messages) => {
-    const aliases = messages.flatMap((message) => decoded(deps, message, readAliases) ?? []);
+  return batchTask(async (messages) => {
+    const aliases = messages.flatMap((message) => decoded(deps, message, readAliases));
     for (const [accountId, own] of Map.groupBy(aliases, (alias) => alias.accountId)) {
       const facts = own.map(({ fact }) => fact);
       for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
@@ -38,11 +39,11 @@ export function aliasTask(deps: IdentityDeps): PartitionTask {
 
 /** Executes the commands of identity.commands in order. */
 export function commandTask(deps: IdentityDeps): PartitionTask {
-  return partitionTask(async (messages) => {
+  return batchTask(async (messages) => {
     for (const message of messages) {
-      const command = decoded(deps, message, ({ value }) =>
+      const [command] = decoded(deps, message, ({ value }) => [
         identityCommandCodec.decode(value ?? Buffer.alloc(0)),
-      );
+      ]);
       if (!command) continue;
       const { account_id: accountId, previous_id: previousId, until } = command;
       if (command.command !== 'undo') {
@@ -61,19 +62,6 @@ export function commandTask(deps: IdentityDeps): PartitionTask {
       deps.log.info({ account_id: accountId, offset: message.offset }, 'an alias was undone');
     }
   });
-}
-
-function partitionTask(
-  processBatch: (messages: readonly ConsumedMessage[]) => Promise<void>,
-): PartitionTask {
-  return {
-    from: undefined,
-    async process(messages) {
-      await processBatch(messages);
-      return (messages.at(-1)?.offset ?? -1) + 1;
-    },
-    release: () => Promise.resolve(),
-  };
 }
 
 async function merge(
@@ -102,18 +90,11 @@ function retrying<T>(
 function decoded<T>(
   { log, metrics }: IdentityDeps,
   message: ConsumedMessage,
-  read: (message: ConsumedMessage) => T,
-): T | undefined {
-  try {
-    return read(message);
-  } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
-    const { topic, partition, offset } = message;
-    metrics.unreadable();
-    log.warn(
-      { code: error.code, topic, partition, offset },
-      'a record cannot be decoded; its aliases merge nothing',
-    );
-    return undefined;
-  }
+  read: (message: ConsumedMessage) => T[],
+): T[] {
+  return readOrSkip(message, read, {
+    log,
+    warning: 'a record cannot be decoded; its aliases merge nothing',
+    onUnreadable: () => metrics.unreadable(),
+  });
 }

@@ -1,8 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Registry } from 'prom-client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { ProfileCache } from './cache.ts';
 import type { ProfilesConfig } from './config.ts';
@@ -16,16 +14,15 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, PROJECTIONS, TOPIC } from '../../schemas/topology.ts';
 
-interface ProfilesOptions {
-  config: ProfilesConfig;
-  log: Log;
-  registry: Registry;
+interface ProfilesOptions extends Pick<
+  ServiceContext<ProfilesConfig>,
+  'config' | 'log' | 'registry' | 'crash'
+> {
   clickhouse: ClickHouseClient;
   /** Holds the refold requests of replays. */
   database: Database;
   /** Names of the topic, the consumer group and the table. */
   names?: { topic: string; group: string; table: string };
-  crash(error: unknown): void;
 }
 
 export const NAMES = {
@@ -109,7 +106,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
         }),
       );
     },
-    crash: (error) => options.crash(error),
+    crash: options.crash,
   });
 }
 

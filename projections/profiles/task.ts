@@ -1,7 +1,7 @@
+import { offsetAfter, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, groupByPerson } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
@@ -40,7 +40,7 @@ export function foldTask(deps: FoldDeps): PartitionTask {
         pending = pending.length === 0 ? events : pending.concat(events);
       }
       await foldIn(deps, pending);
-      return (messages.at(-1)?.offset ?? -1) + 1;
+      return offsetAfter(messages);
     },
     release() {
       deps.onRelease();
@@ -51,18 +51,11 @@ export function foldTask(deps: FoldDeps): PartitionTask {
 
 /** No events when the record cannot be decoded: events-sink keeps its bytes in events.dead. */
 function decodeEvents({ log, metrics }: FoldDeps, message: ConsumedMessage): ProfileEvent[] {
-  try {
-    return readEvents(message);
-  } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
-    const { topic, partition, offset } = message;
-    metrics.unreadable();
-    log.warn(
-      { code: error.code, topic, partition, offset },
-      'a record cannot be decoded and is in no profile; see events.dead',
-    );
-    return [];
-  }
+  return readOrSkip(message, readEvents, {
+    log,
+    warning: 'a record cannot be decoded and is in no profile; see events.dead',
+    onUnreadable: () => metrics.unreadable(),
+  });
 }
 
 /**

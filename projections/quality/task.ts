@@ -1,8 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import { batchTask, readOrSkip } from '../../platform/kafka/batch-task.ts';
+import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { ingestOutcomeCodec } from '../../schemas/codec.ts';
 import { qualityRows } from './rows.ts';
 
 /**
@@ -15,36 +16,21 @@ export function qualityTask(options: {
   signal: AbortSignal;
 }): PartitionTask {
   const { clickhouse, log, signal } = options;
-  return {
-    from: undefined,
-    async process(messages) {
-      const values = messages.flatMap(({ value, partition, offset }) => {
-        if (value === null) return [];
-        try {
-          return qualityRows(ingestOutcomeCodec.decode(value));
-        } catch (error) {
-          if (!(error instanceof UnreadableRecord)) throw error;
-          log.warn(
-            { partition, offset, code: error.code },
-            'an outcome cannot be decoded and is not counted',
-          );
-          return [];
-        }
-      });
-      if (values.length > 0) {
-        await retryUntilAborted(
-          { log, signal, code: 'clickhouse_unreachable', what: 'writing ingest quality' },
-          () =>
-            clickhouse.insert({
-              table: 'ingest_quality',
-              values,
-              format: 'JSONEachRow',
-              clickhouse_settings: { async_insert: 0 },
-            }),
-        );
-      }
-      return (messages.at(-1)?.offset ?? -1) + 1;
-    },
-    release: () => Promise.resolve(),
-  };
+  const read = ({ value }: ConsumedMessage) =>
+    value === null ? [] : qualityRows(ingestOutcomeCodec.decode(value));
+  const warning = 'an outcome cannot be decoded and is not counted';
+  return batchTask(async (messages) => {
+    const values = messages.flatMap((message) => readOrSkip(message, read, { log, warning }));
+    if (values.length > 0)
+      await retryUntilAborted(
+        { log, signal, code: 'clickhouse_unreachable', what: 'writing ingest quality' },
+        () =>
+          clickhouse.insert({
+            table: 'ingest_quality',
+            values,
+            format: 'JSONEachRow',
+            clickhouse_settings: { async_insert: 0 },
+          }),
+      );
+  });
 }
