@@ -61,7 +61,7 @@ beforeEach(() => {
 });
 
 describe('seal rotate', () => {
-  it('seals everything anew under the first key, once', async () => {
+  it('seals every secret again under the first key, once', async () => {
     expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1002, current: 0, unreadable: 0 });
     const sealer = sealerOf(NEW);
     expect(
@@ -74,13 +74,13 @@ describe('seal rotate', () => {
     expect(JSON.stringify(audited)).toContain('secrets.resealed');
   });
 
-  it('says how many secrets it cannot open, and leaves them', async () => {
+  it('reports how many secrets it cannot open, and does not change them', async () => {
     const before = tables['relays']?.[0]?.secret;
     await expect(rotate(NEW)).rejects.toThrow(/1002 cannot be opened: add the key/);
     expect(tables['relays']?.[0]?.secret).toBe(before);
   });
 
-  it('needs a key', async () => {
+  it('is refused without a key', async () => {
     await expect(rotate('')).rejects.toThrow(/SEALING_KEY is empty/);
   });
 });

@@ -10,7 +10,7 @@ const attempt = (
 ) => tryDelivery({ source, headers, raw: Buffer.from(JSON.stringify(body)), now });
 
 describe('webhook try', () => {
-  it('tells what would be stored, with every field normalised', () => {
+  it('prints the normalised event that would be stored', () => {
     const order = {
       order_id: 5,
       total_price: 100,
@@ -41,7 +41,7 @@ describe('webhook try', () => {
     });
   });
 
-  it('tells the reason of a skip, and of an event that breaks a limit', () => {
+  it('prints why an event is skipped or rejected', () => {
     expect(attempt('payment_gateway', { status: 'NOK' })).toEqual({
       skipped: 'payment not settled: NOK',
     });
@@ -58,7 +58,7 @@ describe('webhook try', () => {
     });
   });
 
-  it('names the clamp of a time', () => {
+  it('reports that a timestamp is clamped', () => {
     const click = { user_id: 'u', click_id: 1, created_at: '2027-01-01' };
     expect(attempt('price_comparison', click)).toMatchObject({
       events: [
@@ -67,20 +67,20 @@ describe('webhook try', () => {
     });
   });
 
-  it.each(WEBHOOK_SOURCES)('%s answers for a body that says nothing', (source) =>
+  it.each(WEBHOOK_SOURCES)('%s handles an empty body', (source) =>
     expect(attempt(source, {})).toHaveProperty('skipped'),
   );
 });
 
 describe('--header', () => {
-  it('is read as a header', () => {
+  it('is parsed as a header', () => {
     expect(readHeaders(['X-Storefront-Topic:  orders/create ', 'a: b: c', 'E:'])).toEqual({
       'x-storefront-topic': 'orders/create',
       a: 'b: c',
       e: '',
     });
   });
-  it.each(['x', ': y', 'a b: c'])('%j is none', (line) =>
+  it.each(['x', ': y', 'a b: c'])('%j is refused', (line) =>
     expect(() => readHeaders([line])).toThrow(/expected 'NAME: VALUE'/),
   );
 });

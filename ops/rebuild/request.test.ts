@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseRebuildLine } from './request.ts';
 
-describe('the line of ./ravand rebuild', () => {
-  it('fills events_rebuilt from events.raw unless it says otherwise', () => {
+describe('the command line of ./ravand rebuild', () => {
+  it('fills events_rebuilt from events.raw by default', () => {
     expect(parseRebuildLine(['events'])).toEqual({
       ...{
         projection: 'events',

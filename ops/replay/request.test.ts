@@ -3,8 +3,8 @@ import { commandText, parseReplayLine } from './request.ts';
 
 const words = (line: string) => line.split(' ').filter((word) => word !== '');
 
-describe('the line of ./ravand replay', () => {
-  it('is read', () => {
+describe('the command line of ./ravand replay', () => {
+  it('is parsed into a request', () => {
     expect(
       parseReplayLine(
         words(
@@ -52,7 +52,7 @@ describe('the line of ./ravand replay', () => {
     expect(() => parseReplayLine(words(line))).toThrow(problem);
   });
 
-  it('has one spelling for one request: rate and format are no part of it', () => {
+  it('has one canonical form per request, without rate and output format', () => {
     const one = parseReplayLine(
       words('--topic events.raw --offsets 1:1-2 --offsets 0:3-4 --rate 5'),
     ).request;

@@ -20,7 +20,7 @@ describe('the offset committer', () => {
     return () => vi.useRealTimers();
   });
 
-  it('has one commit under way and sends the newest of what came meanwhile', () => {
+  it('has one commit in flight and then sends the newest offset', () => {
     committer.commit(0, 1);
     committer.commit(0, 2);
     committer.commit(1, 7);
@@ -33,7 +33,7 @@ describe('the offset committer', () => {
     ]);
   });
 
-  it('tries a failed commit again, but not over a newer one, nor for a partition that left', () => {
+  it('retries a failed commit, unless a newer one exists or the partition was revoked', () => {
     committer.commit(0, 1);
     committer.commit(1, 1);
     committer.complete(undefined);
@@ -45,14 +45,14 @@ describe('the offset committer', () => {
     expect(sent.at(-1)).toEqual([{ partition: 0, offset: 5 }]);
   });
 
-  it('gives up on an answer that never comes', () => {
+  it('times out when Kafka does not answer', () => {
     committer.commit(0, 1);
     vi.advanceTimersByTime(15_000);
     vi.advanceTimersByTime(500);
     expect(sent).toHaveLength(2);
   });
 
-  it('flushes until everything is acknowledged, or the time is over', async () => {
+  it('flushes until every commit is acknowledged or the timeout ends', async () => {
     committer.commit(0, 1);
     let flushed = false;
     const flush = committer.flush(2000).then(() => (flushed = true));

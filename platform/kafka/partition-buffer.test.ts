@@ -45,7 +45,7 @@ describe('a partition buffer', () => {
     expect(buffer.hasRoom).toBe(false);
   });
 
-  it('drops what came before and refuses a hole', () => {
+  it('drops messages before its position and refuses a gap', () => {
     const buffer = new PartitionBuffer(limits);
     expect(buffer.push(at(5), 0)).toBe(true);
     expect(buffer.push(at(5), 0)).toBe(false);

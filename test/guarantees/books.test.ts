@@ -21,7 +21,7 @@ async function booksOf(accountId: number): Promise<ReconciliationCounts> {
 }
 
 describe('G6: the books balance', () => {
-  it('and equal what a client counted itself', async () => {
+  it('they equal the counts of a client', async () => {
     const ready = readyStack();
     const account = await createAccount('books');
     const url = `${ready.ingest_url}/v1/batch`;
@@ -53,7 +53,7 @@ describe('G6: the books balance', () => {
     });
   });
 
-  it('when the gateway, the normaliser and the sink are killed with -9 under load', async () => {
+  it('they balance after kill -9 of the gateway, the normaliser and the sink under load', async () => {
     const ready = readyStack();
     const account = await createAccount('books under kills');
     const ledger = new Ledger();

@@ -127,7 +127,7 @@ describe('G7: a replay of any range of the log, into live tables or shadow table
 
   // Minutes on a log that all tests before have filled: in the full form only.
   it.runIf(FULL)(
-    'stores every row once when it is killed with -9 and continued during live traffic',
+    'stores every row once when it is killed with -9 and resumed during live traffic',
     async () => {
       const [before, folded, balance] = [
         await picture('events'),

@@ -14,20 +14,20 @@ it.each<[string, BookMinute[], [number, number][], object]>([
   ['nothing', [], [], { events: 0 }],
   ['what is stored', [book(1)], [[1, 5]], { events: 5, rows: 5 }],
   [
-    'what came too late to be kept',
+    'events that arrived after their retention',
     [book(1, { billed: 7, expired: 2 })],
     [[1, 5]],
     { events: 7, expired: 2 },
   ],
   ['what retention has dropped since', [book(1)], [[1, 1]], { events: 5, rows: 1, dropped: 4 }],
   [
-    'what is on its way',
+    'events in flight',
     [book(1, { billed: 9, stored: 2, open: true })],
     [[1, 4]],
     { events: 9, rows: 4, under_way: 5 },
   ],
   [
-    'what the books have lost',
+    'events missing from the books',
     [],
     [
       [1, 5],
@@ -36,7 +36,7 @@ it.each<[string, BookMinute[], [number, number][], object]>([
     { events: 6, rows: 6 },
   ],
   [
-    'what the books have lost in part',
+    'events partly missing from the books',
     [book(1, { billed: 3, stored: 3 })],
     [[1, 5]],
     { events: 5, rows: 5 },

@@ -33,7 +33,7 @@ afterAll(async () => {
   await withKafkaAdmin(settings, (admin) => admin.deleteTopics({ topics: [topic] }));
 });
 
-it('calls back once for each record, also when several records were given the same callback', async () => {
+it('the producer calls back once per record, also when records share a callback', async () => {
   const offsets: number[] = [];
   await new Promise<void>((resolve, reject) => {
     const done = (error: Error | undefined, offset: number) => {

@@ -7,7 +7,7 @@ import { parseSettings } from '../../../platform/settings.ts';
 import { readyStack } from '../../support/stack.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
-it('a range ends although records keep coming behind it, one after the other', async () => {
+it('a range ends although records keep being appended after it', async () => {
   const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
   const topic = `read-range-${randomBytes(4).toString('hex')}`;
   await withKafkaAdmin(settings, (admin) =>

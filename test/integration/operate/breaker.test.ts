@@ -18,7 +18,7 @@ const EVENTS = 120;
 
 // The sink finds refused rows by halving, and then waits a minute: too slow for the short form.
 it.runIf(FULL)(
-  'a sink whose table refuses most rows stops, says so on /readyz and in a metric, and stores everything once the table takes it: no dead letter',
+  'a sink whose table refuses most rows stops, reports it on /readyz and in a metric, and stores every row after the repair, without dead letters',
   async () => {
     const account = await createAccount('breaker of the sink');
     const event = `refused_${randomUUID().replaceAll('-', '')}`;

@@ -125,7 +125,7 @@ async function groupOf(account: TestAccount, bad: readonly string[]): Promise<st
 }
 
 describe('dead letters of the normaliser', () => {
-  it('are grouped by cause, redriven after the fix into rows that are stored once, and the books stay balanced', async () => {
+  it('are grouped by cause; after the fix a redrive stores each event once, and the books balance', async () => {
     const account = await createAccount('dlq redrive');
     const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
@@ -142,7 +142,7 @@ describe('dead letters of the normaliser', () => {
   });
 
   it.each(['before', 'after'])(
-    'of a redrive that kill -9 ends %s the log has the record go in once, and are counted once',
+    'are published and counted once when kill -9 ends the redrive %s the publish',
     async (moment) => {
       const account = await createAccount(`dlq killed ${moment}`);
       const { bad, good } = await sendEventsToDeadLetter(account);
@@ -169,7 +169,7 @@ describe('dead letters of the normaliser', () => {
     },
   );
 
-  it('that go into the log twice all the same are a repeat: the claim moved with the first', async () => {
+  it('that are published twice are stored once: the claim moves with the first record', async () => {
     const account = await createAccount('dlq twice');
     const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
@@ -189,7 +189,7 @@ describe('dead letters of the normaliser', () => {
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
-  it('whose events a replay of events.dead has stored under their old places are not sent again', async () => {
+  it('whose events a replay of events.dead has stored are not published again', async () => {
     const account = await createAccount('dlq replayed');
     const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
@@ -206,7 +206,7 @@ describe('dead letters of the normaliser', () => {
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
-  it('are discarded with a reason, which stands in an audit line, and stay dead in the books', async () => {
+  it('are discarded with a reason that the audit log contains, and stay dead in the books', async () => {
     const account = await createAccount('dlq discard');
     const { bad } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
@@ -221,7 +221,7 @@ describe('dead letters of the normaliser', () => {
 });
 
 describe('dead letters of the sink', () => {
-  it('are stored under their old places once ClickHouse takes them; the profile counts the event once', async () => {
+  it('are stored at their original positions once ClickHouse accepts them, and the profile counts the event once', async () => {
     const account = await createAccount('dlq of the sink');
     const event = `refused_${randomUUID().replaceAll('-', '')}`;
     const id = randomUUID();
@@ -250,7 +250,7 @@ describe('dead letters of the sink', () => {
     expect(await profileOf(account)).toEqual({ orders: 1 });
   });
 
-  it('whose rows a replay stores are dead no more: the books and the letter say so, once', async () => {
+  it('whose rows a replay stores are counted as stored, once, in the books and in the state of the dead letter', async () => {
     const account = await createAccount('dlq of the sink, replayed');
     const event = `refused_${randomUUID().replaceAll('-', '')}`;
     const id = randomUUID();

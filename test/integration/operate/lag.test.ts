@@ -20,7 +20,7 @@ async function lag(): Promise<Group[]> {
   return (JSON.parse(await ravand('lag', '--json')) as { groups: Group[] }).groups;
 }
 
-it('lag names every consumer group, and follows a stopped one until it has caught up', async () => {
+it('lag lists every consumer group, and shows a stopped one until it has caught up', async () => {
   const account = await createAccount('lag');
   const known = (await lag()).map(({ group, topic }) => `${group} ${topic}`);
   expect(known).toEqual(

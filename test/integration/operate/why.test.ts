@@ -19,7 +19,7 @@ function says(answer: Answer, station: string): string {
   return `${found?.state ?? 'no station'}: ${found?.says ?? ''}`;
 }
 
-it('why follows an event from the gateway to its profile, one that is under way and one that never was', async () => {
+it('why explains a stored event from the gateway to its profile, an event in flight, and one that was never sent', async () => {
   const account = await createAccount('why');
   const url = readyStack().ingest_url;
   const id = randomUUID();

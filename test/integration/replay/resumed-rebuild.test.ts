@@ -97,7 +97,7 @@ async function loseVerdicts(): Promise<() => Promise<void>> {
   };
 }
 
-it('a rebuild that goes on in another process knows the keys that the first one met, where no verdict reaches', async () => {
+it('a rebuild that another process resumes knows the dedupe keys of the first one where no verdicts are retained', async () => {
   await log('m1', 'u-1');
   await log('m2', 'u-2');
   await storedAre(['m1', 'm2']);

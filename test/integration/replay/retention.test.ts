@@ -43,7 +43,7 @@ function startRetention(): ChildProcess {
   });
 }
 
-it('deletes what an account does not keep, also when it is killed meanwhile, and the books count it as stored', async () => {
+it('retention deletes expired events, also after a kill, and the books still count them as stored', async () => {
   const ages = [1, 29, 31, 60, 61, 200];
   const batch = ages.map((age) => ({
     type: 'track',

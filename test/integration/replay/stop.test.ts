@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
@@ -10,8 +11,8 @@ import {
   ravand,
   readyStack,
   rows,
-  type TestAccount,
   sleep,
+  type TestAccount,
 } from '../../support/stack.ts';
 import { openClickhouse } from '../../support/stack-clients.ts';
 
@@ -23,19 +24,40 @@ interface Report {
   comparison: { differing: number; equal: number } | null;
 }
 
-describe('a job', () => {
+const clickhousePort = () => Number(new URL(readyStack().clickhouse_url).port);
+
+/** Whether the process has a TCP connection to a port of this machine. */
+function isConnected(pid: number, port: number): boolean {
+  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const connections = ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/net/${table}`, 'utf8').split('\n'),
+  );
+  const inodes = new Set(
+    connections
+      .map((line) => line.trim().split(/\s+/))
+      .flatMap(([, , remote, , , , , , , inode]) => (remote?.endsWith(end) ? [inode] : [])),
+  );
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [];
+      return inode !== undefined && inodes.has(inode);
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a rebuild or a replay', () => {
   const client = openClickhouse();
   let account: TestAccount;
   let sent = 0;
-  /**
-   * The log holds nothing of this account before, and of others as little as possible behind it.
-   */
+  /** The account has no earlier record; of other accounts few are later. */
   let from = '';
   const drop = async () => {
     for (const table of TABLES)
       await client.command({ query: `DROP TABLE IF EXISTS ${table} SYNC` });
   };
-  /** Events that every projection has taken. */
+  /** Sends events and waits until the profiles have folded them. */
   const send = async (count: number) => {
     const batch = Array.from({ length: count }, (_, at) => ({
       type: 'track',
@@ -74,7 +96,7 @@ describe('a job', () => {
   });
 
   it.each(['profiles', 'events'])(
-    'of %s whose table was dropped meanwhile begins anew instead of waiting for it',
+    'of %s starts again when its shadow table was dropped',
     async (projection) => {
       expect(await rebuild(projection)).toMatchObject({ state: 'caught up' });
       await drop();
@@ -91,7 +113,7 @@ describe('a job', () => {
     ['rebuild', 'events', '--into', 'stop_test', '--swap'],
     ['replay', '--topic', 'events.raw', '--into', 'stop_replay', '--rate', '1'],
   ])(
-    'ends on SIGTERM although ClickHouse does not answer, and goes on afterwards: %s %s',
+    'ends on SIGTERM although ClickHouse does not answer, and the same command resumes it: %s %s',
     async (...args) => {
       await send(20);
       const { pid } = await serviceStatus('clickhouse');
@@ -99,10 +121,11 @@ describe('a job', () => {
       try {
         const child = start(...args);
         const over = ended(child);
-        await sleep(2500);
+        await eventually({ ms: 60_000, waitingFor: 'the job to query ClickHouse' }, () =>
+          Promise.resolve(isConnected(child.pid ?? 0, clickhousePort()) || undefined),
+        );
         expect(child.exitCode).toBeNull();
         child.kill('SIGTERM');
-        // Only the test's own limit would end a job that waits for ever.
         expect(await over).toBe(1);
       } finally {
         process.kill(pid ?? 0, 'SIGCONT');
@@ -120,7 +143,7 @@ describe('a job', () => {
     },
   );
 
-  it('of rebuilding is ended with its table by --cancel, and stands in the way of a replay into that table until then', async () => {
+  it('into a table excludes the other until --cancel ends it and drops the table', async () => {
     expect(await rebuild('events')).toMatchObject({ state: 'caught up' });
     const child = start('rebuild', 'events', '--into', 'stop_test');
     const over = ended(child);
@@ -141,7 +164,7 @@ describe('a job', () => {
       () => '',
       (error: unknown) => (error as { stderr: string }).stderr,
     );
-    // Killed before it had taken the job, it left the former one finished.
+    // Killed before it took the job over, it left the previous one finished.
     if (refused !== '')
       expect(refused).toContain('./ravand rebuild events --into stop_test --cancel');
     expect(await ravand('rebuild', 'events', '--into', 'stop_test', '--cancel')).toContain(
@@ -160,7 +183,7 @@ describe('a job', () => {
     });
   });
 
-  it('of which part was done is stopped by SIGTERM between two batches, and the same command continues it', async () => {
+  it('that SIGTERM stops between two batches is resumed by the same command', async () => {
     await client.command({ query: 'DROP TABLE IF EXISTS events_stop_replay SYNC' });
     const command = [
       'replay',
@@ -189,12 +212,12 @@ describe('a job', () => {
     child.kill('SIGTERM');
     expect(await over).toBe(1);
     expect(JSON.parse(await ravand(...command))).toMatchObject({ state: 'finished' });
-    const places = (table: string) =>
+    const positions = (table: string) =>
       rows(
         client,
         `SELECT _partition, _offset, _index FROM ${table} WHERE account_id = {a:UInt64} ORDER BY ALL`,
         { a: account.accountId },
       );
-    expect(await places('events_stop_replay')).toEqual(await places('events'));
+    expect(await positions('events_stop_replay')).toEqual(await positions('events'));
   });
 });

@@ -67,7 +67,7 @@ describe('a replay', () => {
     );
   });
 
-  it('reports a row that differs from what the normalisation gives today, and leaves it', async () => {
+  it("reports a row that differs from today's normalisation, and does not change it", async () => {
     await change(
       "ALTER TABLE events UPDATE properties = map('price', '9') WHERE account_id = {a:UInt64} AND message_id = 'm2'",
     );
@@ -88,7 +88,7 @@ describe('a replay', () => {
     });
   });
 
-  it('adds nothing that its account does not keep any more', async () => {
+  it('does not add events that are older than the retention of their account', async () => {
     await ravand(
       'admin',
       'account',
@@ -104,7 +104,7 @@ describe('a replay', () => {
     expect(await stored()).toEqual(['m1', 'm2', 'm3']);
   });
 
-  it('adds what was dead and can be processed now, to rows, profile, identities, catalogue and books', async () => {
+  it('adds dead events that can be processed now to rows, profile, identities, catalogue and books', async () => {
     account = await createAccount('replay of what was dead');
     await send([event('m1'), event('m2'), event('m3', { type: 'identify', traits: { level: 3 } })]);
     await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
@@ -176,7 +176,7 @@ describe('a replay', () => {
     });
   });
 
-  it('refuses what the log does not hold, and says what it does', async () => {
+  it('refuses offsets that the log does not retain, and names the retained ones', async () => {
     await expect(
       ravand('replay', '--topic', 'events.raw', '--offsets', '0:99999999-99999999'),
     ).rejects.toMatchObject({
