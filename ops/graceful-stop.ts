@@ -8,6 +8,18 @@ export class Stopped extends Error {
   }
 }
 
+/** Runs `work` with a signal that aborts on Ctrl-C or SIGTERM, instead of ending the process. */
+export async function withStopSignal<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, onSignal);
+  try {
+    return await work(stop.signal);
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, onSignal);
+  }
+}
+
 /** Time to finish running writes after a stop request, ms; the next process repeats the rest. */
 const GRACE_MS = 4000;
 /** A job without progress for this long is ended, ms. */

@@ -40,6 +40,16 @@ export interface Codec<T> {
   decode(bytes: Buffer): T;
 }
 
+/** The decoded record; undefined when it has no value, or one that no schema can read. */
+export function decodeIfReadable<T>(codec: Codec<T>, value: Buffer | null): T | undefined {
+  try {
+    return value === null ? undefined : codec.decode(value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return undefined;
+    throw error;
+  }
+}
+
 const schemas = loadSchemas(import.meta.dirname);
 
 /** Every schema in schemas/, lower versions first. */

@@ -2,7 +2,7 @@ import {
   DEAD_LETTER_TOPIC,
   MAX_DEAD_LETTER_VALUE_BYTES,
 } from '../../pipeline/dead-letters/dead-letter.ts';
-import { deadLetterCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
@@ -51,10 +51,5 @@ async function readValue(
 
 /** undefined: not a dead letter; nothing else writes this topic, and a dead letter about it would recur. */
 export function decodeDeadLetter(value: Buffer | null): DeadLetter | undefined {
-  try {
-    return value === null ? undefined : deadLetterCodec.decode(value);
-  } catch (error) {
-    if (error instanceof UnreadableRecord) return undefined;
-    throw error;
-  }
+  return decodeIfReadable(deadLetterCodec, value);
 }

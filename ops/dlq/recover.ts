@@ -1,6 +1,7 @@
 import { delay } from '../../platform/backoff.ts';
+import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import { isRedriveOf } from '../../pipeline/dead-letters/redriven-record.ts';
-import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { prepare } from './candidate.ts';
@@ -90,16 +91,16 @@ async function findPublished(
   { admin, reader }: RedriveTools,
   { record, partition, rawEnd, at }: PublishAttempt,
 ): Promise<number | undefined> {
-  const offsets = await admin.fetchTopicOffsetsByTimestamp(TOPIC.raw, at + MAX_DELAY_MS);
-  const ends = await admin.fetchTopicOffsets(TOPIC.raw);
-  const high = Number(ends.find((one) => one.partition === partition)?.high ?? 0);
-  const behind = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
-  const to = behind < 0 ? high : Math.min(high, behind);
+  const offsets = await offsetsAt(admin, TOPIC.raw, at + MAX_DELAY_MS);
+  const ends = await topicEnds(admin, TOPIC.raw);
+  const high = ends.find((one) => one.partition === partition)?.high ?? 0;
+  const to = Math.min(high, offsets.get(partition) ?? high);
   let found: number | undefined;
   const read = await reader.search(
     { topic: TOPIC.raw, partition, from: rawEnd, to, limits: SEARCH_LIMITS },
     ({ offset, value }) => {
-      if (value === null || !isPublished(value, record)) return undefined;
+      const published = decodeIfReadable(rawRecordCodec, value);
+      if (!published || !isRedriveOf(published, record)) return undefined;
       found = offset;
       return 'found';
     },
@@ -109,13 +110,4 @@ async function findPublished(
       `events.raw ${partition} received too many records since the redrive began (offset ${rawEnd}): run the command again`,
     );
   return found;
-}
-
-function isPublished(value: Buffer, record: RawRecord): boolean {
-  try {
-    return isRedriveOf(rawRecordCodec.decode(value), record);
-  } catch (error) {
-    if (error instanceof UnreadableRecord) return false;
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { table } from '../../cli/terminal.ts';
 import { countText, timeText } from '../../cli/format.ts';
@@ -28,19 +28,7 @@ export function groupLines(groups: readonly DeadLetterGroup[]): string[] {
     sample,
   ]);
   return table(
-    [
-      'group',
-      'stage',
-      'reason',
-      'dead',
-      'redriving',
-      'redriven',
-      'discarded',
-      'events',
-      'first',
-      'last',
-      'sample',
-    ],
+    'group,stage,reason,dead,redriving,redriven,discarded,events,first,last,sample'.split(','),
     cells,
   );
 }
@@ -102,22 +90,16 @@ export function deadLetterLines(
 }
 
 function bodyLines({ value }: DeadLetter): string[] {
-  try {
-    const { body, items, path, received_at, source } = rawRecordCodec.decode(value);
-    const text = body.subarray(0, SHOWN_BODY).toString('utf8');
-    const more = body.length > SHOWN_BODY ? [`… ${countText(body.length)} bytes in total`] : [];
-    return [
-      `received ${timeText(received_at)} by ${source} ${path}, ${items.length} events: ${items
-        .map(({ message_id }) => message_id)
-        .slice(0, 5)
-        .join(', ')}`,
-      text,
-      ...more,
-    ];
-  } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
+  const record = decodeIfReadable(rawRecordCodec, value);
+  if (!record)
     return [
       `${countText(value.length)} bytes that are not a raw record, beginning with ${value.subarray(0, 32).toString('hex')}`,
     ];
-  }
+  const { body, items, path, received_at, source } = record;
+  const ids = items.slice(0, 5).map(({ message_id }) => message_id);
+  return [
+    `received ${timeText(received_at)} by ${source} ${path}, ${items.length} events: ${ids.join(', ')}`,
+    body.subarray(0, SHOWN_BODY).toString('utf8'),
+    ...(body.length > SHOWN_BODY ? [`… ${countText(body.length)} bytes in total`] : []),
+  ];
 }

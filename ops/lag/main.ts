@@ -49,7 +49,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     const admin = await connect(operator);
     try {
       const before = await bounded(fetchLagSnapshot(admin, database));
-      await delay(SNAPSHOT_INTERVAL_MS, new AbortController().signal);
+      await delay(SNAPSHOT_INTERVAL_MS);
       const measurement = await measure({ admin, database, operator, before });
       printLags(measurement, options);
       return measurement.lags.some(({ warning }) => warning !== undefined) ? 1 : 0;
@@ -149,37 +149,20 @@ function printLags(
 
 /** The --json form: seconds, and null for unknown values. */
 function jsonOf(lag: Lag): Record<string, unknown> {
-  const {
-    group,
-    topic,
-    partition,
-    end,
-    position,
-    records,
-    age,
-    missed,
-    readRate,
-    appendRate,
-    catchUpSeconds,
-    retentionUsed,
-    warning,
-  } = lag;
   return {
-    ...{
-      topic,
-      group,
-      partition: partition ?? null,
-      end,
-      position: position ?? null,
-      records,
-      missed,
-    },
-    behind_seconds: age === undefined ? null : age / 1000,
-    read_per_second: readRate,
-    new_per_second: appendRate,
-    catch_up_seconds: catchUpSeconds ?? null,
-    retention_used: retentionUsed ?? null,
-    warning: warning ?? null,
+    topic: lag.topic,
+    group: lag.group,
+    partition: lag.partition ?? null,
+    end: lag.end,
+    position: lag.position ?? null,
+    records: lag.records,
+    missed: lag.missed,
+    behind_seconds: lag.age === undefined ? null : lag.age / 1000,
+    read_per_second: lag.readRate,
+    new_per_second: lag.appendRate,
+    catch_up_seconds: lag.catchUpSeconds ?? null,
+    retention_used: lag.retentionUsed ?? null,
+    warning: lag.warning ?? null,
   };
 }
 

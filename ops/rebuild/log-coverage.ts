@@ -1,6 +1,6 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
-import { topicEnds } from '../../platform/kafka/admin.ts';
+import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { CommandError } from '../../cli/command.ts';
@@ -96,17 +96,13 @@ export async function dedupeStart({
     }
   }
   if (isCovered) return new Map();
-  const found = await admin.fetchTopicOffsetsByTimestamp(
-    TOPIC.raw,
-    earliest - window - CLOCK_SKEW_MS,
-  );
-  const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  const offsets = await offsetsAt(admin, TOPIC.raw, earliest - window - CLOCK_SKEW_MS);
   const begin = new Map<number, RebuildProgress>();
   for (const [partition, { next }] of positions) {
-    const offset = Math.max(offsets.get(partition) ?? -1, lowOf.get(partition) ?? 0);
     // No record that late: the partition has nothing within the window.
+    const start = offsets.get(partition) ?? next;
     begin.set(partition, {
-      next: offsets.get(partition) === -1 ? next : Math.min(next, offset),
+      next: Math.min(next, Math.max(start, lowOf.get(partition) ?? 0)),
       place: { offset: -1, index: -1 },
     });
   }

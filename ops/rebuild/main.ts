@@ -1,11 +1,11 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import { CommandError, type CommandContext } from '../../cli/command.ts';
+import type { CommandContext } from '../../cli/command.ts';
 import { print, table } from '../../cli/terminal.ts';
 import { countText } from '../../cli/format.ts';
 import { readRetentions, withConnections, type Connections } from '../jobs/connections.ts';
-import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
-import { JobLost, OwnedJob } from '../jobs/job-ledger.ts';
+import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
+import { OwnedJob, refuseLostJob } from '../jobs/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
 import { Fill, type RebuildCounts } from './fill.ts';
 import { liveService, swap } from './swap.ts';
@@ -36,22 +36,13 @@ interface Report {
 /** `./ravand rebuild …` (docs/replay.md). Exits with 1 when stopped, or when the tables differ. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseRebuildLine(args);
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
-  try {
-    return await withConnections({ context, stop: stop.signal }, (connections) =>
+  return withStopSignal((stop) =>
+    withConnections({ context, stop }, (connections) =>
       line.cancel
-        ? cancel(connections, line, stop.signal)
-        : rebuild(connections, line, { stop: stop.signal, homeDir: context.home.dir }),
-    );
-  } catch (error) {
-    if (error instanceof JobLost)
-      throw new CommandError('another process has taken this rebuild over: this one has stopped');
-    throw error;
-  } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
-  }
+        ? cancel(connections, line, stop)
+        : rebuild(connections, line, { stop, homeDir: context.home.dir }),
+    ).catch(refuseLostJob),
+  );
 }
 
 async function cancel(
@@ -81,20 +72,11 @@ async function rebuild(
 ): Promise<number> {
   const projection = PROJECTION[line.projection];
   const began = performance.now();
+  const table = `${projection.table}_${line.suffix}`;
+  const source = line.projection === 'quality' ? projection.topic : `events.${line.source}`;
   const report: Report = {
-    ...{
-      projection: line.projection,
-      table: `${projection.table}_${line.suffix}`,
-      job: null,
-      state: 'stopped',
-    },
-    ...{
-      source: line.projection === 'quality' ? projection.topic : `events.${line.source}`,
-      records: 0,
-      rows: 0,
-      seconds: 0,
-    },
-    ...{ shortest_window: null, comparison: null },
+    ...{ projection: line.projection, table, job: null, state: 'stopped', source },
+    ...{ records: 0, rows: 0, seconds: 0, shortest_window: null, comparison: null },
   };
   const gracefulStop = new GracefulStop({ stop });
   try {
@@ -216,20 +198,13 @@ async function comparison(
 }
 
 async function audit({ database }: Connections, action: string, report: Report): Promise<void> {
-  const { job, projection, table: name, records, rows } = report;
+  const { job, projection, table, records, rows } = report;
   const differing = report.comparison?.differing;
   await recordAudit(database, {
     accountId: null,
     actor: 'operator',
     action,
-    details: {
-      job,
-      projection,
-      table: name,
-      records,
-      rows,
-      ...(differing === undefined ? {} : { differing }),
-    },
+    details: { job, projection, table, records, rows, differing },
   });
 }
 

@@ -1,7 +1,12 @@
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { BEFORE_FIRST_EVENT, LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
-import { committedOffsets, topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
+import {
+  committedOffsets,
+  offsetsAt,
+  topicEnds,
+  type PartitionEnds,
+} from '../../platform/kafka/admin.ts';
 import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
 import type { ReplayRequest } from './request.ts';
@@ -18,9 +23,8 @@ export interface PartitionRange {
 }
 
 /**
- * The offsets that a request names, as they are now. Throws CommandError when the log does not hold its
- * beginning any more, and says what is there; a range that goes beyond the end of the log ends with
- * it.
+ * The requested offsets, cut at the high watermarks. Throws CommandError when the beginning is not
+ * retained, and names the offsets that are.
  */
 export async function requestedRanges(
   admin: Admin,
@@ -32,25 +36,13 @@ export async function requestedRanges(
       withinPartition(ends, { topic, partition, from: first, to: last + 1 }),
     );
   if (from !== undefined) await requireRetained(admin, { topic, from, ends });
-  const at = async (time: number) =>
-    new Map(
-      (await admin.fetchTopicOffsetsByTimestamp(topic, time)).map((one) => [
-        one.partition,
-        Number(one.offset),
-      ]),
-    );
-  const begins = from === undefined ? undefined : await at(from);
-  const finishes = to === undefined ? undefined : await at(to);
+  const starts = from === undefined ? undefined : await offsetsAt(admin, topic, from);
+  const stops = to === undefined ? undefined : await offsetsAt(admin, topic, to);
   return ends.map(({ partition, low, high }) => ({
     partition,
-    from: offsetOr(begins?.get(partition), from === undefined ? low : high),
-    to: offsetOr(finishes?.get(partition), high),
+    from: starts ? (starts.get(partition) ?? high) : low,
+    to: stops?.get(partition) ?? high,
   }));
-}
-
-/** Kafka answers -1 when no record is that late. */
-function offsetOr(offset: number | undefined, otherwise: number): number {
-  return offset === undefined || offset < 0 ? otherwise : offset;
 }
 
 function withinPartition(
@@ -79,14 +71,9 @@ async function requireRetained(
 ): Promise<void> {
   const cut = ends.filter(({ low }) => low > 0);
   if (cut.length === 0) return;
-  const found = new Map(
-    (await admin.fetchTopicOffsetsByTimestamp(topic, from)).map((one) => [
-      one.partition,
-      Number(one.offset),
-    ]),
-  );
+  const found = await offsetsAt(admin, topic, from);
   // If the first retained record is later than `from`, records between them may be deleted.
-  const gone = cut.filter(({ partition, low }) => (found.get(partition) ?? -1) === low);
+  const gone = cut.filter(({ partition, low }) => found.get(partition) === low);
   if (gone.length === 0) return;
   const kept = gone.map(({ partition, low, high }) => `${partition}:${low}-${high - 1}`).join(', ');
   throw new CommandError(
@@ -95,8 +82,8 @@ async function requireRetained(
 }
 
 /**
- * The ranges without what lies above the bounds: there the live path is at work. `leftToLive`: how many
- * records were left to it.
+ * Cuts the ranges at the positions that the live services have processed. `leftToLive`: records that
+ * are left to them.
  */
 export function cutAtBounds(
   ranges: readonly PartitionRange[],
@@ -107,15 +94,17 @@ export function cutAtBounds(
     // A partly processed record belongs to the live path as a whole.
     const bound = bounds.get(range.partition);
     const end =
-      bound === undefined ? range.from : bound.index >= WHOLE ? bound.offset + 1 : bound.offset;
+      bound === undefined
+        ? range.from
+        : bound.index >= LAST_INDEX
+          ? bound.offset + 1
+          : bound.offset;
     const to = Math.max(range.from, Math.min(range.to, end));
     leftToLive += Math.max(0, range.to - to);
     return { ...range, to };
   });
   return { ranges: cut, leftToLive };
 }
-
-const WHOLE = 0xffff;
 
 const RAW = TOPIC.raw;
 const NORMALISED = TOPIC.normalised;

@@ -3,9 +3,9 @@ import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
-import { JobLost, OwnedJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
+import { OwnedJob, refuseLostJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import { type PartitionRange } from './log-ranges.ts';
-import { GracefulStop, unlessStopped } from '../graceful-stop.ts';
+import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
 import { refoldPersons, waitForRefolds } from './refold.ts';
 import { rangesOf, reportLines, type Report } from './report.ts';
 import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
@@ -20,24 +20,16 @@ const AUDIT_MS = 2000;
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const line = parseReplayLine(args);
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
-  try {
-    return await withConnections({ context, stop: stop.signal }, (connections) =>
-      withGracefulStop(stop.signal, (gracefulStop) =>
-        line.request
-          ? start(connections, { line, request: line.request, gracefulStop })
+  const { request } = line;
+  return withStopSignal((stop) =>
+    withConnections({ context, stop }, (connections) =>
+      withGracefulStop(stop, (gracefulStop) =>
+        request
+          ? start(connections, { line, request, gracefulStop })
           : cancel(connections, line, gracefulStop),
       ),
-    );
-  } catch (error) {
-    if (error instanceof JobLost)
-      throw new CommandError('another process has taken this replay over: this one has stopped');
-    throw error;
-  } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, onSignal);
-  }
+    ).catch(refuseLostJob),
+  );
 }
 
 async function withGracefulStop(

@@ -10,7 +10,7 @@ import type { EventRow, VerdictKind } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ReplayTopic } from './request.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';
-import { UnreadableRecord, rowBatchCodec } from '../../schemas/codec.ts';
+import { decodeIfReadable, rowBatchCodec } from '../../schemas/codec.ts';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 
 /** An event of the replayed range with the verdict that the pipeline recorded for its position. */
@@ -158,12 +158,7 @@ export function deadLetterEvents(
  * undefined: it cannot be decoded.
  */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
-  try {
-    return value === null ? undefined : rowBatchCodec.decode(value).rows.map(eventOfRow);
-  } catch (error) {
-    if (error instanceof UnreadableRecord) return undefined;
-    throw error;
-  }
+  return decodeIfReadable(rowBatchCodec, value)?.rows.map(eventOfRow);
 }
 
 function eventOfRow(row: EventRow): SourceEvent {

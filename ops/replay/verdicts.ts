@@ -2,7 +2,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
-import { topicEnds } from '../../platform/kafka/admin.ts';
+import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
@@ -34,12 +34,8 @@ export async function openVerdicts(
     low: 0,
     high: 0,
   };
-  const offsets = await admin.fetchTopicOffsetsByTimestamp(
-    TOPIC.verdicts,
-    where.appendedAt - CLOCK_SKEW_MS,
-  );
-  const found = Number(offsets.find((one) => one.partition === partition)?.offset ?? -1);
-  const from = found < 0 ? ends.high : Math.max(ends.low, found);
+  const offsets = await offsetsAt(admin, TOPIC.verdicts, where.appendedAt - CLOCK_SKEW_MS);
+  const from = Math.max(ends.low, offsets.get(partition) ?? ends.high);
   const pieces = (range: { from: number; to: number }) =>
     readRange({
       settings,

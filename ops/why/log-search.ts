@@ -7,6 +7,7 @@ import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
 import { positionKey, type RawSearch, type RawOccurrence } from './evidence.ts';
@@ -223,23 +224,12 @@ async function rangesBetween(
   { admin }: LogSearch,
   times: { topic: string; from: number; to: number | undefined },
 ): Promise<{ partition: number; from: number; to: number }[]> {
-  const ends = await admin.fetchTopicOffsets(times.topic);
-  const at = async (time: number) =>
-    new Map(
-      (await admin.fetchTopicOffsetsByTimestamp(times.topic, time)).map(({ partition, offset }) => [
-        partition,
-        Number(offset),
-      ]),
-    );
-  const [starts, stops] = [
-    await at(times.from),
-    times.to === undefined ? undefined : await at(times.to),
-  ];
-  return ends.map(({ partition, low, high }) => {
-    const offset = (offsets: ReadonlyMap<number, number> | undefined) => {
-      const found = offsets?.get(partition) ?? -1;
-      return found < 0 ? Number(high) : found;
-    };
-    return { partition, from: Math.max(Number(low), offset(starts)), to: offset(stops) };
-  });
+  const ends = await topicEnds(admin, times.topic);
+  const starts = await offsetsAt(admin, times.topic, times.from);
+  const stops = times.to === undefined ? undefined : await offsetsAt(admin, times.topic, times.to);
+  return ends.map(({ partition, low, high }) => ({
+    partition,
+    from: Math.max(low, starts.get(partition) ?? high),
+    to: stops?.get(partition) ?? high,
+  }));
 }

@@ -1,5 +1,5 @@
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
-import { UnreadableRecord, verdictRecordCodec } from '../../schemas/codec.ts';
+import { decodeIfReadable, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 
@@ -65,11 +65,5 @@ export class VerdictLog {
 function verdictsOf(
   value: Buffer | null,
 ): { offset: number; index: number; verdict: VerdictKind }[] {
-  if (value === null) return [];
-  try {
-    return verdictRecordCodec.decode(value).verdicts;
-  } catch (error) {
-    if (error instanceof UnreadableRecord) return [];
-    throw error;
-  }
+  return decodeIfReadable(verdictRecordCodec, value)?.verdicts ?? [];
 }

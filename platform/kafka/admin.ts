@@ -30,6 +30,24 @@ export async function topicEnds(admin: Admin, topic: string): Promise<PartitionE
     .sort((a, b) => a.partition - b.partition);
 }
 
+/**
+ * By partition, the offset of the first record appended at or after `time` (ms since the epoch);
+ * undefined: there is none.
+ */
+export async function offsetsAt(
+  admin: Admin,
+  topic: string,
+  time: number,
+): Promise<Map<number, number | undefined>> {
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, time);
+  return new Map(
+    offsets.map(({ partition, offset }) => [
+      partition,
+      Number(offset) < 0 ? undefined : Number(offset),
+    ]),
+  );
+}
+
 /** Committed offset of a group per partition; undefined where it has never committed. */
 export async function committedOffsets(
   admin: Admin,

@@ -5,7 +5,7 @@ import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { qualityRows } from './rows.ts';
-import { ingestOutcomeCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { decodeIfReadable, ingestOutcomeCodec } from '../../schemas/codec.ts';
 import { PROJECTIONS } from '../../schemas/topology.ts';
 
 interface QualityOptions {
@@ -37,7 +37,7 @@ export async function rebuildQuality(options: QualityOptions): Promise<void> {
       signal,
     })) {
       const values = messages.flatMap(({ value }) => {
-        const outcome = value === null ? undefined : decoded(value);
+        const outcome = decodeIfReadable(ingestOutcomeCodec, value);
         return outcome && outcome.received_at >= keptFrom(retentions, outcome.account_id, now)
           ? qualityRows(outcome)
           : [];
@@ -51,14 +51,5 @@ export async function rebuildQuality(options: QualityOptions): Promise<void> {
         });
       progress(messages.length);
     }
-  }
-}
-
-function decoded(value: Buffer): ReturnType<typeof ingestOutcomeCodec.decode> | undefined {
-  try {
-    return ingestOutcomeCodec.decode(value);
-  } catch (error) {
-    if (error instanceof UnreadableRecord) return undefined;
-    throw error;
   }
 }
