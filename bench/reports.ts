@@ -9,7 +9,7 @@
  */
 import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
-import { schemaQueries, type SchemaQuestion } from '../management-api/schema/queries.ts';
+import { schemaQueries, type SchemaQuery } from '../management-api/schema/queries.ts';
 import type { CompiledQuery } from '../management-api/warehouse/sql.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
@@ -133,8 +133,8 @@ try {
   }
   const schema = schemaQueries(client);
   const asks = {
-    'GET /v1/schema/events': (question: SchemaQuestion) => schema.events(question),
-    'GET /v1/schema/traits': (question: SchemaQuestion) => schema.traits(question),
+    'GET /v1/schema/events': (question: SchemaQuery) => schema.events(question),
+    'GET /v1/schema/traits': (question: SchemaQuery) => schema.traits(question),
   };
   for (const [name, ask] of Object.entries(asks)) {
     const all: Measured[] = [];

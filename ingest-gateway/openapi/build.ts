@@ -1,14 +1,13 @@
 import type { Answer } from '../http/render.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { schemas, type Schema } from './schemas.ts';
+import { TRACE_HEADER, type Schema } from '../../platform/http/openapi.ts';
+import { schemas } from './schemas.ts';
 
 /** A route as the host serves it; parameters of the path begin with a colon. */
 export interface ServedRoute {
   method: string;
   path: string;
 }
-
-const TRACE = { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } };
 
 /** The OpenAPI 3.1 document of routes. Throws for a route without a row in OPERATIONS. */
 export function buildOpenapi(routes: readonly ServedRoute[], version: string): Schema {
@@ -73,7 +72,7 @@ function describe({
       [done.status]: {
         description: done.description,
         headers: {
-          ...TRACE,
+          ...TRACE_HEADER,
           ...Object.fromEntries(
             Object.entries(done.headers ?? {}).map(([name, schema]) => [name, { schema }]),
           ),
@@ -84,7 +83,7 @@ function describe({
       ...Object.fromEntries(
         Object.entries(plain).map(([status, text]) => [
           status,
-          { description: text, headers: TRACE, content: { 'text/plain': {} } },
+          { description: text, headers: TRACE_HEADER, content: { 'text/plain': {} } },
         ]),
       ),
     },
@@ -106,7 +105,7 @@ function refused(refusals: readonly Answer[]): Record<string, Schema> {
         status,
         {
           description: sentences.map(reason).join(' · '),
-          headers: { ...TRACE, ...retry },
+          headers: { ...TRACE_HEADER, ...retry },
           content: json('Failure'),
         },
       ];

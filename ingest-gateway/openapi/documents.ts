@@ -1,4 +1,4 @@
-import { format } from 'prettier';
+import type { Document } from '../../platform/http/openapi-documents.ts';
 import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { ingestRoutes } from '../http/routes.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
@@ -10,11 +10,7 @@ export function allRoutes(): ServedRoute[] {
   return [...events, { method: 'POST', path: WEBHOOKS_PATH }, { method: 'GET', path: LINKS_PATH }];
 }
 
-/** The document as it is checked in; its path is relative to the checkout. */
-export async function openapiDocument(): Promise<{ path: string; text: string }> {
-  const text = await format(JSON.stringify(buildOpenapi(allRoutes(), 'v1')), {
-    parser: 'json',
-    printWidth: 150,
-  });
-  return { path: 'docs/openapi/ingest.json', text };
-}
+/** The documents that are generated from the code and checked in. */
+export const documents: readonly Document[] = [
+  { path: 'docs/openapi/ingest.json', content: buildOpenapi(allRoutes(), 'v1') },
+];

@@ -3,7 +3,8 @@ import * as webhook from '../webhooks/answers.ts';
 import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
-import type { Schema, schemas } from './schemas.ts';
+import type { Schema } from '../../platform/http/openapi.ts';
+import type { schemas } from './schemas.ts';
 
 type SchemaName = keyof typeof schemas;
 

@@ -1,6 +1,5 @@
+import type { Schema } from '../../platform/http/openapi.ts';
 import { MAX_BATCH_ITEMS } from '../../events/rejections.ts';
-
-export type Schema = Record<string, unknown>;
 
 const text: Schema = { type: 'string' };
 const time: Schema = { type: 'string', format: 'date-time' };

@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { openapiDocument } from './documents.ts';
+/** Writes docs/openapi/ingest.json from the code. */
+import { writeDocuments } from '../../platform/http/openapi-documents.ts';
+import { documents } from './documents.ts';
 
-const { path, text } = await openapiDocument();
-writeFileSync(join(import.meta.dirname, '../..', path), text);
+await writeDocuments(documents);

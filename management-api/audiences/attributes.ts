@@ -43,27 +43,21 @@ type OwnAttribute =
   | 'days_since_last_seen';
 export type AttributeName = ProfileColumn | OwnAttribute;
 
-const text = (label: string, description: string): BuiltIn => ({
-  kind: 'string',
-  operators: TEXT,
-  label,
-  computed: false,
-  description,
-});
-const flag = (label: string, description: string): BuiltIn => ({
-  kind: 'boolean',
-  operators: FLAG,
-  label,
-  computed: false,
-  description,
-});
-const number = (label: string, description: string): BuiltIn => ({
-  kind: 'number',
-  operators: NUMBER,
-  label,
-  computed: false,
-  description,
-});
+type Described = [label: string, description: string];
+
+const stored =
+  (kind: AttributeKind, operators: readonly Operator[]) =>
+  (...[label, description]: Described): BuiltIn => ({
+    kind,
+    operators,
+    label,
+    computed: false,
+    description,
+  });
+const text = stored('string', TEXT);
+const flag = stored('boolean', FLAG);
+const number = stored('number', NUMBER);
+const date = stored('date', DATE);
 
 export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
   email: text('ایمیل', 'نشانی ایمیل کاربر، با حروف کوچک.'),
@@ -88,22 +82,10 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
   push_opt_in: flag('رضایت به پوش', 'آیا کاربر به دریافت پوش رضایت داده است.'),
   email_opt_in: flag('رضایت به ایمیل', 'آیا کاربر به دریافت ایمیل رضایت داده است.'),
   sms_opt_in: flag('رضایت به پیامک', 'آیا کاربر به دریافت پیامک رضایت داده است.'),
-  first_seen: {
-    kind: 'date',
-    operators: DATE,
-    label: 'نخستین بازدید',
-    computed: false,
-    description: 'زمان نخستین رویداد کاربر.',
-  },
+  first_seen: date('نخستین بازدید', 'زمان نخستین رویداد کاربر.'),
   total_revenue: number('مجموع خرید', 'مجموع مبلغ خریدهای کاربر، پس از کسر مرجوعی‌ها و لغوها.'),
   order_count: number('تعداد سفارش', 'تعداد سفارش‌های کاربر، پس از کسر مرجوعی‌ها و لغوها.'),
-  last_order_at: {
-    kind: 'date',
-    operators: DATE,
-    label: 'آخرین سفارش',
-    computed: false,
-    description: 'زمان آخرین سفارش کاربر.',
-  },
+  last_order_at: date('آخرین سفارش', 'زمان آخرین سفارش کاربر.'),
   has_push: {
     kind: 'boolean',
     operators: ['eq', 'neq'],

@@ -7,39 +7,24 @@ export interface Rendered {
   body: unknown;
 }
 
-interface Speaking {
-  error: DomainError;
-  message: string;
+/** The three envelopes of management 7.1. */
+function bodyOf(form: ErrorForm, { code, details, need }: DomainError, message: string): unknown {
+  switch (form) {
+    case 'coded':
+      return {
+        error: {
+          code,
+          message,
+          ...(details === undefined ? {} : { details }),
+          ...(need === undefined ? {} : { need }),
+        },
+      };
+    case 'flat':
+      return { error: message };
+    case 'flat_with_code':
+      return { error: message, code };
+  }
 }
-
-/** Management 7.1 (1): `{error: {code, message, details?, need?}}`. */
-export function renderCoded({ error, message }: Speaking): unknown {
-  const { code, details, need } = error;
-  return {
-    error: {
-      code,
-      message,
-      ...(details === undefined ? {} : { details }),
-      ...(need === undefined ? {} : { need }),
-    },
-  };
-}
-
-/** Management 7.1 (2): `{error: "…"}`. */
-export function renderFlat({ message }: Speaking): unknown {
-  return { error: message };
-}
-
-/** Management 7.1 (3), and invalid_report: `{error: "…", code}`. */
-export function renderFlatWithCode({ error, message }: Speaking): unknown {
-  return { error: message, code: error.code };
-}
-
-const renderers: Record<ErrorForm, (speaking: Speaking) => unknown> = {
-  coded: renderCoded,
-  flat: renderFlat,
-  flat_with_code: renderFlatWithCode,
-};
 
 /**
  * Status, headers and body of an error. `flat` holds the codes that the route writes as a flat
@@ -51,6 +36,6 @@ export function renderError(error: DomainError, flat: readonly ErrorCode[] = [])
   return {
     status: entry.status,
     headers: entry.headers ?? {},
-    body: renderers[form]({ error, message: error.message ?? entry.message }),
+    body: bodyOf(form, error, error.message ?? entry.message),
   };
 }

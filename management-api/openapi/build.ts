@@ -1,9 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
 import { renderError } from '../errors/render.ts';
+import { TRACE_HEADER, type Schema } from '../../platform/http/openapi.ts';
 import type { Route } from '../http/route.ts';
-
-export type Schema = Record<string, unknown>;
 
 const CodedError = Type.Object(
   {
@@ -25,21 +24,17 @@ const AUDIENCE = 'Audience';
 
 /** Errors of the guards, in their order. */
 const GUARDS: readonly ErrorCode[] = [
-  ...([
-    'unauthenticated',
-    'api_key_required',
-    'write_key_rejected',
-    'key_expired',
-    'wrong_surface',
-    'key_lookup_unavailable',
-  ] as const),
-  ...([
-    'ip_not_allowed',
-    'impersonation_read_only',
-    'impersonation_forbidden',
-    'budget_unavailable',
-    'budget_exhausted',
-  ] as const),
+  'unauthenticated',
+  'api_key_required',
+  'write_key_rejected',
+  'key_expired',
+  'wrong_surface',
+  'key_lookup_unavailable',
+  'ip_not_allowed',
+  'impersonation_read_only',
+  'impersonation_forbidden',
+  'budget_unavailable',
+  'budget_exhausted',
 ];
 
 /** The OpenAPI 3.1 document of a route table. */
@@ -101,7 +96,7 @@ function operationOf(route: Route): Schema {
     responses: {
       [named.status]: {
         description: 'Success',
-        ...headers(),
+        headers: TRACE_HEADER,
         ...(named.response === undefined ? {} : { content: json(named.response) }),
       },
       ...errorResponses(route),
@@ -135,7 +130,7 @@ function errorResponses(route: Route): Record<string, Schema> {
         status,
         {
           description: group.join(', '),
-          ...headers(),
+          headers: TRACE_HEADER,
           content: { 'application/json': { schema } },
         },
       ];
@@ -180,10 +175,4 @@ function referenced(value: unknown): unknown {
   // the audience schema refers to itself by `#`
   if ($ref === '#') return { $ref: `#/components/schemas/${AUDIENCE}` };
   return Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, referenced(part)]));
-}
-
-function headers(): Schema {
-  return {
-    headers: { 'X-Service-Trace': { schema: { type: 'string', pattern: '^[0-9a-f]{8,64}$' } } },
-  };
 }

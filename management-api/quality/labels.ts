@@ -27,8 +27,8 @@ const warns: Record<WarningCode, string> = {
 };
 
 /**
- * The Persian sentence beside a code of GET /v1/ingest/quality (management 2.5); a code from a
- * newer part of the system stands for itself.
+ * The Persian sentence for a code of GET /v1/ingest/quality (management 2.5); an unknown code (from
+ * a newer release) is returned as it is.
  */
 export function qualityLabel(kind: string, code: string): string {
   const labels: Record<string, string> = kind === 'reject' ? rejects : warns;

@@ -4,7 +4,7 @@ import { readRows } from '../warehouse/rows.ts';
 
 const MAX_ROWS = 1000;
 
-export interface QualityQuestion {
+export interface QualityQuery {
   accountId: number;
   /** First and last day, YYYY-MM-DD in Tehran, both included. */
   from: string;
@@ -24,10 +24,10 @@ export interface QualityRow {
   of_kind: number;
 }
 
-/** Rows of GET /v1/ingest/quality, newest day first. Rejects when the warehouse cannot answer. */
-export type ReadQuality = (question: QualityQuestion) => Promise<QualityRow[]>;
+/** Rows of GET /v1/ingest/quality, newest day first. Rejects when ClickHouse fails. */
+export type ReadQuality = (query: QualityQuery) => Promise<QualityRow[]>;
 
-/** Names of SDKs are the client's own, so the rows are bounded; the totals count all of them. */
+/** Clients choose the SDK names, so the rows are bounded; the totals cover all of them. */
 export function qualityQuery(client: ClickHouseClient): ReadQuality {
   return ({ accountId, from, to, signal }) => {
     const params = new SqlParams();

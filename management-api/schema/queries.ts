@@ -4,15 +4,15 @@ import { SqlParams } from '../warehouse/sql.ts';
 import { readRows } from '../warehouse/rows.ts';
 
 /**
- * How many days of Tehran the list of events looks back, today among them, and how many names it
- * shows (management 2.4).
+ * The list of events covers this many days in Tehran, today included, and this many names
+ * (management 2.4).
  */
 const DAYS = 90;
 const MAX_NAMES = 500;
-/** Names are the client's own and unbounded; lists are not. */
+/** Clients choose the names, so their number is unbounded; the lists are bounded. */
 const MAX_KEYS = 1000;
 
-export interface SchemaQuestion {
+export interface SchemaQuery {
   accountId: number;
   /** ms since the epoch. */
   now: number;
@@ -33,15 +33,15 @@ export interface TraitName {
   users: number;
 }
 
-/** What GET /v1/schema/* asks of the warehouse; both reject when it cannot answer. */
+/** The queries of GET /v1/schema/*. Both reject when ClickHouse fails. */
 export interface ReadSchema {
-  events(question: SchemaQuestion): Promise<EventName[]>;
-  traits(question: SchemaQuestion): Promise<TraitName[]>;
+  events(query: SchemaQuery): Promise<EventName[]>;
+  traits(query: SchemaQuery): Promise<TraitName[]>;
 }
 
 /**
- * Reads the catalogue of events from `event_catalogue`, without touching the events, and that of
- * traits from the view `people`.
+ * Reads the event names from `event_catalogue`, without a scan of the events, and the traits from
+ * the view `people`.
  */
 export function schemaQueries(client: ClickHouseClient): ReadSchema {
   return {
