@@ -32,7 +32,7 @@ export interface Imports {
   makeId: () => string;
 }
 
-/** What handlers may use. app.ts is handed one of these; main.ts makes it. */
+/** The dependencies of the handlers; start() in app.ts creates them. */
 export interface Services extends GuardPorts {
   version: string;
   features: Features;

@@ -39,7 +39,7 @@ export function attributeTargetSql(
 }
 
 /**
- * Days to the next birthday. The column holds the date as it was sent: a Gregorian YYYY-MM-DD, with
+ * Days to the next birthday. The column contains the date as sent: a Gregorian YYYY-MM-DD, with
  * or without a time behind it, counts; anything else is no birthday. The 29th of February falls on
  * the 28th in common years.
  */
@@ -70,7 +70,7 @@ interface MetricSql {
   value: string;
 }
 
-/** What the platform's own workers write is nobody's activity (ingest 6.1). */
+/** Events that the platform writes itself are not activity of the person (ingest 6.1). */
 const OWN = "event NOT IN ('message_sent', 'message_failed', 'message_withheld', 'message_opened')";
 const REVERSAL = "event IN ('order_refunded', 'order_cancelled')";
 

@@ -15,7 +15,7 @@ const DAY = 86_400_000;
 
 export interface CompileContext {
   accountId: number;
-  /** ms since the epoch: what "within" and ages are counted from. */
+  /** ms since the epoch: the reference time of within_days and ages. */
   now: number;
   /** Days since 1970-01-01 of today in Tehran. */
   today: number;
@@ -84,7 +84,7 @@ function eventSql(
 interface Counted {
   /** Which events of the person. */
   rows: string;
-  /** What is made of them, a float; nobody's events make zero. */
+  /** The figure over these events, a float; zero without events. */
   value: string;
   test: Test;
 }

@@ -14,7 +14,7 @@ export interface CountRun {
   signal: AbortSignal;
 }
 
-/** Counts an audience; rejects when the warehouse cannot. */
+/** Counts an audience; rejects when ClickHouse fails. */
 export type CountAudience = (run: CountRun) => Promise<number>;
 
 export function audienceCounter({
@@ -40,7 +40,7 @@ export function audienceCounter({
       params: params.values(),
       signal,
     });
-    if (!row) throw new Error('a count came back without a row');
+    if (!row) throw new Error('the count query returned no row');
     return row.count;
   };
 }

@@ -22,9 +22,9 @@ export const MAX_DAYS = 3650;
 export type AudienceOutcome = { ok: true; audience: ReadAudience } | { ok: false; message: string };
 
 /**
- * Reads and checks an audience definition (reports: Audiences; bounds and sentences:
- * management 8.3). Pure, touches no database, never throws: what cannot compile says what is wrong
- * and where. Unknown keys are ignored, as everywhere on this host (management 9.5).
+ * Reads and checks an audience definition (reports: Audiences; bounds and sentences: management 8.3).
+ * Pure, never throws: the message says what is wrong and where. Unknown keys are ignored
+ * (management 9.5).
  */
 export function readAudience(definition: unknown): AudienceOutcome {
   const reader = new AudienceReader();
@@ -108,7 +108,7 @@ class AudienceReader {
         `unknown engagement ${shown(name)}; use a metric or one of ${BANDS.join(', ')}`,
         `${path}.engagement`,
       );
-    // A band alone means: is in it.
+    // without op and value: the person is in the band
     const test = readTestAt(
       path,
       { op: value['op'] ?? 'eq', value: value['value'] ?? true },
@@ -228,18 +228,17 @@ function sentenceOf(problem: TestProblem): string {
   }
 }
 
-/** A sent value inside a sentence, at most 60 characters. */
+/** A value as part of a message, at most 60 characters. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined);
   return text === undefined ? 'nothing' : `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
 }
 
-/** Carries the sentence out of the reader; readAudience turns it into a value. */
+/** Thrown inside the reader; readAudience converts it to a value. */
 class InvalidAudience extends Error {}
 
 /**
- * Stops reading: `segment: why at $.path`. The sentences that the specification quotes have no
- * path.
+ * Throws `segment: why at $.path`. The messages that the specification quotes have no path.
  */
 function fail(why: string, path?: string): never {
   throw new InvalidAudience(path === undefined ? `segment: ${why}` : `segment: ${why} at ${path}`);

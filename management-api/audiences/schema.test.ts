@@ -47,7 +47,7 @@ function containersOf(value: unknown): Container[] {
   return [value as Container, ...Object.values(value).flatMap(containersOf)];
 }
 
-/** A valid definition after up to three changes: a property is set or deleted, an element replaced. */
+/** A valid definition with up to three properties or elements set, replaced or deleted. */
 const nearlyValid = fc
   .tuple(
     definition,

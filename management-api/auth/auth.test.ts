@@ -20,7 +20,7 @@ const codeOf = (admission: ReturnType<typeof admit>) =>
   admission.ok ? 'admitted' : admission.error.code;
 
 describe('where the credential is read from (management 5.2)', () => {
-  it('the first of Authorization, X-Service-Key and the two cookies counts', () => {
+  it('the first of Authorization, X-Service-Key and the two cookies is used', () => {
     const headers = {
       authorization: 'bEaReR  a ',
       'x-service-key': 'b',
@@ -53,7 +53,7 @@ describe('the five 401 codes', () => {
     expect(rejectBeforeLookup({ source: 'header', token: 'sk_svc_x' })).toBeUndefined();
   });
 
-  it('answers the same for unknown, revoked and suspended, whether expired or not', () => {
+  it('an unknown key, a revoked one and one of a suspended account get the same error, expired or not', () => {
     expect(codeOf(admit({ kind: 'unknown' }, NOW))).toBe('unauthenticated');
     for (const expiresAt of [NOW - 1, NOW + 1]) {
       expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt, revoked: true } }, NOW))).toBe(
@@ -65,7 +65,7 @@ describe('the five 401 codes', () => {
     }
   });
 
-  it('tells an expired key, a session, a staff credential and impersonation apart', () => {
+  it('an expired key, a session, a staff credential and impersonation have errors of their own', () => {
     expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt: NOW } }, NOW))).toBe(
       'key_expired',
     );
@@ -84,7 +84,7 @@ describe('the five 401 codes', () => {
 describe('permissions and roles (management 2.7)', () => {
   const may = (role: (typeof roles)[number]) => effectivePermissions(role);
 
-  it('has 28 permissions; what a key holds is sorted, and the two of the owner are held by none', () => {
+  it('there are 28 permissions; a key has a sorted list without the two of the owner', () => {
     expect(new Set(permissions).size).toBe(28);
     for (const role of roles) {
       expect(may(role)).toEqual([...may(role)].sort());
@@ -93,7 +93,7 @@ describe('permissions and roles (management 2.7)', () => {
     }
   });
 
-  it('opens the routes to the roles as its table says', () => {
+  it('each role has the permissions of the table', () => {
     const routePermissions = [
       'segment.read',
       'segment.write',
@@ -125,7 +125,7 @@ describe('permissions and roles (management 2.7)', () => {
     ]);
   });
 
-  it('names the missing permission', () => {
+  it('the error names the missing permission', () => {
     const caller = { keyId: 1, accountId: 1, role: 'viewer' as const, permissions: may('viewer') };
     expect(rejectWithoutPermission(caller, 'segment.read')).toBeUndefined();
     expect(rejectWithoutPermission(caller, undefined)).toBeUndefined();
@@ -138,7 +138,7 @@ describe('permissions and roles (management 2.7)', () => {
 });
 
 describe('addresses', () => {
-  it('matches addresses and ranges of both versions, mapped ones too, and nothing by what cannot be read', () => {
+  it('IPv4, IPv6 and mapped addresses match their ranges; an invalid entry matches nothing', () => {
     const ranges = addressRanges([
       '10.0.0.0/8',
       '192.0.2.7',
@@ -155,7 +155,7 @@ describe('addresses', () => {
     expect(['10.0.0.0/33', '10.0.0/8', 'a', '', '1.1.1.1/8/8'].some(isAddressRange)).toBe(false);
   });
 
-  it('believes forwarded addresses only as far as trusted proxies wrote them', () => {
+  it('only forwarded addresses written by trusted proxies are believed', () => {
     const trusted = addressRanges(['127.0.0.1', '10.0.0.0/8']);
     const of = (remote: string, forwardedFor?: string) =>
       clientAddress({ remote, forwardedFor }, trusted);

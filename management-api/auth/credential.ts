@@ -14,7 +14,7 @@ const COOKIES = ['__Host-service_session', 'service_session'];
 /**
  * The first credential of the three sources in their order (management 5.2): `Authorization:
  * Bearer`, scheme in any case; X-Service-Key; the two session cookies. Another scheme or an empty
- * value is as good as nothing there. Undefined: the request shows none.
+ * value counts as absent. Undefined: the request has none.
  */
 export function findCredential(headers: IncomingHttpHeaders): Credential | undefined {
   const bearer = /^bearer +(\S.*)$/i.exec(headers.authorization?.trim() ?? '')?.[1]?.trim();

@@ -16,8 +16,7 @@ export interface StoredKey {
 }
 
 /**
- * What a credential turned out to be. Staff credentials and impersonation have no source yet; the
- * decision knows them already.
+ * What a credential resolves to. Nothing issues staff and impersonation credentials yet.
  */
 export type Resolved =
   | { kind: 'unknown' }

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { Resolved } from './decide.ts';
 import type { Role } from './roles.ts';
 
-/** Finds out what a token is. Rejects when the store cannot be asked. */
+/** Resolves a token to a key or a session. Rejects when the store is unavailable. */
 export type ResolveToken = (token: string) => Promise<Resolved>;
 
 interface KeyRow {
@@ -21,8 +21,8 @@ FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash =
 
 /**
  * Looks management keys up by their SHA-256; nothing is cached, so a revocation applies at once.
- * Only a token of a key's form is looked up. `resolveSession` is asked about all others: sessions
- * belong to the control plane.
+ * Only a token in the format of a key is looked up; `resolveSession` resolves all others, because
+ * sessions belong to the control plane.
  */
 export function keyStore(options: {
   database: Database;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { counterKey, rejectOverBudget } from './decide.ts';
 
 describe('the request budget (management 8.1)', () => {
-  it('counts per key and calendar minute', () => {
+  it('has one counter per key and calendar minute', () => {
     const minute = Date.UTC(2026, 10, 21, 10, 30);
     expect(counterKey({ keyId: 7, now: minute + 59_999 })).toBe(
       counterKey({ keyId: 7, now: minute }),

@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import { COUNTER_SECONDS, counterKey } from './decide.ts';
 
 /**
- * Adds units to the counter of a key in the present minute and answers what is used now. Rejects
- * when the counter store cannot be reached.
+ * Adds units to the counter of a key in the current minute and returns the new value. Rejects when
+ * Redis is unavailable.
  */
 export type ChargeBudget = (charge: {
   keyId: number;
@@ -11,7 +11,7 @@ export type ChargeBudget = (charge: {
   now: number;
 }) => Promise<number>;
 
-/** INCRBY and the expiry in one step, so that no counter is left without an end. */
+/** INCRBY and EXPIRE in one script, so that every counter expires. */
 const CHARGE = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 if used == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
 return used`;

@@ -4,8 +4,8 @@ import type { Filter, Scalar, Target, Test } from './condition.ts';
 import type { SqlParams } from '../warehouse/sql.ts';
 
 /**
- * The two readings of a target as SQL. `has` says whether there is one; undefined where there never
- * is.
+ * A target as SQL, compared as text and as number; undefined where it has no such form. `has`:
+ * whether it is present.
  */
 export interface TargetSql {
   has: string;
@@ -30,8 +30,7 @@ export function filtersSql(filters: readonly Filter[], context: FilterSqlContext
 function filterSql({ target, test }: Filter, context: FilterSqlContext): string {
   const { params, person } = context;
   if (target.kind !== 'trait') return testSql(test, eventTargetSql(target, params), params);
-  // is_not_set holds for people without a profile too, so it asks who has the trait and takes the
-  // others
+  // is_not_set is also true for people without a profile, so it excludes those who have the trait
   const isNegated = test.op === 'is_not_set';
   const inside = testSql(
     isNegated ? { op: 'is_set' } : test,
@@ -145,7 +144,7 @@ function scalarSql(
   if ('number' in value) return numberSql(target, `${sign} ${params.float(value.number)}`);
   if (!target.text) return 'false';
   const comparison = `${target.text.value} ${sign} ${params.text(value.text)}`;
-  // a map answers '' for an absent key, and an absent column is '': equality with another text
+  // a map returns '' for an absent key, and an absent column is '': equality with another text
   // implies presence
   return isEqual && value.text !== '' ? comparison : `${target.text.has} AND ${comparison}`;
 }

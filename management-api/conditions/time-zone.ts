@@ -26,7 +26,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /**
- * True for a name of the IANA database that this runtime knows; offsets such as +03:30 are none.
+ * True for an IANA time zone that this runtime knows; offsets such as +03:30 are not names.
  */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
@@ -40,8 +40,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The wall clock of the zone at an instant, as milliseconds that a UTC clock with the same reading
- * would have.
+ * The local date and time of the zone at an instant, as the epoch milliseconds of the same date and
+ * time in UTC.
  */
 export function wallClock(instant: number, timeZone: string): number {
   const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
@@ -64,8 +64,8 @@ export function dayOf(instant: number, timeZone: string): number {
 
 /**
  * The first instant of a calendar day of the zone (days since 1970-01-01), epoch milliseconds.
- * Where the clock jumps over midnight, the day begins at the jump; where midnight comes twice, at
- * the first of them.
+ * Where a clock change skips midnight, the day begins at the change; where midnight occurs twice, at
+ * the first one.
  */
 export function startOfDay(day: number, timeZone: string): number {
   const midnight = day * DAY;

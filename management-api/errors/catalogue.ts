@@ -1,13 +1,13 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
 import { REPORT_UNAVAILABLE } from '../reports/report-problem.ts';
 
-/** How an error is written when the route says nothing else: management 7.1 (1), (2), (3). */
+/** The envelope of an error unless the route overrides it: management 7.1 (1), (2), (3). */
 export type ErrorForm = 'coded' | 'flat' | 'flat_with_code';
 
 export interface CatalogueEntry {
   status: number;
   form: ErrorForm;
-  /** What the client reads when the error carries no message of its own. */
+  /** Used when the error has no message of its own. */
   message: string;
   headers?: Readonly<Record<string, string>>;
 }
@@ -25,9 +25,9 @@ function guard(status: number, message: string): CatalogueEntry {
 }
 
 /**
- * Every error of the management host, by code (management 5, 7). Codes of form `flat`
- * are names inside this service only: clients see the text. The two ellipses in write_key_rejected
- * are U+2026. Sentences that people read are Persian where the specification says so.
+ * Every error of the management host, by code (management 5, 7). Codes of form `flat` are internal:
+ * clients see only the message. The two ellipses in write_key_rejected are U+2026. Messages are
+ * Persian where the specification says so.
  */
 export const catalogue = {
   unauthenticated: coded(401, 'a valid API key is required'),

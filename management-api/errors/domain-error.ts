@@ -3,7 +3,7 @@ import type { ErrorCode } from './catalogue.ts';
 /** An error as a value. Status, headers and envelope are chosen at the edge (errors/render.ts). */
 export interface DomainError {
   code: ErrorCode;
-  /** Instead of the catalogue's sentence. */
+  /** Replaces the message of the catalogue. */
   message?: string;
   /** An object, or on POST /v1/events an array of {index, reason} (management 7.1). */
   details?: Readonly<Record<string, unknown>> | readonly unknown[];

@@ -3,7 +3,7 @@ import { catalogue, type ErrorCode } from './catalogue.ts';
 import { renderError } from './render.ts';
 
 describe('the three envelopes of management 7.1', () => {
-  it('coded: error is an object, details and need only where they are', () => {
+  it('a coded error is an object with details and need only where they exist', () => {
     expect(renderError({ code: 'forbidden', message: 'no', need: 'segment.write' })).toEqual({
       status: 403,
       headers: {},
@@ -20,7 +20,7 @@ describe('the three envelopes of management 7.1', () => {
     });
   });
 
-  it('flat: error is a string, on the routes that say so', () => {
+  it('a flat error is a string, on the routes that list its code', () => {
     expect(renderError({ code: 'malformed_json' }, ['malformed_json']).body).toEqual({
       error: 'malformed JSON',
     });
@@ -58,13 +58,13 @@ describe('the three envelopes of management 7.1', () => {
     }
   });
 
-  it('tells to wait a minute for the budget, and nothing of the kind with a 503', () => {
+  it('budget_exhausted has Retry-After, a 503 has none', () => {
     expect(renderError({ code: 'budget_exhausted' }).headers).toEqual({ 'retry-after': '60' });
     for (const code of Object.keys(catalogue) as ErrorCode[])
       if (catalogue[code].status === 503) expect(renderError({ code }).headers).toEqual({});
   });
 
-  it('holds the sentences that the specification quotes', () => {
+  it('the messages are those that the specification quotes', () => {
     expect(catalogue.unauthenticated.message).toBe('a valid API key is required');
     expect(catalogue.write_key_rejected.message.match(/\u2026/g)).toHaveLength(2);
     expect(catalogue.schema_unavailable.message).toBe('schema unavailable');

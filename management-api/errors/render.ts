@@ -27,8 +27,8 @@ function bodyOf(form: ErrorForm, { code, details, need }: DomainError, message: 
 }
 
 /**
- * Status, headers and body of an error. `flat` holds the codes that the route writes as a flat
- * string (its row in the route table).
+ * Status, headers and body of an error. `flat`: the codes that this route answers
+ * as a flat string (route table).
  */
 export function renderError(error: DomainError, flat: readonly ErrorCode[] = []): Rendered {
   const entry: CatalogueEntry = catalogue[error.code];

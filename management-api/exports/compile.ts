@@ -5,7 +5,8 @@ import { EVENT_FIELDS } from '../conditions/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
 
 /**
- * What the platform writes about its messages, and the click that the web SDK reports (ingest 6.1).
+ * Events that the platform writes about its messages, and the click that the web SDK sends
+ * (ingest 6.1).
  */
 const MESSAGE_EVENTS = [
   'message_sent',

@@ -46,13 +46,12 @@ interface Row extends Omit<ExportJob, 'accountId'> {
 
 const COLUMNS =
   'id, account_id, kind, format, spec, status, attempt, created_at, expires_at, rows, bytes, error';
-/** The worker still holds the job. */
+/** The job still belongs to this worker. */
 const HELD = "id = $1 AND attempt = $2 AND status = 'running'";
 const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
 /**
- * Exports in PostgreSQL. Each method is one statement, complete by itself; all reject when the
- * store cannot be asked.
+ * Exports in PostgreSQL. Each method is one statement; all reject when the store is unavailable.
  */
 export class ExportStore {
   readonly #database: Database;
@@ -73,7 +72,7 @@ export class ExportStore {
   async create(accountId: number, { kind, format, spec }: ExportDraft): Promise<ExportItem> {
     const sql = `INSERT INTO exports (account_id, kind, format, spec) VALUES ($1, $2, $3, $4) RETURNING ${COLUMNS}`;
     const [row] = await this.#rows(sql, [accountId, kind, format, JSON.stringify(spec)]);
-    if (!row) throw new Error('the store answered an insert without its row');
+    if (!row) throw new Error('the insert into exports returned no row');
     return itemOf(row);
   }
 
@@ -97,7 +96,7 @@ export class ExportStore {
     );
   }
 
-  /** Tells how far a job is and keeps it. False: it belongs to somebody else now. */
+  /** Stores the progress and extends the lease. False: another worker has claimed the job. */
   async progress({ id, attempt }: ExportJob, { rows, bytes }: Progress): Promise<boolean> {
     return this.#changed(
       `UPDATE exports SET rows = $3, bytes = $4, due_at = ${LEASE} WHERE ${HELD}`,
@@ -127,7 +126,7 @@ export class ExportStore {
     );
   }
 
-  /** Marks what is past its time and answers the files that may go. */
+  /** Marks expired exports and returns their files, which can be deleted. */
   async expire(): Promise<string[]> {
     const sql = `UPDATE exports SET status = 'expired' WHERE status = 'ready' AND expires_at <= clock_timestamp() RETURNING file`;
     return (await this.#database.query<{ file: string }>(sql)).rows.map(({ file }) => file);

@@ -21,7 +21,7 @@ describe('readExport (management 4.2)', () => {
     expect(code([])).toBe('malformed_json');
   });
 
-  it('a spec may bound the time, name events or name a segment', () => {
+  it('a spec can limit the time range, the events or the segment', () => {
     const read = readExport({
       kind: 'events',
       spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] },
@@ -65,7 +65,7 @@ describe('RowCounter', () => {
     return counter;
   };
 
-  it('counts rows of csv however the bytes are cut, line breaks and quotes inside values among them', () => {
+  it('counts rows of csv with line breaks and quotes inside values, however the bytes are split', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', '"', '\n', ',', 'ی') });
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { maxLength: 8 }), fc.nat(7), (rows, size) => {

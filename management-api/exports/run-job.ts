@@ -12,7 +12,7 @@ import type { ExportJob } from './export-store.ts';
 import { readSpec } from './request.ts';
 import type { RowCounter } from './row-counter.ts';
 
-/** A job that no retry can save; the message is for the client. */
+/** The job fails on every retry; the message is for the client. */
 export class ExportImpossible extends Error {}
 
 export interface JobTools {

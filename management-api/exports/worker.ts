@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
 const MAX_ATTEMPTS = 3;
 const RETRY_DELAY = { base: 5000, cap: 60_000 };
-/** What a client reads of a job that failed after all attempts. */
+/** The error of a job that failed after all attempts. */
 const FAILED_FOR_GOOD = 'the export could not be written; request it again';
 
 export interface WorkerOptions {

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { isJsonObject } from '../../events/json.ts';
 
-/** Where a body breaks its schema. */
+/** The first place where a body violates its schema. */
 export interface Violation {
   /** `steps[0].event`; empty for the body itself. */
   path: string;
@@ -35,7 +35,7 @@ export function checkBody(schema: TSchema, body: unknown, rules: BodyRules): voi
   checkValue(schema, { value: body, path: '' }, rules);
 }
 
-/** The first break of the schema in a body without rules of its own. */
+/** The first violation in a body without rules of its own. */
 export function findViolation(
   schema: TSchema,
   body: unknown,

@@ -57,13 +57,13 @@ function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<Sto
 }
 
 describe('the order of the guards (management 5, 8.1, 3.1)', () => {
-  it('asks for the key, then charges, then looks at the lock, then works', async () => {
+  it('checks the key, charges the budget, checks the lock, then runs the handler', async () => {
     const { asked, funnel } = build();
     expect((await funnel()).json()).toEqual({ steps: [] });
     expect(asked).toEqual(['key', 'budget 25', 'lock']);
   });
 
-  it('looks nothing up for a write key', async () => {
+  it('rejects a write key without a lookup', async () => {
     const { asked, funnel } = build();
     expect((await funnel(FUNNEL, { 'x-service-key': 'wk_svc_x' })).json()).toMatchObject({
       error: { code: 'write_key_rejected' },
@@ -71,7 +71,7 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
     expect(asked).toEqual([]);
   });
 
-  it('refuses a role and an address free of charge, the address first', async () => {
+  it('rejects an address, then a role, without a charge', async () => {
     const role = build({ key: { role: 'finance' } });
     expect((await role.funnel()).json()).toMatchObject({
       error: { code: 'forbidden', need: 'analytics.read' },
@@ -104,7 +104,7 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
     expect(malformed.asked).toEqual(['key', 'budget 25', 'lock']);
   });
 
-  it('fails closed without the counters, and only status survives', async () => {
+  it('answers 503 while the counters are unavailable, except on /v1/status', async () => {
     const { app, funnel } = build({ chargeBudget: () => Promise.reject(new Error('unavailable')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'budget_unavailable' } });
     expect(
@@ -118,7 +118,7 @@ describe('the order of the guards (management 5, 8.1, 3.1)', () => {
     });
   });
 
-  it('answers 503 and no 401 when keys cannot be looked up', async () => {
+  it('answers 503, not 401, while keys cannot be looked up', async () => {
     const { funnel } = build({ resolveToken: () => Promise.reject(new Error('unavailable')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'key_lookup_unavailable' } });
   });
@@ -151,14 +151,14 @@ describe('the catch-all (management 1.4)', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes the routes of a feature that is off', async () => {
+  it('answers 404 on the routes of a feature that is off', async () => {
     const { app } = build({ features: decideFeatures({ ...ON, analytics: false }) });
     expect((await app.inject({ method: 'POST', url: '/v1/reports/funnel' })).json()).toMatchObject({
       error: { code: 'unknown_endpoint' },
     });
   });
 
-  it('serves no HEAD', async () => {
+  it('answers 404 to HEAD', async () => {
     expect((await build().app.inject({ method: 'HEAD', url: '/v1/status' })).statusCode).toBe(404);
   });
 });
@@ -176,7 +176,7 @@ describe('every answer', () => {
       expect(await traceFor(bad)).toMatch(/^(?!xyz|abcdef0$)[0-9a-f]{16}$/);
   });
 
-  it('is an answer also when a handler breaks', async () => {
+  it('is a 500 with the envelope when a handler throws', async () => {
     const { funnel } = build({ checkLock: () => Promise.reject(new Error('broken')) });
     const answer = await funnel();
     expect([answer.statusCode, answer.json()]).toMatchObject([

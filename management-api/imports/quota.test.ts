@@ -55,7 +55,7 @@ describe('the quota of POST /v1/events (management 7.5)', () => {
     expect(await check(1, now + 15_000)).toBe('quota_event_cap');
   });
 
-  it('reads no meter without a ceiling, and refuses a cancelled subscription and an ended trial', async () => {
+  it('reads no meter without a limit, and rejects a cancelled subscription and an ended trial', async () => {
     plan = { subscription: 'trial', max_events: '0' };
     expect(await check(1, now)).toBeUndefined();
     expect(reads).toBe(1);
@@ -65,7 +65,7 @@ describe('the quota of POST /v1/events (management 7.5)', () => {
     expect(await check(3, now)).toBe('quota_cancelled');
   });
 
-  it('lets events in when it cannot be read, and is read again at once', async () => {
+  it('accepts events while the quota cannot be read, and reads it again on the next request', async () => {
     isDown = true;
     expect(await check(1, now)).toBeUndefined();
     isDown = false;

@@ -3,7 +3,7 @@ import type { ApiRequest, PublicRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { LIMITS } from './features.ts';
 
-/** GET /v1/status (management 2.1). Asks nothing of any store. */
+/** GET /v1/status (management 2.1). Reads no store. */
 export function getStatus(request: PublicRequest, services: Services): Answer {
   const headers = {
     'x-server-time': new Date(request.now).toISOString(),

@@ -2,11 +2,11 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { ReadBilling } from './soft-lock.ts';
 
 /**
- * What an account has used; undefined while it is unknown. Profiles may lag by up to an hour
+ * The usage of an account; undefined while it is unknown. Profiles may lag by up to an hour
  * (management 3.1).
  */
 export interface Usage {
-  /** Events of the present Jalali month. */
+  /** Events of the current Jalali month. */
   events: number | undefined;
   profiles: number | undefined;
 }
@@ -40,7 +40,7 @@ export function billingStore({
       readUsage(accountId).catch((): Usage => ({ events: undefined, profiles: undefined })),
     ]);
     const row = rows[0];
-    if (!row) throw new Error(`account ${accountId} is gone`);
+    if (!row) throw new Error(`account ${accountId} does not exist any more`);
     return {
       invoiceDueAt: row.invoice_due_at?.getTime(),
       paymentDeclared: row.payment_declared,

@@ -6,8 +6,8 @@ const USAGE_FACTOR = 3;
 export type LockReason = 'overdue_75' | 'usage_300';
 
 /**
- * Billing state of an account, as the soft lock sees it (management 3.1). An allowance of 0 is
- * none, and nothing exceeds it.
+ * What the soft lock reads of an account's billing (management 3.1). An allowance of 0 means
+ * unlimited.
  */
 export interface Billing {
   /** ms since the epoch; undefined when no issued invoice is open */
@@ -16,12 +16,12 @@ export interface Billing {
   paymentDeclared: boolean;
   includedEvents: number;
   includedProfiles: number;
-  /** Used in this period; undefined while the meters cannot be read. */
+  /** Usage of this period; undefined while the meters cannot be read. */
   events: number | undefined;
   profiles: number | undefined;
 }
 
-/** Why the account is locked now; undefined when it is open. Overdue is checked first. */
+/** Why the account is locked; undefined when it is open. Overdue has precedence. */
 export function lockReason(billing: Billing, now: number): LockReason | undefined {
   const overdue = billing.invoiceDueAt !== undefined && now - billing.invoiceDueAt >= OVERDUE_MS;
   if (overdue && !billing.paymentDeclared) return 'overdue_75';

@@ -15,7 +15,7 @@ const open: Billing = {
 };
 
 describe('the soft lock (management 3.1)', () => {
-  it('closes 75 days past due, not a millisecond earlier, and a declared payment disarms that', () => {
+  it('locks an account 75 days after the due date, unless a payment is declared', () => {
     expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY }, NOW)).toBe('overdue_75');
     expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY + 1 }, NOW)).toBeUndefined();
     expect(
@@ -23,7 +23,7 @@ describe('the soft lock (management 3.1)', () => {
     ).toBeUndefined();
   });
 
-  it('closes at 300 per cent of either allowance; without an allowance or a figure it stays open', () => {
+  it('locks an account at 300 per cent of either allowance, never without an allowance or a meter', () => {
     expect(lockReason({ ...open, includedEvents: 10, events: 30 }, NOW)).toBe('usage_300');
     expect(lockReason({ ...open, includedProfiles: 10, profiles: 31 }, NOW)).toBe('usage_300');
     expect(lockReason({ ...open, includedEvents: 10, events: 29 }, NOW)).toBeUndefined();
@@ -31,13 +31,13 @@ describe('the soft lock (management 3.1)', () => {
     expect(lockReason({ ...open, includedEvents: 10, events: undefined }, NOW)).toBeUndefined();
   });
 
-  it('names the overdue invoice first; a disarmed one leaves the other trigger armed', () => {
+  it('names the overdue invoice first; a declared payment does not disable the usage lock', () => {
     const both = { ...open, invoiceDueAt: NOW - 80 * DAY, includedEvents: 10, events: 30 };
     expect(lockReason(both, NOW)).toBe('overdue_75');
     expect(lockReason({ ...both, paymentDeclared: true }, NOW)).toBe('usage_300');
   });
 
-  it('keeps a verdict for a minute per account, open ones too', async () => {
+  it('caches the result for a minute per account, locked or open', async () => {
     const readBilling = vi.fn((accountId: number) =>
       Promise.resolve(accountId === 1 ? { ...open, invoiceDueAt: NOW - 80 * DAY } : open),
     );
@@ -51,7 +51,7 @@ describe('the soft lock (management 3.1)', () => {
     expect(readBilling).toHaveBeenCalledTimes(3);
   });
 
-  it('fails open and asks again at once', async () => {
+  it('leaves the account open after a failed read and reads again on the next request', async () => {
     const readBilling = vi
       .fn<() => Promise<Billing>>()
       .mockRejectedValueOnce(new Error('unavailable'))

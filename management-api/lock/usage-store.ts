@@ -5,8 +5,8 @@ import type { ReadUsage } from './billing-store.ts';
 const READ = 'SELECT meter, value FROM meters WHERE account_id = $1 AND month = $2';
 
 /**
- * What an account has used in the present Jalali month, from the meters. A meter without a row has
- * counted nothing yet. Rejects when they cannot be read.
+ * The usage of an account in the current Jalali month, from the meters. A meter without a row is
+ * zero. Rejects when the meters cannot be read.
  */
 export function usageStore(database: Database, now: () => number): ReadUsage {
   return async (accountId) => {

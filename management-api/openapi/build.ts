@@ -147,7 +147,7 @@ function json(schema: TSchema): Schema {
   return { 'application/json': { schema: referenced(schema) } };
 }
 
-/** Every schema with an $id that a route names, by that id. */
+/** Every schema with an $id in the routes, by $id. */
 function componentsOf(routes: readonly Route[]): Record<string, Schema> {
   const found: Record<string, Schema> = {};
   const visit = (value: unknown): void => {

@@ -1,13 +1,13 @@
-/** How current a report is and what it cost (reports: Shared by both reports). */
+/** Freshness and cost of a report (reports: Shared by both reports). */
 export interface ReportMeta {
-  /** RFC 3339: all that was appended to the log before it is in the report. */
+  /** RFC 3339: all events ingested before this time are included. */
   fresh_until: string;
   incomplete: boolean;
   rows_read: number;
   elapsed_ms: number;
 }
 
-/** What the shell measured, beside the freshness that was handed in. */
+/** Freshness, and what the query measured. */
 export interface Measured {
   /** Epoch milliseconds. */
   freshUntil: number;

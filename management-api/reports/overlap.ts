@@ -1,8 +1,8 @@
 import type { EventSelector, Filter, Scalar } from '../conditions/condition.ts';
 
 /**
- * True unless it is certain that no event matches both: other names, or equality with other values
- * of the same thing.
+ * False when no event can match both: their names differ, or they require different values of the
+ * same property or column.
  */
 export function mayShare(one: EventSelector, other: EventSelector): boolean {
   if (one.event !== other.event) return false;
@@ -46,8 +46,8 @@ export function stepsOverlap(steps: readonly EventSelector[]): boolean {
 }
 
 /**
- * True when some two steps may share an event without being the same condition: then it matters
- * which of two simultaneous events takes which step.
+ * True when two different steps can match the same event: then it matters which of two simultaneous
+ * events is matched to which step.
  */
 export function stepsOverlapInPart(steps: readonly EventSelector[]): boolean {
   return pairs(steps).some(([one, other]) => mayShare(one, other) && !isSame(one, other));

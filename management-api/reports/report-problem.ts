@@ -41,7 +41,7 @@ interface SchemaRow {
   kind: ReportProblemKind | ((value: unknown) => ReportProblemKind);
 }
 
-/** Which sentence a break of the schema gets: the first row that matches. */
+/** The problem of a schema violation: the first row that matches. */
 const BY_SCHEMA: readonly SchemaRow[] = [
   { at: /^steps$/, keyword: 'required', kind: 'steps' },
   {
@@ -76,10 +76,10 @@ export function reportProblem(kind: ReportProblemKind, path = ''): ReportProblem
   };
 }
 
-/** The sentence beside 503 when a report cannot be computed now (management 4.2). */
+/** The message of the 503 of a report (management 4.2). */
 export const REPORT_UNAVAILABLE = 'گزارش اکنون در دسترس نیست؛ اندکی بعد دوباره تلاش کنید.';
 
-/** Carries a problem out of the parser; parsed() turns it into a value. */
+/** Thrown inside the parser; parsed() converts it to a value. */
 class InvalidReport extends Error {
   readonly problem: ReportProblem;
 
@@ -94,7 +94,7 @@ export function reject(kind: ReportProblemKind, path?: string): never {
   throw new InvalidReport(reportProblem(kind, path));
 }
 
-/** The problem that a break of the schema is. Only inside parsed(). */
+/** Rejects with the problem of a schema violation. Only inside parsed(). */
 export function rejectViolation({ path, pattern, keyword, value }: Violation): never {
   const row = BY_SCHEMA.find((one) => one.at.test(pattern) && (one.keyword ?? keyword) === keyword);
   const kind = typeof row?.kind === 'function' ? row.kind(value) : (row?.kind ?? 'body');

@@ -21,7 +21,7 @@ const Meta = Type.Object(
   },
   { $id: 'ReportMeta' },
 );
-/** What a breakdown lists beside the steps or cohorts of a value. */
+/** The fields of a breakdown entry besides its steps or cohorts. */
 const LISTED_VALUE = {
   value: Type.Union([Type.String(), Type.Null()]),
   other: Type.Optional(Type.Boolean()),

@@ -24,7 +24,7 @@ export interface ReportQuery<Request> {
   accountId: number;
   request: Request;
   /**
-   * Epoch milliseconds: everything appended to the log before it is stored. Read before the query
+   * Epoch milliseconds: all events ingested before this time are stored. Read before the query
    * starts.
    */
   freshUntil: number;

@@ -14,7 +14,7 @@ export interface SegmentDraft {
   definition: unknown;
 }
 
-/** Segments of one account; every method rejects when the store cannot be asked. */
+/** Segments of one account; every method rejects when the store is unavailable. */
 export interface SegmentStore {
   /** The 200 most recently updated (management 2.6). */
   list(accountId: number): Promise<Segment[]>;
@@ -55,7 +55,7 @@ export function segmentStore(database: Database): SegmentStore {
     async create(accountId, { name, definition }) {
       const sql = `INSERT INTO segments (account_id, name, definition) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
       const [segment] = await rows(sql, [accountId, name, JSON.stringify(definition)]);
-      if (!segment) throw new Error('the store answered an insert without its row');
+      if (!segment) throw new Error('the insert into segments returned no row');
       return segment;
     },
     async replace(accountId, id, { name, definition }) {

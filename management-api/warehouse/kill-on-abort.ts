@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 
 /**
- * The same client, but an aborted query is also killed inside ClickHouse, which otherwise runs
- * on for nobody: its `abort_signal` (the client went away, the handler's time is over) and every
- * failure on the way send KILL QUERY for its query_id.
+ * The same client, but an aborted query is also killed inside ClickHouse, which otherwise completes
+ * it without a reader: KILL QUERY is sent when its `abort_signal` fires (the client disconnected, the
+ * handler timed out) and when the connection fails.
  */
 export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClient {
   const kill = (queryId: string) => {
@@ -29,7 +29,7 @@ export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClien
     try {
       return await client.query<Format>({ ...params, query_id: queryId });
     } catch (error) {
-      // An aborted query was killed by its signal already.
+      // the signal has already killed an aborted query
       if (params.abort_signal?.aborted !== true && !isAnswer(error)) kill(queryId);
       throw error;
     } finally {

@@ -38,7 +38,7 @@ const row = (
   waits,
 });
 
-test('conversions are fractions, times are seconds with milliseconds kept', () => {
+test('conversions are fractions and times are seconds with milliseconds', () => {
   expect(answer([row('all', null, [4, 1], [[1500, 2850.0000000000005]])])).toEqual({
     steps: [
       {
@@ -67,7 +67,7 @@ test('conversions are fractions, times are seconds with milliseconds kept', () =
   });
 });
 
-test('nobody: conversions that would divide by zero are null, and so are times', () => {
+test('without people, conversions that divide by zero and times are null', () => {
   const [first, second] = answer([row('all', null, [0, 0], [[null, null]])]).steps;
   expect(first).toMatchObject({ count: 0, conversion_from_previous: 1, conversion_from_first: 1 });
   expect(second).toMatchObject({
@@ -78,12 +78,12 @@ test('nobody: conversions that would divide by zero are null, and so are times',
   });
 });
 
-test('incomplete until the window of the last start is over', () => {
+test('a funnel is incomplete until the window of the last start is over', () => {
   expect(answer([], { freshUntil: to + 59_999 }).meta.incomplete).toBe(true);
   expect(answer([], { freshUntil: to + 60_000 }).meta.incomplete).toBe(false);
 });
 
-test('a breakdown keeps the order of the rows and names what is past the limit', () => {
+test('a breakdown keeps the order of the rows and marks the values past the limit as other', () => {
   const rows = [
     row('all', null, [6, 0], [[]]),
     row('value', 'x', [3, 0], [[]]),

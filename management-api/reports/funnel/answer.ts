@@ -8,7 +8,7 @@ export interface FunnelStepAnswer {
   /** Fractions 0..1; 1 for the first step, null where they would divide by zero. */
   conversion_from_previous: number | null;
   conversion_from_first: number | null;
-  /** Seconds with milliseconds kept; null for the first step and where nobody got. */
+  /** Seconds with milliseconds; null for the first step and where the count is 0. */
   median_seconds_from_previous: number | null;
   p90_seconds_from_previous: number | null;
 }
@@ -31,8 +31,8 @@ export interface FunnelRow extends BucketRow {
   /** People by step. */
   counts: number[];
   /**
-   * For each step but the first: median and 90th percentile in milliseconds; null or nothing where
-   * nobody got.
+   * For each step but the first: median and 90th percentile in milliseconds; null or empty where the
+   * count is 0.
    */
   waits: (readonly (number | null)[])[];
 }
@@ -71,9 +71,9 @@ function stepAnswers({ steps }: FunnelRequest, row: FunnelRow | undefined): Funn
 }
 
 /**
- * Milliseconds that ClickHouse interpolated in floating point, as exact seconds: a median or 90th
- * percentile of whole milliseconds is a whole number of tenths of one, so rounding to that takes
- * away what the floating point left.
+ * Milliseconds, interpolated by ClickHouse in floating point, as exact seconds: a median or 90th
+ * percentile of whole milliseconds is a multiple of 0.1 ms, so rounding to that removes the
+ * floating-point error.
  */
 function seconds(milliseconds: number | null | undefined): number | null {
   return milliseconds === null || milliseconds === undefined

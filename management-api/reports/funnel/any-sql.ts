@@ -9,9 +9,9 @@ import { stepsOverlap } from '../overlap.ts';
  *
  * Where no event matches two steps, the steps that can be covered by a path which ends at an
  * element are those that occur within the window before it. The first element with the greatest
- * number of them ends the counted path. It starts as late as it may: with the earliest of the
- * latest events of each covered step; when all of those lie past the range, with the latest one
- * inside it. The other steps match as early as possible after that.
+ * number of them ends the counted path. The path starts as late as possible: with the earliest of
+ * the latest events of each covered step; when all of those are after the range, with the latest
+ * event inside it. The other steps match as early as possible after that.
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
@@ -29,7 +29,7 @@ export function anyPeople(context: FunnelSqlContext): string {
   return `SELECT person, depth, ${[...gaps, ...value].join(', ')} FROM (${matched})`;
 }
 
-/** The time from which on no path may start, in the unit of the elements: `limit` of every row. */
+/** Without steps that share events: positions from the latest events of each step. */
 function covered({ request, params }: FunnelSqlContext, source: string): string {
   const window = params.whole(request.windowMs);
   const steps = request.steps.map((_, at) => at);
@@ -44,8 +44,8 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
     (at) =>
       `arrayFill(x -> x > 0, arrayMap((m, t) -> if(bitTest(m, ${stepBit(at)}) AND t < to, t, 0), ms, ts)) AS i${at}`,
   );
-  const mayStart = `(t < to OR ${each((at) => `(NOT bitTest(m, ${stepBit(at)}) AND ${isNear(`i${at}`)})`, ' OR ')})`;
-  const counts = `arrayMap((m, t, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) -> if(${mayStart}, toUInt8(${each((at) => `(${isNear(`l${at}`)})`, ' + ')}), 0), ms, ts, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) AS cs`;
+  const canStart = `(t < to OR ${each((at) => `(NOT bitTest(m, ${stepBit(at)}) AND ${isNear(`i${at}`)})`, ' OR ')})`;
+  const counts = `arrayMap((m, t, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) -> if(${canStart}, toUInt8(${each((at) => `(${isNear(`l${at}`)})`, ' + ')}), 0), ms, ts, ${each((at) => `l${at}`)}, ${each((at) => `i${at}`)}) AS cs`;
   const last = (at: number, also = ''): string =>
     `arrayLastIndex((m, t, i) -> i <= pe AND bitTest(m, ${stepBit(at)}) AND te <= t + ${window}${also}, ms, ts, arrayEnumerate(ms))`;
   const position = (name: string): string => each((at) => `${name}${at}`);
@@ -85,9 +85,9 @@ function folded({ request, params }: FunnelSqlContext, source: string): string {
   const count = request.steps.length;
   const fold = (length?: string): string => {
     const bit = 'toUInt8(bitShiftLeft(1, b))';
-    const mayExtend = `bitTest(m, b) AND NOT bitTest(s.1, b) AND if(s.1 = 0, t < to, t <= s.2 + ${params.whole(request.windowMs)})`;
+    const canExtend = `bitTest(m, b) AND NOT bitTest(s.1, b) AND if(s.1 = 0, t < to, t <= s.2 + ${params.whole(request.windowMs)})`;
     const extended = `(bitOr(s.1, ${bit}), if(s.1 = 0, t, s.2), arrayPushBack(s.3, toUInt32(p)))`;
-    const candidates = `arrayConcat(acc.1, arrayFlatten(arrayMap(b -> arrayMap(s -> ${extended}, arrayFilter(s -> ${mayExtend}, acc.1)), range(toUInt8(${count})))))`;
+    const candidates = `arrayConcat(acc.1, arrayFlatten(arrayMap(b -> arrayMap(s -> ${extended}, arrayFilter(s -> ${canExtend}, acc.1)), range(toUInt8(${count})))))`;
     const preference = `${2 ** 32 - 1} - s.3[1], s.3`;
     const states = `arrayCompact(s -> s.1, arraySort(s -> (s.1, ${preference}), ${candidates}))`;
     const reached = 'greatest(acc.2, arrayMax(arrayMap(s -> toUInt8(bitCount(s.1)), now)))';
@@ -115,8 +115,8 @@ function endOfRange(
 }
 
 /**
- * Steps may lie past the range here, all but the first of a path: the bit of step 1 says nothing
- * about time.
+ * All events of a path but the first can be after the range, so the bits of the mask do not check
+ * the range.
  */
 function eventArrays(context: FunnelSqlContext): string {
   const { request, params } = context;

@@ -23,7 +23,7 @@ export function compileFunnel(options: {
 }
 
 /**
- * SELECT of one row a person: depth, gap1… in milliseconds, and the breakdown's value where an
+ * SELECT of one row per person: depth, gap1… in milliseconds, and the breakdown's value where an
  * event carries it.
  */
 function peopleOf(context: FunnelSqlContext): string {

@@ -7,8 +7,8 @@ import { stepsOverlap } from '../overlap.ts';
 import type { FunnelRequest } from './request.ts';
 
 /**
- * What a person's events become in ClickHouse: elements of an array. The key of an element is one
- * UInt64, so that sorting by time costs little:
+ * A person's events are elements of an array in ClickHouse. The key of an element is one UInt64, so
+ * that sorting by time is cheap:
  *
  * time since the range's start + 1 ms (40 bits) | exclusion (1) | gaps that it breaks (11) | steps
  * that it matches (12)
@@ -40,7 +40,7 @@ export interface FunnelSqlContext {
 }
 
 /**
- * Earliest instant that a report looks at: DateTime64 and the unsigned keys know none before it.
+ * DateTime64 and the unsigned keys cannot represent earlier times.
  */
 const EPOCH = 0;
 
@@ -50,7 +50,7 @@ export function firstInstant({ range }: FunnelRequest): number {
 }
 
 export interface RowSql {
-  /** SELECT list and FROM … WHERE of the events that matter, before they are grouped by person. */
+  /** SELECT list and FROM … WHERE of the events, before they are grouped by person. */
   columns: Record<string, string>;
   source: string;
   where: string[];
@@ -58,8 +58,8 @@ export interface RowSql {
 }
 
 /**
- * The rows that a funnel reads, with `mask` (steps matched), `gaps` (gaps broken) and `t` (time as
- * in the key) beside them.
+ * The rows that a funnel reads, with the columns `mask` (steps matched), `gaps` (gaps broken) and
+ * `t` (time as in the key).
  */
 export function funnelRows(context: FunnelSqlContext): RowSql {
   const { request, params, accountId, merges } = context;
@@ -74,8 +74,8 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
   ];
   const starts = `timestamp < ${params.instant(request.range.to)}`;
-  // in any order every step may come first: only where the order is given does the mask know about
-  // the range
+  // the first step must be inside the range; with order 'any' every step can be the first, so the
+  // mask does not check it
   const isBound = (at: number): boolean => at === 0 && request.order !== 'any';
   const masks = request.steps.map((step, at) => ({
     at,
@@ -122,7 +122,7 @@ export function columnList({ columns }: RowSql): string {
 }
 
 /**
- * SELECT of one row a person with its elements: `es`, sorted; tuples (key, tie breakers…, value?)
+ * SELECT of one row per person with its elements: `es`, sorted; tuples (key, tie breakers…, value?)
  * when
  * `hasTieBreakers`, plain keys otherwise.
  */
@@ -173,5 +173,5 @@ export function hasGap({ request }: FunnelSqlContext, at: number): boolean {
 /** An array shifted by one: each element holds the value of the one before. */
 export const before = (array: string): string => `arrayPopBack(arrayPushFront(${array}, 0))`;
 export const after = (array: string): string => `arrayPopFront(arrayPushBack(${array}, 0))`;
-/** An array whose zeros hold the last value before them. */
+/** An array whose zeros are replaced by the last value before them. */
 export const carried = (array: string): string => `arrayFill(x -> x > 0, ${array})`;

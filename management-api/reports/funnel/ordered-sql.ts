@@ -86,16 +86,16 @@ function advance(context: FunnelSqlContext, step: number): string[] {
   ];
 }
 
-/** Passes between two looks at who is still on the way. */
+/** The arrays are pruned after every third pass. */
 const PRUNE_EVERY = 3;
 
 /**
- * After some passes the arrays of people who did not get so far are emptied: whoever has no path
- * of `step` events has none of more, and the later passes cost nothing for them. Names of the keys
- * and times that go with `l<step>`; step is 1-based.
+ * After some passes the arrays of people without a path of `step` events are emptied: they have no
+ * longer path either, and the later passes cost nothing for them. Returns the names of the keys and
+ * times that belong to `l<step>`; step is 1-based.
  */
 function arraysAt({ request }: FunnelSqlContext, step: number): { ks: string; ts: string } {
-  // The way back over exclusions needs the arrays of all passes to be of one length.
+  // the backward pass over exclusions needs arrays of equal length
   const pruned =
     request.exclude.length > 0 ? 0 : Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
   return pruned === 0 ? { ks: 'ks', ts: 'ts' } : { ks: `ks${pruned}`, ts: `ts${pruned}` };
@@ -107,7 +107,7 @@ function isPrunedAfter({ request }: FunnelSqlContext, step: number): boolean {
 }
 
 /**
- * SELECT of one row a person: depth, gap1…, and the value, by walking the counted path over the
+ * SELECT of one row per person: depth, gap1…, and the value, by walking the counted path over the
  * columns of the forward passes.
  */
 function countedPath(context: FunnelSqlContext, source: string): string {
@@ -153,8 +153,8 @@ function ending(context: FunnelSqlContext): string[][] {
 /** `q<i>`: position of the i-th event of the path. */
 function walk({ request }: FunnelSqlContext): string[] {
   const isBackward = request.exclude.length > 0;
-  // where its value is asked for, the start is the last of its time; otherwise the first leaves
-  // room for equal events
+  // with a breakdown by an event's value, the path starts at the last of the simultaneous events;
+  // otherwise at the first, so that the others can match later steps
   const find = hasEventValue(request) ? 'arrayLastIndex' : 'arrayFirstIndex';
   const start = `${find}((k, t) -> ${isBackward ? 'k' : `bitTest(k, ${stepBit(0)})`} AND t = a, ${isBackward ? 'f1' : 'ks'}, ts)`;
   const next = request.steps.slice(1).map((_, at) => {
@@ -177,17 +177,17 @@ function backward(context: FunnelSqlContext): string[] {
       : `arrayMap(f -> if(f, 1, 0), f${step + 1})`;
     const nearest = `arrayReverseFill(r -> r > 0, ${mark})`;
     const ahead = isShared(context, step - 1) ? after(nearest) : nearest;
-    const isOnTheWay = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= t`;
+    const isOnPath = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= t`;
     columns.push(
-      `arrayMap((k, t, r, i) -> if(depth = ${step}, i = pe, ${isOnTheWay}), ks, ts, ${ahead}, arrayEnumerate(ks)) AS f${step}`,
+      `arrayMap((k, t, r, i) -> if(depth = ${step}, i = pe, ${isOnPath}), ks, ts, ${ahead}, arrayEnumerate(ks)) AS f${step}`,
     );
   }
   return columns;
 }
 
 /**
- * For people with simultaneous events that are ambiguous: the path by the exact fold. For all
- * others the arrays are empty and cost nothing.
+ * The exact fold, for people with ambiguous simultaneous events. For all others the arrays are empty
+ * and cost nothing.
  */
 function tiedColumns(context: FunnelSqlContext): string[][] {
   const order = `(bitShiftRight(e.1, ${TIME_SHIFT}), e.2, e.3, e.4, e.5)`;

@@ -152,7 +152,7 @@ const rejected: [ReportProblemKind, string, unknown][] = [
   ['option', '101 values', { ...valid, breakdown: { property: 'p', limit: 101 } }],
   ['filter', 'an unknown operator', { ...valid, filters: [{ ...filter, op: 'like' }] }],
   ['filter', 'an unknown column', { ...valid, filters: [{ field: 'colour', op: 'is_set' }] }],
-  ['filter', 'nothing to look at', { ...valid, filters: [{ op: 'is_set' }] }],
+  ['filter', 'without a target', { ...valid, filters: [{ op: 'is_set' }] }],
   ['filter', 'gt with a text', { ...valid, filters: [{ property: 'p', op: 'gt', value: '5' }] }],
   ['filter', 'an empty list', { ...valid, filters: [{ property: 'p', op: 'in', value: [] }] }],
   ['filter', 'eq with an object', { ...valid, filters: [{ property: 'p', op: 'eq', value: {} }] }],

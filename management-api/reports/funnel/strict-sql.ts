@@ -12,7 +12,7 @@ import {
   type FunnelSqlContext,
 } from './event-arrays.ts';
 
-/** Bit of an element that is one of the events which have to follow each other directly. */
+/** Bit of an element that belongs to the sequence in which steps must be adjacent. */
 const SEQUENCE_BIT = 24;
 /**
  * What the platform itself writes (ingest 6.1; events/event-name.ts tells them apart in the
@@ -83,7 +83,7 @@ function path({ request }: FunnelSqlContext, source: string): string {
   return `SELECT person, depth, ${[...gaps, ...(hasEventValue(request) ? [value] : [])].join(', ')} FROM (${ended})`;
 }
 
-/** Everything that the people with a first step did: what comes between two steps counts too. */
+/** All events of the people with a first step: those between two steps count too. */
 function eventArrays(context: FunnelSqlContext): string {
   const { request, params } = context;
   const rows = funnelRows(context);

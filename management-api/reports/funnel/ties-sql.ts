@@ -51,11 +51,11 @@ export function foldTies(context: FunnelSqlContext, length?: string): string {
       ? 'false'
       : `(s.2 = 0 AND s.1 != 0 AND arrayExists(x -> bitTest(x, ${GAP_SHIFT} - 1 + bitCount(s.1)) AND bitShiftRight(x, ${TIME_SHIFT}) > s.4 AND bitShiftRight(x, ${TIME_SHIFT}) ${until}, zx))`;
   const alive = `arrayFilter(s -> NOT ${isBroken('< t')}, acc.1)`;
-  const mayExtend = `bitTest(m, b) AND NOT bitTest(s.1, b) AND ${length === undefined ? '' : `b < ${length} AND `}(s.3 = 0 OR t <= s.3 + ${window})`;
+  const canExtend = `bitTest(m, b) AND NOT bitTest(s.1, b) AND ${length === undefined ? '' : `b < ${length} AND `}(s.3 = 0 OR t <= s.3 + ${window})`;
   const bit = 'toUInt16(bitShiftLeft(1, b))';
   const positions = 'arrayMap((q, i) -> if(i = b + 1, toUInt32(p), q), s.5, arrayEnumerate(s.5))';
   const extended = `(bitOr(s.1, ${bit}), bitOr(s.2, ${bit}), if(b = 0, t, s.3), s.4, ${positions})`;
-  const candidates = `arrayConcat(old, arrayFlatten(arrayMap(b -> arrayMap(s -> ${extended}, arrayFilter(s -> ${mayExtend}, old)), range(toUInt8(${count})))))`;
+  const candidates = `arrayConcat(old, arrayFlatten(arrayMap(b -> arrayMap(s -> ${extended}, arrayFilter(s -> ${canExtend}, old)), range(toUInt8(${count})))))`;
   const preference = `(s.1, s.2 = 0, ${length === undefined ? '' : `s.5[${length}], `}${2 ** 32 - 1} - s.5[1], s.5)`;
   const best = (states: string): string =>
     `arrayCompact(s -> (s.1, s.2 = 0), arraySort(s -> ${preference}, ${states}))`;

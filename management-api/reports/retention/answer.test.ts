@@ -34,7 +34,7 @@ test('a cohort is listed for every period, empty ones too', () => {
   expect(answer.meta.incomplete).toBe(false);
 });
 
-test('there are as many entries as periods have begun, and the first that is not over is named', () => {
+test('there is one entry per period that has begun; incomplete_from is the first that is not over', () => {
   const answer = cohorts('2026-09-03T12:00:00Z');
   expect(answer.cohorts).toEqual([
     { start: '2026-09-01', size: 0, returned: [0, 0, 0], incomplete_from: 2 },
@@ -44,7 +44,7 @@ test('there are as many entries as periods have begun, and the first that is not
   expect(answer.meta.incomplete).toBe(true);
 });
 
-test('a period that begins at the very instant has begun, one that ends there is over, one that has not begun shows nothing', () => {
+test('at fresh_until, a period that begins has begun and one that ends is over', () => {
   expect(cohorts('2026-09-02T00:00:00Z').cohorts).toEqual([
     { start: '2026-09-01', size: 0, returned: [0, 0], incomplete_from: 1 },
     { start: '2026-09-02', size: 4, returned: [1], incomplete_from: 0 },

@@ -7,7 +7,7 @@ export interface CohortAnswer {
   /** First day of the period, YYYY-MM-DD of the requested calendar. */
   start: string;
   size: number;
-  /** One entry a period that has begun, the cohort's own first. */
+  /** One entry per period that has begun, the cohort's own first. */
   returned: number[];
   /** Index of the first entry whose period is not over. */
   incomplete_from?: number;

@@ -40,7 +40,7 @@ function needsTieBreakers(request: RetentionRequest): boolean {
 }
 
 /**
- * SELECT of one row a person with the elements of their starts and returns: `es`, sorted; tuples
+ * SELECT of one row per person with the elements of their starts and returns: `es`, sorted; tuples
  * (key, tie breakers…, value?) where ties matter.
  */
 function eventArraysByPerson(context: RetentionSqlContext): string {
@@ -48,13 +48,13 @@ function eventArraysByPerson(context: RetentionSqlContext): string {
   const { source, person } = peopleSql({ merges, accountId, params });
   const filterContext: FilterSqlContext = { params, accountId, person };
   const { labels, starts } = periods;
-  // DateTime64 and the unsigned keys know nothing before 1970
+  // DateTime64 and the unsigned keys cannot represent times before 1970
   const bounds = starts.map((start) => Math.max(0, start));
   const [begin = 0, end = 0, cohortsEnd = 0] = [bounds[0], bounds.at(-1), bounds[labels.length]];
   const selector = (one: EventSelector): string =>
     `event = ${params.text(one.event)} AND ${filtersSql(one.filters, filterContext)}`;
   const since = `timestamp >= ${params.instant(begin)}`;
-  // the very first start event may lie before the report's range
+  // in first_time mode the first start event may be before the range of the report
   const isWithin = request.mode === 'recurring' ? ` AND ${since}` : '';
   const columns = [
     `${person} AS person`,
@@ -88,8 +88,8 @@ function keySql({
   params: SqlParams;
 }): string {
   const time = 'toUnixTimestamp64Milli(timestamp)';
-  // where the calendar leaves a day out, two periods begin at one instant, and the later one has
-  // the events
+  // where a time zone skips a calendar day, two periods begin at the same instant; the events belong
+  // to the later one
   const distinct = [...new Set(bounds)];
   const positions = distinct.map((start) => bounds.lastIndexOf(start) + 1);
   const starts = params.bind('Array(Int64)', distinct);
@@ -101,13 +101,13 @@ function keySql({
 const WORD = 64;
 
 /**
- * SELECT of one row a member of a cohort: person, cohort, `pattern` with bit n set when they
+ * SELECT of one row per member of a cohort: person, cohort, `pattern` with bit n set when they
  * returned in the n-th period, and the value of their first start event.
  *
  * Arrays are sorted by time. `bs` and `ns` hold the nearest return before and after each element: a
- * first start event has a return in its own period when the next one lies in it, or when the last
- * one is of the same time. All periods of a person's returns make a bit set of 64-bit words, and a
- * cohort's pattern is cut out of it.
+ * first start event has a return in its own period when the next return is in that period, or when
+ * the previous one has the same time. The periods of a person's returns are a bit set of 64-bit
+ * words; the pattern of a cohort is a slice of it.
  */
 export function membersOf(context: RetentionSqlContext): string {
   const { request } = context;
@@ -149,7 +149,7 @@ function firsts({ mode }: RetentionRequest): string {
 }
 
 /**
- * The periods in `rs` as words of 64 bits, and one more word, so that a cut may begin in the last.
+ * The periods in `rs` as words of 64 bits, and one more word, so that a slice can begin in the last.
  */
 function bitSet(periods: number): string {
   const words = Array.from({ length: Math.floor(periods / WORD) + 2 }, (_, at) => {
@@ -159,7 +159,7 @@ function bitSet(periods: number): string {
   return `[${words.join(', ')}]`;
 }
 
-/** The bits of the periods after `period` as bits 1, 2, … of a number; bit 0 is left free. */
+/** The bits of the periods after `period` as bits 1, 2, … of a number; bit 0 stays 0. */
 function cut(period: string, periods: number): string {
   const followed = (1n << BigInt(periods)) - 2n;
   const [word, bit] = [`intDiv(${period}, ${WORD})`, `(${period} % ${WORD})`];

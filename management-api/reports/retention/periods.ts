@@ -11,7 +11,7 @@ const FIRST_OF_WEEK: Record<PeriodRule['weekStart'], number> = {
   monday: 4,
 };
 
-/** First day of the period that a day lies in. Days are days since 1970-01-01. */
+/** First day of the period that contains a day. Days are days since 1970-01-01. */
 export function periodStart(day: number, rule: PeriodRule): number {
   switch (rule.period) {
     case 'day':
@@ -48,15 +48,15 @@ export interface Periods {
   /** First days of the cohorts' periods, as the answer writes them. */
   labels: string[];
   /**
-   * First instants, epoch milliseconds, of all periods that matter: the cohorts' and those that
-   * they can return in. The last one is an end only.
+   * First instants, epoch milliseconds, of the periods of the cohorts and of those in which they can
+   * return. The last entry is only the end of the last period.
    */
   starts: number[];
 }
 
 /**
- * The periods of a report: from and to widened to whole ones, and after them as many as a cohort is
- * followed.
+ * The periods of a report: the range extended to whole periods, followed by the periods in which the
+ * last cohort can return.
  */
 export function periodsOf({ range, rule, periods }: RetentionRequest): Periods {
   const { timeZone } = range;
@@ -71,7 +71,7 @@ export function periodsOf({ range, rule, periods }: RetentionRequest): Periods {
   const labels = days.map((day) =>
     rule.calendar === 'jalali' ? jalaliText(jalaliOfDay(day)) : dayText(day),
   );
-  // the last cohort's own period is the first of those that it is followed in
+  // the first of the last cohort's periods is its own
   for (let ahead = 0; ahead < periods; ahead++) days.push(nextPeriod(days.at(-1) ?? 0, rule));
   return { labels, starts: days.map((day) => startOfDay(day, timeZone)) };
 }

@@ -3,10 +3,10 @@ import type { EventRow } from '../../../schemas/records.ts';
 import { matchesFilter, valueOf, type PersonTraits } from '../../conditions/predicate.ts';
 import type { EventSelector, Filter, Target } from '../../conditions/condition.ts';
 
-/** All that is stored of one account, as arrays: what the reference interpreters count over. */
+/** The stored data of one account: the input of the models. */
 export interface Dataset {
   events: readonly EventRow[];
-  /** Names that were joined to somebody, with the person they belong to (reports: People). */
+  /** Aliased distinct ids and their person (reports: People). */
   canonical: ReadonlyMap<string, string>;
   /** Current traits by person. */
   people: ReadonlyMap<string, PersonTraits>;

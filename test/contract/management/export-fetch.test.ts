@@ -58,7 +58,7 @@ const fetchExport = (id: number, out: string) =>
   );
 
 describe('./ravand admin export fetch', () => {
-  it('brings the file of a finished export, whole', async () => {
+  it('downloads the whole file of a finished export', async () => {
     const { ingest_url } = readyStack();
     const batch = Array.from({ length: 3 }, (_, n) => ({
       type: 'track',
@@ -93,7 +93,7 @@ describe('./ravand admin export fetch', () => {
     await expect(fetchExport(found.id, join(folder, 'late'))).rejects.toThrow('has expired');
   });
 
-  it('says why there is nothing to bring', async () => {
+  it('says why there is nothing to download', async () => {
     const id = await order({ kind: 'profiles', format: 'csv' });
     const set = (change: string) =>
       database.query(`UPDATE exports SET ${change} WHERE id = $1`, [id]);

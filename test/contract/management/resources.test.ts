@@ -55,7 +55,7 @@ async function hasPeople(): Promise<boolean> {
 }
 
 describe('audiences', () => {
-  it('validate', async () => {
+  it('are validated', async () => {
     expect(
       await ask('POST', '/v1/audiences/validate', {
         all: [TEHRAN, { not: { trait: 'tier', op: 'eq', value: 'gold' } }],
@@ -72,7 +72,7 @@ describe('audiences', () => {
     ]);
   });
 
-  it('count', async () => {
+  it('are counted', async () => {
     expect(await ask('POST', '/v1/audiences/count', { any: 7 })).toEqual([
       400,
       { error: 'segment: any takes a list of at least one condition at $.any' },
@@ -110,7 +110,7 @@ describe('segments', () => {
     expect(await ask('GET', '/v1/segments')).toEqual([200, { segments: [] }]);
   });
 
-  it('of another account are unknown', async () => {
+  it('of another account answer 404', async () => {
     const { id } = (await ask('POST', '/v1/segments', { name: 'mine', definition: TEHRAN }))[1] as {
       id: number;
     };
@@ -130,7 +130,7 @@ describe('segments', () => {
     expect((await ask('GET', `/v1/segments/${id}`))[0]).toBe(200);
   });
 
-  it('refuse what is wrong', async () => {
+  it('reject invalid ids, names and definitions', async () => {
     for (const name of ['', ' \t', undefined, 7])
       expect(await ask('POST', '/v1/segments', { name, definition: TEHRAN })).toEqual([
         400,
@@ -158,14 +158,14 @@ describe('segments', () => {
 describe('POST /v1/events', () => {
   const event = { type: 'track', event: 'imported', user_id: 'u1' };
 
-  it('accepts, and says what it did not take', async () => {
+  it('accepts valid events and lists the rejected ones', async () => {
     expect(await ask('POST', '/v1/events', { events: [event] })).toEqual([202, { accepted: 1 }]);
     expect(await ask('POST', '/v1/events', { events: [event, { ...event, user_id: '' }] })).toEqual(
       [202, { accepted: 1, rejected: 1, errors: [{ index: 1, reason: 'missing_identity' }] }],
     );
   });
 
-  it('refuses nothing, too much, and what is wrong throughout', async () => {
+  it('rejects an empty batch, too many events and a batch without a valid event', async () => {
     const empty = coded('batch_empty', 'events is absent or empty; send 1 to 500 events');
     for (const body of [{}, { events: [] }, { batch: [event] }])
       expect(await ask('POST', '/v1/events', body)).toEqual([400, empty]);
@@ -234,7 +234,7 @@ describe('exports', () => {
     expect(hours).toBeLessThan(169);
   });
 
-  it('refuse unknown kinds and specs', async () => {
+  it('reject unknown kinds and specs', async () => {
     const kinds = 'kind must be one of events, messages, profiles, segment';
     expect(await ask('POST', '/v1/exports', { kind: 'people' })).toEqual([
       422,
@@ -273,7 +273,7 @@ describe('schema, quality and reports', () => {
       ).toMatchObject({ days: used });
   });
 
-  it('a funnel over nobody', async () => {
+  it('a funnel without people has zero counts', async () => {
     const [status, body] = await ask('POST', '/v1/reports/funnel', {
       steps: [{ event: 'a' }, { event: 'b' }],
       from: '2026-01-01',
@@ -291,7 +291,7 @@ describe('schema, quality and reports', () => {
     ]);
   });
 
-  it('retention over nobody', async () => {
+  it('retention without people has empty cohorts', async () => {
     const body = {
       start: { event: 'a' },
       return: { event: 'b' },
@@ -310,7 +310,7 @@ describe('schema, quality and reports', () => {
     ]);
   });
 
-  it('an invalid report: flat, with a code', async () => {
+  it('an invalid report has a flat error with a code', async () => {
     for (const report of ['funnel', 'retention'])
       expect(await ask('POST', `/v1/reports/${report}`, {})).toMatchObject([
         400,

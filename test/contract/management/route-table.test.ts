@@ -23,7 +23,7 @@ function expectReply(reply: Reply, status: number, body: unknown): void {
     expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
 }
 
-it('the table of the code is the table of the specification', () => {
+it('the route table of the code equals that of the specification', () => {
   const facts = routes.map((route) => ({
     method: route.method,
     path: route.path,
@@ -61,7 +61,7 @@ describe('a role without the permission, free of charge', () => {
     expectReply(refusal, 403, coded('forbidden', message, { need: row.permission }));
   });
 
-  it('costs nothing: after thirty refusals of a heavy route the whole allowance is there', async () => {
+  it('costs nothing: after thirty rejections on a heavy route the whole budget is left', async () => {
     const { key } = await makeKey(account, 'finance');
     await minuteWithRoom(20);
     for (let time = 0; time < 30; time++)
@@ -71,7 +71,7 @@ describe('a role without the permission, free of charge', () => {
 });
 
 describe('an exhausted budget', () => {
-  it('24 heavy calls fit in a minute, also when they fail; then every route refuses', async () => {
+  it('24 heavy calls fit in a minute, failed ones included; then every route answers 429', async () => {
     const key = await adminKey();
     await minuteWithRoom(35);
     for (let time = 0; time < 24; time++)
@@ -95,7 +95,7 @@ describe('an exhausted budget', () => {
 });
 
 describe('a locked account', () => {
-  it('closes exactly the rows behind the lock, and charges first', async () => {
+  it('is rejected on exactly the routes behind the lock, after the charge', async () => {
     const locked = await makeAccount({ invoice_due_at: '2026-01-01T00:00:00Z' });
     for (const row of withKey) {
       const { key } = await makeKey(locked, 'admin');
@@ -154,7 +154,7 @@ describe('a malformed body', () => {
     },
   );
 
-  it('the content type is not looked at', async () => {
+  it('the content type is ignored', async () => {
     const key = await adminKey();
     const body = '{"trait":"tier","op":"is_set"}';
     for (const type of ['text/plain', 'image/png', 'nonsense'])
@@ -202,7 +202,7 @@ describe('a wrong method, and paths that nobody serves', () => {
     expectReply(await call(method, `${path}?secret=1`), 404, coded('unknown_endpoint', message));
   });
 
-  it('HEAD is not served', async () => {
+  it('HEAD answers 404', async () => {
     expect((await call('HEAD', '/v1/status')).status).toBe(404);
   });
 });

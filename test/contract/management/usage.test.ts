@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 describe('the soft lock at 300 per cent of an allowance (management 3.1)', () => {
-  it('closes the four locked routes within a minute, with usage_300 in a Persian sentence, and opens them when the allowance grows', async () => {
+  it('locks the four routes within a minute with usage_300, and unlocks them when the allowance grows', async () => {
     await setAccount(String(account.accountId), { included_events: '3' });
     expect(await importEvents(9)).toEqual([202, { accepted: 9 }]);
     await metered(9);

@@ -60,7 +60,7 @@ function countByReference(body: unknown, { people, canonical, events }: Account)
   ).length;
 }
 
-describe('audiences: the SQL on the real ClickHouse and the reference interpreter', () => {
+describe('audiences: the SQL on the real ClickHouse and the model', () => {
   it(`agree on ${CASES} drawn definitions and accounts`, { timeout: 600_000 }, async () => {
     const cases = fc.sample(fc.record({ body: definition, account }), {
       numRuns: CASES,
@@ -87,7 +87,7 @@ describe('audiences: the SQL on the real ClickHouse and the reference interprete
     expect(counted).toBeGreaterThan(CASES / 4);
   });
 
-  it('agree at the very edge of every window', async () => {
+  it('agree at the boundary of every window', async () => {
     const edges = [7, 14, 30, 60, 90].flatMap((days) => [
       days * DAY - 1,
       days * DAY,
@@ -129,7 +129,7 @@ describe('audiences: the SQL on the real ClickHouse and the reference interprete
         ]);
   });
 
-  it('takes a list of a thousand values and two hundred conditions', async () => {
+  it('accept a list of a thousand values and two hundred conditions', async () => {
     const list = Array.from({ length: 1000 }, (_, at) => `value ${at} ${'ی'.repeat(40)}`);
     expect(await countBySql({ trait: 'x', op: 'in', value: list }, 1)).toBe(0);
     const conditions = Array.from({ length: 200 }, (_, at) => ({

@@ -189,7 +189,7 @@ const shapes = {
 };
 
 for (const [name, body] of Object.entries(shapes)) {
-  test(`SQL and reference agree: ${name}`, { timeout: 600_000 }, async () => {
+  test(`the SQL and the model agree: ${name}`, { timeout: 600_000 }, async () => {
     const isCrowded = name.startsWith('strict');
     const content = datasetOf({
       names: isCrowded ? crowded : names,

@@ -51,7 +51,7 @@ function allPaths(dataset: Dataset, request: FunnelRequest, events: readonly Eve
     const step = request.steps[path.length];
     if (!step) return;
     for (const event of events) {
-      if (matches(dataset, step, event) && mayFollow({ dataset, request, events, path, event }))
+      if (matches(dataset, step, event) && canFollow({ dataset, request, events, path, event }))
         extend([...path, event]);
     }
   };
@@ -67,7 +67,7 @@ interface Extension {
   event: EventRow;
 }
 
-function mayFollow({ dataset, request, events, path, event }: Extension): boolean {
+function canFollow({ dataset, request, events, path, event }: Extension): boolean {
   const first = path[0];
   const last = path.at(-1);
   if (!first || !last) return isInRange(request, event);
