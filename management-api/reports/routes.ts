@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import type { Filter } from '../conditions/condition.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import { BODY, TIMEOUT } from '../http/limits.ts';
@@ -61,6 +61,12 @@ const report = {
   timeout: TIMEOUT.report,
 } as const;
 
+/** The results of all people, and of each value of a breakdown. */
+function answerSchema(results: Record<string, TSchema>, $id: string) {
+  const values = Type.Array(Type.Object({ ...LISTED_VALUE, ...results }));
+  return Type.Object({ ...results, breakdown: Type.Optional(values), meta: Meta }, { $id });
+}
+
 export const reportRoutes: readonly Route[] = [
   {
     ...report,
@@ -68,16 +74,7 @@ export const reportRoutes: readonly Route[] = [
     summary: 'How many people get through a series of steps',
     schemas: {
       request: FunnelBody,
-      response: Type.Object(
-        {
-          steps: FunnelSteps,
-          breakdown: Type.Optional(
-            Type.Array(Type.Object({ ...LISTED_VALUE, steps: FunnelSteps })),
-          ),
-          meta: Meta,
-        },
-        { $id: 'FunnelAnswer' },
-      ),
+      response: answerSchema({ steps: FunnelSteps }, 'FunnelAnswer'),
       status: 200,
     },
     handler: (request: ApiRequest, services: Services) =>
@@ -95,16 +92,7 @@ export const reportRoutes: readonly Route[] = [
     summary: 'How many people come back, period by period',
     schemas: {
       request: RetentionBody,
-      response: Type.Object(
-        {
-          cohorts: RetentionCohorts,
-          breakdown: Type.Optional(
-            Type.Array(Type.Object({ ...LISTED_VALUE, cohorts: RetentionCohorts })),
-          ),
-          meta: Meta,
-        },
-        { $id: 'RetentionAnswer' },
-      ),
+      response: answerSchema({ cohorts: RetentionCohorts }, 'RetentionAnswer'),
       status: 200,
     },
     handler: (request: ApiRequest, services: Services) =>
