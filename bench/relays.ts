@@ -3,8 +3,9 @@
  *
  * Deliveries per second of the relay process on one core: decoding row batches, matching, payload,
  * signature, the guarded client, the log and the position in PostgreSQL; compared with a loop of
- * node:http that posts the same bytes to the same endpoint with the same concurrency. Excludes reading from Kafka. Finds PostgreSQL
- * through RAVAND_HOME, uses an account of its own, and deletes its relays.
+ * node:http that posts the same bytes to the same endpoint with the same concurrency. Excludes
+ * reading from Kafka. Finds PostgreSQL through RAVAND_HOME, uses an account of its own, and deletes
+ * its relays.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';

@@ -55,14 +55,14 @@ describe('the topology table', () => {
   });
 });
 
-describe('what names services and groups outside of the code', () => {
-  it('prometheus.example.yml scrapes every service under its name', () => {
+describe('files that name services and groups outside of the code', () => {
+  it('include prometheus.example.yml, which scrapes every service under its name', () => {
     const jobs = textOf('deploy/alerts/prometheus.example.yml').matchAll(/job_name: (\S+)/g);
     expect([...jobs].map(([, job]) => job).sort()).toEqual([...SERVICE_NAMES].sort());
   });
 
   it.each(['deploy/alerts/ravand.rules.yml', 'deploy/grafana/ravand.json'])(
-    '%s selects only services, groups and topics of the table',
+    'include %s, which selects only services, groups and topics of the table',
     (path) => {
       const known: Record<string, readonly string[]> = {
         job: SERVICE_NAMES,

@@ -58,7 +58,7 @@ export function parseUserAgent(header: string): UserAgentFacts {
 }
 
 /**
- * For unknown browsers, bowser takes everything before the last slash as the name; the first
+ * For unknown browsers, bowser reads everything before the last slash as the name; the first
  * product ("ShopApp/3.1 CFNetwork/1404") is the right one.
  */
 function nameAndVersion(browser: {

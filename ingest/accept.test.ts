@@ -115,7 +115,7 @@ describe('the acceptance of an SDK request', () => {
     expect(numbers).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('makes a message id for an event without one, and claims only the other events', async () => {
+  it('generates a message id for an event without one, and claims only the other events', async () => {
     verdicts = ['durable'];
     const result = await service.accept(
       request('batch', {

@@ -94,7 +94,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** How many events a refused body carries. */
+/** Number of events in a refused body. */
 function sentEvents({ shape }: SdkRequest, body: JsonObject): number {
   const { batch } = body;
   if (shape === 'single') return 1;

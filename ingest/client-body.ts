@@ -10,7 +10,7 @@ const CLOSE = Buffer.from(']}');
 
 /**
  * A body as a client sent it. Batches of some of its items are cut from its bytes: nothing is
- * serialised again, so numbers and spelling stay as sent.
+ * serialised again, so numbers and spelling are as sent.
  */
 export class ClientBody implements EventBytes {
   readonly #body: Buffer;

@@ -26,7 +26,7 @@ export interface WriterPorts<C extends Claimed> {
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]>;
   /** Partitions of a topic. */
   partitionsOf(topic: string): number | Promise<number>;
-  /** Random id of this writer: its records carry it with their sequence numbers. */
+  /** Random id of this writer: its records contain it with their sequence numbers. */
   gateway: string;
   onCounted?(counts: EventCounts): void;
 }
@@ -38,7 +38,7 @@ export interface EventsToWrite {
   /** The accepted events under the ids they are stored with, in the order of the request. */
   events: readonly StoredEvent[];
   bytes: EventBytes;
-  /** What a platform delivered; the first record carries it. */
+  /** What a platform delivered; the first record contains it. */
   delivery?: Delivery | null;
 }
 

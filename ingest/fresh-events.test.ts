@@ -45,7 +45,7 @@ describe('fresh events', () => {
     });
   });
 
-  it('include events whose id the gateway made; these have no claim', () => {
+  it('include events whose id the gateway generated; these have no claim', () => {
     expect(
       fresh([event(0, true), event(1), event(2, true), event(3)], 'durable', 'claimed'),
     ).toEqual({

@@ -27,7 +27,7 @@ export interface RawRecordsInput {
   /** Events to publish, in the order of the request; at least one. */
   events: readonly StoredEvent[];
   bytes: EventBytes;
-  /** What a platform delivered; the first record carries it. */
+  /** What a platform delivered; the first record contains it. */
   delivery: Delivery | null;
   partitions: number;
   gateway: string;
@@ -35,13 +35,15 @@ export interface RawRecordsInput {
   sequence: number;
 }
 
-/** A record with the positions of its events in `events`; undefined when it carries all of them. */
+/**
+ * A record with the positions of its events in `events`; undefined when it contains all of them.
+ */
 export interface RawRecordOf {
   record: LogRecord;
   positions: readonly number[] | undefined;
 }
 
-/** The raw records of a request: one for each partition that its people belong to. */
+/** The raw records of a request: one for each partition of its people. */
 export function rawRecords(input: RawRecordsInput): RawRecordOf[] {
   const { events, partitions } = input;
   const seed = accountSeed(input.request.principal.accountId);

@@ -1,6 +1,6 @@
 /**
  * A map that holds at most `capacity` entries and evicts those that were not used recently. It
- * approximates LRU with two generations, because a hit then costs one look-up: an LRU list costs
+ * approximates LRU with two generations, because a hit then costs one lookup: an LRU list costs
  * the gateway 20 to 50 ns more per event.
  */
 export class BoundedMap<Key, Value> {

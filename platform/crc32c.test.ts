@@ -20,7 +20,7 @@ describe('crc32c', () => {
     ],
   ])('%s', (_, bytes, expected) => expect(crc32c(bytes)).toBe(expected));
 
-  it('is the same over parts as over the whole', () => {
+  it('is the same over several buffers as over their concatenation', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
         expect(crc32c(bytes.subarray(cut), crc32c(bytes.subarray(0, cut)))).toBe(crc32c(bytes));

@@ -4,7 +4,7 @@ export type Log = pino.Logger;
 
 /**
  * JSON logs on standard output. Levels by the operator's action: error = someone must act, warn =
- * look today, info = state change, debug = off. Lines carry account, trace and log position where
+ * look today, info = state change, debug = off. Lines contain account, trace and log position where
  * there are any; never a secret, never personal data.
  */
 export function createLog(options: { part: string; level: string; to?: 'stdout' | 'stderr' }): Log {

@@ -14,8 +14,8 @@ export interface ServiceContext<Config> extends Lifecycle {
   log: Log;
   registry: Registry;
   /**
-   * Opens the admin port at ADMIN_ADDR and returns its address as text. It closes in its place
-   * among the shutdown steps.
+   * Opens the admin port at ADMIN_ADDR and returns its address as text. Closing it is one of the
+   * shutdown steps.
    */
   openAdminPort: (options: {
     notReady: () => string[];
@@ -70,7 +70,7 @@ export async function runService<Table extends typeof processSettings & Settings
   try {
     await start(context);
   } catch (error) {
-    // SIGTERM while the start waits for a server: the shutdown is under way.
+    // SIGTERM while the start waits for a server: the shutdown is in progress.
     if (lifecycle.signal.aborted) return;
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(`${name} cannot start: ${reason}\n`);

@@ -12,7 +12,7 @@ function sealer(text: string): Sealer {
 }
 
 describe('parseSealingKeys', () => {
-  it('knows no key when the text is empty', () => expect(parseSealingKeys('  ')).toBeUndefined());
+  it('returns no key for an empty text', () => expect(parseSealingKeys('  ')).toBeUndefined());
 
   it.each([
     ['no id', KEY_A],
@@ -28,7 +28,7 @@ describe('parseSealingKeys', () => {
     expect(() => parseSealingKeys(text)).toThrow(/^id:KEY, or several/);
   });
 
-  it('reads what makeSealingKey makes', () => {
+  it('parses a key of makeSealingKey', () => {
     const made = parseSealingKeys(makeSealingKey('local-1'));
     expect(made?.open(made.seal('secret', 'p'), 'p')).toBe('secret');
   });
@@ -58,7 +58,7 @@ describe('a sealer', () => {
     );
   });
 
-  it('opens no bytes that were changed anywhere', () => {
+  it('rejects bytes that were changed anywhere', () => {
     const one = sealer(`k1:${KEY_A}`);
     const sealed = one.seal('secret', 'p');
     for (let at = 0; at < sealed.length; at++) {
@@ -69,7 +69,7 @@ describe('a sealer', () => {
     }
   });
 
-  it('seals under the first key and opens under all: rotation', () => {
+  it('seals under the first key and opens under every key, so that keys can be rotated', () => {
     const before = sealer(`k1:${KEY_A}`);
     const during = sealer(`k2:${KEY_B},k1:${KEY_A}`);
     const after = sealer(`k2:${KEY_B}`);
@@ -82,7 +82,7 @@ describe('a sealer', () => {
     expect(() => after.open(old, 'p')).toThrow(expect.objectContaining({ code: 'unknown_key' }));
   });
 
-  it('tells a key of the same id and another value from a missing one', () => {
+  it('distinguishes a missing key from one with the same id and another value', () => {
     expect(() => sealer(`k1:${KEY_B}`).open(sealer(`k1:${KEY_A}`).seal('s', 'p'), 'p')).toThrow(
       expect.objectContaining({ code: 'wrong_seal' }),
     );

@@ -12,7 +12,7 @@ const table = defineSettings({
 });
 
 describe('parseSettings', () => {
-  it('takes defaults for what is absent or empty, and freezes', () => {
+  it('applies defaults to absent and empty variables, and freezes the result', () => {
     const values = parseSettings(table, { LEVEL: ' ' });
     expect(values).toEqual({
       HTTP_ADDR: { host: 'localhost', port: 8080 },
@@ -24,7 +24,7 @@ describe('parseSettings', () => {
     expect(Object.isFrozen(values)).toBe(true);
   });
 
-  it('reads what is given', () => {
+  it('parses the variables that are set', () => {
     const values = parseSettings(table, {
       HTTP_ADDR: ':9',
       DEDUPE_TTL: '1h30m',
@@ -39,7 +39,7 @@ describe('parseSettings', () => {
     });
   });
 
-  it('names every problem with its value and what is expected, and hides secrets', () => {
+  it('reports every problem with its value and the expected form, and hides secrets', () => {
     const attempt = () =>
       parseSettings(table, {
         HTTP_ADDR: 'x',

@@ -2,7 +2,7 @@ import type { EventRow } from '../schemas/records.ts';
 
 /**
  * How far a rebuild has read a partition. The job ledger stores it as JSON (`log_jobs.positions`),
- * so the field names stay.
+ * so the field names are fixed.
  */
 export interface RebuildProgress {
   /** Next offset to read of the source topic. */

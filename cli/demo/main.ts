@@ -128,13 +128,13 @@ async function freshReport<Answer>(
       return answer;
     if (!('meta' in answer) && isLate)
       throw new CommandError(`the report cannot be had: ${answer.problem}`);
-    // A report costs 25 of the 600 units a minute: asking every three seconds stays within the
+    // A report costs 25 of the 600 units a minute: a query every three seconds stays within the
     // budget.
     await delay(3000);
   }
 }
 
-/** A busy machine may break a connection or answer 503: that is asked again. */
+/** A busy machine may break a connection or answer 503: the request is repeated. */
 async function askReport<Answer>(
   ready: Ready,
   report: string,

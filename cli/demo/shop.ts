@@ -36,7 +36,7 @@ interface ShopOptions {
   seed: number;
   people: number;
   days: number;
-  /** ms since the epoch: the newest event lies before it. */
+  /** ms since the epoch: the newest event is earlier. */
   now: number;
 }
 

@@ -2,7 +2,7 @@ import { paint } from '../terminal.ts';
 
 /** A cohort as POST /v1/reports/retention answers it. */
 export interface Cohort {
-  /** First day, in the calendar that was asked for. */
+  /** First day, in the requested calendar. */
   start: string;
   size: number;
   returned: number[];

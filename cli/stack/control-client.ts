@@ -15,7 +15,7 @@ export function runningSupervisor(home: Home): ProcessIdentity | undefined {
 interface Exchange {
   home: Home;
   request: ControlRequest;
-  /** After so long without a reply the supervisor is taken for hung, ms. 0: waits for ever. */
+  /** After so long without a reply the supervisor counts as hung, ms; 0: no limit. */
   silence: number;
   /** Returns true to end the exchange before the closing reply. */
   onReply?: (reply: ControlReply) => boolean;

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * A process by its id and the instant it began, so that an id that the system gave to somebody else
- * is never taken for ours.
+ * A process by its id and the instant it began, so that an id that the system reused is not
+ * mistaken for it.
  */
 export interface ProcessIdentity {
   pid: number;
@@ -22,7 +22,7 @@ export function startOf(stat: string): string | undefined {
   return afterName[19];
 }
 
-/** Who runs under this id now; undefined when nobody does. */
+/** The process with this id; undefined when there is none. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const started = process.platform === 'linux' ? startOnLinux(pid) : startElsewhere(pid);
   return started === undefined ? undefined : { pid, started };

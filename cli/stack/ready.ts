@@ -28,7 +28,7 @@ export interface DemoKeys {
 }
 
 /**
- * `$RAVAND_HOME/run/ready.json`: written when the whole stack is ready, removed when it goes down.
+ * `$RAVAND_HOME/run/ready.json`: written when the whole stack is ready, removed when it stops.
  */
 export interface Ready {
   ingest_url: string;

@@ -5,7 +5,7 @@ import { print } from '../terminal.ts';
  */
 export interface Progress {
   advance(by: number): void;
-  /** A line that stays, above the bar. */
+  /** Prints a line above the bar. */
   note(line: string): void;
   end(): void;
 }

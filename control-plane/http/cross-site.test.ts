@@ -11,7 +11,7 @@ const quiet: RequestSource = {
 };
 const HERE = 'http://localhost:8082';
 
-describe('a request by its origin', () => {
+describe('a request from an origin', () => {
   it.each<[string, Partial<RequestSource>, ReturnType<typeof refuseCrossSite>]>([
     ['a program', {}, undefined],
     [
@@ -69,7 +69,7 @@ describe('a request by its origin', () => {
     expect(refuseCrossSite({ ...quiet, ...change }, undefined)).toBe(expected),
   );
 
-  it('with PANEL_URL nothing but its origin is taken, whatever Host says', () => {
+  it('is accepted only from the origin of PANEL_URL when that is set, whatever its Host is', () => {
     const source = { ...quiet, host: 'panel.example', fetchSite: 'same-origin' };
     expect(
       refuseCrossSite({ ...source, origin: 'https://panel.example' }, 'https://panel.example'),

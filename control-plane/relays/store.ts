@@ -70,8 +70,8 @@ type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at
 };
 
 /**
- * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). A change and its audit line
- * are one statement. Rejects with StoreUnavailable.
+ * Relays of an account and their deliveries (pipeline/relays/RELAYS.md). A change and its audit
+ * line are one statement. Rejects with StoreUnavailable.
  */
 export function relayStore(store: Store) {
   const destination = async ({ id, accountId }: { id: number; accountId: number }) => {
@@ -126,7 +126,7 @@ export function relayStore(store: Store) {
       );
       return { id: Number(rows[0]?.id), isKnown: rows[0]?.known === true };
     },
-    /** `name_exists`: another relay has the name. `deleted`: by somebody else in the meantime. */
+    /** `name_exists`: another relay has the name. `deleted`: by another request in the meantime. */
     async save({
       accountId,
       memberId,

@@ -76,7 +76,7 @@ export function refuseLacking(role: Role, permission: Permission): Refusal | und
   };
 }
 
-/** An error's message alone: errors of the Redis client carry the command. */
+/** An error's message alone: errors of the Redis client contain the command. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

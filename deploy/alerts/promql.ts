@@ -1,4 +1,4 @@
-/** Words of the language that may stand where a metric could. */
+/** Keywords that may appear where a metric could. */
 const KEYWORDS = new Set([
   'and',
   'or',
@@ -15,7 +15,7 @@ const KEYWORDS = new Set([
 const GROUPINGS = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
 
 /**
- * Names of the metrics that a PromQL expression reads, each once. Only what can stand outside of
+ * Names of the metrics that a PromQL expression reads, each once. Only what can appear outside of
  * strings, label matchers, ranges and groupings can be a metric; what is followed by a parenthesis
  * is a function or an aggregation.
  */

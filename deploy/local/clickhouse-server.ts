@@ -1,7 +1,7 @@
 /**
  * The ClickHouse of the local stack: the engine of the npm package chdb, run as an HTTP server.
  * Started as `node deploy/local/clickhouse-server.ts CONFIG`; the call into the engine never
- * returns and holds the main thread (its stack check wants that), so this process handles no
+ * returns and holds the main thread (its stack check requires it), so this process handles no
  * signals: SIGTERM ends it at once, which its tables survive as they survive kill -9.
  */
 import { existsSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Runs one container for as long as this process lives. Started by the supervisor as `node
+ * Runs one container for as long as this process runs. Started by the supervisor as `node
  * deploy/local/container-service.ts SPEC` (JSON of ContainerSpec).
  */
 import { GenericContainer, Wait } from 'testcontainers';

@@ -10,7 +10,7 @@ export type Processes = Record<string, ProcessIdentity>;
 
 /**
  * Services that still run although their supervisor died. Recorded by process id and start time:
- * no other process is taken for one.
+ * no other process is mistaken for one.
  */
 export function orphanedProcesses(home: Home): Processes {
   const recorded = readJsonFile<Processes>(home.processesFile) ?? {};

@@ -28,7 +28,7 @@ export const claimCode = {
 /**
  * Verdicts of one request: its ids, and the script's codes for them from `at` on. `pending`: the
  * script writes pending claims and so distinguishes the second occurrence of an id from the first;
- * repeats are then searched only when a code is ambiguous, and a request of new ids takes one pass.
+ * repeats are then searched only when a code is ambiguous, and a request of new ids needs one pass.
  */
 export function claimVerdicts(options: {
   readonly ids: readonly ClaimId[];

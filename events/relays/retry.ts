@@ -35,9 +35,9 @@ export type AttemptVerdict =
   | { kind: 'dead'; status: number | null; error: string; isExhausted: boolean };
 
 /**
- * Judges an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are retried up to
- * ten attempts; anything else fails permanently. `attempts` includes this one; `random` is in [0,
- * 1). The delay is in ms.
+ * Classifies an attempt (ingest 3, 6.2): 2xx succeeds; 408, 429, 5xx and no answer are retried up
+ * to ten attempts; anything else fails permanently. `attempts` includes this one; `random` is in
+ * [0, 1). The delay is in ms.
  */
 export function judgeAttempt(
   result: AttemptResult,

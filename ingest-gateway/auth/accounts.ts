@@ -4,7 +4,7 @@ import type { AccountRow, AccountStore } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 
-/** Maximum age of a quota verdict and of the facts behind it (ingest 8). */
+/** Maximum age of a quota verdict and of the facts that it is based on (ingest 8). */
 const VERDICT_MS = 15_000;
 /** How long a retention applies that cannot be read again (ingest 2.4). */
 const RETENTION_MS = 60_000;
@@ -27,7 +27,7 @@ interface AccountsOptions {
 
 /**
  * Caches the facts of accounts. When they cannot be read, the account is open and its retention
- * falls back to the shortest window.
+ * uses the shortest window.
  */
 export class Accounts {
   readonly #options: AccountsOptions;

@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   keepAlive: KeepAlive;
   /** Gives a connection to node:http. */
   handOver: (socket: Socket) => void;
-  /** Forgets a connection that is closed or handed over. */
+  /** Removes a connection that is closed or handed over. */
   leave: (connection: Connection) => void;
   /** True while the process is stopping: each answer is the last on its connection. */
   isLast: () => boolean;
@@ -63,14 +63,14 @@ const TIMED_OUT = renderFailure({ code: 'request_timed_out' });
 /**
  * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits
  * it and answers before it reads the next one. At the first request that is not common the
- * connection goes to node:http with every byte from that request on, and stays there.
+ * connection goes to node:http with every byte from that request on, until it closes.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   #known: KnownHead | undefined;
   #reading: Reading | undefined;
-  /** Bytes behind the request in progress; the socket is paused meanwhile. */
+  /** Bytes after the request in progress; the socket is paused meanwhile. */
   #pending: Buffer | undefined;
   #isBusy = false;
   /** The client has ended its side. */
@@ -228,7 +228,7 @@ export class Connection {
       head.query,
     );
     if (key === undefined) return undefined;
-    // A copy: a slice would keep the memory of the whole chunk alive.
+    // A copy: a slice would retain the memory of the whole chunk.
     const known = { head, route, key, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
     this.#known = head.bytes <= MAX_KEPT_HEAD_BYTES ? known : undefined;
     return known;

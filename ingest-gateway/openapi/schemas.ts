@@ -12,7 +12,7 @@ const count = (description: string): Schema => ({ type: 'integer', minimum: 1, d
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'alias'];
 
-/** ingest 2.6: in the order in which the answers carry them. */
+/** ingest 2.6: in the order of the answers. */
 const WARNING_CODES = [
   ...[
     'generated_message_id',

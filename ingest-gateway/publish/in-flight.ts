@@ -8,7 +8,7 @@ export interface Waiter {
   resolve: (refused: readonly LogRecord[]) => void;
 }
 
-/** An accepted record on its way to Kafka or the spool. */
+/** An accepted record that is not yet durable in Kafka or the spool. */
 export interface Entry {
   record: LogRecord;
   waiter: Waiter;

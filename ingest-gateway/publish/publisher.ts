@@ -47,7 +47,7 @@ const now = () => performance.now();
  * Makes records durable in the order they arrive: acknowledged by Kafka with acks=all, or fsynced
  * in the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record was acknowledged
  * earlier or is sent before it by the same producer, so the first occurrences in a partition are in
- * order. A repeat carries the same gateway and sequence number as its first occurrence.
+ * order. A repeat has the same gateway and sequence number as its first occurrence.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -61,7 +61,7 @@ export class Publisher {
   /** Rises with every producer; reports of earlier producers are ignored. */
   #generation = 0;
   #retryTimer: NodeJS.Timeout | undefined;
-  /** The last drain met a record that Kafka refuses; the next one finds it. */
+  /** The last drain found a record that Kafka refuses; the next one finds it. */
   #isOneByOne = false;
   readonly counters = {
     acknowledged: 0,

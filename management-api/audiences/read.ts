@@ -152,7 +152,7 @@ class AudienceReader {
 }
 
 /**
- * The stored name of an event (ingest 2.3), '' when nothing of it is left. Cut at 512 bytes, which is
+ * The stored name of an event (ingest 2.3), '' when nothing remains. Cut at 512 bytes, which is
  * longer than any stored name: a name that is too long matches nothing, not its beginning.
  */
 export function readEventName(sent: string): string {

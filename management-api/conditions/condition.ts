@@ -18,7 +18,10 @@ export const OPERATORS = [
 ] as const;
 export type Operator = (typeof OPERATORS)[number];
 
-/** What a condition compares; `any`: a number meets the number map, a text the text map. */
+/**
+ * What a condition compares; `any`: a number is compared with the number map, a text with the text
+ * map.
+ */
 export type ValueKind = 'string' | 'boolean' | 'number' | 'date' | 'any';
 
 /**
@@ -31,7 +34,7 @@ export type Target =
   | { kind: 'trait'; name: string };
 
 /**
- * A value to compare with: numbers meet the number map, texts (true and false among them) the text
+ * A value to compare with: numbers use the number map, texts (including true and false) the text
  * map.
  */
 export type Scalar = { text: string } | { number: number };

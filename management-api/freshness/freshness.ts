@@ -24,7 +24,7 @@ interface FreshnessOptions {
 
 /**
  * Fetches a snapshot on demand, at most once a second and one at a time. While Kafka is unavailable
- * the last snapshot is used: what was stored stays stored.
+ * the last snapshot is used: what was stored remains stored.
  */
 export function createFreshness({ fetchSnapshot: look, now, log }: FreshnessOptions): Freshness {
   let last: { snapshot: Snapshot; at: number } | undefined;

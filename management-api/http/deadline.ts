@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
-/** What is left of the listener's time for writing the answer, ms. */
+/** The remaining time of the listener for writing the answer, ms. */
 const MARGIN = 500;
 
 interface Watched {
   response: ServerResponse;
-  /** Time of the listener for a whole answer, ms; then the connection is cut (management 8.4). */
+  /**
+   * Time of the listener for a whole answer, ms; then the connection is closed (management 8.4).
+   */
   write: number;
   /**
    * Time of the handler, ms. One that ends with the listener's is ended a little before it, so that

@@ -83,7 +83,7 @@ interface Served {
 }
 
 /**
- * One request on its way through a route: guards, body, handler. Undefined: the client left before
+ * Runs one request through a route: guards, body, handler. Undefined: the client left before
  * its body was read.
  */
 async function serve(

@@ -18,7 +18,7 @@ export interface PublicRequest {
   signal: AbortSignal;
 }
 
-/** A request behind the guards. */
+/** A request that passed the guards. */
 export interface ApiRequest extends PublicRequest {
   caller: Caller;
 }

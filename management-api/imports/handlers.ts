@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 
 const MAX_EVENTS = 500;
 
-/** The body of POST /v1/events; each event is decided by itself. */
+/** The body of POST /v1/events; each event is decided separately. */
 export const EventImportBody = Type.Object(
   {
     events: Type.Array(

@@ -29,7 +29,7 @@ interface Connected {
 }
 
 /**
- * Connects on first use and again after any failure: an idempotent producer that gave up on a
+ * Connects on first use and again after any failure: an idempotent producer that dropped a
  * record accepts no more.
  */
 export function importPublisher({

@@ -19,7 +19,7 @@ interface QuotaGateOptions {
 }
 
 /**
- * Caches verdicts for 15 s per account; lets events in when the quota cannot be read (ingest 8).
+ * Caches verdicts for 15 s per account; accepts events when the quota cannot be read (ingest 8).
  */
 export function quotaGate({ database, readUsage, log }: QuotaGateOptions): CheckQuota {
   const verdicts = new BoundedMap<number, { verdict: QuotaRefusal | undefined; until: number }>(

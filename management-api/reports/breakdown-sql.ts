@@ -8,7 +8,7 @@ interface BreakdownContext {
   params: SqlParams;
 }
 
-/** True when the events of a person carry the breakdown's value; a trait is joined afterwards. */
+/** True when the events of a person contain the breakdown's value; a trait is joined afterwards. */
 export function hasEventValue({ breakdown }: BreakdownContext['request']): boolean {
   return breakdown !== undefined && breakdown.target.kind !== 'trait';
 }

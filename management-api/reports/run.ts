@@ -11,7 +11,7 @@ import type { RetentionRequest } from './retention/request.ts';
 
 /**
  * Time of a report (management 8.4), seconds. ClickHouse stops the query shortly before the client
- * gives up.
+ * is cancelled.
  */
 const MAX_SECONDS = 45;
 /**

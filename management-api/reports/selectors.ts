@@ -52,9 +52,9 @@ export const BreakdownSchema = Type.Optional(Type.Object({ ...TARGET, step, limi
 /** Splits a report by a value (reports: Funnel, Retention). */
 export interface Breakdown {
   target: Target;
-  /** 1-based step of the counted path whose event carries the value; 1 in retention. */
+  /** 1-based step of the counted path whose event has the value; 1 in retention. */
   step: number;
-  /** Values listed by themselves; the others count together. */
+  /** Values listed separately; the others are counted together. */
   limit: number;
 }
 
@@ -126,8 +126,8 @@ export function readBreakdown(
 }
 
 /**
- * The event's name as it is stored (ingest 2.3). Not cut to the length that ingest stores, so that a
- * longer one matches nothing.
+ * The event's name as it is stored (ingest 2.3). Not cut to the length that ingest stores, so that
+ * a longer one matches nothing.
  */
 function readEventName(sent: string, path: string): string {
   if (!fitsBytes(sent, MAX_EVENT_BYTES)) return reject('event_too_long');

@@ -35,8 +35,8 @@ const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reas
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
 /**
- * States of dead letters in PostgreSQL. Every change is one statement with the expected state in its
- * condition, so that of two operators only one changes a dead letter.
+ * States of dead letters in PostgreSQL. Every change is one statement with the expected state in
+ * its condition, so that of two operators only one changes a dead letter.
  */
 export class DeadLetterStore {
   readonly #database: Database;
@@ -119,8 +119,8 @@ export class DeadLetterStore {
   }
 
   /**
-   * Records that `attempt` is about to publish these dead letters; `rawEnd` is the high watermark of
-   * the raw partition now. Returns the keys of those that were still dead.
+   * Records that `attempt` is about to publish these dead letters; `rawEnd` is the high watermark
+   * of the raw partition now. Returns the keys of those that were still dead.
    */
   async begin(
     deadLetters: readonly { key: string; rawEnd: number | null }[],

@@ -49,7 +49,10 @@ async function readValue(
   return value;
 }
 
-/** undefined: not a dead letter; nothing else writes this topic, and a dead letter about it would recur. */
+/**
+ * undefined: not a dead letter; nothing else writes this topic, and a dead letter about it would
+ * recur.
+ */
 export function decodeDeadLetter(value: Buffer | null): DeadLetter | undefined {
   return decodeIfReadable(deadLetterCodec, value);
 }

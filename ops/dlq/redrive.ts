@@ -22,10 +22,10 @@ export interface RedriveReport {
 const MAX_BATCH = { deadLetters: 50, bytes: 32 * 1024 * 1024 };
 
 /**
- * Redrives the dead letters of a group, ordered by position. One of the normaliser becomes a new raw
- * record; the rows of one of the sink are stored under their original positions. Before a dead
- * letter is published, the intent is written with the high watermark of the partition: after a crash
- * the next redrive searches the log from there.
+ * Redrives the dead letters of a group, ordered by position. One of the normaliser becomes a new
+ * raw record; the rows of one of the sink are stored under their original positions. Before a dead
+ * letter is published, the intent is written with the high watermark of the partition: after a
+ * crash the next redrive searches the log from there.
  */
 export async function redriveGroup(
   tools: RedriveTools,

@@ -62,7 +62,9 @@ export function groupDetailLines(
   ];
 }
 
-/** A dead letter with the beginning of its body: personal data, for the operator's terminal only. */
+/**
+ * A dead letter with the beginning of its body: personal data, for the operator's terminal only.
+ */
 export function deadLetterLines(
   known: DeadLetterRow,
   deadLetter: DeadLetter | undefined,

@@ -107,9 +107,9 @@ const MINUTE = 60_000;
 
 /**
  * Marks a dead letter of the sink as redriven. The same statement subtracts the rows in `counted`
- * from the dead rows of the reconciliation and adds them to the meter of accepted events, which left
- * them out (ingest 8): a crash does all or nothing. Resolves with false when another attempt owns
- * the dead letter.
+ * from the dead rows of the reconciliation and adds them to the meter of accepted events, which
+ * left them out (ingest 8): a crash does all or nothing. Resolves with false when another attempt
+ * owns the dead letter.
  */
 export async function markRowsStored(
   database: Database,

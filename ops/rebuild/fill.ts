@@ -114,9 +114,10 @@ export class Fill {
   }
 
   /**
-   * Fills the table until it has caught up with the live one. `exactly`: the live service is stopped,
-   * and no record may be left. Resolves with false when records arrive faster. A stop request rejects
-   * as described in GracefulStop, after storing what was processed if the grace period allows.
+   * Fills the table until it has caught up with the live one. `exactly`: the live service is
+   * stopped, and no record may be left. Resolves with false when records arrive faster. A stop
+   * request rejects as described in GracefulStop, after storing what was processed if the grace
+   * period allows.
    */
   async catchUp(exactly: boolean): Promise<boolean> {
     const { gracefulStop, line } = this.#options;
@@ -136,8 +137,8 @@ export class Fill {
   }
 
   /**
-   * Where no verdicts are retained, a resumed job must know the dedupe keys that its earlier process
-   * saw: reads the window before its positions again and drops the rows.
+   * Where no verdicts are retained, a resumed job must know the dedupe keys that its earlier
+   * process saw: reads the window before its positions again and drops the rows.
    */
   async #warmUpSeenKeys(): Promise<void> {
     const { connections, job, gracefulStop } = this.#options;

@@ -22,8 +22,8 @@ interface RetentionOptions {
 }
 
 /**
- * Throws CommandError when the log does not retain everything that the table must hold: a table filled
- * from it would lack events and look complete.
+ * Throws CommandError when the log does not retain everything that the table must hold: a table
+ * filled from it would lack events and look complete.
  */
 export async function requireRetainedSince(options: RetentionOptions): Promise<void> {
   const { settings, admin, topic, keeps, now, signal } = options;

@@ -11,7 +11,9 @@ import type { OpenRange, RebuildProgress } from '../../projections/rebuild-targe
 
 export interface OpenedJob {
   job: RebuildJob;
-  /** Its process was killed after the exchange: the rebuilt table is live, nothing is left to fill. */
+  /**
+   * Its process was killed after the exchange: the rebuilt table is live, nothing is left to fill.
+   */
   isSwapped: boolean;
 }
 

@@ -6,8 +6,8 @@ export interface ProgressLine {
 }
 
 /**
- * Shows rate and remaining records on standard error: in place on a terminal, elsewhere a line every
- * ten seconds.
+ * Shows rate and remaining records on standard error: in place on a terminal, elsewhere a line
+ * every ten seconds.
  */
 export function startProgressLine({ quiet }: { quiet: boolean }): ProgressLine {
   const tty = process.stderr.isTTY;

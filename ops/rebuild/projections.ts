@@ -8,7 +8,9 @@ interface Projection {
   group: string;
   /** The log that a rebuild reads. */
   topic: string;
-  /** Days that the table keeps; undefined: unlimited, so the log must reach back to its beginning. */
+  /**
+   * Days that the table keeps; undefined: unlimited, so the log must reach back to its beginning.
+   */
   keepsDays: number | undefined;
 }
 

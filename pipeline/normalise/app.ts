@@ -183,7 +183,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   log.info({ partitions: partitions.events }, 'started');
 }
 
-/** The client reconnects by itself: one line when Redis becomes unreachable is enough. */
+/** The client reconnects automatically: one line when Redis becomes unreachable is enough. */
 function warnOnceAMinute(log: Log): (error: Error) => void {
   let last = 0;
   return (error) => {

@@ -181,7 +181,7 @@ function failureOf(
 
 /**
  * A dead letter contains the whole record: when all events of a record fail for the same reason,
- * one dead letter stands for all of them.
+ * one dead letter represents all of them.
  */
 function mergeFailures(
   { record }: DecodedRecord,

@@ -39,7 +39,7 @@ export interface NormaliserDeps {
   deadLetterPartitions: number;
   /** Whether a chunk may be published; see platform/dead-letter-breaker.ts. */
   judgeChunk: (chunk: NormalisedChunk) => BreakerVerdict;
-  /** ms until a chunk that the breaker held back is tried again. */
+  /** ms until a chunk that the breaker held back is retried. */
   retryAfter: number;
   now: () => number;
   /** Called when a chunk, with its verdicts, is acknowledged by Kafka. */

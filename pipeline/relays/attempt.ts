@@ -13,7 +13,7 @@ interface AttemptDeps {
 }
 
 /**
- * Makes one attempt: signs, posts, judges the answer. With a secret that cannot be decrypted
+ * Makes one attempt: signs, posts, classifies the answer. With a secret that cannot be decrypted
  * nothing is sent. Never rejects.
  */
 export function attemptWith(

@@ -19,7 +19,7 @@ const MIN_READ_INTERVAL_MS = 50;
 /** Account ids to their enabled relays. */
 export type RelaysByAccount = ReadonlyMap<number, readonly Relay[]>;
 
-/** The enabled relays, at least as new as the caller asks for. */
+/** The enabled relays, at least as new as the caller requires. */
 export class Definitions {
   readonly #deps: DefinitionDeps;
   #revision: string | undefined;

@@ -114,7 +114,7 @@ describe('the queue of an endpoint', () => {
     expect(phases).toEqual(['open', 'closed']);
   });
 
-  test('counts a final answer as alive, but not a tenth failure', async () => {
+  test('counts a final answer as a sign of life, but not a tenth failure', async () => {
     const { queue, attempts } = queueUnderTest({ attemptsPerEndpoint: 10 });
     for (let index = 0; index < 10; index++) queue.enqueue(delivery(index));
     const dead = (isExhausted: boolean): Outcome => ({
@@ -153,7 +153,7 @@ describe('the queue of an endpoint', () => {
     expect(queue.acceptsFromStream).toBe(false);
   });
 
-  test('accepts nothing while its secret is sealed, and says what its deliveries wait for', () => {
+  test('accepts nothing while its secret is sealed, and reports what its deliveries wait for', () => {
     const { queue } = queueUnderTest();
     queue.update({ ...RELAY, secret: { kind: 'sealed', problem: 'waits: no key' } });
     expect([queue.acceptsFromStream, queue.capacity]).toEqual([false, 0]);

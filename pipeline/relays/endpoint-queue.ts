@@ -32,7 +32,7 @@ interface Waiting {
 }
 
 /**
- * The deliveries to one endpoint in memory, with limits of their own and a circuit breaker: an
+ * The deliveries to one endpoint in memory, with their own limits and a circuit breaker: an
  * endpoint that fails does not affect the others.
  */
 export class EndpointQueue {

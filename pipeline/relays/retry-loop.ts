@@ -68,7 +68,7 @@ async function claimDue({
   const limit = Math.min(limits.claim, MAX_ROWS_IN_FLIGHT - outcomes.size);
   if (capacities.length === 0 || limit <= 0) return 0;
   const claimed = await store.claim({ capacities, limit, lease: limits.lease });
-  // When somebody corrects a relay's URL and then retries its deliveries, they go to the new URL.
+  // When an account corrects a relay's URL and then retries its deliveries, they go to the new URL.
   const isCurrent =
     claimed.length === 0 ||
     (await definitions.asOf(now()).then(

@@ -176,7 +176,7 @@ export class RelayStore {
     }));
   }
 
-  /** Writes outcomes of leased rows. Rows whose lease another process has taken stay unchanged. */
+  /** Writes outcomes of leased rows. Rows that another process has leased are not changed. */
   async finish(outcomes: readonly { id: number; outcome: Outcome }[]): Promise<void> {
     const rows = outcomes.map(({ id, outcome }) => ({ id, ...sql.columnsOf(outcome) }));
     await this.#database.query(sql.FINISH, [

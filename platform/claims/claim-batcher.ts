@@ -10,7 +10,7 @@ import { DEFAULT_PREFIX } from './connect.ts';
 import { asError } from './retry-until-answered.ts';
 import { GatewayClaims } from './gateway-claims.ts';
 
-/** Claims of one request, as `confirm` and `release` take them. */
+/** Claims of one request, the argument of `confirm` and `release`. */
 export interface ClaimedIds {
   readonly ids: readonly ClaimId[];
   /** Unix ms; the dedupe window begins here. */

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /**
- * An evicted claim lets a duplicate in; a bucket that is not a listpack takes several times the
+ * An evicted claim admits a duplicate; a bucket that is not a listpack needs several times the
  * memory.
  */
 const REQUIRED = [

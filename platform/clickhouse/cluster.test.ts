@@ -6,7 +6,7 @@ const create =
   'CREATE TABLE IF NOT EXISTS t (a UInt64, _person UInt64)\nENGINE = ReplacingMergeTree(a)\nORDER BY a\nSETTINGS non_replicated_deduplication_window = 100';
 
 describe('a statement for a cluster', () => {
-  it('is the statement itself where there is none', () => {
+  it('is unchanged when there is no cluster', () => {
     expect(adaptToCluster(create, { ...cluster, CLICKHOUSE_CLUSTER: '' })).toEqual([create]);
   });
 
@@ -24,7 +24,7 @@ describe('a statement for a cluster', () => {
     ]);
   });
 
-  it('goes to every server otherwise', () => {
+  it('runs on every server otherwise', () => {
     expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual([
       "CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1",
     ]);

@@ -2,8 +2,9 @@ import type { ClickhouseSettings } from './client.ts';
 
 /**
  * Adapts a statement for one server to a cluster: `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes
- * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t` apply
- * to `t_local`, and other statements get ON CLUSTER. Without a cluster the statement is unchanged.
+ * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t`
+ * apply to `t_local`, and other statements get ON CLUSTER. Without a cluster the statement is
+ * unchanged.
  */
 export function adaptToCluster(
   statement: string,

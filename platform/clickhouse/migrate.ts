@@ -43,8 +43,8 @@ export function splitStatements(sql: string): string[] {
 /**
  * Creates the database, runs the pending migrations and returns their names. Statements are
  * idempotent (IF NOT EXISTS): an interrupted migration runs again from its first statement. With
- * CLICKHOUSE_CLUSTER the same files create Replicated tables ON CLUSTER with Distributed tables over
- * them.
+ * CLICKHOUSE_CLUSTER the same files create Replicated tables ON CLUSTER with Distributed tables
+ * over them.
  */
 export async function migrateClickhouse(
   settings: ClickhouseSettings,

@@ -10,7 +10,7 @@ describe('folderFiles', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ravand-exports-'));
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('makes a file visible when it is complete, and leaves nothing of a failed write', async () => {
+  it('makes a file visible when it is complete, and removes a failed write', async () => {
     const files = folderFiles(join(folder, 'deep'));
     const { signal } = new AbortController();
     await files.write('a.csv', Readable.from([Buffer.from('x')]), signal);

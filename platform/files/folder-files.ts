@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A file that is not there (any more). */
+/** A file that does not exist (any more). */
 export class FileMissing extends Error {
   override readonly name = 'FileMissing';
 }
 
-/** Where the files of exports lie. */
+/** Storage of export files. */
 export interface ExportFiles {
-  /** Writes a file whole or not at all; it is durable when this resolves. */
+  /** Writes a file atomically; it is durable when this resolves. */
   write(name: string, content: Readable, signal: AbortSignal): Promise<void>;
   /**
    * The bytes of a file, as they come; the caller reads or destroys them. Rejects with FileMissing.
    */
   read(name: string): Promise<Readable>;
   /**
-   * Removes a file and what an interrupted write of it left; nothing happens when there is none.
+   * Removes a file and the remains of an interrupted write; does nothing when there is none.
    */
   remove(name: string): Promise<void>;
 }

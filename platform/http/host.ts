@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBrokenRequest } from './broken-request.ts';
 import { TRACE_HEADER, traceOf } from './trace.ts';
 
-/** ms that a client may take for the head of a request, and for the whole request. */
+/** Timeouts for the head of a request and for the whole request, ms. */
 const LISTENER = { header: 5000, read: 15_000 };
 
 /**
- * What goes over the wire. A Buffer is sent as it is, anything else as JSON; undefined: no body.
+ * The body of the answer. A Buffer is sent as it is, anything else as JSON; undefined: no body.
  */
 export interface RenderedAnswer {
   status: number;
@@ -15,9 +15,9 @@ export interface RenderedAnswer {
   body: unknown;
 }
 
-/** A request on its way to a route; the route reads the body itself, behind its guards. */
+/** A request to a route; the route reads the body itself, after its guards. */
 export interface HostRequest {
-  /** Without Content-Type, which stands in rawHeaders: the framework must not judge it. */
+  /** Without Content-Type, which is only in rawHeaders: the framework must not reject it. */
   message: IncomingMessage;
   /** To watch whether the answer is written; the host writes it. */
   response: ServerResponse;
@@ -86,7 +86,7 @@ export function buildHost(options: HostOptions): FastifyInstance {
     return send(reply, options.unknown(request.method, request.raw.url ?? ''));
   };
 
-  // Routes read bodies themselves, behind their guards, and ignore the content type (management 4).
+  // Routes read bodies themselves, after their guards, and ignore the content type (management 4).
   host.removeAllContentTypeParsers();
   host.addContentTypeParser('*', (_request, _payload, done) => done(null));
   host.addHook('onRequest', (request, reply, done) => {

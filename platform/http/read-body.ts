@@ -16,7 +16,7 @@ export interface MemoryBudget {
 export interface ReadLimits {
   /** Bytes of one body. */
   limit: number;
-  /** The caller releases the bytes of the body it gets; without a body nothing stays acquired. */
+  /** The caller releases the bytes of the body it gets; without a body nothing remains acquired. */
   budget?: MemoryBudget;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { traceOf } from './trace.ts';
 
 describe('the trace', () => {
-  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('%s is honoured', (sent) =>
+  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('%s is kept', (sent) =>
     expect(traceOf(sent)).toBe(sent),
   );
 
@@ -20,7 +20,7 @@ describe('the trace', () => {
     expect(traceOf(sent)).not.toBe(sent);
   });
 
-  it('is another one each time, also when the pool runs out', () => {
+  it('is different each time, also when the pool is exhausted', () => {
     expect(new Set(Array.from({ length: 3000 }, () => traceOf(undefined))).size).toBe(3000);
   });
 });

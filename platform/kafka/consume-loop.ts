@@ -72,7 +72,7 @@ export class ConsumeLoop {
     return read;
   }
 
-  /** The client does not report unreachable brokers by itself. */
+  /** The client does not report unreachable brokers. */
   async #watch(): Promise<void> {
     const { closing, client, log } = this.#options;
     while (!closing.aborted) {

@@ -69,7 +69,7 @@ interface Sent {
 
 /**
  * An idempotent producer with acks=all. Idempotence keeps the order within a partition, and
- * `enable.gapless.guarantee` fails the records behind a failed one too, so that a partition never
+ * `enable.gapless.guarantee` fails the records after a failed one too, so that a partition never
  * has a gap. Rejects when no broker answers within `connectTimeout`.
  */
 export async function connectProducer(options: ProducerOptions): Promise<LogProducer> {

@@ -70,7 +70,7 @@ export async function connectStandalone({
 
 /**
  * At most `maxRecords` fetched records. Waits up to `ms` for the first one only: the client would
- * apply the timeout to each record, and never return while records keep trickling in.
+ * apply the timeout to each record, and not return while records keep arriving.
  */
 export async function pollStandalone(
   consumer: StandaloneConsumer,

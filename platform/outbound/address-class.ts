@@ -57,7 +57,7 @@ const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 /**
  * What kind of address this is when requests must not go there, for example "a loopback address";
- * undefined for an address of the public internet. IPv6 forms that only carry an IPv4 address
+ * undefined for an address of the public internet. IPv6 forms that only contain an IPv4 address
  * (mapped, NAT64) count as that address; other IPv6 outside 2000::/3 is refused. A zone id is
  * ignored.
  */

@@ -119,7 +119,7 @@ describe('over TLS', () => {
   ]);
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test.skipIf(made.status !== 0)('a connection is guarded, verified and kept', async () => {
+  test.skipIf(made.status !== 0)('a connection is guarded, verified and reused', async () => {
     const certificate = readFileSync(files.cert, 'utf8');
     const sockets = new Set<unknown>();
     let down = '';

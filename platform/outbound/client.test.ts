@@ -7,7 +7,7 @@ import type { Resolve } from './resolve.ts';
 afterEach(closeAll);
 
 describe('an endpoint', () => {
-  test('gets a POST with the headers and the bytes, over a connection that is kept', async () => {
+  test('gets a POST with the headers and the bytes, over a reused connection', async () => {
     const { port, received } = await receiver((_, response) => response.writeHead(204).end());
     const to = client({ allow: [`127.0.0.1:${port}`] });
     const url = `http://127.0.0.1:${port}/in?x=1`;
@@ -23,7 +23,7 @@ describe('an endpoint', () => {
     expect(received[1]?.socket).toBe(received[0]?.socket);
   });
 
-  test('keeps the first 500 bytes of a failure, whole characters, however long it is', async () => {
+  test('has an excerpt of at most 500 bytes of its failure, cut between characters', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(500);
       response.write(`a\u0000${'ن'.repeat(100_000)}`);
@@ -33,7 +33,7 @@ describe('an endpoint', () => {
     expect(found).toEqual({ kind: 'answered', status: 500, excerpt: `a\ufffd${'ن'.repeat(248)}` });
   });
 
-  test('a failure whose body never ends is known by its status when the time is over', async () => {
+  test('has failed with its status when the body of the failure does not end in time', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(503);
       response.write('partly');
@@ -45,7 +45,7 @@ describe('an endpoint', () => {
     expect(found).toEqual({ kind: 'answered', status: 503, excerpt: 'partly' });
   });
 
-  test('a success is one as soon as its head is there, whatever its body does', async () => {
+  test('has succeeded as soon as the head of a success arrived, whatever its body does', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(200);
       const more = setInterval(() => response.write('x'.repeat(10_000)), 1);
@@ -56,7 +56,7 @@ describe('an endpoint', () => {
     );
   });
 
-  test('that does not answer, closes, is not there or cannot be resolved has failed', async () => {
+  test('has failed when it does not answer, closes, is unreachable or cannot be resolved', async () => {
     const { port } = await receiver(() => undefined);
     const closing = await listen(createTcpServer((socket) => socket.destroy()));
     const to = client({ allow: ['127.0.0.1'], timeout: 200 });
@@ -81,7 +81,7 @@ describe('an endpoint', () => {
     });
   });
 
-  test('a kept connection that the endpoint closed meanwhile is no failure', async () => {
+  test('has not failed when it closed a reused connection', async () => {
     let requests = 0;
     const port = await listen(
       createTcpServer((socket) => {
@@ -113,7 +113,7 @@ describe('the address guard', () => {
     expect(received).toEqual([]);
   });
 
-  test('looks at the very answer that is connected to: a name that changes between two look-ups gets nothing', async () => {
+  test('checks the addresses of the lookup that the connection uses: nothing is sent to a name that changes between two lookups', async () => {
     const { port, received } = await receiver((_, response) => response.end());
     let looks = 0;
     const changing: Resolve = () =>
@@ -138,7 +138,7 @@ describe('the address guard', () => {
     });
   });
 
-  test('looks at the connected socket too, when the resolver was deceived', async () => {
+  test('checks the address of the connected socket too, in case the resolver was deceived', async () => {
     const { port, received } = await receiver((_, response) => response.end());
     // A resolver that shows the guard one address and the connection another one.
     const deceiving: Resolve = () => {
@@ -158,7 +158,7 @@ describe('the address guard', () => {
     expect(received).toEqual([]);
   });
 
-  test('lets a name of RELAY_ALLOW_HOSTS pass whatever it resolves to, on its port only', async () => {
+  test('allows a name of RELAY_ALLOW_HOSTS whatever it resolves to, on its port only', async () => {
     const { port, received } = await receiver((_, response) => response.end());
     const to = client({ allow: [`crm.internal:${port}`] });
     expect(await post(to, `http://crm.internal:${port}/`)).toMatchObject({ status: 200 });
@@ -167,7 +167,7 @@ describe('the address guard', () => {
   });
 });
 
-test('an IPv6 address is let pass by its entry', async ({ skip }) => {
+test('an IPv6 address is allowed by its entry', async ({ skip }) => {
   const server = createServer((request, response) => {
     request.resume();
     request.on('end', () => response.end());

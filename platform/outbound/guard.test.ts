@@ -75,7 +75,7 @@ describe('a URL before its name is resolved', () => {
   test('a refusal does not repeat a password', () =>
     expect(refusal('https://user:hunter2@example.com/')).not.toContain('hunter2'));
 
-  test('a redirect is read against the URL that sent it', () => {
+  test('a redirect is resolved against the URL that answered it', () => {
     expect(guardedUrl('/next', none, new URL('https://example.com/a')).href).toBe(
       'https://example.com/next',
     );
@@ -100,16 +100,16 @@ describe('RELAY_ALLOW_HOSTS', () => {
     ['[::1]:8443, 10.0.0.1', 'https://10.0.0.1/', true],
     ['localhost', 'http://127.0.0.1/', false],
     ['10.0.0.2', 'http://10.0.0.1/', false],
-  ])('%s lets %s pass: %s', (setting, url, passes) =>
+  ])('%s allows %s: %s', (setting, url, passes) =>
     expect(refusal(url, read(setting)) === 'passes').toBe(passes),
   );
 
-  test('lets pass neither another scheme nor a password', () => {
+  test('allows neither another scheme nor a password', () => {
     expect(refusal('ftp://127.0.0.1/', read('127.0.0.1'))).toContain('begins with ftp:');
     expect(refusal('http://a:b@127.0.0.1/', read('127.0.0.1'))).toContain('user or a password');
   });
 
-  test('knows names, with and without a port', () => {
+  test('contains names with and without a port', () => {
     const allowed = read('CRM.internal:9000,localhost');
     expect(allowed.allows('crm.internal', 9000)).toBe(true);
     expect(allowed.allows('crm.internal', 9001)).toBe(false);
@@ -119,7 +119,7 @@ describe('RELAY_ALLOW_HOSTS', () => {
   });
 
   test.each(['http://a', 'a/b', 'a:70000', 'a b', '[::1', 'a:b', '10.0.0.0/8'])(
-    '%s is not understood',
+    '%s is rejected',
     (text) => {
       expect(() => read(text)).toThrow('host or host:port');
     },

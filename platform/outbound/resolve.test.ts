@@ -16,7 +16,7 @@ const missing = (name: string) =>
     Object.assign(new Error(`${name} ENOTFOUND a.example`), { code: 'ENOTFOUND' }),
   );
 
-test('both families are answered', async () => {
+test('addresses of both families are returned', async () => {
   const found = await resolve(
     Promise.resolve(['1.1.1.1', '1.0.0.1']),
     Promise.resolve(['2606:4700::1111']),
@@ -28,7 +28,7 @@ test('both families are answered', async () => {
   ]);
 });
 
-test('one family is enough, also when the other one is never answered', async () => {
+test('one family suffices when the query for the other one is never answered', async () => {
   expect(await resolve(Promise.resolve(['1.1.1.1']), missing('queryAaaa'))).toEqual([
     { address: '1.1.1.1', family: 4 },
   ]);
@@ -40,7 +40,7 @@ test('one family is enough, also when the other one is never answered', async ()
   ]);
 });
 
-test('a name that nobody knows is an error', async () => {
+test('an unknown name is an error', async () => {
   await expect(resolve(missing('queryA'), missing('queryAaaa'))).rejects.toThrow(
     'queryA ENOTFOUND a.example',
   );
@@ -49,7 +49,7 @@ test('a name that nobody knows is an error', async () => {
   );
 });
 
-test('an address is its own, and a name of this machine is asked of the system', async () => {
+test('an address resolves to itself, and a name of this machine is resolved by the system', async () => {
   const without = servers(never, never);
   expect(await systemResolve(() => false, without)('127.0.0.1')).toEqual([
     { address: '127.0.0.1', family: 4 },

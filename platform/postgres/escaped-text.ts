@@ -1,6 +1,6 @@
 /**
- * A name as PostgreSQL stores it: a text cannot hold NUL, so a backslash stands before it, and
- * before every backslash.
+ * A name as PostgreSQL stores it: a text cannot hold NUL, so it is escaped with a backslash, as is
+ * every backslash.
  */
 export function escapeText(name: string): string {
   return /[\\\0]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : name;

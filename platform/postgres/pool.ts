@@ -5,7 +5,7 @@ export type Database = pg.Pool;
 
 /**
  * A small pool. The embedded default is PGlite behind a socket, where all clients share one
- * session: therefore statements are atomic by themselves, without advisory locks, session state, or
+ * session: therefore each statement is atomic, without advisory locks, session state, or
  * transactions held open across other I/O.
  */
 export function connectPostgres(options: {

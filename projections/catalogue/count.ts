@@ -64,8 +64,8 @@ function compareChunks(a: Chunk, b: Chunk): number {
 
 /**
  * Counts the events of one partition, chunk by chunk. The count of a chunk up to a log position
- * depends only on the log, so every process that counts it writes the same rows. `from` is the first
- * chunk to count; earlier chunks are complete.
+ * depends only on the log, so every process that counts it writes the same rows. `from` is the
+ * first chunk to count; earlier chunks are complete.
  */
 export class CatalogueCounter {
   readonly #partition: number;

@@ -15,7 +15,7 @@ export interface DeadShare {
 export interface DeadLetterGuard {
   /**
    * Resolves true when the dead letters may be written. Resolves false after holding them back for
-   * `retryAfter`: store the batch once more, then ask again. Rejects when the signal aborts.
+   * `retryAfter`: store the batch again, then call again. Rejects when the signal aborts.
    */
   admits(partition: number, share: DeadShare, context: RetryContext): Promise<boolean>;
   /** Whether dead letters of this share would be held back. Changes nothing. */

@@ -28,8 +28,8 @@ export type DecodedRecord = { message: ConsumedMessage; summary: RecordSummary }
 export type RowRecord = DecodedRecord & { rowBatch: EncodedRowBatch };
 
 /**
- * Decodes the head of a record. Rows stay encoded unless another version of the schema wrote them.
- * Never throws: a record that cannot be decoded carries the reason.
+ * Decodes the head of a record. Rows are not decoded unless another version of the schema wrote
+ * them. Never throws: the result for a record that cannot be decoded contains the reason.
  */
 export function decodeRecord(message: ConsumedMessage): DecodedRecord {
   const { offset, value, size } = message;

@@ -25,7 +25,7 @@ export type InsertOutcome =
 
 /** The table `events`, or one with the same columns, as the sink uses it. */
 export interface EventsTable {
-  /** Never rejects because of ClickHouse or the network: the outcome tells. */
+  /** Never rejects because of ClickHouse or the network: the outcome reports it. */
   insert(insert: Insert, signal: AbortSignal): Promise<InsertOutcome>;
   /**
    * Kills every query whose id begins with `prefix`. Rejects when one may still run, or when
@@ -170,7 +170,7 @@ const VALUE_ERRORS = new Map<string, string>([
   ['469', 'VIOLATED_CONSTRAINT'],
 ]);
 
-/** The general code that errors of the Avro library carry. */
+/** The general code of errors of the Avro library. */
 const STD_EXCEPTION = '1001';
 
 /** The connection was never established, so nothing was sent. */

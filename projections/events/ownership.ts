@@ -44,7 +44,7 @@ type SinkRangeRow = Record<
 > &
   Record<'first_offset' | 'last_offset', string | null>;
 
-// Each statement is a transaction of its own: the embedded PostgreSQL shares one session between
+// Each statement is one transaction: the embedded PostgreSQL shares one session between
 // all clients.
 const CLAIM = `INSERT INTO sink_ranges (sink, topic, partition, owner_epoch, owner) VALUES ($1, $2, $3, 1, $4)
   ON CONFLICT (sink, topic, partition) DO UPDATE SET owner_epoch = sink_ranges.owner_epoch + 1, owner = excluded.owner, updated_at = now()

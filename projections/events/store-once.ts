@@ -40,7 +40,7 @@ export interface StoreResult {
 }
 
 /**
- * Rows live this long after their own timestamp, s (DDL 0001: TTL of `events`). An older row may be
+ * Rows are kept this long after their timestamp, s (DDL 0001: TTL of `events`). An older row may be
  * deleted already and counts as stored.
  */
 export const TTL_SECONDS = MAX_RETENTION_DAYS * 86_400;

@@ -5,7 +5,7 @@ import type { IdentityStore } from './store.ts';
 const ROWS_PER_INSERT = 50_000;
 
 /**
- * Writes the rows that identities_flat lacks up to the account's revision. Each row carries its
+ * Writes the rows that identities_flat lacks up to the account's revision. Each row contains its
  * revision as the version, so a late older row replaces nothing. Rejects when a store does not
  * answer; harmless when repeated.
  */

@@ -33,7 +33,7 @@ function identityRow({ name, canonical, joined_to, ...order }: NameRow): Identit
 const ORDER = 'received_at, epoch, partition, log_offset, log_index';
 const NAME_ROW = `name, canonical, joined_to, ${ORDER}`;
 
-// Each statement is a transaction of its own: the embedded PostgreSQL shares one session between
+// Each statement is one transaction: the embedded PostgreSQL shares one session between
 // all clients.
 const REVISION = `WITH made AS (INSERT INTO identity_accounts (account_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING revision)
   SELECT revision FROM made UNION ALL SELECT revision FROM identity_accounts WHERE account_id = $1`;

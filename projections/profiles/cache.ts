@@ -2,7 +2,7 @@ import { packProfile, unpackProfile, type PackedProfile } from './profile-row.ts
 import type { Profile } from './profile.ts';
 
 /**
- * Memory of a cached profile beside its texts: two strings and an entry of a map. Measured with
+ * Memory of a cached profile without its texts: two strings and an entry of a map. Measured with
  * bench/profiles.ts.
  */
 const PROFILE_BYTES = 100;

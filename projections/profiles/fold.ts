@@ -42,7 +42,7 @@ export interface FoldResult {
   keys: string[];
   /** Events that a profile included already. */
   skipped: number;
-  /** Events that stay out, because they came through another partition than earlier ones. */
+  /** Events that are excluded because they came through another partition than earlier ones. */
   misplaced: MisplacedEvent[];
 }
 

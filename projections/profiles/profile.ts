@@ -11,9 +11,9 @@ import type { PackedWrites } from './writes.ts';
 export interface Profile {
   accountId: number;
   distinctId: string;
-  /** The distinct id, when some event carried it as its user_id; otherwise empty. */
+  /** The distinct id, when some event had it as its user_id; otherwise empty. */
   userId: string;
-  /** The last anonymous_id that an event carried; empty when none did. */
+  /** The last anonymous_id of an event; empty when there is none. */
   anonymousId: string;
   /** Position of the last event folded in. */
   last: LogPosition;

@@ -130,7 +130,7 @@ async function refold(deps: RefoldDeps, requested: DueRequests): Promise<void> {
   for (const [key, profile] of profiles)
     cache.set(key, saved.has(key) ? profile : (stored.get(key) ?? profile));
   // A stored profile past the position of this owner comes from a former one, which may not know
-  // the added events. The two can be compared only at the same position: the request stays due.
+  // the added events. The two can be compared only at the same position: the request remains due.
   const isStoredAhead = (key: string) =>
     comparePartitionPositions(
       stored.get(key)?.last ?? BEFORE_FIRST,

@@ -19,7 +19,7 @@ export interface ProfileStore {
   load(ids: readonly ProfileId[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
   /**
    * Resolves when every state is durable and visible to later loads. Of two states of a distinct id
-   * the one with more events stays.
+   * the one with more events is kept.
    */
   save(profiles: readonly Profile[], signal: AbortSignal): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface Write {
 /**
  * All writes of a profile in RowBinary, as a string of one character per byte: the columns of
  * `profiles` from the first profile column to `_stamps`. Most events change none of them, so they
- * stay encoded from row to row; this kind of string takes the least memory in V8.
+ * stay encoded from row to row; this kind of string needs the least memory in V8.
  */
 export type PackedWrites = string;
 

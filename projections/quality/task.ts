@@ -7,8 +7,8 @@ import { ingestOutcomeCodec } from '../../schemas/codec.ts';
 import { qualityRows } from './rows.ts';
 
 /**
- * Writes the counts of ingest outcomes. A batch that is written twice replaces itself. Retries while
- * ClickHouse is unavailable.
+ * Writes the counts of ingest outcomes. A batch that is written twice replaces itself. Retries
+ * while ClickHouse is unavailable.
  */
 export function qualityTask(options: {
   clickhouse: ClickHouseClient;

@@ -12,8 +12,8 @@ export interface RetentionClock {
 }
 
 /**
- * A run is due from `runAt` on if today has no completed run yet, and at any time if a whole day was
- * missed.
+ * A run is due from `runAt` on if today has no completed run yet, and at any time if a whole day
+ * was missed.
  */
 export function isDue({ day, sinceMidnight, lastDay, runAt }: RetentionClock): boolean {
   if (lastDay === undefined || lastDay < day - 1) return true;

@@ -11,7 +11,7 @@ interface RunOptions {
   day: string;
   /** ms since the epoch */
   now: number;
-  /** Rows received within this time before `now` are left for the next run, ms. */
+  /** Rows received within this time before `now` wait for the next run, ms. */
   margin: number;
   /** Stops the run between two steps. */
   signal: AbortSignal;

@@ -73,8 +73,8 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
       );
     },
     /**
-     * Deletes the executed step and moves its rows from `stored` to `expired` in the reconciliation,
-     * in one statement.
+     * Deletes the executed step and moves its rows from `stored` to `expired` in the
+     * reconciliation, in one statement.
      */
     async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
       await database.query(

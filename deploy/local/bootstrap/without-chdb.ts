@@ -1,5 +1,5 @@
 /**
- * `node without-chdb.ts FOLDER`: takes ClickHouse's engine (more than 500 MB) out of
+ * `node without-chdb.ts FOLDER`: removes ClickHouse's engine (more than 500 MB) from
  * FOLDER/package.json and its lock file, for those who point CLICKHOUSE_URL at a server of their
  * own. Runs before any package can be counted on: it imports nothing but Node itself.
  */

@@ -62,7 +62,7 @@ async function watch(
     ['--watch', `--inspect=127.0.0.1:${port}`, '--disable-warning=TimeoutNegativeWarning', ...args],
     { stdio: 'inherit', env: { ...env, ...added } },
   );
-  // Ctrl-C reaches the child too: this process stays to start the service again.
+  // Ctrl-C reaches the child too: this process continues, to start the service again.
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, forward);

@@ -32,7 +32,7 @@ export const status: Command = {
       );
     const services = await readServices(context, plan, running);
     const broker = services.find(({ name }) => name === 'kafka');
-    // Loaded here: the Kafka client takes most of the time to load this command.
+    // Loaded here: the Kafka client is most of the load time of this command.
     const { lagOf } = await import('../lag.ts');
     const lags =
       broker?.up === true

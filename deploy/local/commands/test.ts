@@ -80,7 +80,7 @@ async function watchSelected(
 }
 
 /**
- * Starts a stack in a home of its own, and stops it whatever happens. Its files stay when something
+ * Starts a stack in a home of its own, and always stops it. Its files are kept when something
  * failed.
  */
 async function withStack(

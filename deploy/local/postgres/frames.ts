@@ -4,15 +4,15 @@
  * another may pass, or the one would bind to the other's unnamed statement.
  */
 export type Unit =
-  /** The client asks for TLS or GSS, and hears that there is none. */
+  /** The client asks for TLS or GSS, and is answered that there is none. */
   | { kind: 'encryption' }
   | { kind: 'startup'; bytes: Buffer }
   /**
-   * Runs in the engine. `held`: the client has flushed without Sync and goes on with the same
+   * Runs in the engine. `held`: the client has flushed without Sync and continues with the same
    * statement.
    */
   | { kind: 'query'; bytes: Buffer; held: boolean }
-  /** The client takes its leave, or asks to cancel, which one session cannot. */
+  /** The client terminates, or sends a cancel request, which one session cannot serve. */
   | { kind: 'end' };
 
 export interface Cut {
@@ -22,7 +22,7 @@ export interface Cut {
   started: boolean;
 }
 
-/** The largest message that is taken; a client that sends more is disconnected. */
+/** The largest message that is accepted; a client that sends more is disconnected. */
 export const MAX_UNIT_BYTES = 64 * 1024 * 1024;
 
 const PROTOCOL_3 = 196_608;

@@ -32,7 +32,7 @@ interface Client {
 }
 
 /**
- * Lets many PostgreSQL clients share one embedded engine: whole units, one at a time, in turn; a
+ * Lets many PostgreSQL clients share one embedded engine: whole units, one at a time, in order; a
  * client inside a transaction has the engine to itself until the transaction ends.
  */
 export function createFront(options: Options): Server {
@@ -80,7 +80,7 @@ export function createFront(options: Options): Server {
 
   const leave = async (client: Client): Promise<void> => {
     if (owner !== client) return;
-    // A cut-off statement leaves the session waiting for its Sync: the rollback brings that along.
+    // A cut-off statement leaves the session waiting for its Sync: the rollback includes it.
     await engine.exec('ROLLBACK');
     own(undefined);
   };

@@ -160,7 +160,7 @@ function onExit({
 
 function onTimer({ state, at }: Given): Decision {
   if (state.now.phase === 'backing-off') {
-    // A timer may fire a millisecond before the clock says so.
+    // A timer may fire a millisecond before it is due by the clock.
     if (at < state.now.until) return { state, actions: [{ do: 'set-timer', at: state.now.until }] };
     return spawn({ ...state, restarts: state.restarts + 1 }, at);
   }

@@ -17,28 +17,28 @@ const file = (status: string, ...results: string[]) => ({
   assertionResults: results.map((one) => ({ status: one })),
 });
 
-describe('counting what the tests came to', () => {
-  it('takes the numbers of the report', () => {
+describe('the counts of a test run', () => {
+  it('are those of the report', () => {
     expect(countRun({ report: report(5, 0), exitCode: 0 })).toEqual({ passed: 5, failed: 0 });
     expect(
       countRun({ report: report(5, 2, [file('failed', 'passed', 'failed')]), exitCode: 1 }),
     ).toEqual({ passed: 5, failed: 2 });
   });
 
-  it('counts a file that could not be loaded as a failure', () => {
+  it('include a file that could not be loaded as a failure', () => {
     expect(
       countRun({ report: report(5, 1, [file('failed'), file('failed', 'failed')]), exitCode: 1 }),
     ).toEqual({ passed: 5, failed: 2 });
   });
 
-  it('counts a crash of the runner, an error outside of tests and an empty run as failures', () => {
+  it('include a crash of the runner, an error outside of tests and an empty run as failures', () => {
     expect(countRun({ report: undefined, exitCode: null })).toEqual({ passed: 0, failed: 1 });
     expect(countRun({ report: report(5, 0), exitCode: 1 })).toEqual({ passed: 5, failed: 1 });
     expect(countRun({ report: report(5, 0), exitCode: null })).toEqual({ passed: 5, failed: 1 });
     expect(countRun({ report: report(0, 0), exitCode: 0 })).toEqual({ passed: 0, failed: 1 });
   });
 
-  it('sums and says it in one plain line', () => {
+  it('are summed and printed in one line', () => {
     expect(lastLine(add({ passed: 5, failed: 0 }, { passed: 7, failed: 1 }))).toBe(
       '12 passed, 1 failed',
     );

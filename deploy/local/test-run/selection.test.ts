@@ -26,7 +26,7 @@ describe('what ./ravand test runs', () => {
     ]);
   });
 
-  it('finds a file from the folder in which the person stands', () => {
+  it('resolves a file against the current folder', () => {
     expect(select(['arguments.test.ts'], join(checkout, 'cli'))).toEqual([
       { kind: 'unit', files: [join(checkout, 'cli/arguments.test.ts')] },
     ]);

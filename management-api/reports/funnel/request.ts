@@ -59,7 +59,7 @@ export interface FunnelStep extends EventSelector {
 }
 
 /**
- * An event that must not lie strictly between the events of steps i and i + 1, for fromStep ≤ i <
+ * An event that must not occur strictly between the events of steps i and i + 1, for fromStep ≤ i <
  * toStep (1-based).
  */
 export interface Exclusion extends EventSelector {

@@ -15,14 +15,14 @@ import {
 /** Bit of an element that belongs to the sequence in which steps must be adjacent. */
 const SEQUENCE_BIT = 24;
 /**
- * What the platform itself writes (ingest 6.1; events/event-name.ts tells them apart in the
+ * What the platform itself writes (ingest 6.1; events/event-name.ts distinguishes them in the
  * reference).
  */
 const PLATFORM_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened'];
 
 /**
  * The strict funnel. An element is (time × 2 + 1 for an exclusion, tie breakers…, bits, value?):
- * sorted, that is the total order, with the exclusions of a time behind its other events. A path is
+ * sorted, that is the total order, with the exclusions of a time after its other events. A path is
  * a run of the person's sequence, so the one that ends at an element with step i is known: `l<i>`
  * holds its start there, 0 where there is none.
  */

@@ -71,7 +71,7 @@ const credentials = () => ({ email: member.email, password: member.password });
 const relay = { name: 'n', url: 'https://x.example', events: [], filters: [], enabled: false };
 
 describe('in a browser', () => {
-  it('the own page signs in, works and signs out, and its scripts never see the cookie', async () => {
+  it('the page of the panel signs in, works and signs out, and its scripts never see the cookie', async () => {
     const context = await browser.newContext();
     const { page, send } = await open(context, readyStack().panel_url);
     expect(await send({ method: 'GET', path: '/api/session' })).toBe(401);

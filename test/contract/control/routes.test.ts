@@ -87,14 +87,14 @@ describe('without a session', () => {
     );
   });
 
-  it('a path that nobody serves tells nothing either', async () => {
+  it('an unserved path answers the same', async () => {
     expectRefusal(await control('GET', '/v1/secrets'), 401, signedOut);
   });
 });
 
 describe('a role without the permission', () => {
   const roles = ['marketer', 'analyst', 'viewer', 'approver', 'finance'];
-  it('none of the five reads or writes settings, through the panel or past it', async () => {
+  it('cannot read or write settings, through the panel or directly', async () => {
     const sessions = await Promise.all(roles.map((role) => enter(String(account.accountId), role)));
     for (const [at, session] of sessions.entries()) {
       for (const { method, filled, body, permission } of rows) {
@@ -113,7 +113,7 @@ describe('a role without the permission', () => {
     }
   });
 
-  it('an admin does', async () => {
+  it('is not that of an admin, who can', async () => {
     expect(
       (
         await control('GET', '/v1/relays', {
@@ -146,7 +146,7 @@ describe('a malformed body', () => {
   });
 });
 
-describe('a wrong method, and paths that nobody serves', () => {
+describe('a wrong method or an unserved path', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
   const wrong = [...new Set(rows.map(({ filled }) => filled))].flatMap((path) =>
     METHODS.filter(
@@ -183,7 +183,7 @@ describe('a wrong method, and paths that nobody serves', () => {
   });
 
   it.each(['0', '-1', 'x', '1.5', '99999999999999999999', '1%20'])(
-    'the id %s is none',
+    '%s is not an id',
     async (id) => {
       for (const [method, path] of [
         ['DELETE', `/v1/relays/${id}`],
@@ -195,7 +195,7 @@ describe('a wrong method, and paths that nobody serves', () => {
   );
 });
 
-describe('the same routes elsewhere', () => {
+describe('the routes of the control plane on other hosts', () => {
   it.each(rows)(
     '$name on the management host: 404 unknown_endpoint',
     async ({ method, filled, body }) => {

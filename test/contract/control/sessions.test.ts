@@ -22,7 +22,7 @@ const statusOf = async (session: string) =>
   (await control('GET', '/v1/relays', { session })).status;
 
 describe('signing in and out', () => {
-  it('sets a cookie that scripts cannot read, and tells who is signed in', async () => {
+  it('sets a cookie that scripts cannot read, and answers who is signed in', async () => {
     const reply = await signIn({ ...member, email: ` ${member.email.toUpperCase()} ` });
     expect(reply.status).toBe(200);
     expect(reply.headers['set-cookie']).toEqual([
@@ -53,7 +53,7 @@ describe('signing in and out', () => {
     expect((await call('DELETE', '/api/session', { session })).status).toBe(204);
   });
 
-  it('another sign-in gives another session and ends the one that was shown', async () => {
+  it('creates another session each time, and ends the one that was sent', async () => {
     const before = sessionIn(await signIn(member));
     const beside = sessionIn(await signIn(member));
     const after = sessionIn(await signIn(member, { session: before }));
@@ -63,7 +63,7 @@ describe('signing in and out', () => {
     ]);
   });
 
-  it('the demo member signs in as ready.json says', async () => {
+  it('works for the demo member of ready.json', async () => {
     const { demo } = readyStack();
     const reply = await signIn(demo.member);
     expect(reply.body).toMatchObject({ account: { id: demo.account_id }, role: 'owner' });
@@ -79,7 +79,7 @@ describe('signing in and out', () => {
     });
   });
 
-  it('nobody and a wrong password look alike', async () => {
+  it('answers an unknown address like a wrong password', async () => {
     const wrong = await signIn({ ...member, password: 'wrong' });
     const nobody = await signIn({ email: `nobody-${member.email}`, password: 'wrong' });
     expect([wrong.status, wrong.body]).toEqual([
@@ -102,20 +102,20 @@ describe('signing in and out', () => {
     ['{"email":["a@b.example"],"password":"x"}', 'invalid_request'],
     [`{"email":"a@b.example","password":"${'x'.repeat(1025)}"}`, 'invalid_request'],
     ['{"email":"a@b.example","password":"x","account_id":"1"}', 'invalid_request'],
-  ])('%s is no sign-in', async (body, code) => {
+  ])('rejects %s', async (body, code) => {
     const reply = await call('POST', '/api/session', { body });
     expect([reply.status, (reply.body as { code: string }).code]).toEqual([400, code]);
   });
 
-  it('a body beyond 8 KiB is not read', async () => {
+  it('does not read a body above 8 KiB', async () => {
     expect((await call('POST', '/api/session', { body: `{}${' '.repeat(9000)}` })).status).toBe(
       413,
     );
   });
 });
 
-describe('what the operator changes holds at once', () => {
-  it('role', async () => {
+describe('a change by the operator applies to the next request', () => {
+  it('when the role changes', async () => {
     const one = await makeMember(account, 'owner');
     const session = sessionIn(await signIn(one));
     await admin(
@@ -132,7 +132,7 @@ describe('what the operator changes holds at once', () => {
     expect(await statusOf(sessionIn(await signIn(one)))).toBe(403);
   });
 
-  it('password', async () => {
+  it('when the password changes', async () => {
     const one = await makeMember(account, 'owner');
     const session = sessionIn(await signIn(one));
     const { password } = await admin<{ password: string }>(
@@ -147,7 +147,7 @@ describe('what the operator changes holds at once', () => {
     expect((await signIn({ ...one, password })).status).toBe(200);
   });
 
-  it('membership', async () => {
+  it('when the membership ends', async () => {
     const other = await makeAccount();
     const one = await makeMember(account, 'owner');
     const added = await admin<object>(
@@ -176,7 +176,7 @@ describe('what the operator changes holds at once', () => {
     expect((await signIn(one)).status).toBe(401);
   });
 
-  it('the account: suspended, and its list of addresses', async () => {
+  it('when the account is suspended or limits its addresses', async () => {
     const other = await makeAccount();
     const one = await makeMember(other, 'owner');
     const session = sessionIn(await signIn(one));
@@ -195,8 +195,8 @@ describe('what the operator changes holds at once', () => {
   });
 });
 
-describe('guesses', () => {
-  it('cost growing pauses after the first ones, in which the right password waits too', async () => {
+describe('guessed passwords', () => {
+  it('cause growing pauses, which apply to the right password too', async () => {
     const target = await makeMember(account, 'viewer');
     const guess = () => signIn({ ...target, password: 'guess' });
     const replies = [];
@@ -223,7 +223,7 @@ describe('guesses', () => {
     expect((await signIn(target)).status).toBe(200);
   });
 
-  it('many at once are counted before they are checked', async () => {
+  it('are counted before they are checked when many arrive at once', async () => {
     const target = await makeMember(account, 'viewer');
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => signIn({ ...target, password: 'guess' })),
@@ -267,7 +267,7 @@ describe('other sites', () => {
     expect((await control('GET', '/v1/relays', { session })).body).toEqual({ relays: [] });
   });
 
-  it('no form can: its types are no JSON', async () => {
+  it('cannot send a form, because its types are not JSON', async () => {
     const origin = readyStack().panel_url;
     for (const type of [
       'text/plain',
@@ -282,7 +282,7 @@ describe('other sites', () => {
     }
   });
 
-  it('the own page can', async () => {
+  it('are distinguished from the panel itself, which can', async () => {
     const headers = {
       origin: readyStack().panel_url,
       'sec-fetch-site': 'same-origin',
@@ -302,7 +302,7 @@ describe('other sites', () => {
     expect((await call('DELETE', '/api/session', { session, headers })).status).toBe(204);
   });
 
-  it('nothing allows them to read', async () => {
+  it('get no header that allows them to read', async () => {
     const reply = await call('GET', '/api/session', {
       session: await enter(account),
       headers: { origin: 'https://evil.example' },

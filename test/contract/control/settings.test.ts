@@ -35,7 +35,7 @@ interface Connection {
 }
 
 describe('webhook connections (ingest 2.8, 4.9)', () => {
-  it('are minted with a token that later saves keep, as they keep a secret that is left empty', async () => {
+  it('are created with a token that later saves keep, like a secret that is left empty', async () => {
     const made = await ask<Connection>('PUT', '/v1/integrations', {
       source: 'event_pipeline',
       label: ' My pipeline ',
@@ -79,7 +79,7 @@ describe('webhook connections (ingest 2.8, 4.9)', () => {
     expect(stored.rows[0]?.secret.toString('latin1')).not.toContain(SECRET);
   });
 
-  it('a disabled one answers its platform 404, an enabled one works again and shows it', async () => {
+  it('answer 404 while they are disabled, and work again when they are enabled', async () => {
     const { body } = await ask<Connection>('PUT', '/v1/integrations', {
       source: 'event_pipeline',
       label: 'x',
@@ -114,7 +114,7 @@ describe('webhook connections (ingest 2.8, 4.9)', () => {
     });
   });
 
-  it('know seven sources', async () => {
+  it('have seven sources', async () => {
     for (const source of ['shopify', '', 'EVENT_PIPELINE', 5, null])
       expect(
         (await ask('PUT', '/v1/integrations', { source, label: 'x', secret: SECRET })).body,
@@ -147,7 +147,7 @@ describe('relays (ingest 2.8, 4.9)', () => {
     enabled: false,
   };
 
-  it('are made, found by name, changed by id, and deleted', async () => {
+  it('are created, found by name, changed by id, and deleted', async () => {
     const made = await ask<{ id: number }>('PUT', '/v1/relays', { ...relay, secret: SECRET });
     expect(made).toEqual({ status: 200, body: { id: made.body.id } });
     expect((await ask('PUT', '/v1/relays', { ...relay, events: [], secret: '' })).body).toEqual(
@@ -194,7 +194,7 @@ describe('relays (ingest 2.8, 4.9)', () => {
     expect(body.error.length).toBeGreaterThan(10);
   });
 
-  it('dead deliveries are pending again after a retry, and only those', async () => {
+  it('have only their dead deliveries pending again after a retry', async () => {
     const { body } = await ask<{ id: number }>('PUT', '/v1/relays', { ...relay, name: 'Retried' });
     await database.query(
       `INSERT INTO relay_deliveries (account_id, relay_id, epoch, partition, log_offset, log_index, message_id, event, payload, status, attempts, response_status,
@@ -252,7 +252,7 @@ describe('relays (ingest 2.8, 4.9)', () => {
   });
 });
 
-it('the relays part works with what was saved here: it opens the secret, and takes up what is retried', async () => {
+it('the relays service uses what was saved here: it opens the secret and attempts what is retried', async () => {
   const { accountId, writeKey } = await createAccount('control relays');
   const session = await enter(String(accountId));
   // The address guard refuses it for good, which is as far as a delivery goes without an endpoint.
@@ -291,14 +291,14 @@ it('the relays part works with what was saved here: it opens the secret, and tak
   expect(await dead()).toMatchObject({ attempts: 1 });
 });
 
-describe('what is kept of all this', () => {
+describe('the record of changes', () => {
   interface Line {
     action: string;
     actor: string;
     details: Record<string, unknown>;
   }
 
-  it('every change has its audit line with the destination', async () => {
+  it('has an audit line with the destination for every change', async () => {
     const { rows } = await database.query<Line>(
       "SELECT action, actor, details FROM audit_lines WHERE account_id = $1 AND actor LIKE 'member:%' ORDER BY id",
       [account],
@@ -321,7 +321,7 @@ describe('what is kept of all this', () => {
     answers.push(JSON.stringify(rows));
   });
 
-  it('no secret stands in an answer, an audit line or the log of the part', () => {
+  it('has no secret in an answer, an audit line or the log of the service', () => {
     const log = partLog();
     expect(log).toContain('a member signed in');
     for (const text of [...answers, log]) expect(text).not.toContain(SECRET);

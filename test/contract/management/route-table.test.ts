@@ -43,7 +43,7 @@ it('the route table of the code equals that of the specification', () => {
   expect(facts.toSorted(byName)).toEqual(spec.toSorted(byName));
 });
 
-describe('no key', () => {
+describe('without a key', () => {
   it.each(withKey)('$name', async (row) => {
     expectReply(
       await call(row.method, pathOf(row), bodyFor(row)),
@@ -178,7 +178,7 @@ function expectMalformed(reply: Reply, { malformed }: SpecRow): void {
   return expectReply(reply, 400, { error, code: 'invalid_report' });
 }
 
-describe('a wrong method, and paths that nobody serves', () => {
+describe('a wrong method or an unserved path', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
   const wrong = [...new Set(rows.map(pathOf))].flatMap((path) =>
     METHODS.filter(

@@ -83,7 +83,7 @@ describe('raw records', () => {
     ]);
   });
 
-  it('of a batch of many people: one for each partition, with the bytes of its own items in order', async () => {
+  it('of a batch of many people are one for each partition, with the bytes of its items in order', async () => {
     const appended = await watchTopic('events.raw');
     const texts = Array.from(
       { length: 40 },
@@ -124,7 +124,7 @@ describe('raw records', () => {
     expect(new Set(seen.map(({ index }) => index)).size).toBe(40);
   });
 
-  it('give each event without a message id one of its own', async () => {
+  it('have a generated id for each event without a message id', async () => {
     const appended = await watchTopic('events.raw');
     await post(
       '/v1/batch',

@@ -55,7 +55,7 @@ describe('the normaliser on the real stack', () => {
       ),
     );
 
-  it('sends undecodable records to the dead letters with reason, position and bytes, and moves on', async () => {
+  it('sends undecodable records to the dead letters with reason, position and bytes, and continues', async () => {
     const [before, after] = [freshEvents(2), freshEvents(3)];
     const poison = Buffer.from('this is not a raw record');
     const broken = rawRecordCodec.encode(
