@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Home } from '../../cli/stack/home.ts';
 import { readJsonFile } from '../../cli/json-file.ts';
 import { isAlive, signalProcess, type ProcessIdentity } from '../../cli/stack/process-identity.ts';
@@ -38,7 +39,7 @@ export async function waitForExit(
   const end = Date.now() + ms;
   while (identities.some((identity) => isAlive(identity))) {
     if (Date.now() > end) return false;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await wait(POLL_MS);
   }
   return true;
 }

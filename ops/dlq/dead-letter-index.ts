@@ -1,4 +1,5 @@
-import { DEAD_LETTER_TOPIC, deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -32,12 +33,10 @@ export async function indexDeadLetters({
   database: Database;
   reader: RangeReader;
 }): Promise<boolean> {
-  const ends = await withKafkaAdmin(operator.settings, (admin) =>
-    topicEnds(admin, DEAD_LETTER_TOPIC),
-  );
+  const ends = await withKafkaAdmin(operator.settings, (admin) => topicEnds(admin, TOPIC.dead));
   const { rows } = await database.query<{ partition: number; next_offset: string }>(
     'SELECT partition, next_offset FROM log_positions WHERE reader = $1 AND topic = $2',
-    [READER, DEAD_LETTER_TOPIC],
+    [READER, TOPIC.dead],
   );
   const positions = new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
   let complete = true;
@@ -47,7 +46,7 @@ export async function indexDeadLetters({
       const found: LocatedDeadLetter[] = [];
       const limits = { records: CHUNK, ms: MAX_READ_MS };
       const read = await reader.search(
-        { topic: DEAD_LETTER_TOPIC, partition, from, to: high, limits },
+        { topic: TOPIC.dead, partition, from, to: high, limits },
         ({ value, offset }) => {
           const deadLetter = decodeDeadLetter(value);
           if (deadLetter) found.push({ deadLetter, offset });
@@ -67,7 +66,7 @@ export async function indexDeadLetters({
 
 const WRITE = `
 WITH moved AS (
-  INSERT INTO log_positions (reader, topic, partition, next_offset) VALUES ('${READER}', '${DEAD_LETTER_TOPIC}', $1, $2)
+  INSERT INTO log_positions (reader, topic, partition, next_offset) VALUES ('${READER}', '${TOPIC.dead}', $1, $2)
   ON CONFLICT (reader, topic, partition) DO UPDATE SET next_offset = greatest(log_positions.next_offset, excluded.next_offset), updated_at = now()
 )
 INSERT INTO dead_letters (letter, dead_partition, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_at)

@@ -15,7 +15,7 @@ export async function readDeadLetter(
   known: Pick<DeadLetterRow, 'dead_partition' | 'dead_offset'>,
 ): Promise<DeadLetter | undefined> {
   const value = await readValue(reader, {
-    topic: DEAD_LETTER_TOPIC,
+    topic: TOPIC.dead,
     partition: known.dead_partition,
     offset: known.dead_offset,
   });

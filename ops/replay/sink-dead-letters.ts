@@ -1,5 +1,6 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
-import { DEAD_LETTER_TOPIC, deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
+import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { RangeReader, readRange } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -96,7 +97,7 @@ async function readPositions({
   deadLetters,
   signal,
 }: ReadOptions): Promise<void> {
-  const range = { topic: DEAD_LETTER_TOPIC, partition, from, to };
+  const range = { topic: TOPIC.dead, partition, from, to };
   for await (const messages of readRange({
     settings: connections.settings,
     clientId: 'ravand-replay',

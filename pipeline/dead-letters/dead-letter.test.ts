@@ -1,8 +1,9 @@
+import { TOPIC } from '../../schemas/topology.ts';
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import { deadLetterKey, deadLetterOf, MAX_DEAD_LETTER_VALUE_BYTES } from './dead-letter.ts';
 import { type Failure } from '../../events/raw/failure.ts';
-import { DEAD_LETTER_TOPIC, deadLetterRecord } from './dead-letter.ts';
+import { deadLetterRecord } from './dead-letter.ts';
 
 const record = {
   topic: 'events.raw',
@@ -20,7 +21,7 @@ const failure: Failure = {
   accountId: 9,
   messageId: 'm',
 };
-const to = { topic: DEAD_LETTER_TOPIC, partitions: 3 };
+const to = { topic: TOPIC.dead, partitions: 3 };
 const deadLetter = (changes: Partial<Failure> = {}, of: Partial<typeof record> = {}) =>
   deadLetterOf({
     stage: 'normalise',

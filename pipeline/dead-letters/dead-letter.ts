@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
-import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * A dead letter must fit into a Kafka record of 16 MiB: a larger value is truncated; the raw log
@@ -62,8 +61,6 @@ function fingerprintOf(stage: string, { reason, detail }: Failure): string {
   const shape = detail.replace(/"[^]*?"|'[^]*?'|[\d.]+/g, '?');
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);
 }
-
-export const DEAD_LETTER_TOPIC = TOPIC.dead;
 
 /** A record for platform/kafka/producer.ts. */
 export interface DeadLetterRecord {

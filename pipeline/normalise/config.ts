@@ -7,7 +7,6 @@ import {
   dedupeSettings,
   redisSettings,
 } from '../../platform/settings-common.ts';
-import { DEAD_LETTER_TOPIC } from '../dead-letters/dead-letter.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
@@ -29,7 +28,7 @@ export const NAMES: Names = {
   raw: TOPIC.raw,
   normalised: TOPIC.normalised,
   verdicts: TOPIC.verdicts,
-  dead: DEAD_LETTER_TOPIC,
+  dead: TOPIC.dead,
   group: GROUP.normaliser,
   sinkGroup: GROUP.events,
   claims: DEFAULT_PREFIX,

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type Command } from '../../../cli/command.ts';
 import { lastLines, logFile, readFrom, sizeOf } from '../supervisor/log-file.ts';
@@ -41,7 +42,7 @@ export const logs: Command = {
       for (const line of lastLines(path, Number(lines))) show(name, line);
     if (values.follow !== true) return 0;
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
+      await wait(FOLLOW_MS);
       for (const [index, { name, path }] of files.entries()) {
         const fresh = readFresh(path, positions[index] ?? 0);
         positions[index] = fresh.position;

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { CommandError } from '../../../cli/command.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
@@ -39,7 +40,7 @@ export async function launchSupervisor({ home, checkout, env }: Launching): Prom
       const lines = lastLines(logFile(home.logs, 'supervisor'), 15).join('\n');
       throw new CommandError(`the supervisor did not start:\n${lines}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await wait(POLL_MS);
   }
 }
 
