@@ -1,7 +1,5 @@
-import {
-  DEAD_LETTER_TOPIC,
-  MAX_DEAD_LETTER_VALUE_BYTES,
-} from '../../pipeline/dead-letters/dead-letter.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
 import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
