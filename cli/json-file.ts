@@ -12,10 +12,7 @@ export function writeJsonFile(path: string, value: unknown): void {
   writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/**
- * The value of a JSON file that this program wrote; undefined when the file is absent or truncated.
- * The caller names its type.
- */
+/** A JSON file that this program wrote; undefined when absent or truncated. The caller types it. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function readJsonFile<T>(path: string): T | undefined {
   try {

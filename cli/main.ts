@@ -1,7 +1,4 @@
-/**
- * `./ravand COMMAND …`: finds the command in the table and runs it. Exit codes: 0 done, 1 failed,
- * 2 the line cannot be understood.
- */
+/** `./ravand COMMAND …`. Exit codes: 0 done, 1 failed, 2 the line cannot be understood. */
 import { join } from 'node:path';
 import { SettingsError } from '../platform/settings.ts';
 import { CommandError, findCommand, UsageError, type CommandContext } from './command.ts';

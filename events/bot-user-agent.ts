@@ -70,25 +70,16 @@ export const UNUSED_PATTERNS: ReadonlySet<string> = new Set([
   'tools',
 ]);
 
-/**
- * isbot's patterns without UNUSED_PATTERNS, plus web addresses, which crawlers include so that they
- * can be contacted.
- */
+/** isbot's patterns without UNUSED_PATTERNS, plus web addresses: crawlers include theirs. */
 const CRAWLER = new RegExp(
   [...list.filter((pattern) => !UNUSED_PATTERNS.has(pattern)), 'https?://', 'slurp\\b'].join('|'),
   'i',
 );
 
-/**
- * Declares itself a bot. Checked before the libraries: "python-requests (mybot)" is a bot. CUBOT is
- * a phone brand.
- */
+/** Declares itself a bot, libraries included ("python-requests (mybot)"). CUBOT is a phone. */
 const DECLARED_BOT = /(?<!\bcu)bots?(?![a-z])|crawl|spider|scrap(?:er|ing|y)/i;
 
-/**
- * HTTP libraries and platforms of backends; they do not mean that the person of the event is a
- * machine.
- */
+/** HTTP libraries and backend platforms: they do not make the event's person a machine. */
 const HTTP_LIBRARY = new RegExp(
   `^(?:${[
     'aiohttp|akka-http|alamofire|apache-httpclient|apache-cxf|asynchttpclient|axios|browser-?http|bun/|cfnetwork|cpp-httplib|curl|dalvik|dart|deno',
@@ -101,10 +92,7 @@ const HTTP_LIBRARY = new RegExp(
   'i',
 );
 
-/**
- * True for the User-Agent of an HTTP library or of a backend platform: it names no browser and no
- * device.
- */
+/** True for an HTTP library or backend platform: it names no browser and no device. */
 export function isHttpLibrary(userAgent: string): boolean {
   return HTTP_LIBRARY.test(userAgent);
 }

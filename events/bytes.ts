@@ -5,10 +5,7 @@ export function utf8Length(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
-/**
- * True when the text has at most `bound` bytes in UTF-8. Most texts need no counting, because a
- * UTF-16 unit has at most three bytes.
- */
+/** True for at most `bound` UTF-8 bytes; short texts need no counting (3 bytes a unit at most). */
 export function fitsBytes(text: string, bound: number): boolean {
   if (text.length * 3 <= bound) return true;
   return text.length <= bound && utf8Length(text) <= bound;

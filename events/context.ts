@@ -36,10 +36,7 @@ const MAX_IP_BYTES = 64;
 
 const EMPTY: JsonObject = {};
 
-/**
- * A text field, truncated to `bound` bytes. Numbers become text (app version 2.1); other types
- * count as absent.
- */
+/** A text field, cut to `bound` bytes. Numbers become text; other types count as absent. */
 function field(part: JsonObject, key: string, bound: number): string {
   const value = part[key];
   if (typeof value === 'string') return value === '' ? '' : truncateBytes(value, bound);
@@ -54,10 +51,7 @@ function persianField(part: JsonObject, key: string, bound: number): string {
   return typeof value === 'string' ? normalisePersian(value, bound) : field(part, key, bound);
 }
 
-/**
- * An id from 1 to 2^53 - 1, as a number or as digits (links carry digits). Anything else is 0,
- * absent.
- */
+/** An id from 1 to 2^53 - 1, as number or digits (links carry digits); otherwise 0: absent. */
 function idField(part: JsonObject, key: string): number {
   const value = part[key];
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
@@ -125,10 +119,7 @@ export function contextColumns(
   };
 }
 
-/**
- * `name/version` of the SDK, as the quality report lists it; the name alone without a version;
- * empty when unknown.
- */
+/** `name/version` of the SDK for the quality report; the name alone, or empty when unknown. */
 export function sdkOf(sent: unknown): string {
   const library = jsonObject(jsonObject(sent)?.['library']) ?? EMPTY;
   const name = field(library, 'name', 64);

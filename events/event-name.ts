@@ -33,10 +33,7 @@ export function hasFixedName(type: EventType): boolean {
   return type === 'identify' || type === 'alias';
 }
 
-/**
- * The event name of a type when the client sends none (ingest 6.1); empty for track, which requires
- * one.
- */
+/** Event name of a type when none is sent (ingest 6.1); empty for track, which needs one. */
 export function defaultEventName(type: EventType): string {
   return DEFAULT_NAMES[type];
 }

@@ -32,10 +32,7 @@ const FEMALE: ReadonlySet<string> = new Set([
   'زنانه',
 ]);
 
-/**
- * Folds a gender to male, female or other (ingest 2.3). Ignores case, spelling variants of Persian
- * letters and outer spaces.
- */
+/** Folds a gender to male, female or other (ingest 2.3), ignoring case and Persian variants. */
 export function foldGender(sent: string): 'male' | 'female' | 'other' {
   const text = normalisePersian(sent, 64).toLowerCase();
   if (MALE.has(text)) return 'male';

@@ -1,7 +1,4 @@
-/**
- * Iranian mobile operators by the first four digits of a national number. Prefixes that several
- * virtual operators share are left out.
- */
+/** Operators by the first four digits; prefixes that several virtual operators share are out. */
 const OPERATOR_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   mci: [
     '0910',

@@ -13,10 +13,7 @@ function daysBeforeMonth(month: number): number {
   return month <= 7 ? (month - 1) * 31 : (month - 1) * 30 + 6;
 }
 
-/**
- * Years that start a day before the 33-year cycle predicts, because the equinox falls just before
- * noon. ICU has the same exceptions.
- */
+/** Years that start a day before the 33-year cycle predicts: the equinox is just before noon. */
 const EARLY_YEARS: ReadonlySet<number> = new Set([1503, 1602]);
 
 /**
@@ -42,10 +39,7 @@ export function daysInJalaliMonth(year: number, month: number): number {
   return month <= 11 || isJalaliLeapYear(year) ? 30 : 29;
 }
 
-/**
- * Day number (days since 1970-01-01) of a Jalali day. Month and day may be out of range: month 13
- * is the first month of the next year.
- */
+/** Day number (from 1970-01-01) of a Jalali day. Month and day may overflow: month 13 works. */
 export function dayOfJalali({ year, month, day }: JalaliDate): number {
   const carried = year + Math.floor((month - 1) / 12);
   const inYear = (((month - 1) % 12) + 12) % 12;

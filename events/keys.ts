@@ -10,10 +10,7 @@ const SEPARATOR = 2;
 const WHITESPACE = 3;
 const CONTROL = 4;
 
-/**
- * Class of each UTF-16 unit in a key. Whitespace takes precedence over control characters: tabs and
- * line breaks separate words.
- */
+/** Class of each UTF-16 unit in a key; tabs and line breaks count as whitespace. */
 const KIND = new Uint8Array(0x10000).map((_, unit) => {
   if (isWhitespaceUnit(unit)) return WHITESPACE;
   if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) return CONTROL;

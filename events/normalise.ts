@@ -19,10 +19,7 @@ export type ItemFacts = Pick<RawItem, 'type' | 'message_id' | 'dedupe_id' | 'tim
 export interface NormaliseInput {
   record: RecordFacts;
   item: ItemFacts;
-  /**
-   * The event as the client sent it. Fields of a wrong JSON type count as absent: the gateway
-   * accepts none.
-   */
+  /** The event as sent. Fields of a wrong JSON type count as absent: the gateway accepts none. */
   envelope: JsonObject;
   /** `context` of the batch; an event without its own inherits it (ingest 2.1 rule 4). */
   batchContext: unknown;
@@ -31,10 +28,7 @@ export interface NormaliseInput {
   acceptance: number;
 }
 
-/**
- * Caches the columns of the last context: items of a batch often share their context and always
- * share the connection.
- */
+/** Caches the last context's columns: items of a batch often share context and connection. */
 export class ContextReader {
   readonly #agents: UserAgentCache;
   #context: unknown;
@@ -45,10 +39,7 @@ export class ContextReader {
     this.#agents = agents;
   }
 
-  /**
-   * The context columns of an event. Only an SDK connection describes the person: address and
-   * User-Agent of a backend are ignored.
-   */
+  /** The context columns. A backend's address and User-Agent are ignored: only SDKs count. */
   columns(context: unknown, record: RecordFacts): ContextColumns {
     if (this.#columns !== undefined && context === this.#context && record === this.#record)
       return this.#columns;

@@ -6,10 +6,7 @@ import type { OutcomeCount } from '../schemas/records.ts';
  */
 const MAX_COUNTS = 256;
 
-/**
- * Counts rejections and warnings of one request by kind, code, field and SDK (ingest 2.6). The
- * total of each code is exact.
- */
+/** Counts rejections and warnings of a request by kind, code, field and SDK (ingest 2.6). */
 export class OutcomeCounter {
   readonly counts: OutcomeCount[] = [];
   readonly #byKey = new Map<string, OutcomeCount>();

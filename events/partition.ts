@@ -17,18 +17,12 @@ export function partitionOf({
   return distinctIdHash(accountSeed(accountId), distinctId) % partitions;
 }
 
-/**
- * The hash state after `${accountId}\0`. All events of a batch share it; continue with
- * distinctIdHash.
- */
+/** Hash state after `${accountId}\0`, shared by a batch; continue with distinctIdHash. */
 export function accountSeed(accountId: number | string): number {
   return fnv1a(OFFSET_BASIS, `${accountId}\u0000`);
 }
 
-/**
- * The hash of a distinct id under its account, an unsigned 32-bit integer. `% partitions` is the
- * partition.
- */
+/** Unsigned 32-bit hash of a distinct id under its account; `% partitions` is the partition. */
 export function distinctIdHash(seed: number, distinctId: string): number {
   return fnv1a(seed, distinctId) >>> 0;
 }

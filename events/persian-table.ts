@@ -132,16 +132,10 @@ function build(): Uint16Array {
   return actions;
 }
 
-/**
- * The action for each UTF-16 unit: KEEP, SPACE (part of a run that becomes one space), DROP, or the
- * unit that replaces it.
- */
+/** Per UTF-16 unit: KEEP, SPACE (part of a run that becomes one), DROP, or the replacement. */
 export const PERSIAN_ACTIONS: Uint16Array = build();
 
-/**
- * True for whitespace as the specification defines it: ASCII and Unicode spaces, next line,
- * no-break space, byte-order mark.
- */
+/** True for whitespace: ASCII and Unicode spaces, next line, no-break space, byte-order mark. */
 export function isWhitespaceUnit(unit: number): boolean {
   return PERSIAN_ACTIONS[unit] === SPACE;
 }

@@ -29,17 +29,11 @@ export function normalisePersian(text: string, maxBytes: number): string {
     : cut;
 }
 
-/**
- * Results of scan: nothing to change. For ASCII text every unit is a byte, so nothing needs
- * counting.
- */
+/** Results of scan: nothing to change. In ASCII text every unit is a byte. */
 const NORMAL = -1;
 const NORMAL_ASCII = -2;
 
-/**
- * Index of the first unit that normalisation changes, or NORMAL or NORMAL_ASCII. Text that is
- * already normal costs only this pass.
- */
+/** First unit that normalisation changes, or NORMAL or NORMAL_ASCII, in one pass. */
 function scan(text: string): number {
   let afterSpace = true;
   let units = 0;
@@ -57,10 +51,7 @@ function scan(text: string): number {
 
 const MADDA = 0x0653;
 const HAMZA_ABOVE = 0x0654;
-/**
- * Maximum number of signs after a letter that are composed; Unicode's stream-safe text has at most
- * 30.
- */
+/** Maximum signs composed after a letter; Unicode's stream-safe text has at most 30. */
 const MAX_SIGNS = 32;
 
 /**

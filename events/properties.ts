@@ -4,10 +4,7 @@ import { normalisePersian } from './persian.ts';
 import { holdsUnencodable, jsonText, MAX_KEYS, MAX_VALUE_BYTES, numberText } from './values.ts';
 import { tooMany, unserialisable, type WarningSink } from './warnings.ts';
 
-/**
- * The two maps that store properties and free traits (ingest 2.3, "Values"). Every key of `numbers`
- * is also a key of `text`.
- */
+/** Maps of properties and free traits (ingest 2.3). Every key of `numbers` is one of `text`. */
 export interface ValueMaps {
   text: Record<string, string>;
   numbers: Record<string, number>;
@@ -32,10 +29,7 @@ export function textOf(value: unknown): string | undefined {
   }
 }
 
-/**
- * The number of a value in the number map: finite numbers and booleans only. Numeric strings have
- * none.
- */
+/** A value's entry in the number map: finite numbers and booleans only. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
   return typeof value === 'boolean' ? Number(value) : undefined;

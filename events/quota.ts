@@ -3,10 +3,7 @@ export type Subscription = 'active' | 'trial' | 'trial_ended' | 'cancelled';
 
 export type QuotaRefusal = 'quota_cancelled' | 'quota_trial_over' | 'quota_event_cap';
 
-/**
- * Whether an account may send events. Any verdict but `open` refuses the whole request with 402
- * (ingest 8, management 7.5).
- */
+/** Any verdict but `open` refuses the request with 402 (ingest 8, management 7.5). */
 export type QuotaVerdict = 'open' | QuotaRefusal;
 
 /** The sentences of a 402, the same on both hosts: in Persian, without usage numbers. */
@@ -20,10 +17,7 @@ export interface QuotaFacts {
   subscription: Subscription;
   /** Maximum number of events per Jalali month; 0: unlimited. */
   maxEvents: number;
-  /**
-   * Events accepted in this Jalali month. Undefined when counting failed; the account then stays
-   * open.
-   */
+  /** Events accepted this Jalali month; undefined when unreadable: the account stays open. */
   eventsThisMonth: number | undefined;
 }
 

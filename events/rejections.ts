@@ -19,10 +19,7 @@ export interface Rejection {
   code: RejectionCode;
   /** The field at fault, for the quality report; empty when the whole event is. */
   field: string;
-  /**
-   * What the client reads: the code, followed by the sent value (unknown_type) or the counts
-   * (batch_too_large).
-   */
+  /** What the client reads: the code, and the sent value (unknown_type) or the counts. */
   reason: string;
 }
 

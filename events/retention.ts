@@ -3,10 +3,7 @@ const DAY = 86_400_000;
 /** No event is kept longer than this after its own timestamp (ingest 2.4), days. */
 export const MAX_RETENTION_DAYS = 400;
 
-/**
- * Retention of each account in days; 0 keeps events for MAX_RETENTION_DAYS, and so does an account
- * that is not in the map.
- */
+/** Retention per account in days; 0, or an absent account, means MAX_RETENTION_DAYS. */
 export type Retentions = ReadonlyMap<number, number>;
 
 /** Events of the account with a timestamp below this are not kept, ms since the epoch. */

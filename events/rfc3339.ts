@@ -34,10 +34,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   );
 }
 
-/**
- * Milliseconds of the fraction from `at` (after the dot) to `end`; digits past the third are cut
- * off. NaN for a non-digit.
- */
+/** Milliseconds of the fraction after the dot, cut to three digits. NaN for a non-digit. */
 function fraction(text: string, at: number, end: number): number {
   let value = 0;
   let scale = 100;

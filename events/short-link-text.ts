@@ -24,10 +24,7 @@ export interface LinkToShorten {
 const LINK_START = /https?:\/\//giu;
 const ENDS_LINK = /[\s\p{Cc}<>"'`«»“”‘’،؛؟…\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const TRAILING = /[.,;:!?)\]}*_~-]$/;
-/**
- * After one of these, a non-ASCII letter continues the address; after anything else it is the text
- * that follows.
- */
+/** After these, a non-ASCII letter continues the address; otherwise the text follows. */
 const GOES_ON = /[/=&?#%+\-_.]/;
 const WORD = /[\p{L}\p{N}]/u;
 

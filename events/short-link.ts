@@ -28,10 +28,7 @@ export function shortLinkCode(accountId: number, target: string): string {
 
 const CODE = new RegExp(`^[${CODE_ALPHABET}]{${CODE_LENGTH}}$`);
 
-/**
- * Normalises a code from a URL; undefined when it cannot be one. People type lower case; codes are
- * upper case.
- */
+/** Normalises a code from a URL to upper case; undefined when it cannot be one. */
 export function readCode(asked: string): string | undefined {
   const code = asked.toUpperCase();
   return asked.length === CODE_LENGTH && CODE.test(code) ? code : undefined;
@@ -39,10 +36,7 @@ export function readCode(asked: string): string | undefined {
 
 const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
 
-/**
- * True for a valid target of a short link: an http or https address without spaces or control
- * characters, at most 2048 bytes.
- */
+/** True for a short link's target: http or https, no spaces or controls, at most 2048 bytes. */
 export function isShortLinkTarget(target: string): boolean {
   if (
     Buffer.byteLength(target) > MAX_TARGET_BYTES ||
@@ -53,10 +47,7 @@ export function isShortLinkTarget(target: string): boolean {
   return /^https?:\/\//i.test(target) && URL.canParse(target);
 }
 
-/**
- * A target as a Location header can carry it: unchanged if it is ASCII, otherwise with the other
- * characters escaped.
- */
+/** A target for a Location header: unchanged if ASCII, otherwise escaped. */
 export function locationOf(target: string): string {
   return /^[\x21-\x7e]+$/.test(target) ? target : new URL(target).href;
 }

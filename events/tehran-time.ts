@@ -19,10 +19,7 @@ function hadDaylightTime(year: number): boolean {
 /** End of the last daylight time, 2022-09-21T19:30Z. Most events are later. */
 const DAYLIGHT_ABOLISHED = 1_663_788_600_000;
 
-/**
- * Offset of Asia/Tehran from UTC at an instant, both in milliseconds. Exact from 1992; before that
- * the standard offset.
- */
+/** Offset of Asia/Tehran from UTC, ms. Exact from 1992; before that the standard offset. */
 export function tehranOffset(instant: number): number {
   if (instant >= DAYLIGHT_ABOLISHED) return STANDARD;
   const { year } = jalaliOfDay(Math.floor((instant + STANDARD) / DAY));
@@ -37,10 +34,7 @@ export function tehranDay(instant: number): number {
   return Math.floor((instant + tehranOffset(instant)) / DAY);
 }
 
-/**
- * First instant of a day (a tehranDay number) in Tehran, in milliseconds since the epoch: 01:00 on
- * the day when daylight time starts.
- */
+/** First instant of a Tehran day, Unix ms: 01:00 on the day when daylight time starts. */
 export function startOfTehranDay(day: number): number {
   const inDaylight = day * DAY - DAYLIGHT;
   return tehranDay(inDaylight) === day ? inDaylight : day * DAY - STANDARD;
@@ -56,10 +50,7 @@ export function dayText(day: number): string {
   return new Date(day * DAY).toISOString().slice(0, 10);
 }
 
-/**
- * The month of a quota (ingest 8): a Jalali month in Tehran. `key` is `1405-08`; from ≤ instant <
- * to, milliseconds since the epoch.
- */
+/** A quota's Jalali month in Tehran (ingest 8): `key` like `1405-08`, from ≤ t < to, Unix ms. */
 export interface QuotaMonth {
   key: string;
   from: number;

@@ -4,10 +4,7 @@ const DAY = 24 * HOUR;
 
 /** Timestamps further ahead of the server's clock are clamped (ingest 2.4 rule 2). */
 export const MAX_AHEAD_MS = HOUR;
-/**
- * A larger difference between sent_at and the server's clock means that the client's clock is wrong
- * (ingest 2.4 rule 3).
- */
+/** A larger difference of sent_at to our clock means a wrong client clock (ingest 2.4 rule 3). */
 export const MAX_SKEW_MS = MINUTE;
 /** The ingest window when the retention is unknown, and its minimum (ingest 2.4 rule 3). */
 export const MIN_WINDOW_MS = 30 * DAY;

@@ -41,10 +41,7 @@ const PHONE_OPERATOR = 'phone_operator';
 
 /** What an event writes to the profile of its person. */
 export interface NormalisedTraits extends ValueMaps {
-  /**
-   * Text of each profile column that the event sets; booleans as 'true' and 'false', a birthday as
-   * sent.
-   */
+  /** Text of each profile column that the event sets; booleans 'true' or 'false'. */
   columns: Partial<Record<ProfileColumn, string>>;
 }
 

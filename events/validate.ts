@@ -30,19 +30,13 @@ export interface DecidedEvents {
   counts: OutcomeCount[];
 }
 
-/**
- * The request is not JSON of the required shape: 400 `malformed JSON`, nothing is accepted.
- * `detail` is for the log.
- */
+/** Not JSON of the required shape: 400 `malformed JSON`. `detail` is for the log. */
 export interface MalformedRequest {
   outcome: 'malformed';
   detail: string;
 }
 
-/**
- * The whole batch is rejected (batch_empty, batch_too_large): 400 with `reason`, nothing is
- * accepted.
- */
+/** The whole batch is rejected (batch_empty, batch_too_large): 400 with `reason`. */
 export interface RefusedBatch extends Rejection {
   outcome: 'refused';
 }

@@ -68,10 +68,7 @@ export function jsonText(value: object): string {
 /** Output that is still to be written: text, or a value. */
 type Pending = { text: string } | { value: unknown };
 
-/**
- * At least the first 8192 units of JSON.stringify(value), without recursion: for values that nest
- * deeper than the stack allows.
- */
+/** At least 8192 units of JSON.stringify(value), without recursion: nesting is unbounded. */
 function beginningOfJson(value: object): string {
   const pending: Pending[] = [{ value }];
   let out = '';

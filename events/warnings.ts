@@ -55,10 +55,7 @@ export function tooMany(
   };
 }
 
-/**
- * Warning for a value that JSON cannot encode, an overflowing number in or under `key` (ingest
- * 2.3).
- */
+/** Warning for an overflowing number in or under `key`, which JSON cannot encode (ingest 2.3). */
 export function unserialisable(key: string): Warning {
   return {
     code: 'unserialisable_property',

@@ -56,10 +56,7 @@ export interface GatewayOptions {
   connectLog: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
   claims: ClaimBatcher;
   accounts: AccountStore;
-  /**
-   * Events that an account has had accepted in this Jalali month; a rejection leaves the account
-   * open (ingest 8).
-   */
+  /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
   eventsThisMonth: (accountId: number) => Promise<number>;
   /** Undefined: webhook connections are not enabled in this installation. */
   webhooks: WebhookClients | undefined;

@@ -43,10 +43,7 @@ export function freshEvents(
   return { events, duplicates: accepted.length - events.length, claims };
 }
 
-/**
- * Positions of the claims of some fresh events, or of all when `positions` is undefined. Undefined
- * means every claim of the request.
- */
+/** Claim positions of some fresh events; `undefined` means all, in and out. */
 export function claimPositions(
   fresh: FreshEvents,
   positions: readonly number[] | undefined,

@@ -8,10 +8,7 @@ import { introspectionRoutes } from './introspection/routes.ts';
 import { schemaRoutes } from './schema/routes.ts';
 import { segmentRoutes } from './segments/routes.ts';
 
-/**
- * The route table (management 4.1), in the order of the specification. Nothing else exists on this
- * host but the catch-all.
- */
+/** The route table (management 4.1), in the specification's order. */
 export const routes: readonly Route[] = [
   ...introspectionRoutes,
   ...schemaRoutes,

@@ -11,10 +11,7 @@ export interface AuditLine {
   details: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Writes one line of the audit log (table audit_lines). Rejects when PostgreSQL does, so that
- * nothing is done without an audit line.
- */
+/** Writes a line of audit_lines; when it rejects, the audited change must not happen. */
 export async function recordAudit(
   database: Pick<Database, 'query'>,
   line: AuditLine,

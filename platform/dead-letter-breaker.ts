@@ -7,10 +7,7 @@ export interface BreakerState {
 export interface BreakerLimits {
   /** The breaker ignores fewer dead events than this: a few poison records go to events.dead. */
   minDead: number;
-  /**
-   * Above this share of dead events the software, not the data, is assumed to be faulty; with 1 or
-   * more the breaker never opens.
-   */
+  /** Above this share of dead events we assume faulty software; 1 or more: never opens. */
   maxDeadShare: number;
   /** Above this many processed events both counts are halved. */
   windowEvents: number;

@@ -8,10 +8,7 @@ export class DeadlineExceeded extends Error {
   }
 }
 
-/**
- * Limits a wait. The work itself continues; pass it a signal if it can be cancelled. Throws
- * DeadlineExceeded.
- */
+/** Limits a wait, not the work: pass that a signal. Throws DeadlineExceeded. */
 export async function withDeadline<T>(
   options: { ms: number; waitingFor: string },
   work: Promise<T>,

@@ -89,10 +89,7 @@ export class Sealer {
     }
   }
 
-  /**
-   * Whether the bytes are sealed under the first key, so that a rotation can skip them. Throws
-   * SealError when they are not sealed.
-   */
+  /** Whether the first key sealed the bytes, for rotations. May throw SealError. */
   isCurrent(sealed: Uint8Array): boolean {
     return read(sealed).id === this.#keys[0].id;
   }

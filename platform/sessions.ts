@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/**
- * Cookies that may contain a session, in order of precedence (management 5.2). Installations behind
- * https use the first.
- */
+/** Session cookies by precedence (management 5.2); https installations use the first. */
 export const SESSION_COOKIES = ['__Host-service_session', 'service_session'] as const;
 
 /** 32 random bytes as base64url without padding. */
@@ -14,10 +11,7 @@ export function isSessionToken(token: string): boolean {
   return TOKEN.test(token);
 }
 
-/**
- * Redis key of a session: the SHA-256 of its token, so that a dump of Redis contains no usable
- * token.
- */
+/** Redis key of a session: SHA-256 of its token, so a dump has no usable token. */
 export function sessionKey(token: string): string {
   return `session:${createHash('sha256').update(token).digest('base64url')}`;
 }

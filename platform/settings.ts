@@ -21,10 +21,7 @@ export type SettingsOf<Table extends SettingsTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/**
- * Everything that is wrong with the environment, in one error: each problem names the variable, its
- * value and what is expected.
- */
+/** All problems of the environment in one error: variable, value, what is expected. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -39,10 +36,7 @@ export function defineSettings<Table extends SettingsTable>(table: Table): Table
   return table;
 }
 
-/**
- * Reads every setting of a table from an environment. Throws SettingsError with all problems
- * together.
- */
+/** Reads a table of settings from an environment. Throws SettingsError. */
 export function parseSettings<Table extends SettingsTable>(
   table: Table,
   env: NodeJS.ProcessEnv,

@@ -13,10 +13,7 @@ export interface EncodedRange {
   generation: number;
 }
 
-/**
- * Appends Avro datums to a buffer that grows as needed (Avro 1.12 specification, "Binary
- * Encoding").
- */
+/** Appends Avro datums to a growing buffer (Avro 1.12, "Binary Encoding"). */
 export class AvroWriter {
   #buffer: Utf8Buffer;
   readonly #double = new Float64Array(1);

@@ -11,10 +11,7 @@ import type {
   VerdictRecord,
 } from './records.ts';
 
-/**
- * Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12 specification,
- * "Single-object encoding").
- */
+/** Bytes before the datum: `C3 01` and the fingerprint, little endian (Avro 1.12). */
 export const HEADER_BYTES = 10;
 
 /** A record that no schema in schemas/ can read. `code` is stable. */
@@ -31,10 +28,7 @@ export interface Codec<T> {
   /** Fingerprint of the newest version: what `encode` writes, as 16 hexadecimal digits. */
   readonly fingerprint: string;
   readonly type: avsc.Type;
-  /**
-   * Single-object encoding of a record by the newest version. Throws when the record does not fit
-   * its schema.
-   */
+  /** Single-object encoding by the newest version. Throws for a record that does not fit. */
   encode(record: T): Buffer;
   /** Reads a record of any version. Throws UnreadableRecord. */
   decode(bytes: Buffer): T;

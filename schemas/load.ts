@@ -16,10 +16,7 @@ export interface LoadedSchema {
   document: avsc.Schema;
 }
 
-/**
- * Reads every `<subject>.v<version>.avsc` of a folder, lower versions first. Throws when a file
- * name or a schema is invalid.
- */
+/** Reads every `<subject>.v<version>.avsc`, lower versions first. Throws for invalid ones. */
 export function loadSchemas(folder: string): LoadedSchema[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.avsc'))

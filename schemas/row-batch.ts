@@ -72,10 +72,7 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
 
 const header = singleObjectHeader(rowBatchCodec.type);
 
-/**
- * Joins a head and datums of event-row into the single-object encoding of a normalised-run with one
- * block of rows.
- */
+/** Single-object encoding of a normalised-run: a head and one block of event-row datums. */
 export function joinRowBatch(batch: EncodedRowBatch): Buffer {
   const head = HEAD_FIELDS.map((field) => writeZigzag(batch.head[field]));
   return Buffer.concat([header, ...head, writeZigzag(batch.count), batch.rows, Buffer.of(0)]);

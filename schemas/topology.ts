@@ -120,10 +120,7 @@ export const GROUP = {
 /** The name under which metering keeps its positions in PostgreSQL (log_positions). */
 export const METERING_READER = 'metering';
 
-/**
- * Metering counts with its positions in PostgreSQL; what these groups commit in Kafka is for
- * operators only.
- */
+/** Metering keeps its positions in PostgreSQL; these commits are for operators only. */
 export function meteringGroup(topic: string): string {
   return `${METERING_READER}.${topic}`;
 }
@@ -134,10 +131,7 @@ export interface ConsumerGroup {
   service: ServiceName;
 }
 
-/**
- * Every consumer group, in the direction of the events. The first one of a service is the one whose
- * lag `status` shows.
- */
+/** Every consumer group; the first of a service is the one that `status` shows. */
 export const CONSUMER_GROUPS: readonly ConsumerGroup[] = [
   { group: GROUP.normaliser, topic: TOPIC.raw, service: 'normaliser' },
   { group: GROUP.events, topic: TOPIC.normalised, service: 'events-sink' },

@@ -43,10 +43,7 @@ export function writeZigzag(value: number): Buffer {
   return bytes.subarray(0, write(value >= 0 ? value * 2 : -value * 2 - 1, bytes, 0));
 }
 
-/**
- * Reads an Avro int or long. Values above 2^53 lose precision; Ravand writes none. Throws
- * RangeError when the bytes end within it.
- */
+/** Reads an Avro int or long; exact up to 2^53. Throws RangeError at the end of the bytes. */
 export function readZigzag(bytes: Buffer, start: number): Varint {
   const { value, end } = readUnsigned(bytes, start);
   return { value: value % 2 === 0 ? value / 2 : -(value + 1) / 2, end };

@@ -28,10 +28,7 @@ interface Fresh {
   meta: { fresh_until: string };
 }
 
-/**
- * `./ravand demo`: posts a shop's traffic through the public HTTP surface, then shows the funnel
- * and the retention of what is stored.
- */
+/** `./ravand demo`: posts a shop's traffic, then shows funnel and retention of what is stored. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,

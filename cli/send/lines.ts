@@ -4,10 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/**
- * Lines of a file, gunzipped when it is gzip (by its first bytes, whatever its name). Rejects when
- * the file cannot be read.
- */
+/** Lines of a file, gunzipped if its first bytes say so. Rejects when the file cannot be read. */
 export async function* readLines(file: string): AsyncGenerator<string> {
   const raw = createReadStream(file);
   const source: Readable = isGzip(file) ? raw.pipe(createGunzip()) : raw;

@@ -6,10 +6,7 @@ const ORDER_KEYS = 64;
 
 export type Envelope = Record<string, unknown> & { type: string };
 
-/**
- * Reads one line of NDJSON: an envelope (ingest 2.1) with a `type` of the five; undefined when it
- * is none.
- */
+/** Reads a line of NDJSON: an envelope (ingest 2.1) with one of the five types, or undefined. */
 export function parseEnvelope(line: string): Envelope | undefined {
   let value: unknown;
   try {

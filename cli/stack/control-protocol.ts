@@ -1,7 +1,4 @@
-/**
- * The protocol of the control socket between commands and the supervisor: one JSON line per
- * message.
- */
+/** Protocol of the control socket to the supervisor: one JSON line per message. */
 export type ControlRequest =
   | { command: 'status' }
   | { command: 'watch' }

@@ -52,10 +52,7 @@ function socketPath(dir: string, inHome: string): string {
   );
 }
 
-/**
- * Makes the folders of a home, readable by their owner only: they hold keys, passwords and
- * personal data.
- */
+/** Makes the folders of a home, readable by their owner only: they hold keys and personal data. */
 export function makeHome(home: Home): void {
   mkdirSync(home.dir, { recursive: true });
   for (const folder of [home.run, home.logs, home.data, home.spool])

@@ -1,7 +1,4 @@
-/**
- * Ports of the servers that this stack runs; undefined for an external server that a setting
- * names.
- */
+/** Ports of the servers this stack runs; undefined for an external server. */
 export interface OwnServers {
   kafka: { port: number; controllerPort: number } | undefined;
   clickhouse: { port: number } | undefined;
@@ -9,10 +6,7 @@ export interface OwnServers {
   redis: { port: number } | undefined;
 }
 
-/**
- * The addresses of one stack, kept in run/stack.json for every command. Mode 0600: the URLs may
- * contain passwords.
- */
+/** Addresses of a stack, in run/stack.json. Mode 0600: the URLs may contain passwords. */
 export interface StackPlan {
   kafka_brokers: string;
   clickhouse_url: string;

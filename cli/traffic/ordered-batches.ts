@@ -27,10 +27,7 @@ export function orderedBatches(items: Iterable<OrderedItem>, size: number): Batc
   return [...byKey.values()].map(({ batches }) => batches);
 }
 
-/**
- * Sends the sequences, several in parallel; the batches of one sequence one after another. The
- * first error stops all.
- */
+/** Sends several sequences in parallel, each in order. The first error stops all. */
 export async function sendOrderedBatches(
   sequences: readonly Batch[][],
   options: { parallel: number },

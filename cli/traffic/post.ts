@@ -85,10 +85,7 @@ async function attemptPost(
   }
 }
 
-/**
- * The bytes of a header value, with spaces in place of the control characters that HTTP does not
- * allow.
- */
+/** Bytes of a header value; control characters that HTTP forbids become spaces. */
 function headerText(value: string): string {
   return Array.from(Buffer.from(value, 'utf8'), (byte) =>
     byte < 0x20 || byte === 0x7f ? ' ' : String.fromCharCode(byte),

@@ -33,10 +33,7 @@ interface Columns {
 const ACCOUNT = 'a.id AS account_id, a.name AS account_name, m.role, a.ip_allow';
 const JOINED = "memberships m JOIN accounts a ON a.id = m.account_id AND a.status = 'active'";
 
-/**
- * Members in PostgreSQL, without a cache: a changed password, role or membership applies from the
- * next request.
- */
+/** Members in PostgreSQL, uncached: a changed password or role applies to the next request. */
 export function memberStore(store: Store) {
   return {
     /** Active accounts, oldest first. */
@@ -54,10 +51,7 @@ export function memberStore(store: Store) {
       );
       return rows[0] && { ...rows[0], id: Number(rows[0].id) };
     },
-    /**
-     * Undefined when the session's generation is over, the membership gone, or the account
-     * suspended.
-     */
+    /** Undefined when the session ended, the membership is gone, or the account is suspended. */
     async active({
       memberId,
       accountId,

@@ -33,10 +33,7 @@ export async function hashPassword(
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(salt)}$${unpadded(hash)}`;
 }
 
-/**
- * Whether a password matches a PHC string; compares in constant time. Throws for a string in
- * another form.
- */
+/** Whether a password matches a PHC string, in constant time. Throws for any other form. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const parts =
     /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,})\$([A-Za-z0-9+/]{22,})$/.exec(

@@ -17,10 +17,7 @@ export interface SignInPorts {
   sessions: Pick<SessionStore, 'begin' | 'end'>;
   limit: SignInLimit;
   hashes: HashQueue;
-  /**
-   * Hash of a random password, checked for an unknown e-mail address, so that the answer takes as
-   * long.
-   */
+  /** Hash of a random password, so that an unknown e-mail address takes as long to refuse. */
   decoy: string;
   cookies: CookieRules;
   /** Maximum lifetime of a session, ms. */
@@ -154,10 +151,7 @@ async function startSession(
   });
 }
 
-/**
- * Reads `{email, password, account_id?}`; answers a sentence for an invalid body. It never contains
- * what was sent.
- */
+/** Reads `{email, password, account_id?}`, or answers a sentence that quotes no input. */
 function readCredentials(body: unknown): Credentials | string {
   if (typeof body !== 'object' || body === null)
     return 'the body must be a JSON object with email and password';

@@ -15,10 +15,7 @@ import type { ControlRoute } from './route.ts';
 const reading = { method: 'GET', permission: 'settings.read', readsBody: false } as const;
 const writing = { permission: 'settings.write', readsBody: true } as const;
 
-/**
- * The route table of the control plane (ingest 4.9), in the order of the specification. Everything
- * else is answered 404.
- */
+/** Routes of the control plane (ingest 4.9), in the specification's order; all others are 404. */
 export const routes: readonly ControlRoute[] = [
   { ...reading, path: '/v1/integrations', handler: listConnections },
   { ...writing, method: 'PUT', path: '/v1/integrations', handler: saveConnection },

@@ -41,10 +41,7 @@ export function pausesOf({ freeFailures, firstPause, maxPause }: SignInLimitPoli
   return [...pauses, maxPause];
 }
 
-/**
- * The network that is limited: an IPv4 address, or the /64 of an IPv6 address, because a provider
- * assigns a customer at least a /64.
- */
+/** The limited network: an IPv4 address, or an IPv6 /64, the smallest that a customer gets. */
 export function networkOf(ip: string): string {
   if (!ip.includes(':')) return ip;
   const network = ipv6Groups(ip).slice(0, 4);

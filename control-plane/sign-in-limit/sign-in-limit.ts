@@ -45,10 +45,7 @@ const DISCOUNT = `for i = 1, #KEYS do
 end
 return 0`;
 
-/**
- * Rate limit of sign-ins, per e-mail address and per network address (docs/control-plane.md). All
- * methods reject when Redis does.
- */
+/** Limits sign-ins per e-mail and network address; rejects without Redis. */
 export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>) {
   const policies = [EMAIL_POLICY, ADDRESS_POLICY].flatMap(scriptArguments);
   return {
@@ -58,10 +55,7 @@ export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>) {
      */
     countAttempt: async (subject: SignInSubject): Promise<number> =>
       Number(await redis.eval(COUNT, 2, emailKey(subject), addressKey(subject), ...policies)),
-    /**
-     * After a correct password: deletes the failures of the e-mail address, and discounts this
-     * attempt from the network address.
-     */
+    /** After a correct password: clears the e-mail's failures and discounts this attempt. */
     async reset(subject: SignInSubject): Promise<void> {
       await redis.del(emailKey(subject));
       await redis.eval(DISCOUNT, 1, addressKey(subject));

@@ -16,10 +16,7 @@ export interface ConnectionDefinition {
 /** Limits that the specification leaves open. */
 const MAX_BYTES = { label: 256, secret: 1024 } as const;
 
-/**
- * Reads the body of PUT /v1/integrations. A text is a sentence for the user; it never contains the
- * secret.
- */
+/** Reads the body of PUT /v1/integrations, or answers a sentence without the secret. */
 export function readConnection(body: unknown): ConnectionDefinition | string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return 'the body must be a JSON object with source, label and secret';

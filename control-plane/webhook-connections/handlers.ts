@@ -17,10 +17,7 @@ export async function listConnections(
   return answer({ integrations: rows.map((row) => describeConnection(row, trackBase)) });
 }
 
-/**
- * PUT /v1/integrations: saves the connection of a source. The token is generated at the first save
- * and kept (ingest 2.8).
- */
+/** PUT /v1/integrations: the token is generated at the first save and kept (ingest 2.8). */
 export async function saveConnection(
   { caller, body }: MemberRequest,
   { webhookConnections, sealer, trackBase }: Services,

@@ -34,10 +34,7 @@ const SAVE = `INSERT INTO webhook_connections AS c (account_id, app_id, source, 
 const SWITCH = `UPDATE webhook_connections c SET enabled = $3, updated_at = clock_timestamp()
   WHERE c.account_id = $1 AND c.source = $2 RETURNING ${COLUMNS}, ${AUDITED}`;
 
-/**
- * Webhook connections of an account. A change and its audit line are one statement. Rejects with
- * StoreUnavailable.
- */
+/** Webhook connections; a change and its audit line are one statement. */
 export function webhookConnectionStore(store: Store) {
   return {
     async list(accountId: number): Promise<ConnectionRow[]> {

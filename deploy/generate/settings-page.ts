@@ -8,10 +8,7 @@ interface Row {
   readers: string[];
 }
 
-/**
- * Every setting once, by name, with everything that reads it. Throws when two readers describe one
- * name differently.
- */
+/** Every setting once, by name, with its readers. Throws when two describe it differently. */
 export function settingRows(readers: readonly NamedSettings[]): Row[] {
   const rows = new Map<string, Row>();
   for (const { reader, table } of readers) {

@@ -6,10 +6,7 @@ import type { Launch, ServerLaunches } from './services/service.ts';
 import { redisConfiguration } from './services/redis.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
-/**
- * One server as a container. It shares the network of the machine and listens on loopback only, as
- * the local servers do.
- */
+/** One server as a container, on the machine's network, listening on loopback only. */
 export interface ContainerSpec {
   image: string;
   command?: string[];

@@ -1,9 +1,6 @@
 import { createServer } from 'node:net';
 
-/**
- * Below the range of ephemeral ports: an outgoing connection cannot occupy the port of a service
- * while it restarts.
- */
+/** Below the ephemeral ports: no outgoing connection can occupy a service's port. */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const ATTEMPTS = 200;

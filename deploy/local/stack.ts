@@ -30,10 +30,7 @@ const OWN = { startMs: 120_000, stopMs: 15_000, needs: [], adminUrl: undefined, 
 /** An external server is expected to be running. */
 const EXTERNAL_MS = 15_000;
 
-/**
- * Every service of the stack, servers first. Without `launches` the rows are for reading only
- * (status, stop).
- */
+/** Every service, servers first. Without `launches` the rows are read-only (status, stop). */
 export function stackServices(
   { plan, home, checkout }: Omit<StackContext, 'env'>,
   launches?: ServerLaunches,

@@ -65,10 +65,7 @@ export async function startStack({
   }
 }
 
-/**
- * Reads every setting of every service, so that a value that cannot be read fails the start here,
- * with all problems together.
- */
+/** Reads all settings of all services, so that bad values fail the start together. */
 async function checkSettings(env: NodeJS.ProcessEnv): Promise<void> {
   const problems = new Set<string>();
   const check = (read: () => unknown) => {

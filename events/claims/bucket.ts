@@ -19,10 +19,7 @@ export function roundSize(count: number): number {
   return 2 ** (31 - Math.clz32(count));
 }
 
-/**
- * Bucket number of an id among `count` buckets (1 to 2^31). Ids are hashes, so their first 32 bits
- * are evenly distributed.
- */
+/** Bucket of an id among `count` (1 to 2^31), by the first 32 bits of the id, itself a hash. */
 export function bucketOf(id: ClaimId, count: number): number {
   const size = roundSize(count);
   const number = addressOf(id) % (size * 2);
@@ -36,10 +33,7 @@ export function nextToSplit(count: number): number {
   return count - roundSize(count);
 }
 
-/**
- * The key of a bucket ends in its number, 4 bytes big-endian: shorter than digits, and cheaper to
- * build in a script.
- */
+/** A bucket's key ends in its number, 4 bytes big-endian: shorter than digits. */
 export function bucketKey(prefix: string, bucket: number): Buffer {
   const key = Buffer.allocUnsafe(prefix.length + 4);
   key.write(prefix, 0, 'latin1');

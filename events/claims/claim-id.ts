@@ -25,10 +25,7 @@ export function claimScope(accountId: string | number, kind: ClaimKind): string 
   return `${accountId}\0${KIND_CODE[kind]}\0`;
 }
 
-/**
- * A lone surrogate hashes like U+FFFD, as which it is stored: a message id read back from a row
- * gives the same claim.
- */
+/** A lone surrogate hashes like U+FFFD, its stored form: an id read back gives the same claim. */
 export function claimId(scope: string, key: string): ClaimId {
   return hash('sha256', scope + key, 'binary').slice(0, CLAIM_ID_BYTES) as ClaimId;
 }

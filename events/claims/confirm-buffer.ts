@@ -40,10 +40,7 @@ export class ConfirmBuffer {
     return dropped;
   }
 
-  /**
-   * Removes whole groups from the front, at least one and then up to `maxIds` ids, and packs them
-   * as the claim script reads them.
-   */
+  /** Removes and packs whole groups from the front, at least one, up to `maxIds` ids. */
   next(maxIds: number): { readonly packed: Buffer; readonly count: number } {
     const groups: Group[] = [];
     let count = 0;

@@ -10,10 +10,7 @@ export interface ClaimToResolve {
   readonly position: LogPosition;
   /** acceptanceHash of the item. */
   readonly acceptance: number;
-  /**
-   * received_at of its raw record, Unix ms on the gateway's clock: consumer lag does not move the
-   * dedupe window.
-   */
+  /** received_at of its raw record, Unix ms: consumer lag does not move the dedupe window. */
   readonly receivedAt: number;
   /** Original position of a redriven dead letter: a claim held there moves to `position`. */
   readonly redrivenFrom?: LogPosition;
@@ -61,10 +58,7 @@ export function packClaims(
   return packed;
 }
 
-/**
- * Reads the reply of the resolve script for `count` claims; null when this Redis does not hold the
- * loaded claims.
- */
+/** Reads the resolve script's reply for `count` claims; null when Redis lost the claims. */
 export function readResolutions(reply: Buffer, count: number): ClaimResolution[] | null {
   if (reply[0] === resolutionCode.lost) return null;
   const resolutions = new Array<ClaimResolution>(count);

@@ -10,10 +10,7 @@ export function sweepSlack(dedupeTtl: number): number {
   return Math.max(MIN_SLACK_MS, dedupeTtl / ROUNDS_PER_WINDOW);
 }
 
-/**
- * Buckets to visit every `every` ms so that a round over all `buckets` takes a sixteenth of the
- * window; from 1 to `max`.
- */
+/** Buckets per `every` ms for one round in a sixteenth of the window; from 1 to `max`. */
 export function visitsPerSweep(options: {
   readonly buckets: number;
   readonly dedupeTtl: number;

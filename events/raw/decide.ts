@@ -84,10 +84,7 @@ export function outcomeOf(decision: ItemDecision, resolution: ClaimResolution): 
   }
 }
 
-/**
- * The verdict recorded for an event that will not be a row in ClickHouse; undefined for one that
- * will. `now` in ms.
- */
+/** Verdict of an event that will not be a row; undefined for one that will. `now` in ms. */
 export function verdictOf(decision: ItemDecision, now: number): VerdictKind | undefined {
   switch (decision.kind) {
     case 'publish':

@@ -18,10 +18,7 @@ interface Operand {
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/**
- * The value of an ASCII decimal; undefined for other texts (Persian digits, hexadecimal, empty) and
- * for numbers outside float64.
- */
+/** Value of an ASCII decimal; undefined for other texts and for numbers outside float64. */
 export function readNumber(text: string): number | undefined {
   const trimmed = text.trim();
   if (!DECIMAL.test(trimmed)) return undefined;

@@ -9,10 +9,7 @@ export interface RelayDefinition {
   /** The relay to change; absent: the one with this label, or a new one. */
   id?: number;
   name: string;
-  /**
-   * As given. An unreadable or refused URL is no validation error: its deliveries become dead
-   * (ingest 6.2).
-   */
+  /** As given. A bad URL is no validation error: its deliveries become dead (ingest 6.2). */
   url: string;
   /** Normalised event names without duplicates; empty: every event. */
   events: string[];
@@ -22,10 +19,7 @@ export interface RelayDefinition {
   secret: string;
 }
 
-/**
- * The sealing purpose of a relay's secret (platform/sealing.ts): it opens only for this relay of
- * this account.
- */
+/** Sealing purpose of a relay's secret: it opens only for this relay of this account. */
 export function relayPurpose({ accountId, id }: { accountId: number; id: number }): string {
   return `relay:${accountId}:${id}`;
 }

@@ -13,10 +13,7 @@ export interface MatchedEvent {
 export interface Selection {
   events: readonly string[];
   filters: readonly Filter[];
-  /**
-   * Events accepted earlier are not delivered; ms since the epoch. Set when the relay is created or
-   * enabled again.
-   */
+  /** Earlier events are not delivered; Unix ms, set when the relay is created or enabled. */
   activeSince: number;
 }
 

@@ -19,10 +19,7 @@ const LONGEST_DELAY_MS = 3_600_000;
  * reaches the cap: the three numbers of ingest 6.2.
  */
 const GROWTH = 2.1;
-/**
- * Each delay is reduced by up to a tenth, so that deliveries that failed together do not retry
- * together.
- */
+/** Delays are reduced by up to a tenth, so that failed deliveries do not retry together. */
 const JITTER = 0.1;
 
 /**

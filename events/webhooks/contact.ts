@@ -12,10 +12,7 @@ export interface Contact {
 
 const INTERNATIONAL = /^\+[1-9]\d{7,14}$/;
 
-/**
- * A phone number in E.164; empty when it is not one. Iranian mobiles in any notation, others with
- * their country code after + or 00.
- */
+/** A phone number in E.164: Iranian mobiles in any notation, others with country code; or empty. */
 export function e164(phone: string): string {
   const iranian = parseIranianMobile(phone);
   if (iranian) return iranian.e164;

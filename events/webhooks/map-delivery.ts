@@ -19,10 +19,7 @@ const MAPPINGS: Record<WebhookSource, SourceMapping> = {
   event_pipeline: mapEventPipeline,
 };
 
-/**
- * Maps a delivery to events (ingest 4.6). Never throws for any bytes: what cannot be used is
- * skipped with a reason.
- */
+/** Maps any delivery to events (ingest 4.6) or skips it with a reason. Never throws. */
 export function mapDelivery(delivery: {
   source: WebhookSource;
   headers: DeliveryHeaders;

@@ -4,10 +4,7 @@ import { messageId } from './message-id.ts';
 import type { WebhookSource } from './sources.ts';
 import { deliveryTime } from './times.ts';
 
-/**
- * The event of a delivery from a marketplace, the price comparison or the payment gateway (ingest
- * 4.6).
- */
+/** An event of a marketplace, the price comparison or the payment gateway (ingest 4.6). */
 export function marketEvent(delivery: {
   source: WebhookSource;
   event: string;

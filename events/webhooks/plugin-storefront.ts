@@ -26,10 +26,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'on-hold': 'checkout_started',
 };
 
-/**
- * Orders of a shop with the storefront plugin: amounts are texts, people are identified by their
- * billing address.
- */
+/** Orders of the storefront plugin: amounts are texts, people come from billing addresses. */
 export const mapPluginStorefront: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);

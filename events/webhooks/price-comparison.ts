@@ -7,10 +7,7 @@ const SOURCE = 'price_comparison';
 const EVENT = 'product_viewed';
 const TOPICS: readonly string[] = ['', 'click', 'referral'];
 
-/**
- * Clicks of the price comparison: {click_id, product_id, title, price, user_id, mobile,
- * created_at}. Never an order.
- */
+/** Clicks of the price comparison; never an order. */
 export const mapPriceComparison: SourceMapping = (body, headers) => {
   const topic = topicOf(SOURCE, headers);
   if (!TOPICS.includes(topic)) return unhandledTopic(topic);

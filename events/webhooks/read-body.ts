@@ -23,10 +23,7 @@ export function readDelivery(
 
 const LONG_INTEGERS = /-?[1-9]\d{15,}/g;
 
-/**
- * Quotes the integers that float64 would change. JSON stays JSON; digits inside strings are left
- * alone.
- */
+/** Quotes the integers that float64 would change. Digits inside strings are left alone. */
 export function quoteLongIntegers(text: string): string {
   let out = '';
   let copied = 0;

@@ -29,10 +29,7 @@ export class BatchedLookup<Key, Value> {
     this.#query = query;
   }
 
-  /**
-   * The value of a key, undefined when the store has none. Rejects with the store's error, or
-   * LookupOverloaded.
-   */
+  /** Value of a key or undefined. Rejects with the store's error or LookupOverloaded. */
   find(key: Key): Promise<Value | undefined> {
     const known = this.#querying.get(key) ?? this.#waiting.get(key)?.promise;
     if (known) return known;

@@ -7,10 +7,7 @@ import { BatchedLookup } from './batched-lookup.ts';
 const READ =
   "SELECT account_id, value FROM meters WHERE meter = 'events' AND month = $1 AND account_id = ANY($2::bigint[])";
 
-/**
- * Accepted events of an account in this Jalali month (ingest 8), from the meters. Rejects when they
- * cannot be read.
- */
+/** Accepted events of the Jalali month (ingest 8), from the meters. Rejects when unreadable. */
 export function monthMeter(
   database: Pick<Database, 'query'>,
   now: () => number,

@@ -6,10 +6,7 @@ import type { AccountStore, KeyRow } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 
-/**
- * The result of verifying a key (ingest 5.1). `unverified`: the store is unreachable, which is not
- * the client's fault.
- */
+/** Result of verifying a key (ingest 5.1). `unverified`: the store is unreachable. */
 export type Verification = Principal | 'invalid' | 'unverified';
 
 /** The store is not queried for this long after a failure; Retry-After says the same. */
@@ -33,10 +30,7 @@ interface WriteKeysOptions {
 /** Longer keys are cached by their hash, so that the size of the cache is bounded. */
 const MAX_CACHED_TEXT = 64;
 
-/**
- * Verifies write keys. Caches valid and invalid ones for the same time; concurrent requests with
- * one key share a lookup.
- */
+/** Verifies write keys. Caches valid and invalid ones; concurrent requests share a lookup. */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;
   readonly #known: BoundedMap<string, Known>;

@@ -19,10 +19,7 @@ export interface Head {
 const MAX_HEAD_BYTES = 8192;
 
 const REQUEST_LINE = /POST (\/v1\/[a-z]+)(?:\?([!-~]*))? HTTP\/1\.1\r\n/y;
-/**
- * A token, a colon, and a value of tabs, visible characters and bytes beyond ASCII; no folded lines
- * (RFC 9110, 5.5; RFC 9112, 5).
- */
+/** A header line: token, colon, value without folds (RFC 9110, 5.5; RFC 9112, 5). */
 const HEADER_LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)\r\n/y;
 const LENGTH = /^\d{1,9}$/;
 

@@ -16,10 +16,7 @@ interface Sentence {
   headers?: readonly string[];
 }
 
-/**
- * Statuses and sentences of the ingest host (ingest 7.2, and HTTP's own where it is silent). Quota
- * sentences are Persian always.
- */
+/** Statuses and sentences (ingest 7.2; HTTP's own otherwise). Quota sentences are Persian. */
 const SENTENCES: Record<FailureCode, Sentence> = {
   malformed_json: { status: 400, message: 'malformed JSON' },
   rejected: { status: 400, message: 'rejected' },

@@ -22,10 +22,7 @@ export type Route = EventRoute | OpenRoute;
 
 const SINGLE_TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen', 'alias'];
 
-/**
- * The routes of the ingest host (ingest 4.2). Other paths are answered 405 under /v1/ and 404
- * elsewhere.
- */
+/** Routes of the ingest host (ingest 4.2). Others: 405 under /v1/, 404 elsewhere. */
 export function ingestRoutes(options: { version: string; now: () => Date }): Route[] {
   return [
     {

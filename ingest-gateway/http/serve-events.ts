@@ -48,10 +48,7 @@ const WITHOUT_BODY: Record<Exclude<BodyFailure, 'client_gone'>, Answer> = {
   overloaded: UNAVAILABLE,
 };
 
-/**
- * Serves the write-key routes. A fault on our side is answered 503, never 4xx or 500
- * (ARCHITECTURE.md, G4).
- */
+/** Serves the write-key routes. Our faults are 503, never 4xx or 500 (ARCHITECTURE.md, G4). */
 export class EventServer {
   readonly #options: EventServerOptions;
   /** Requests in progress. */

@@ -24,10 +24,7 @@ export interface LinkServerOptions {
 const CACHED_MS = 60_000;
 const NOT_FOUND = 'not found\n';
 
-/**
- * Serves GET /s/{code} (ingest 4.7): 302 to the stored target, otherwise a plain 404. Counts the
- * click after the answer.
- */
+/** Serves GET /s/{code} (ingest 4.7): 302 or a plain 404. Counts the click afterwards. */
 export class LinkServer {
   readonly #options: LinkServerOptions;
   readonly #lookup: BatchedLookup<string, string>;

@@ -20,10 +20,7 @@ export interface DrainOptions {
 }
 
 const GROUP_BYTES = 4 * 1024 * 1024;
-/**
- * Below this many unread bytes new records are held in memory; otherwise a busy gateway would never
- * empty its spool.
- */
+/** Below this many unread bytes new records stay in memory, or the spool would never empty. */
 const CAUGHT_UP_BYTES = 1024 * 1024;
 /** Kafka's MESSAGE_TOO_LARGE: no later attempt can succeed. */
 const TOO_LARGE = 10;
@@ -64,10 +61,7 @@ export async function drainSpool(options: DrainOptions): Promise<void> {
   }
 }
 
-/**
- * Rejects with the first failure. Nothing is sent after a record that the client refused: it would
- * overtake it.
- */
+/** Rejects with the first failure. Sends nothing after a refused record: order must hold. */
 async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptions): Promise<void> {
   const acknowledged = new Promise<readonly SpooledFrame[]>((resolve, reject) => {
     const unusable: SpooledFrame[] = [];

@@ -31,10 +31,7 @@ export type Fact =
   | 'overflowed'
   | 'closing';
 
-/**
- * spool_held: append records in flight or held to the spool, in order. send_held: send them to
- * Kafka, in order.
- */
+/** spool_held: append held and in-flight records to the spool. send_held: send them to Kafka. */
 export type Action =
   'connect' | 'retry_later' | 'drain' | 'drop_producer' | 'spool_held' | 'send_held';
 

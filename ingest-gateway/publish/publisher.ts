@@ -18,10 +18,7 @@ import { InFlight, type Entry, type Waiter } from './in-flight.ts';
 
 export interface PublisherOptions {
   spool: Spool;
-  /**
-   * Makes a new producer and reads the partitions of its topics; rejects when Kafka cannot be
-   * reached.
-   */
+  /** Makes a producer and reads the topics' partitions; rejects without Kafka. */
   connect: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
   log: Log;
   /** A record without an acknowledgement for this long has failed, ms. */
@@ -101,10 +98,7 @@ export class Publisher {
     });
   }
 
-  /**
-   * Waits at most `ms` for acknowledgements; the records that are still without one go into the
-   * spool, which stays open.
-   */
+  /** Waits up to `ms` for acknowledgements; the rest goes into the spool, which stays open. */
   async close(ms: number): Promise<void> {
     const until = now() + ms;
     while (this.#inFlight.records > 0 && now() < until && this.#state.phase === 'direct')

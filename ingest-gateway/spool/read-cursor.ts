@@ -50,10 +50,7 @@ export class ReadCursor {
     return this.segments.reduce((sum, { segment, offset }) => sum + segment.size - offset, 0);
   }
 
-  /**
-   * The next frames of one segment, about `maxBytes`, and the damage between them. Empty at the
-   * end. Rejects on a disk error.
-   */
+  /** Next frames of a segment, about `maxBytes`, and damage between them. Empty at the end. */
   async read(maxBytes: number): Promise<{ frames: SpooledFrame[]; damage: Damage[] }> {
     const progress = this.segments.find(({ segment, offset }) => offset < segment.size);
     if (!progress) return { frames: [], damage: [] };

@@ -79,10 +79,7 @@ export class SegmentWriter {
     return { segment, file };
   }
 
-  /**
-   * Truncates after the durable bytes; the next write begins a new segment, because a file whose
-   * sync failed cannot be trusted.
-   */
+  /** Truncates after the durable bytes; the next write begins a new segment (a sync failed). */
   async #cutBack(): Promise<void> {
     const broken = this.#open;
     if (broken) await broken.file.truncate(broken.segment.size).catch(() => undefined);

@@ -43,10 +43,7 @@ export async function listSegments(folder: string): Promise<Segment[]> {
 /** Bytes read at once; a larger frame is read whole. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/**
- * Decodes the frames from `offset` on, at least one if there is any; positions are file offsets.
- * Rejects on a disk error.
- */
+/** Decodes at least one frame from `offset` if there is one. Rejects on a disk error. */
 export async function readFrames(
   file: FileHandle,
   { segment, offset }: { segment: Segment; offset: number },

@@ -13,10 +13,7 @@ const MAX_ERROR_BYTES = 500;
 const MAX_CONNECTIONS = 20_000;
 const LINGER_MS = 50;
 
-/**
- * What a delivery adds to the counters of its connection. PostgreSQL text holds no NUL, and a
- * reason may quote the delivery.
- */
+/** What a delivery adds to its connection's counters. PostgreSQL text holds no NUL. */
 export function countsOf(outcome: DeliveryOutcome): DeliveryCounts {
   const lastError =
     outcome.kind === 'accepted'

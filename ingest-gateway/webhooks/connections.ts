@@ -3,10 +3,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import { STORE_PAUSE_MS } from '../auth/write-keys.ts';
 import type { Connection, ConnectionStore } from './connection-store.ts';
 
-/**
- * `unknown`: no active account has such a connection. `unverified`: the store is unreachable, which
- * is not the platform's fault.
- */
+/** `unknown`: no active account has it. `unverified`: the store is unreachable. */
 export type FoundConnection = Connection | 'unknown' | 'unverified';
 
 interface ConnectionsOptions {

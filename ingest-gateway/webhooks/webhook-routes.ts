@@ -16,10 +16,7 @@ interface WebhookRoutesOptions extends Pick<
   WebhookServerOptions,
   'budget' | 'maxRequests' | 'log' | 'now' | 'isClosing' | 'onAnswered'
 > {
-  /**
-   * Undefined: there is no sealing key, so connections are not enabled and the route is not
-   * registered (ingest 4.6).
-   */
+  /** Undefined: no sealing key, so the webhook route is not registered (ingest 4.6). */
   webhooks: WebhookClients | undefined;
   ports: DeliveryPorts;
 }

@@ -18,10 +18,7 @@ const DATE: readonly Operator[] = ['gt', 'gte', 'lt', 'lte', 'between', 'is_set'
 
 export type AttributeKind = Exclude<ValueKind, 'any'>;
 
-/**
- * A built-in as GET /v1/schema/traits shows it (management 2.4); label and description are Persian
- * on this host.
- */
+/** A built-in of GET /v1/schema/traits (management 2.4); texts are Persian here. */
 export interface BuiltIn {
   kind: AttributeKind;
   operators: readonly Operator[];

@@ -23,10 +23,7 @@ export interface CompileContext {
   params: SqlParams;
 }
 
-/**
- * The people of an account who are in the audience: a condition on rows of the view `people`, with
- * every value bound. Never NULL.
- */
+/** The audience as a condition on rows of the view `people`; values are bound. Never NULL. */
 export function compileAudience(audience: Audience, context: CompileContext): string {
   const { params } = context;
   switch (audience.kind) {
@@ -108,10 +105,7 @@ function personOf({ merges, accountId, params }: CompileContext): string {
   return peopleSql({ merges, accountId, params }).person;
 }
 
-/**
- * A person can receive a push when one of the events names the push provider of the device
- * (context.device.push_provider).
- */
+/** Push is possible when an event names a provider (context.device.push_provider). */
 function pushSql(test: Test, context: CompileContext): string {
   const seen = countedSql(
     { rows: "push_provider != ''", value: 'toFloat64(count())', test: { op: 'gte', number: 1 } },

@@ -1,10 +1,7 @@
 import type { Filter, Test } from '../conditions/condition.ts';
 import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
-/**
- * An audience definition that was read: names and values are normalised, dates are epoch
- * milliseconds.
- */
+/** An audience definition that was read: normalised names and values, dates in epoch ms. */
 export type Audience =
   | { kind: 'all' | 'any'; of: readonly Audience[] }
   | { kind: 'not'; of: Audience }

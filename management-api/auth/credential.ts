@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/**
- * The credential of a request, before any lookup. `source` matters because keys come in headers
- * and sessions in cookies.
- */
+/** A credential before lookup. `source`: keys come in headers, sessions in cookies. */
 export interface Credential {
   source: 'authorization' | 'header' | 'cookie';
   token: string;

@@ -23,10 +23,7 @@ export interface Subject {
   person: PersonTraits | undefined;
 }
 
-/**
- * True when the subject passes the filter (reports: Shared by both reports). Part of the
- * reference interpreter: plain, and slow.
- */
+/** True when the subject passes (reports: Shared by both reports). For the models: slow. */
 export function matchesFilter(filter: Filter, subject: Subject): boolean {
   return matchesTest(filter.test, valueOf(filter.target, subject));
 }

@@ -37,10 +37,7 @@ export interface ExportPlan {
   audience?: Audience;
 }
 
-/**
- * The statement whose output is the file of an export, with every value bound. Maps are objects in
- * ndjson and JSON text in csv.
- */
+/** The statement whose output is the export's file. Maps: objects in ndjson, JSON text in csv. */
 export function compileExport(
   { kind, format, spec, audience }: ExportPlan,
   context: CompileContext,

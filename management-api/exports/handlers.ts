@@ -8,10 +8,7 @@ import { readExport } from './request.ts';
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
 
-/**
- * GET /v1/exports (management 2.6, 4.2): the newest ones; the first answer is the whole list,
- * whatever the cursor.
- */
+/** GET /v1/exports (management 2.6, 4.2): newest first; the first answer is the whole list. */
 export function listExports(request: ApiRequest, services: Services): Promise<Answer> {
   return stored({ request, services }, async (accountId) => {
     const data = await services.exports.list(accountId, readLimit(request.query.get('limit')));

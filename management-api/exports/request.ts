@@ -38,10 +38,7 @@ const BY_SCHEMA: Readonly<Record<string, DomainError>> = {
   spec: { code: 'export_spec_invalid', message: 'spec must be an object' },
 };
 
-/**
- * What an export holds, as it was read: times in ms since the epoch, event names as they are
- * stored.
- */
+/** What an export holds, as read: times in epoch ms, event names as stored. */
 export interface ExportSpec {
   from?: number;
   to?: number;

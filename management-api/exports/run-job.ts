@@ -38,10 +38,7 @@ export interface JobRun {
   signal: AbortSignal;
 }
 
-/**
- * Streams the file of a job from ClickHouse to the export folder; one chunk at a time is in memory.
- * The counter shows the progress.
- */
+/** Streams a job's file from ClickHouse to the folder, one chunk in memory at a time. */
 export async function runJob(
   { job, counter, now, signal }: JobRun,
   { client, files, segments, mergesOf }: JobTools,

@@ -23,10 +23,7 @@ export interface NextRecord {
   offset: number;
 }
 
-/**
- * The next record of each group and partition with lag: when these were appended bounds the
- * freshness.
- */
+/** Next record of each lagging group and partition: their append times bound freshness. */
 export function nextRecords(hops: readonly HopProgress[]): NextRecord[] {
   return hops.flatMap(({ topic, group, partitions }) =>
     [...partitions].flatMap(([partition, progress]) => {

@@ -9,17 +9,11 @@ interface Watched {
    * Time of the listener for a whole answer, ms; then the connection is closed (management 8.4).
    */
   write: number;
-  /**
-   * Time of the handler, ms. One that ends with the listener's is ended a little before it, so that
-   * its refusal still gets out.
-   */
+  /** Time of the handler, ms; a little less than the listener's, so that errors still get out. */
   handler: number;
 }
 
-/**
- * Bounds one request. The signal aborts when the handler's time is over or the client goes away
- * before the answer is written.
- */
+/** Bounds a request: aborts when its time is over or the client disconnects. */
 export function watchRequest({ response, write, handler }: Watched): { signal: AbortSignal } {
   const controller = new AbortController();
   const allowed = handler === write ? handler - MARGIN : handler;

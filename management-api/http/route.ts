@@ -20,10 +20,7 @@ interface RouteFacts {
   features: readonly (keyof Features)[];
   /** Bytes that the body may have; undefined: the route reads none. */
   bodyLimit: number | undefined;
-  /**
-   * The error for a body that is not JSON or too long; malformed_json unless the row says
-   * otherwise.
-   */
+  /** Error for a body that is no JSON or too long; malformed_json unless the row names one. */
   malformed?: DomainError;
   /** Errors that this route writes as a flat string (management 7.1). */
   flat: readonly ErrorCode[];

@@ -3,10 +3,7 @@ import type { DomainError } from '../errors/domain-error.ts';
 /** Characters of a path that a message repeats. */
 const SHOWN = 200;
 
-/**
- * The catch-all (management 1.4): names method and path, without the query, and points to the
- * capabilities.
- */
+/** The catch-all (management 1.4): names method and path, and points to the capabilities. */
 export function unknownEndpoint(method: string, url: string): DomainError {
   const path = url.split('?')[0] ?? '';
   const shown = path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path;

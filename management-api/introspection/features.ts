@@ -21,10 +21,7 @@ export interface FeatureChoices {
   asyncExports: boolean;
 }
 
-/**
- * Features as they are announced: what this build does not have is off, whatever the installation
- * wants.
- */
+/** Features as announced: what this build lacks is off, whatever the settings say. */
 export function decideFeatures(choices: FeatureChoices): Features {
   return {
     segments: choices.segments,

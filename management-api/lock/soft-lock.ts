@@ -9,10 +9,7 @@ const MAX_ACCOUNTS = 10_000;
 
 export type ReadBilling = (accountId: number) => Promise<Billing>;
 
-/**
- * Why an account is locked; undefined when it is open, or when its state cannot be read: the lock
- * fails open (management 3.1).
- */
+/** Why an account is locked; undefined when open or unreadable: fails open (management 3.1). */
 export type CheckLock = (accountId: number, now: number) => Promise<LockReason | undefined>;
 
 /** Caches the result for a minute per account. A failed read is not cached. */

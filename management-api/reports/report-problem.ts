@@ -1,9 +1,6 @@
 import type { Violation } from '../http/check-body.ts';
 
-/**
- * What can be wrong with a report request. All of them are answered under the code invalid_report
- * (management 4.2).
- */
+/** Problems of a report request, all under the code invalid_report (management 4.2). */
 const SENTENCES = {
   body: 'بدنهٔ درخواست باید یک شیء JSON باشد و هر فیلد آن نوع درست خود را داشته باشد.',
   steps: 'قیف باید دست‌کم ۲ و دست‌بالا ۱۲ گام داشته باشد.',

@@ -9,10 +9,7 @@ import type { SqlParams } from './sql.ts';
  */
 export type Merges = 'none' | 'table';
 
-/**
- * Whether an account has aliases: only then its reports pay for the join. Call it before the query
- * that depends on it.
- */
+/** Whether an account has aliases and its reports need the join. Ask before the query. */
 export type MergesOf = (accountId: number, signal: AbortSignal) => Promise<Merges>;
 
 /** One primary-key read of `identities_flat`. */
@@ -36,10 +33,7 @@ export interface PeopleSql {
   person: string;
 }
 
-/**
- * The rows of `events` with their people. Without merges it costs nothing; with merges, one hash
- * table probe per row.
- */
+/** Rows of `events` with their people: with merges, one hash table probe per row. */
 export function peopleSql(options: {
   merges: Merges;
   accountId: number;

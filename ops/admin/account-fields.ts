@@ -73,10 +73,7 @@ export const ACCOUNT_FIELDS: Readonly<Record<string, Field>> = {
   },
 };
 
-/**
- * Reads `KEY=VALUE` words. Throws CommandError for an unknown key, an unreadable value, and when
- * there is none.
- */
+/** Reads `KEY=VALUE` words. Throws CommandError for a bad one, and for none. */
 export function parseAccountChanges(words: readonly string[]): Map<string, Value> {
   if (words.length === 0)
     throw new CommandError(

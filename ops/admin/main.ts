@@ -43,10 +43,7 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   webhookTry,
 ];
 
-/**
- * `./ravand admin …`: prints one JSON object and returns 0, or prints a sentence to standard error
- * and returns 1.
- */
+/** `./ravand admin …`: prints one JSON object and returns 0, or an error and returns 1. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   try {
     const { command, rest } = requireCommand(args);

@@ -14,10 +14,7 @@ interface Seed {
   kept: DemoMember | undefined;
 }
 
-/**
- * Gives the demo account an owner. The kept password stays valid: a password changed in the
- * meantime is set back.
- */
+/** Gives the demo account an owner with the kept password, even if it was changed. */
 export async function seedMember({ database, accountId, kept }: Seed): Promise<DemoMember> {
   const email = `owner-${accountId}@demo.example`;
   const { rows } = await database.query<{ password_hash: string }>(

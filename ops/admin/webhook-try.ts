@@ -104,10 +104,7 @@ const UNKNOWN_HERE = new Set([
   'app_id',
 ]);
 
-/**
- * The columns of the event that say something about it; where it would stand and whose it is are
- * not known here.
- */
+/** Columns of the event itself: its position and owner are not known here. */
 function storedOf(
   { mapped, accepted, now }: { mapped: MappedEvent; accepted: AcceptedEvent; now: number },
   reader: ContextReader,

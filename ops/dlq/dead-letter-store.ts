@@ -154,10 +154,7 @@ export class DeadLetterStore {
     );
   }
 
-  /**
-   * Takes over dead letters whose redrive never ended. Returns the keys of those that no other
-   * process took over first.
-   */
+  /** Takes over dead letters of redrives that never ended; returns the keys it won. */
   async takeOver(deadLetters: readonly DeadLetterRow[], attempt: string): Promise<Set<string>> {
     const { rows } = await this.#database.query<{ key: string }>(
       `UPDATE dead_letters SET attempt = $3, changed_at = now() FROM unnest($1::text[], $2::text[]) AS old (letter, attempt)

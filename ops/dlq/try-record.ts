@@ -13,10 +13,7 @@ const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 *
 
 const contexts = new ContextReader(new UserAgentCache(1000));
 
-/**
- * Normalises a raw record without publishing anything. Returns the first failure; undefined: every
- * event becomes a row.
- */
+/** Normalises without publishing. Returns the first failure, or undefined if all become rows. */
 export function tryRecord(
   record: RawRecord,
   partition: number,

@@ -108,10 +108,7 @@ export async function startJob<P, O, R, C>(
 /** A job whose row was not updated for this long has lost its process, ms. */
 const SILENCE_MS = 6000;
 
-/**
- * Becomes the owner of a job whose process is gone; a finished job runs again. Rejects with
- * CommandError while that process runs.
- */
+/** Becomes a job's owner; throws CommandError while its process runs. Finished jobs rerun. */
 export async function takeOverJob<P, O, R, C>(
   database: Database,
   id: number,

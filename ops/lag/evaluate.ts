@@ -16,10 +16,7 @@ export interface OffsetSnapshot {
   offsets: readonly GroupOffset[];
 }
 
-/**
- * Lag of a group on one partition, or summed over all partitions of a topic (`partition`
- * undefined).
- */
+/** Lag of a group on one partition, or on all of a topic (`partition` undefined). */
 export interface Lag {
   group: string;
   topic: string;
@@ -38,10 +35,7 @@ export interface Lag {
   appendRate: number;
   /** Seconds until the lag is zero at these rates; undefined: never. */
   catchUpSeconds: number | undefined;
-  /**
-   * Age of the oldest unread record as a fraction of the topic's retention; undefined: unlimited
-   * or unknown.
-   */
+  /** Age of the oldest unread record over the retention; undefined: unlimited or unknown. */
   retentionUsed: number | undefined;
   warning: string | undefined;
 }

@@ -2,10 +2,7 @@ import { table } from '../../cli/terminal.ts';
 import { countText, spanText } from '../../cli/format.ts';
 import { groupLags, type Lag } from './evaluate.ts';
 
-/**
- * A row per group and topic, followed by its partitions with lag (by all of them if
- * `everyPartition`).
- */
+/** A row per group and topic, then its partitions with lag, or all (`everyPartition`). */
 export function lagLines(
   partitions: readonly Lag[],
   { everyPartition }: { everyPartition: boolean },

@@ -95,10 +95,7 @@ function withinProgress({ positions }: CompareOptions): string {
   return conditions.length === 0 ? '0' : conditions.join(' OR ');
 }
 
-/**
- * Start of the retention of an account, as an expression over account_id; a day later, because
- * retention is enforced once a day.
- */
+/** Start of an account's retention as SQL, a day later: it is enforced daily. */
 function retentionStart({ retentions, now }: CompareOptions): string {
   const own = [...retentions].filter(([, days]) => days > 0 && days < MAX_RETENTION_DAYS);
   const at = (days: number) => now - (days - 1) * DAY;

@@ -32,16 +32,10 @@ export interface RebuildPlan {
 export interface RebuildCounts {
   records: number;
   rows: number;
-  /**
-   * Shortest deduplication window where no verdicts are retained, ms; null: the whole window fitted
-   * into memory.
-   */
+  /** Shortest dedupe window without verdicts, ms; null: all of it fitted into memory. */
   shortest_window: number | null;
   swapped_at: string | null;
-  /**
-   * UUID of the rebuilt table, written before EXCHANGE TABLES: shows a later process whether the
-   * exchange happened.
-   */
+  /** UUID of the rebuilt table, written before EXCHANGE TABLES: shows whether it happened. */
   exchanging: string | null;
 }
 

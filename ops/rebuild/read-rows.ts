@@ -30,10 +30,7 @@ export interface ReadRowsOptions {
 
 const BATCH = 2000;
 
-/**
- * Reads all partitions at once, the oldest record first: nearly the order in which the pipeline
- * processed the events.
- */
+/** Reads all partitions, oldest record first: nearly the order of the pipeline. */
 export async function* readRows(
   options: ReadRowsOptions,
 ): AsyncGenerator<RebuildBatch, void, void> {

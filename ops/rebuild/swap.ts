@@ -63,10 +63,7 @@ export async function swap(
 
 /** The service that writes a live table, on this machine or elsewhere. */
 export interface LiveService {
-  /**
-   * Resolves when its consumer group has no members. Rejects with CommandError when processes
-   * elsewhere stay in the group.
-   */
+  /** Resolves when the group is empty; throws CommandError when members stay. */
   stop(): Promise<void>;
   /** Starts it again if `stop` stopped it here. */
   start(): Promise<void>;

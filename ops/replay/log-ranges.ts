@@ -139,10 +139,7 @@ export async function processedUpTo(
   return bounds;
 }
 
-/**
- * Where a fold of the raw log ends and events.normalised continues it: every row after `upTo` is at
- * or after `from`.
- */
+/** Where a fold of the raw log ends: rows after `upTo` in events.normalised are from `from` on. */
 export interface Handover {
   upTo: EventOffset;
   from: number;

@@ -111,10 +111,7 @@ async function auditStop(
   );
 }
 
-/**
- * Folds the profiles that lack an added event again; the owners of their partitions apply them
- * within seconds.
- */
+/** Folds profiles with added events again; the owners apply them within seconds. */
 async function refold(
   connections: Connections,
   { job, line, gracefulStop }: { job: ReplayJob; line: ReplayLine; gracefulStop: GracefulStop },

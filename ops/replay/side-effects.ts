@@ -41,10 +41,7 @@ export class SideEffects {
     this.#signal = signal;
   }
 
-  /**
-   * The events that the pipeline sent to events.dead: the other projections have not processed
-   * them either.
-   */
+  /** Events in events.dead: the other projections have not processed them either. */
   async revivedEvents(events: readonly SourceEvent[]): Promise<SourceEvent[]> {
     const known = events.filter(
       ({ verdictsKnown, verdict }) => verdictsKnown || verdict !== undefined,

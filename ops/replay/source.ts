@@ -16,10 +16,7 @@ import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 /** An event of the replayed range with the verdict that the pipeline recorded for its position. */
 export interface SourceEvent extends RawEvent {
   verdict: VerdictKind | undefined;
-  /**
-   * Whether the retained verdicts cover this position: then no verdict means that its row was
-   * published.
-   */
+  /** Whether verdicts cover the position: without one its row was published. */
   verdictsKnown: boolean;
 }
 
@@ -153,10 +150,7 @@ export function deadLetterEvents(
     .map((event) => ({ ...event, verdict: 'dead', verdictsKnown: true }));
 }
 
-/**
- * The rows of a record of events.normalised. They were published, so they have no verdict.
- * undefined: it cannot be decoded.
- */
+/** Rows of a record of events.normalised, or undefined if it cannot be decoded. */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
   return decodeIfReadable(rowBatchCodec, value)?.rows.map(eventOfRow);
 }

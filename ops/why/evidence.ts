@@ -94,10 +94,7 @@ export function positionKey({ epoch, partition, offset, index }: LogPosition): s
   return `${epoch}/${partition}/${offset}/${index}`;
 }
 
-/**
- * The position that the answer is about: that of the stored row, else of the claim, else the newest
- * one in the raw log.
- */
+/** The answer's position: of the stored row, else the claim, else the newest raw record. */
 export function positionOf(
   evidence: Pick<Evidence, 'rows' | 'claim' | 'raw'>,
 ): LogPosition | undefined {

@@ -28,10 +28,7 @@ const RAW_LIMITS = { records: 200_000, ms: 6000 };
 const ROW_BATCH_LIMITS = { records: 20_000, ms: 4000 };
 const VERDICT_LIMITS = { records: 50_000, ms: 4000 };
 
-/**
- * Every occurrence of the message in events.raw between two times, ms since the epoch; in one
- * partition, or in all.
- */
+/** Occurrences of the message in events.raw within a time range, in one or all partitions. */
 export async function searchRaw(
   options: LogSearch & {
     wanted: WantedMessage;

@@ -3,10 +3,7 @@ import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
-/**
- * A dead letter must fit into a Kafka record of 16 MiB: a larger value is truncated; the raw log
- * has the whole record.
- */
+/** A dead letter must fit into 16 MiB: a larger value is cut; the raw log has it whole. */
 export const MAX_DEAD_LETTER_VALUE_BYTES = 15 * 1024 * 1024;
 const MAX_KEY_BYTES = 16 * 1024;
 const MAX_DETAIL_UNITS = 1000;
@@ -43,10 +40,7 @@ export function deadLetterOf(input: {
   };
 }
 
-/**
- * Key of a dead letter in events.dead. A crash between publish and commit writes it twice: readers
- * keep one per key.
- */
+/** Key in events.dead. A crash may write a letter twice: readers keep one per key. */
 export function deadLetterKey(
   deadLetter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
 ): string {

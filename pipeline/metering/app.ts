@@ -157,10 +157,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   };
 }
 
-/**
- * Tolerance for clock differences between PostgreSQL and this process: newer differences are not
- * reported as a gap, ms.
- */
+/** Clock tolerance between PostgreSQL and us, ms: newer differences are no gap. */
 const MARGIN = 5000;
 
 /** Starts the service: clients, counting, admin port. */

@@ -79,10 +79,7 @@ function isKnown(keys: Set<string>, key: string): boolean {
   return false;
 }
 
-/**
- * Redriven positions remembered per partition: the next redrive of the same group resumes a killed
- * one.
- */
+/** Redriven positions remembered per partition, so that a killed redrive resumes. */
 const MAX_REDRIVEN = 500;
 
 /**
@@ -144,8 +141,5 @@ export function countOutcome(
   });
 }
 
-/**
- * Gateway processes remembered per partition. Each restart adds one, and a spool is drained long
- * before this many restarts.
- */
+/** Gateway processes remembered per partition; a spool drains long before that many restarts. */
 const MAX_GATEWAYS = 2000;

@@ -4,10 +4,7 @@ import type { Log } from '../../platform/log.ts';
 /** Maximum delay before a retry, ms. */
 const MAX_RETRY_DELAY = 30_000;
 
-/**
- * Repeats periodic work until the signal aborts. Consecutive failures are logged once, and retried
- * soon.
- */
+/** Repeats periodic work until the signal aborts; consecutive failures are logged once. */
 export async function everyInterval(
   options: { name: string; ms: number; log: Log; signal: AbortSignal },
   work: () => Promise<void>,

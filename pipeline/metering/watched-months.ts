@@ -1,15 +1,9 @@
 import { quotaMonth, type QuotaMonth } from '../../events/tehran-time.ts';
 
-/**
- * The previous month is metered for this long after its end, ms: longer than the interval of the
- * profile meter.
- */
+/** The previous month is metered this long after its end, ms: over one meter interval. */
 const GRACE_PERIOD = 2 * 3_600_000;
 
-/**
- * The months whose meters are updated: the current one and, shortly after its start, the previous
- * one.
- */
+/** Months to meter: the current one and, shortly after its start, the previous one. */
 export function watchedMonths(now: number): QuotaMonth[] {
   const month = quotaMonth(now);
   return now - month.from < GRACE_PERIOD ? [quotaMonth(month.from - 1), month] : [month];

@@ -98,10 +98,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
   };
 }
 
-/**
- * Returns when Redis holds the claims of the window, loaded by this process or another one. Rejects
- * only when the process stops.
- */
+/** Returns when Redis holds the window's claims. Rejects only when the process stops. */
 async function loadClaims(
   options: NormaliserOptions & { claims: ClaimStore; owned: () => number[] },
 ): Promise<void> {

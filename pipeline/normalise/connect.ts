@@ -17,10 +17,7 @@ interface ConnectOptions {
  */
 export const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 
-/**
- * The producer of row batches, verdicts and dead letters. Retries until Kafka is reachable; rejects
- * when the signal aborts.
- */
+/** Producer of row batches, verdicts and dead letters. Retries until Kafka answers. */
 export function connectNormaliserProducer({
   config,
   log,
@@ -69,10 +66,7 @@ export async function countPartitions({
   return { events: raw, dead };
 }
 
-/**
- * Reads the ends of events.raw every ten seconds until the signal aborts. Returns the last known
- * ends.
- */
+/** Reads the ends of events.raw every ten seconds; returns the last known ones. */
 export function watchEnds({
   config,
   names,

@@ -165,10 +165,7 @@ export class NormaliserTask implements PartitionTask {
     }
   }
 
-  /**
-   * Publishes chunk by chunk, ordered by position, and always waits for the acknowledgement of
-   * everything it sent.
-   */
+  /** Publishes chunks in order of position; always waits for all acknowledgements. */
   async #publish(batch: Chunk): Promise<Progress> {
     const { publisher, judgeChunk, now, published, rowBatches, contexts } = this.#deps;
     const publishing = publisher.begin();

@@ -71,10 +71,7 @@ export class PublishBatch {
     }
   }
 
-  /**
-   * Waits until no record is in flight. Rejects with PublishFailed when a record was not
-   * acknowledged; it may be in the log or not.
-   */
+  /** Waits until nothing is in flight. PublishFailed: a record may or may not be in the log. */
   async acknowledged(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onDone = resolve));
     if (this.#failure) throw this.#failure;

@@ -17,10 +17,7 @@ export class ConcurrencyLimit {
     return this.#inUse;
   }
 
-  /**
-   * Answers the function that releases the permit; undefined when there is none: `retry` is then
-   * called once there may be one.
-   */
+  /** Returns the release of a permit, or undefined and calls `retry` when one is free. */
   acquire(options: { isFailing: boolean; retry: () => void }): (() => void) | undefined {
     const { isFailing, retry } = options;
     if (this.#inUse >= this.#max || (isFailing && this.#inUseByFailing >= this.#max / 2)) {

@@ -98,10 +98,7 @@ export class EndpointQueue {
     this.#reportPhase();
   }
 
-  /**
-   * A first attempt took longer than the stream waits: deliveries go to the queue in PostgreSQL
-   * until an attempt is fast again.
-   */
+  /** An attempt outlasted the stream's wait: deliveries are queued until one is fast again. */
   markSlow(): void {
     this.#isSlow = true;
   }

@@ -3,10 +3,7 @@ import type { Filter } from '../../events/relays/filter.ts';
 import { compileSelection, type MatchedEvent } from '../../events/relays/match.ts';
 import { SealError, type Sealer } from '../../platform/sealing.ts';
 
-/**
- * How requests are signed: not at all, or with the opened secret. `sealed`: it cannot be opened
- * here; nothing is sent unsigned.
- */
+/** How requests are signed. `sealed`: the secret cannot be opened; nothing is sent. */
 export type RelaySecret =
   { kind: 'none' } | { kind: 'opened'; secret: string } | { kind: 'sealed'; problem: string };
 

@@ -26,10 +26,7 @@ const MAX_ROWS_IN_FLIGHT = 5000;
 /** Maximum age of the definitions that retries use, ms. */
 const DEFINITIONS_AGE_MS = 1000;
 
-/**
- * Attempts due deliveries of the queue until the signal aborts. Rejects only with a defect of the
- * program.
- */
+/** Attempts due deliveries until the signal aborts. Rejects only with a defect. */
 export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
   const { log, limits, wakeSignal, signal } = deps;
   let failures = 0;

@@ -91,10 +91,7 @@ const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, de
     ON CONFLICT (relay_id, hour) DO UPDATE SET succeeded = h.succeeded + excluded.succeeded, dead = h.dead + excluded.dead,
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
-/**
- * Moves the position and writes queue, log and counts, or nothing: the position must be the one
- * that this process stored last.
- */
+/** Moves the position and writes queue, log and counts, or nothing if it is not ours. */
 export const COMPLETE = `WITH moved AS (
     INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)
     ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, log_offset = excluded.log_offset, log_index = excluded.log_index
@@ -187,10 +184,7 @@ export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE status = 'dead' AN
 
 export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE hour < now() - interval '400 days'`;
 
-/**
- * `due`: could be attempted now if endpoint and secret allow it. Rows of disabled relays are only
- * pending.
- */
+/** `due`: endpoint and secret allow an attempt now. Rows of disabled relays are pending. */
 export const QUEUE = `SELECT count(*) AS pending, count(*) FILTER (WHERE r.enabled AND d.next_attempt_at <= now()) AS due,
     greatest(0, coalesce(extract(epoch FROM now() - min(d.next_attempt_at) FILTER (WHERE r.enabled))::float8, 0)) * 1000 AS oldest
   FROM relay_deliveries d JOIN relays r ON r.id = d.relay_id WHERE d.status = 'pending'`;

@@ -29,10 +29,7 @@ export interface Completion {
 /** Another process processes the partition: this one must stop. */
 export class PositionMoved extends Error {}
 
-/**
- * The tables of RELAYS.md. Every method is atomic, in one statement, and rejects when PostgreSQL
- * does.
- */
+/** The tables of RELAYS.md. Every method is one atomic statement. */
 export class RelayStore {
   readonly #database: Database;
   readonly #owner: string;

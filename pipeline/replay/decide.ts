@@ -49,10 +49,7 @@ export function decideReplay(evidence: ReplayEvidence): ReplayVerdict {
 
 export interface RebuildEvidence {
   verdict: VerdictKind | undefined;
-  /**
-   * The rebuild has seen the same dedupe key before, within the window; only checked for positions
-   * older than the verdicts.
-   */
+  /** The key was seen within the window; only checked before the first verdict. */
   seenBefore: boolean;
   /** The normaliser rejected the event, and a replay added its row to the live table. */
   addedByReplay: boolean;

@@ -1,9 +1,6 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 
-/**
- * Hash table from the first 53 bits of a claim id to a time, with open addressing; 16 bytes per
- * slot.
- */
+/** Open-addressing hash table from 53 bits of a claim id to a time; 16 bytes per slot. */
 class KeyTable {
   readonly #keys: Float64Array;
   readonly #times: Float64Array;
@@ -64,10 +61,7 @@ export class SeenKeys {
     this.#tables = [new KeyTable(this.#slots)];
   }
 
-  /**
-   * Whether the key was seen within the window around `at` (ms since the epoch). If not, it is
-   * added.
-   */
+  /** Whether the key was seen within the window around `at` (Unix ms); adds it if not. */
   isDuplicate(claim: ClaimId, at: number): boolean {
     const key = numberOf(claim);
     for (const table of this.#tables) {

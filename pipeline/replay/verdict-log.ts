@@ -13,10 +13,7 @@ export class VerdictLog {
   readonly #verdicts = new Map<string, { offset: number; verdict: VerdictKind }>();
   #readUntil = -1;
   #ended = false;
-  /**
-   * The log has the verdicts of all records from this offset on; undefined until the first verdict
-   * is read.
-   */
+  /** Verdicts are complete from this offset on; undefined until the first is read. */
   firstOffset: number | undefined;
 
   /**

@@ -29,10 +29,7 @@ return loaded
 `,
 };
 
-/**
- * ARGV: a nonce, the lock's TTL in ms. Returns {'loaded', marker}, {'busy', lock} or {'granted',
- * lock}.
- */
+/** ARGV: a nonce, lock TTL in ms. Returns loaded+marker, busy+lock or granted+lock. */
 export const beginBackfillScript: Script = {
   name: 'begin-backfill',
   source: `${begin}${runId}

@@ -18,10 +18,7 @@ export interface Assignment {
 
 /** Where the process that backfills writes the claims it reads. */
 export interface BackfillTarget {
-  /**
-   * Aborts with the caller's signal, and when the lock or the Redis is lost: the backfill then
-   * starts over.
-   */
+  /** Aborts with the caller, or when lock or Redis is lost: the backfill restarts. */
   readonly signal: AbortSignal;
   /**
    * Waits until all `partitions` partitions are drained, whichever process owns them. Everything

@@ -32,10 +32,7 @@ export interface ClaimBatcherOptions {
   /** DEDUPE_TTL in ms. */
   readonly dedupeTtl: number;
   readonly prefix?: string;
-  /**
-   * ms after which a claim that is neither confirmed nor released expires; 0 writes no pending
-   * claims (docs/deduplication.md).
-   */
+  /** ms until a pending claim expires; 0 writes none (docs/deduplication.md). */
   readonly pendingTtl?: number;
   /** ms to collect confirms before they are sent without a claim call. */
   readonly confirmDelay?: number;
@@ -51,10 +48,7 @@ const PENDING_TTL_MS = 30_000;
 const MAX_IDS = 2_000;
 /** Concurrent calls; while they run, requests wait for the next batch. */
 const MAX_CALLS = 4;
-/**
- * Above this many waiting ids a request continues without claims instead of queueing for a Redis
- * that cannot keep up.
- */
+/** Above this many waiting ids requests continue unclaimed: Redis cannot keep up. */
 const MAX_WAITING = 100_000;
 
 /**
@@ -155,10 +149,7 @@ export class ClaimBatcher {
     }
   }
 
-  /**
-   * Sends the remaining confirms while Redis is available, and stops the timers. The caller closes
-   * the connection.
-   */
+  /** Sends remaining confirms while Redis answers, and stops the timers. */
   async close(): Promise<void> {
     this.#closing = true;
     if (this.#confirmTimer) clearTimeout(this.#confirmTimer);
@@ -257,10 +248,7 @@ export class ClaimBatcher {
     return { ids, receivedAt, token: null, verdicts: unguardedVerdicts(ids) };
   }
 
-  /**
-   * Unique across processes: random bits of this process, with the call number added to their lower
-   * half.
-   */
+  /** Unique: random bits of this process plus the call number. */
   #nextToken(): Buffer {
     this.#calls = (this.#calls + 1) >>> 0;
     const token = Buffer.from(this.#process);

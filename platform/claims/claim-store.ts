@@ -25,10 +25,7 @@ export type ResolvedClaims =
 /** Up to which receive time each of the caller's partitions has been processed. */
 export interface SweepProgress {
   readonly epoch: number;
-  /**
-   * `until`: Unix ms; now for a partition processed to its end, else received_at of its last
-   * processed record.
-   */
+  /** `until`: Unix ms; now when processed to the end, else the last received_at. */
   readonly processed: readonly { readonly partition: number; readonly until: number }[];
 }
 
@@ -71,10 +68,7 @@ export class ClaimStore {
     this.#onWaiting = options.onWaiting ?? (() => undefined);
   }
 
-  /**
-   * Returns once this run of Redis holds the claims of the window: loaded earlier, by another
-   * process, or by `backfill` in this process.
-   */
+  /** Returns once Redis holds the window's claims, loaded by anyone or by `backfill`. */
   async ensureLoaded(options: EnsureLoadedOptions): Promise<void> {
     this.#marker = await awaitLoaded({
       ...options,

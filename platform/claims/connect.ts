@@ -1,18 +1,12 @@
 import { Redis } from 'ioredis';
 
-/**
- * A gateway request waits at most this long for its claims, then continues without them (ingest
- * 2.5, rule 4).
- */
+/** A request waits this long for claims, then goes without (ingest 2.5, rule 4). */
 export const GATEWAY_TIMEOUT_MS = 250;
 /** The normaliser retries until Redis answers; the timeout detects a server that hangs. */
 const NORMALISER_TIMEOUT_MS = 5_000;
 const RECONNECT_CAP_MS = 1_000;
 
-/**
- * Prefix of all claim keys. The hash tag keeps them in one slot, which the scripts need on Redis
- * Cluster.
- */
+/** Prefix of all claim keys; its hash tag keeps them in one slot of Redis Cluster. */
 export const DEFAULT_PREFIX = '{clm}:';
 
 /**

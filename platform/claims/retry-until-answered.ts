@@ -3,10 +3,7 @@ import { retry } from '../backoff.ts';
 /** Backoff between attempts to reach Redis, ms. */
 export const BACKOFF = { base: 50, cap: 2_000 } as const;
 
-/**
- * Retries with backoff until the attempt succeeds. Rejects only when the signal aborts, with its
- * reason.
- */
+/** Retries with backoff; rejects only when the signal aborts. */
 export async function retryUntilAnswered<T>(
   attempt: () => Promise<T>,
   options: { readonly signal: AbortSignal; readonly onWaiting: (error: Error) => void },

@@ -4,10 +4,7 @@ import type { Script } from './lua.ts';
 
 const digests = new Map<string, string>();
 
-/**
- * Runs scripts by digest, and sends the source only when Redis does not have it cached (new,
- * restarted or flushed).
- */
+/** Runs scripts by digest; sends the source only when Redis does not have it. */
 export class ScriptRunner {
   readonly #redis: Redis;
   readonly #prefix: string;
@@ -17,10 +14,7 @@ export class ScriptRunner {
     this.#prefix = options.prefix;
   }
 
-  /**
-   * Replies contain Buffers instead of strings. Rejects with the error of ioredis: unreachable,
-   * timed out, or an error reply.
-   */
+  /** Replies contain Buffers. Rejects with the error of ioredis. */
   async run(script: Script, ...values: readonly (Buffer | string | number)[]): Promise<unknown> {
     try {
       return await this.#redis.callBuffer('EVALSHA', digestOf(script), 1, this.#prefix, ...values);

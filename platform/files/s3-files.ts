@@ -12,10 +12,7 @@ const DOWNLOAD_MS = 3_600_000;
 const ATTEMPTS = { base: 500, cap: 10_000, attempts: 5 };
 
 export interface S3Options {
-  /**
-   * `https://host/bucket` or `https://host/bucket/prefix`: path-style addresses, which every
-   * S3-compatible store understands.
-   */
+  /** `https://host/bucket[/prefix]`: path-style, which every S3-compatible store has. */
   url: string;
   region: string;
   accessKey: string;
@@ -33,10 +30,7 @@ interface StoreRequest {
 /** An answer of the store that another attempt does not change. */
 class Refused extends Error {}
 
-/**
- * Files in S3-compatible storage. A file is uploaded in parts and appears as a whole, when the last
- * of them is acknowledged.
- */
+/** Files in S3-compatible storage, in parts; a file appears when the last is acknowledged. */
 export function s3Files(options: S3Options): ExportFiles {
   const fetchOnce = async ({
     method,

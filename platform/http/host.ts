@@ -55,10 +55,7 @@ export interface HostOptions {
   observe?: (labels: { route: string; method: string; status: number }, seconds: number) => void;
 }
 
-/**
- * A host that serves its routes and answers `unknown` to everything else, OPTIONS and HEAD
- * included. It listens nowhere yet.
- */
+/** A host for its routes; everything else is `unknown`. It does not listen yet. */
 export function buildHost(options: HostOptions): FastifyInstance {
   const { routes, failed, malformed, maxConnections, maxParamLength, observe } = options;
   const host = fastify({

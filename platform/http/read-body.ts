@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/**
- * Why there is no body: it is over the limit, the client left before its end, or too many bytes of
- * bodies are in memory.
- */
+/** Why there is no body: too large, client gone, or too many bytes in memory. */
 export type ReadFailure = 'too_large' | 'client_gone' | 'overloaded';
 
 /** Bytes of bodies in memory, over all requests. */
@@ -20,10 +17,7 @@ export interface ReadLimits {
   budget?: MemoryBudget;
 }
 
-/**
- * Reads a body. What exceeds the limit is read but not kept, so that the client sees the answer;
- * requestTimeout bounds for how long.
- */
+/** Reads a body. The excess is read, not kept, so that the client sees the answer. */
 export async function readBytes(
   message: IncomingMessage,
   { limit, budget }: ReadLimits,

@@ -118,10 +118,7 @@ export class Assignments {
     return task;
   }
 
-  /**
-   * Errors right after Kafka starts are transient (coordinator loading): retried until it answers
-   * or the partition is revoked.
-   */
+  /** Errors right after Kafka starts are transient: retried until revocation. */
   async #committedOffset(partition: number, fenced: AbortSignal): Promise<number | undefined> {
     for (let attempt = 0; ; attempt++) {
       fenced.throwIfAborted();

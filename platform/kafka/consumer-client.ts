@@ -9,10 +9,7 @@ export interface PartitionOffset {
   offset: number;
 }
 
-/**
- * A Kafka operation failed. `fatal`: this client cannot recover, for instance because another
- * process uses its instance id.
- */
+/** A Kafka operation failed. `fatal`: this client cannot recover. */
 export class KafkaError extends Error {
   readonly kafkaCode: number;
   readonly fatal: boolean;
@@ -31,10 +28,7 @@ const FATAL = new Set<number>([
   FENCED_INSTANCE_ID,
 ]);
 
-/**
- * Promise API over node-rdkafka's consumer of one topic. Each partition is assigned when its task
- * is ready.
- */
+/** Promises over node-rdkafka's consumer of a topic; partitions wait for their tasks. */
 export interface ConsumerClient {
   /**
    * Up to `max` messages; waits at most `timeout` ms for the first. Rejects with KafkaError.

@@ -11,10 +11,7 @@ export interface ConsumedMessage extends SourceRecord {
 
 /** Processes one partition, from its assignment to its revocation. */
 export interface PartitionTask {
-  /**
-   * First offset to read; undefined: the committed one, or the beginning of the partition if
-   * nothing was ever committed.
-   */
+  /** First offset to read; undefined: the committed one, or the beginning. */
   readonly from: number | undefined;
   /**
    * Processes consecutive messages of the partition, in order, one call at a time. Resolves with
@@ -36,10 +33,7 @@ export interface PartitionConsumerOptions {
   log: Log;
   groupId: string;
   clientId: string;
-  /**
-   * group.instance.id: a restarted process gets its partitions back at once. Empty: a dynamic
-   * member.
-   */
+  /** group.instance.id: a restart gets its partitions back at once. Empty: dynamic. */
   instanceId?: string;
   topic: string;
   /** Limits of one batch. */
@@ -75,9 +69,6 @@ export interface BatchLimits {
   bytes: number;
   /** How long the first message of a batch may wait for more, ms. */
   linger: number;
-  /**
-   * Minimum time between the starts of two batches, ms: makes batches large under load and does
-   * not delay an idle partition.
-   */
+  /** Minimum ms between batch starts: larger batches under load, no delay when idle. */
   interval?: number;
 }

@@ -15,10 +15,7 @@ interface WorkerOptions {
   partition: number;
   log: Log;
   limits: BatchLimits;
-  /**
-   * Creates the task and starts fetching. A rejection crashes the process, unless the partition
-   * was fenced meanwhile.
-   */
+  /** Creates the task and fetches. A rejection crashes the process unless fenced. */
   open(fenced: AbortSignal): Promise<PartitionTask>;
   pause(): void;
   resume(): void;
@@ -30,10 +27,7 @@ interface WorkerOptions {
 /** How long a task may still run after it was fenced, ms. */
 const STOP_AFTER_FENCE = 2000;
 
-/**
- * Processes one partition from its assignment to its release: one batch at a time, a bounded
- * buffer, no commit after the fence.
- */
+/** One partition until its release: batches in turn, bounded, no commit after the fence. */
 export class PartitionWorker {
   readonly partition: number;
   readonly #options: WorkerOptions;
@@ -76,10 +70,7 @@ export class PartitionWorker {
     this.#wake?.();
   }
 
-  /**
-   * Waits at most `ms` for the running batch, then fences and releases the partition. Never
-   * rejects; later calls wait for the first.
-   */
+  /** Waits at most `ms` for the batch, then fences and releases. Never rejects. */
   drain(ms: number): Promise<void> {
     this.#drained ??= this.#drain(ms);
     return this.#drained;

@@ -48,10 +48,7 @@ export interface LogProducer {
   ): void;
   /** The same as a promise. */
   publish(record: OutgoingRecord): Promise<number>;
-  /**
-   * Number of partitions of a topic. Rejects with PublishFailed when the topic does not exist or
-   * no broker answers within `ms`.
-   */
+  /** Partitions of a topic. PublishFailed: no such topic, or no broker within `ms`. */
   partitions(topic: string, ms: number): Promise<number>;
   /** Flushes for at most `ms`, then disconnects; unacknowledged records fail. */
   close(ms: number): Promise<void>;
@@ -59,10 +56,7 @@ export interface LogProducer {
 
 const UNKNOWN_TOPIC = 3;
 
-/**
- * A record in flight. Callers may pass one callback for several records, so each record has its
- * own object.
- */
+/** A record in flight; one callback may serve several, so each has its object. */
 interface Sent {
   done: (error: PublishFailed | undefined, offset: number) => void;
 }

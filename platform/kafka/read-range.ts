@@ -99,10 +99,7 @@ export class RangeReader {
     this.#profile = PROFILES[options.profile ?? 'bulk'];
   }
 
-  /**
-   * The records of a range in order, batch by batch. Rejects with RangeGone, when no broker answers
-   * in time, or when the signal aborts.
-   */
+  /** Records of a range, in batches. Rejects with RangeGone, on silence, or on abort. */
   async *batches(
     range: LogRange,
     signal: AbortSignal,
@@ -148,10 +145,7 @@ export class RangeReader {
     return { ended: 'end', next };
   }
 
-  /**
-   * The first record with a value at or after each position, as it arrives. Rejects when one is
-   * missing after `ms`.
-   */
+  /** First record with a value from each position on; rejects after `ms` without one. */
   async *firstRecords<P extends RecordPosition>(
     positions: readonly P[],
     ms: number,

@@ -3,10 +3,7 @@ import { withDeadline } from '../deadline.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 
-/**
- * A consumer that joins no group and commits nothing, so no group's lag changes. Its user assigns
- * partitions with offsets.
- */
+/** A consumer without group or commits; its user assigns partitions and offsets. */
 export type StandaloneConsumer = kafka.KafkaConsumer;
 
 const CLOSE_MS = 2000;

@@ -12,10 +12,7 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined ? bits > 0 : /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
 }
 
-/**
- * Compiles ranges; invalid ones match nothing. An IPv4 address also matches in its IPv6-mapped
- * form.
- */
+/** Compiles ranges; invalid ones match nothing. IPv4 matches its mapped form too. */
 export function addressRanges(texts: readonly string[]): AddressRanges {
   const list = new BlockList();
   for (const text of texts.filter(isAddressRange)) {

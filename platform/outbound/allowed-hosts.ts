@@ -28,10 +28,7 @@ export class AllowedHosts {
   }
 }
 
-/**
- * Normalises an entry as URLs normalise hosts: lower case, canonical numeric addresses. Throws an
- * Error with the expected form.
- */
+/** Normalises an entry as URLs do hosts. Throws an Error with the expected form. */
 function normaliseEntry(entry: string): string {
   const [, host = '', port] =
     /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(isIPv6(entry) ? `[${entry}]` : entry) ?? [];

@@ -48,10 +48,7 @@ export class OutboundClient {
     this.#agents = guardedAgents({ allowed: options.allowed, resolve });
   }
 
-  /**
-   * Never rejects because of an address or endpoint. Follows at most five redirects, with the same
-   * method and body.
-   */
+  /** Never rejects for an address or endpoint. Follows at most five redirects. */
   async post(request: OutboundRequest): Promise<OutboundResult> {
     const deadline = performance.now() + this.#options.timeout;
     try {

@@ -130,10 +130,7 @@ function drain(response: IncomingMessage): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/**
- * Truncates at a character boundary; NUL, which PostgreSQL cannot store, and invalid UTF-8 become
- * U+FFFD.
- */
+/** Cuts at a character boundary; NUL and invalid UTF-8 become U+FFFD. */
 function textOf(bytes: Buffer, maxBytes: number): string {
   return truncateBytes(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'), maxBytes);
 }

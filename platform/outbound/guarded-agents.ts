@@ -88,10 +88,7 @@ function hostOf({ host }: ConnectionOptions): string {
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
 }
 
-/**
- * Resolves a host name and refuses it when any of its addresses is forbidden, because node:net
- * chooses the one to connect to.
- */
+/** Resolves a name; refuses it if any address is forbidden, as node:net picks one. */
 function guardedLookup({
   resolve,
   isAllowed,

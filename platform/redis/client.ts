@@ -1,10 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 
-/**
- * A connection that reconnects with backoff and fails its commands fast: the caller decides what an
- * unreachable Redis means.
- */
+/** A connection that reconnects with backoff and fails its commands fast. */
 export function connectRedis(options: {
   url: string;
   log: Log;

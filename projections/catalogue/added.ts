@@ -1,10 +1,7 @@
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import type { CatalogueRow, CountedEvent } from './count.ts';
 
-/**
- * Chunks with this number or a higher one hold one event each, which a replay added after its range
- * of the raw log was counted.
- */
+/** Chunks from this number on hold one event each, added by a replay after the count. */
 export const FIRST_ADDED_CHUNK = 2 ** 60;
 
 const EVENTS_PER_RECORD = 2n ** 16n;

@@ -73,10 +73,7 @@ function reencode({ rows, ...head }: RowBatch): EncodedRowBatch {
   };
 }
 
-/**
- * A row as recovery needs it: the fields that find it in ClickHouse and name it in a dead letter,
- * and its Avro datum.
- */
+/** A row for recovery: its Avro datum and what finds it in ClickHouse. */
 export interface EncodedRow {
   position: PartitionPosition;
   account_id: number;
@@ -120,10 +117,7 @@ const decodeKeyFields = keyType.decode.bind(keyType) as (
   resolver: unknown,
 ) => { value: KeyFields | undefined; offset: number };
 
-/**
- * Splits concatenated datums of the newest event-row into rows. Returns undefined when they are not
- * exactly `count` datums.
- */
+/** Splits datums of the newest event-row; undefined unless exactly `count`. */
 export function splitRows(datums: Buffer, count: number): EncodedRow[] | undefined {
   const rows: EncodedRow[] = [];
   let at = 0;

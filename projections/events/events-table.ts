@@ -27,10 +27,7 @@ export type InsertOutcome =
 export interface EventsTable {
   /** Never rejects because of ClickHouse or the network: the outcome reports it. */
   insert(insert: Insert, signal: AbortSignal): Promise<InsertOutcome>;
-  /**
-   * Kills every query whose id begins with `prefix`. Rejects when one may still run, or when
-   * ClickHouse does not answer.
-   */
+  /** Kills queries whose id begins with `prefix`. Rejects when one may still run. */
   endQueries(prefix: string): Promise<void>;
   /**
    * Keys (`partitionPositionKey`) of those rows that are stored, and ClickHouse's clock after the

@@ -20,10 +20,7 @@ export interface AssembledBatch extends InsertBatch {
   bytes: number;
   /** When the raw record of the oldest row was appended, ms since the epoch. */
   oldest: number;
-  /**
-   * Records whose rows could not be decoded so far. `rows()` leaves them out; they belong in
-   * events.dead.
-   */
+  /** Undecodable records so far: not in `rows()`; they belong in events.dead. */
   broken(): readonly RowRecord[];
   /** The record that a row comes from and the index of the row in it. */
   origin(row: EncodedRow): { record: RowRecord; index: number };

@@ -38,10 +38,7 @@ interface EncodedRange {
   repeat: boolean;
 }
 
-/**
- * Encoded rows of one partition that are not yet in the shadow table. Inserts run one at a time,
- * each under the token of its range.
- */
+/** Rows not yet in the shadow table; inserts run one at a time under range tokens. */
 class PartitionRows {
   readonly #options: EventsTargetOptions;
   readonly #partition: number;

@@ -91,10 +91,7 @@ class BatchWriter {
     this.#batch = batch;
   }
 
-  /**
-   * The path of nearly every batch: one insert, nothing is decoded. Returns false when the outcome
-   * is anything but a plain success.
-   */
+  /** The usual path: one insert, nothing decoded. False unless it plainly succeeded. */
   async insertFresh(): Promise<boolean> {
     const { token, count, datums } = this.#batch;
     for (let waits = 0; ; waits++) {

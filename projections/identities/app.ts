@@ -83,10 +83,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     },
   };
 
-  /**
-   * Publishes what a killed process stored in PostgreSQL but not in ClickHouse: no later event may
-   * touch these accounts.
-   */
+  /** Publishes what a killed process left in PostgreSQL only, before later events. */
   async function publishPending(): Promise<void> {
     const { signal } = options;
     await retryUntilAborted(

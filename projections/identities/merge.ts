@@ -75,10 +75,7 @@ export type Remerged =
   /** The people of these distinct ids must be loaded too. */
   | { kind: 'incomplete'; missing: ReadonlySet<string> };
 
-/**
- * Merges people again from all their facts and the added ones. A fact may be in both `people` and
- * `added`.
- */
+/** Merges people again from all facts; one may be in `people` and in `added`. */
 export function remerge(people: People, added: readonly AliasFact[]): Remerged {
   const byKey = new Map([...people.facts, ...added].map((fact) => [factKey(fact), fact]));
   const loaded = new Set([...people.rows.keys(), ...distinctIds(added)]);

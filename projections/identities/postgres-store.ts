@@ -4,10 +4,7 @@ import { distinctIds, factKey, type AliasFact, type IdentityRow } from './alias-
 import { unescapeText, escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Change, IdentityStore } from './store.ts';
 
-/**
- * Order columns of a fact, in alias_facts and in the parent half of identity_names. PostgreSQL
- * returns bigints as texts.
- */
+/** Order columns of a fact. PostgreSQL returns bigints as texts. */
 type OrderColumns = Record<'received_at' | 'log_offset', string> &
   Record<'epoch' | 'partition' | 'log_index', number>;
 

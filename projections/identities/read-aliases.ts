@@ -32,10 +32,7 @@ export function aliasOf(row: AliasRow): { accountId: number; fact: AliasFact } |
   return mayMerge(row) ? { accountId: row.account_id, fact: factOf(row) } : undefined;
 }
 
-/**
- * An alias without user_id, to itself, or with a too long previous_id merges nothing (reports:
- * People).
- */
+/** Aliases without user_id, to themselves or too long merge nothing (reports: People). */
 function mayMerge({ type, user_id, previous_id }: AliasRow): boolean {
   return (
     type === 'alias' &&

@@ -34,10 +34,7 @@ export interface PublishedRow {
   revision: number;
 }
 
-/**
- * Stores facts and people. Every method rejects when the store does not answer, and is harmless
- * when repeated.
- */
+/** Stores facts and people; every method may be repeated. */
 export interface IdentityStore {
   snapshot(accountId: number, facts: readonly AliasFact[]): Promise<AccountSnapshot>;
   /** The people of these distinct ids; `undo` counts as if it were stored. */

@@ -31,10 +31,7 @@ export const NAMES = {
   table: PROJECTIONS.profiles.table,
 };
 
-/**
- * Assembles the projection: events.normalised -> ClickHouse `profiles`, one row per distinct id
- * that holds the fold of its events.
- */
+/** events.normalised -> ClickHouse `profiles`: one row per distinct id, the fold of its events. */
 export async function startProfiles(options: ProfilesOptions): Promise<PartitionConsumer> {
   const { config, log, registry, names = NAMES } = options;
   const caches = new Set<ProfileCache>();

@@ -4,10 +4,7 @@ import type { Profile, ProfileEvent } from './profile.ts';
 import { compareWriteOrder } from '../../events/write-order.ts';
 import { NO_WRITES, packWrites, unpackWrites, type PackedWrites } from './writes.ts';
 
-/**
- * Further trait keys of a distinct id are ignored; existing ones still change. Bounds the row of a
- * client that generates keys.
- */
+/** Further trait keys are ignored; existing ones still change. Bounds a row. */
 export const MAX_TRAITS = 4096;
 
 /**

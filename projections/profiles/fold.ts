@@ -46,10 +46,7 @@ export interface FoldResult {
   misplaced: MisplacedEvent[];
 }
 
-/**
- * Folds events into profiles, in the order of their positions. `profiles[n]` is the profile of
- * `people[n]` before.
- */
+/** Folds events in order; `profiles[n]` is the profile of `people[n]` before. */
 export function fold(
   { events, people, personOf }: EventsByPerson,
   profiles: readonly (Profile | undefined)[],

@@ -4,10 +4,7 @@ import type { EventRow } from '../../schemas/records.ts';
 import { POSITION_FIELDS } from '../../schemas/row-reader.ts';
 import type { PackedWrites } from './writes.ts';
 
-/**
- * The state of a distinct id: the fold of its events up to `last`, in the order of their positions.
- * Times are ms since the epoch.
- */
+/** Fold of a distinct id's events up to `last`; times are ms since the epoch. */
 export interface Profile {
   accountId: number;
   distinctId: string;

@@ -31,10 +31,7 @@ const NO_METRICS: ProfileMetrics = {
   refolded: () => undefined,
 };
 
-/**
- * Folds rows into a table like `profiles`. A repeated range changes nothing: the fold skips events
- * that a profile includes already.
- */
+/** Folds rows into a table like `profiles`; a repeated range changes nothing. */
 export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
   const { store, log, journal, limits, signal } = options;
   const partitions = new Map<number, PartitionEvents>();

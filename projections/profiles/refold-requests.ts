@@ -4,10 +4,7 @@ import { readProfile, writeProfile } from './profile-row.ts';
 import type { Profile } from './profile.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 
-/**
- * A profile that lacks events which a replay added. `profile` is its fold from the log, with them,
- * up to `profile.last`.
- */
+/** A profile that lacks replayed events; `profile` is its fold with them, up to `last`. */
 export interface RefoldRequest {
   id: number;
   profile: Profile;
@@ -17,10 +14,7 @@ export interface RefoldRequest {
   applied: boolean;
 }
 
-/**
- * Requests to the owners of partitions. Every method rejects when PostgreSQL does not answer, and
- * is harmless when repeated.
- */
+/** Requests to partition owners; every method may be repeated. */
 export interface RefoldRequests {
   /** Requests that were not applied yet, or so long ago that they must be checked again. */
   due(partition: number): Promise<RefoldRequest[]>;

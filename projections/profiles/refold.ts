@@ -30,10 +30,7 @@ export interface RefoldDeps {
   refolded(count: number): void;
 }
 
-/**
- * Folds a partition, and between two batches applies the profiles that a replay folded again
- * (FOLD.md, "Events that are added later").
- */
+/** Folds a partition and, between batches, applies refolded profiles (FOLD.md). */
 export function refoldingTask(
   deps: RefoldDeps,
 ): PartitionTask & { applyRequests(): Promise<void> } {
@@ -93,10 +90,7 @@ interface DueRequests {
   position: number;
 }
 
-/**
- * Brings the requested profiles up to the position of the partition, and saves those that have more
- * events than the stored ones.
- */
+/** Brings requested profiles to the partition's position; saves those with more events. */
 async function refold(deps: RefoldDeps, requested: DueRequests): Promise<void> {
   const { store, cache, log, signal, requests, partition } = deps;
   const { due } = requested;

@@ -1,7 +1,4 @@
-/**
- * Writes values in ClickHouse's RowBinary, growing as needed. The types are
- * those of the columns; the bytes do not describe them.
- */
+/** Writes RowBinary values, growing as needed; types are those of the columns. */
 export class RowBinaryWriter {
   #bytes: Buffer;
   #end = 0;

@@ -58,10 +58,7 @@ function decodeEvents({ log, metrics }: FoldDeps, message: ConsumedMessage): Pro
   });
 }
 
-/**
- * Folds events into the stored profiles, in the order of their positions. Resolves when every
- * changed profile is durable.
- */
+/** Folds events into stored profiles, in order; resolves when they are durable. */
 export async function foldIn(
   deps: Omit<FoldDeps, 'foldEvents' | 'onRelease'>,
   events: readonly ProfileEvent[],

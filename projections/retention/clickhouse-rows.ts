@@ -22,10 +22,7 @@ const READ: ClickHouseSettings = {
 /** Lightweight deletes mark rows, merges remove them. 2 waits for all replicas. */
 const DELETE: ClickHouseSettings = { lightweight_deletes_sync: '2', max_execution_time: 600 };
 
-/**
- * Finds and deletes expired rows in ClickHouse. Every method is idempotent and rejects when
- * ClickHouse does not answer.
- */
+/** Finds and deletes expired rows in ClickHouse; every method is idempotent. */
 export function retentionRows(client: ClickHouseClient, cluster: string) {
   const where =
     "account_id = {account:UInt64} AND timestamp < fromUnixTimestamp64Milli({below:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')";

@@ -52,10 +52,7 @@ export const logs: Command = {
   },
 };
 
-/**
- * The complete lines appended since a position; a file that became shorter was rotated and is read
- * from its beginning.
- */
+/** Complete lines since a position; a file that became shorter was rotated and is read again. */
 function readFresh(path: string, since: number): { lines: string[]; position: number } {
   const size = sizeOf(path);
   const from = size < since ? 0 : since;

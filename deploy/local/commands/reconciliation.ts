@@ -3,10 +3,7 @@ import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 
 const WAIT_MS = 3000;
 
-/**
- * The reconciliation counts of all accounts, or of one, for `./ravand status`. Undefined while
- * metering does not answer.
- */
+/** Reconciliation counts for `./ravand status`; undefined while metering does not answer. */
 export async function readReconciliation(
   plan: StackPlan,
   account: string | undefined,

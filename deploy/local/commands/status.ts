@@ -70,10 +70,7 @@ function show(rows: Row[]): void {
     print(line);
 }
 
-/**
- * From the supervisor; when it does not answer or has died, from the processes it recorded and by
- * probing the services.
- */
+/** From the supervisor; if it does not answer, from the recorded processes and probes. */
 async function readServices(
   context: CommandContext,
   plan: StackPlan,

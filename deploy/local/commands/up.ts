@@ -22,10 +22,7 @@ export const up: Command = {
 
 type Outcome = 'ready' | 'failed' | 'down' | 'lost' | 'interrupted';
 
-/**
- * Starts the stack, or joins a start in progress, and follows it until it is ready; in the
- * foreground until it is down.
- */
+/** Starts the stack or joins a running start; in the foreground it stays until the end. */
 export async function bringUp(
   context: CommandContext & { detach: boolean; quiet?: boolean },
 ): Promise<number> {

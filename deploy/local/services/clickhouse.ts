@@ -14,10 +14,7 @@ interface Server {
 
 const MIB = 2 ** 20;
 
-/**
- * Writes the server's configuration. Limits its caches besides its memory: their defaults are for
- * larger machines.
- */
+/** Writes the configuration, with small caches: the defaults are for larger machines. */
 export function prepareClickhouse({ home, checkout, port, memory }: Server): Launch {
   const folder = join(home.data, 'clickhouse');
   mkdirSync(folder, { recursive: true });

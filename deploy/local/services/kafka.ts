@@ -103,10 +103,7 @@ async function formatStorage(broker: Broker, properties: string): Promise<void> 
   await run('java', [...java(broker), ...tool], { timeout: 60_000 });
 }
 
-/**
- * 16 random bytes, as StorageTool random-uuid makes them. Kept: an interrupted format is repeated
- * with the same id.
- */
+/** 16 random bytes, as StorageTool random-uuid makes them; an interrupted format reuses them. */
 function clusterId(home: Home): string {
   const file = join(home.data, 'kafka-cluster-id');
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();

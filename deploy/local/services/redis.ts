@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import type { Home } from '../../../cli/stack/home.ts';
 import type { Launch } from './service.ts';
 
-/**
- * Claims are packed hash buckets: above these sizes Redis converts a bucket to a hash table, which
- * takes many times the memory.
- */
+/** Above these sizes Redis turns a packed bucket into a hash table of many times the memory. */
 const LISTPACK = { entries: 512, value: 64 };
 
 /** The server's configuration. noeviction: an evicted claim would let a duplicate in. */

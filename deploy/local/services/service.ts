@@ -1,9 +1,6 @@
 import type { Address } from '../../../platform/setting-kinds.ts';
 
-/**
- * How a process is started. The command is the service itself, without a shell or wrapper around
- * it.
- */
+/** How a process is started: the command itself, without a shell or wrapper. */
 export interface Launch {
   command: string;
   args: readonly string[];

@@ -1,7 +1,4 @@
-/**
- * The state machine of one service under the supervisor: its state, what happened (ServiceEvent),
- * and what to do (ServiceAction).
- */
+/** The pure state machine of a supervised service: from state and ServiceEvent to ServiceAction. */
 export interface Policy {
   /** Delay before the first restart, ms. */
   restartMs: number;

@@ -17,10 +17,7 @@ interface Launching {
   env: NodeJS.ProcessEnv;
 }
 
-/**
- * Starts the supervisor in its own session, which Ctrl-C at the terminal does not reach, and
- * returns when it listens.
- */
+/** Starts the supervisor in its own session, out of reach of Ctrl-C, and waits for it. */
 export async function launchSupervisor({ home, checkout, env }: Launching): Promise<void> {
   const log = openLog(home.logs, 'supervisor');
   const child = spawn(process.execPath, [join(checkout, 'deploy/local/supervisor/main.ts')], {

@@ -9,10 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * A log that exceeds this is moved to SERVICE.log.1, which replaces the previous one: a service
- * takes about twice this at most.
- */
+/** A larger log is moved to SERVICE.log.1, replacing it: a service takes about twice this. */
 const MAX_BYTES = 32 * 2 ** 20;
 const TAIL_BYTES = 256 * 1024;
 
@@ -20,10 +17,7 @@ export function logFile(logs: string, service: string): string {
   return join(logs, `${service}.log`);
 }
 
-/**
- * Opens a log for a child's output, in append mode: after a rotation the child writes at the start
- * of the file.
- */
+/** Opens a child's log in append mode: after a rotation it writes at the new start. */
 export function openLog(logs: string, service: string): number {
   return openSync(logFile(logs, service), 'a', 0o600);
 }
@@ -34,10 +28,7 @@ export function note(logs: string, service: string, text: string): void {
   });
 }
 
-/**
- * The child keeps its file open, so the content is copied and the file truncated; lines written
- * between the two are lost.
- */
+/** Copies and truncates, as the child keeps its file open; lines in between are lost. */
 export function rotateIfLarge(logs: string, service: string, maxBytes = MAX_BYTES): boolean {
   const path = logFile(logs, service);
   if (sizeOf(path) <= maxBytes) return false;

@@ -18,10 +18,7 @@ interface Options {
   signal: AbortSignal;
 }
 
-/**
- * Runs a setup step, with retries: a server that has just started may refuse connections for a
- * moment. Rejects with the last error.
- */
+/** Runs a setup step with retries, as a new server may refuse connections for a moment. */
 export async function runStep(options: Options): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -13,10 +13,7 @@ export function needsTies({ request }: FunnelSqlContext): boolean {
   return shared === 'apart' || (shared === 'together' && hasEventValue(request));
 }
 
-/**
- * True for a person with simultaneous events of which one matches several steps: `ks` are the
- * person's sorted keys.
- */
+/** True when one of a person's simultaneous events matches several steps (`ks`: sorted keys). */
 export function isTied(keys: string): string {
   const mask = (key: string): string => `bitAnd(${key}, ${STEP_BITS})`;
   const isTie = `bitShiftRight(k, ${TIME_SHIFT}) = bitShiftRight(n, ${TIME_SHIFT}) AND ${mask('k')} != 0 AND ${mask('n')} != 0`;

@@ -59,10 +59,7 @@ export interface RetentionRequest {
   includeBots: boolean;
 }
 
-/**
- * Reads the body of POST /v1/reports/retention (reports: Retention; errors: management 4.2).
- * Unknown fields are ignored.
- */
+/** Body of POST /v1/reports/retention (reports: Retention; management 4.2). */
 export function parseRetention(body: unknown): Parsed<RetentionRequest> {
   return parsed(() => {
     const selectors = selectorRules({

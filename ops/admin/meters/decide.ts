@@ -15,10 +15,7 @@ export interface BookMinute {
 export interface EventRecount {
   /** Events that are billed. */
   events: number;
-  /**
-   * Of these, rows that ClickHouse holds; rows it held and has dropped since; too old to be kept;
-   * on their way.
-   */
+  /** Rows that ClickHouse holds; that it dropped; too old to be kept; in flight. */
   rows: number;
   dropped: number;
   expired: number;
