@@ -1,34 +1,105 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
-import importX from 'eslint-plugin-import-x';
+import importX, { createNodeResolver } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
+import { bannedWords } from './eslint/banned-words.ts';
+import wordList from './docs/banned-words.json' with { type: 'json' };
 
-const services = ['ingest-gateway', 'pipeline', 'projections', 'management-api', 'control-plane'];
-const tools = ['deploy', 'test', 'bench'];
+/** Every process is a zone: it imports no other process. */
+const processes = [
+  'ingest-gateway',
+  'pipeline/normalise',
+  'pipeline/metering',
+  'pipeline/relays',
+  'projections/events',
+  'projections/profiles',
+  'projections/identities',
+  'projections/catalogue',
+  'projections/quality',
+  'projections/retention',
+  'management-api',
+  'control-plane',
+];
+/** Shared by processes of the pipeline and by operators' commands. */
+const pipelineLibraries = ['pipeline/dead-letters', 'pipeline/replay'];
 
-/** What a folder may not import, by path relative to the checkout: imports go schemas, events <- platform <- services. */
+/** From low to high: a layer imports itself and the layers before it. */
+const layers = [
+  ['schemas'],
+  ['events'],
+  ['platform'],
+  ['ingest'],
+  pipelineLibraries,
+  processes,
+  ['ops'],
+  ['deploy'],
+];
+const above = (at) => [...layers.slice(at + 1).flat(), 'test', 'bench'];
+
+const zone = (target, from, message) => ({
+  target,
+  from: from.map((folder) => `./${folder}`),
+  message,
+});
+
 const zones = [
-  ...['schemas', 'events'].map((target) => ({
-    target: `./${target}`,
-    from: ['platform', ...services, ...tools].map((folder) => `./${folder}`),
-    message: 'schemas and events are pure and import nothing above them',
-  })),
-  { target: './schemas', from: ['./events'], message: 'schemas stand alone' },
-  {
-    target: './platform',
-    from: [...services, ...tools].map((folder) => `./${folder}`),
-    message: 'platform knows no service',
-  },
-  ...services.map((target) => ({
-    target: `./${target}`,
-    from: [...services.filter((service) => service !== target), ...tools].map(
-      (folder) => `./${folder}`,
+  ...layers.flatMap((layer, at) =>
+    layer.map((folder) =>
+      zone(
+        `./${folder}`,
+        above(at),
+        'imports go one way: schemas, events, platform, ingest, services, ops, deploy',
+      ),
     ),
-    message: 'services meet only through topics and schemas',
-  })),
+  ),
+  ...processes.map((folder) =>
+    zone(
+      `./${folder}`,
+      processes.filter((other) => other !== folder),
+      'processes meet only through topics, tables and schemas',
+    ),
+  ),
+  zone(
+    ['./cli/!(main|commands).ts', './cli/*/**'],
+    [...processes, 'ops', 'deploy', 'test', 'bench'],
+    'the command framework imports no command: only cli/main.ts and cli/commands.ts do',
+  ),
+  ...layers
+    .flat()
+    .map((folder) =>
+      zone(
+        `./${folder}`,
+        ['cli/main.ts', 'cli/commands.ts'],
+        'commands are imported by the entry, not the other way round',
+      ),
+    ),
 ];
 
+const noBarrel = {
+  selector: 'ExportAllDeclaration',
+  message: 'no barrel files: import from the file that defines it',
+};
+const noTesting = {
+  selector: 'ImportDeclaration[source.value=/\\u002ftesting\\u002f/]',
+  message: 'testing/ holds models and simulators: production code does not import them',
+};
+const tests = ['**/*.test.ts', '**/testing/**', 'test/**', 'bench/**'];
+
+/** Files that take values and return values, wherever they are. */
 const pureNames = ['decide', 'plan', 'evolve', 'compile', 'evaluate'];
+const ioModules = [
+  'node:fs',
+  'node:fs/promises',
+  'node:net',
+  'node:http',
+  'node:child_process',
+  'ioredis',
+  'pg',
+  'kafkajs',
+  'node-rdkafka',
+  '@clickhouse/client',
+  'fastify',
+];
 
 export default defineConfig(
   globalIgnores(['node_modules/', '.ravand/', 'coverage/', 'eslint.config.js']),
@@ -39,8 +110,24 @@ export default defineConfig(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     plugins: { 'import-x': importX },
+    settings: {
+      'import-x/extensions': ['.ts', '.js'],
+      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts', '.js'] })],
+    },
     rules: {
+      'max-len': [
+        'error',
+        {
+          code: 100,
+          ignoreUrls: true,
+          ignoreStrings: true,
+          ignoreTemplateLiterals: true,
+          ignoreRegExpLiterals: true,
+          ignorePattern: 'eslint-disable',
+        },
+      ],
       'import-x/no-restricted-paths': ['error', { zones }],
+      'import-x/no-cycle': ['error', { ignoreExternal: true }],
       'import-x/no-default-export': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',
@@ -55,14 +142,13 @@ export default defineConfig(
         'error',
         { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
       ],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: 'ExportAllDeclaration',
-          message: 'no barrel files: import from the file that defines it',
-        },
-      ],
+      'no-restricted-syntax': ['error', noBarrel],
     },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: tests,
+    rules: { 'no-restricted-syntax': ['error', noBarrel, noTesting] },
   },
   {
     files: ['events/**/*.ts', ...pureNames.map((name) => `**/${name}.ts`)],
@@ -82,25 +168,14 @@ export default defineConfig(
         { object: 'Date', property: 'now', message: 'time is an argument of pure code' },
         { object: 'Math', property: 'random', message: 'randomness is an argument of pure code' },
       ],
-      'no-restricted-imports': [
-        'error',
-        {
-          paths: [
-            'node:fs',
-            'node:fs/promises',
-            'node:net',
-            'node:http',
-            'node:child_process',
-            'ioredis',
-            'pg',
-            'kafkajs',
-            'node-rdkafka',
-            '@clickhouse/client',
-            'fastify',
-          ],
-        },
-      ],
+      'no-restricted-imports': ['error', { paths: ioModules }],
     },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: ['eslint/**'],
+    plugins: { local: { rules: { 'banned-words': bannedWords } } },
+    rules: { 'local/banned-words': ['error', wordList] },
   },
   { files: ['*.config.ts', '*.config.js'], rules: { 'import-x/no-default-export': 'off' } },
 );

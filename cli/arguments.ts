@@ -31,8 +31,8 @@ interface LineSpec<O extends Options> {
 }
 
 /**
- * Reads the options and words of a command. Throws a CommandError with exit code 2 for what is unknown
- * or missing.
+ * Reads the options and words of a command. Throws a CommandError with exit code 2 for what is
+ * unknown or missing.
  */
 export function parseLine<const O extends Options>({
   args,

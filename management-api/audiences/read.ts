@@ -22,8 +22,8 @@ export const MAX_DAYS = 3650;
 export type AudienceOutcome = { ok: true; audience: ReadAudience } | { ok: false; message: string };
 
 /**
- * Reads and checks an audience definition (reports: Audiences; bounds and sentences: management 8.3).
- * Pure, never throws: the message says what is wrong and where. Unknown keys are ignored
+ * Reads and checks an audience definition (reports: Audiences; bounds and sentences: management
+ * 8.3). Pure, never throws: the message says what is wrong and where. Unknown keys are ignored
  * (management 9.5).
  */
 export function readAudience(definition: unknown): AudienceOutcome {

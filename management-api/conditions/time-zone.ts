@@ -64,8 +64,8 @@ export function dayOf(instant: number, timeZone: string): number {
 
 /**
  * The first instant of a calendar day of the zone (days since 1970-01-01), epoch milliseconds.
- * Where a clock change skips midnight, the day begins at the change; where midnight occurs twice, at
- * the first one.
+ * Where a clock change skips midnight, the day begins at the change; where midnight occurs twice,
+ * at the first one.
  */
 export function startOfDay(day: number, timeZone: string): number {
   const midnight = day * DAY;

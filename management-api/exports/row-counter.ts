@@ -4,8 +4,8 @@ const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 
 /**
- * Counts rows and bytes of a file while it is streamed. A line of ndjson is a row; a csv has a header
- * line, and a line break inside quotes does not end a row.
+ * Counts rows and bytes of a file while it is streamed. A line of ndjson is a row; a csv has a
+ * header line, and a line break inside quotes does not end a row.
  */
 export class RowCounter {
   bytes = 0;

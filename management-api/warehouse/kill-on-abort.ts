@@ -4,8 +4,8 @@ import type { Log } from '../../platform/log.ts';
 
 /**
  * The same client, but an aborted query is also killed inside ClickHouse, which otherwise completes
- * it without a reader: KILL QUERY is sent when its `abort_signal` fires (the client disconnected, the
- * handler timed out) and when the connection fails.
+ * it without a reader: KILL QUERY is sent when its `abort_signal` fires (the client disconnected,
+ * the handler timed out) and when the connection fails.
  */
 export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClient {
   const kill = (queryId: string) => {

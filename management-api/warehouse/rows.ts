@@ -13,8 +13,8 @@ const MEMORY_BYTES = 4_000_000_000;
 const SPILL_BYTES = 1_000_000_000;
 
 /**
- * All rows of one bounded query. Rejects with the client's error. Parameters go in the body: they can
- * be longer than a URL.
+ * All rows of one bounded query. Rejects with the client's error. Parameters go in the body: they
+ * can be longer than a URL.
  */
 export async function readRows<Row>({ client, sql, params, signal }: RowQuery): Promise<Row[]> {
   const result = await client.query({

@@ -82,8 +82,8 @@ async function requireRetained(
 }
 
 /**
- * Cuts the ranges at the positions that the live services have processed. `leftToLive`: records that
- * are left to them.
+ * Cuts the ranges at the positions that the live services have processed. `leftToLive`: records
+ * that are left to them.
  */
 export function cutAtBounds(
   ranges: readonly PartitionRange[],

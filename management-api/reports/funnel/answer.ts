@@ -31,8 +31,8 @@ export interface FunnelRow extends BucketRow {
   /** People by step. */
   counts: number[];
   /**
-   * For each step but the first: median and 90th percentile in milliseconds; null or empty where the
-   * count is 0.
+   * For each step but the first: median and 90th percentile in milliseconds; null or empty where
+   * the count is 0.
    */
   waits: (readonly (number | null)[])[];
 }

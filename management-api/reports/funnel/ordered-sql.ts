@@ -186,8 +186,8 @@ function backward(context: FunnelSqlContext): string[] {
 }
 
 /**
- * The exact fold, for people with ambiguous simultaneous events. For all others the arrays are empty
- * and cost nothing.
+ * The exact fold, for people with ambiguous simultaneous events. For all others the arrays are
+ * empty and cost nothing.
  */
 function tiedColumns(context: FunnelSqlContext): string[][] {
   const order = `(bitShiftRight(e.1, ${TIME_SHIFT}), e.2, e.3, e.4, e.5)`;

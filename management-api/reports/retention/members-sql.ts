@@ -88,8 +88,8 @@ function keySql({
   params: SqlParams;
 }): string {
   const time = 'toUnixTimestamp64Milli(timestamp)';
-  // where a time zone skips a calendar day, two periods begin at the same instant; the events belong
-  // to the later one
+  // where a time zone skips a calendar day, two periods begin at the same instant; the events
+  // belong to the later one
   const distinct = [...new Set(bounds)];
   const positions = distinct.map((start) => bounds.lastIndexOf(start) + 1);
   const starts = params.bind('Array(Int64)', distinct);
@@ -149,7 +149,8 @@ function firsts({ mode }: RetentionRequest): string {
 }
 
 /**
- * The periods in `rs` as words of 64 bits, and one more word, so that a slice can begin in the last.
+ * The periods in `rs` as words of 64 bits, and one more word, so that a slice can begin in the
+ * last.
  */
 function bitSet(periods: number): string {
   const words = Array.from({ length: Math.floor(periods / WORD) + 2 }, (_, at) => {

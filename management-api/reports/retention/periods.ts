@@ -48,15 +48,15 @@ export interface Periods {
   /** First days of the cohorts' periods, as the answer writes them. */
   labels: string[];
   /**
-   * First instants, epoch milliseconds, of the periods of the cohorts and of those in which they can
-   * return. The last entry is only the end of the last period.
+   * First instants, epoch milliseconds, of the periods of the cohorts and of those in which they
+   * can return. The last entry is only the end of the last period.
    */
   starts: number[];
 }
 
 /**
- * The periods of a report: the range extended to whole periods, followed by the periods in which the
- * last cohort can return.
+ * The periods of a report: the range extended to whole periods, followed by the periods in which
+ * the last cohort can return.
  */
 export function periodsOf({ range, rule, periods }: RetentionRequest): Periods {
   const { timeZone } = range;
