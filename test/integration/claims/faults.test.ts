@@ -6,7 +6,7 @@ import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
 import type { BackfillTarget } from '../../../platform/claims/backfill.ts';
-import { unsuitedSettings } from '../../../platform/claims/server-check.ts';
+import { unsuitedSettings } from '../../../platform/claims/testing/unsuited-settings.ts';
 import { Sweeper } from '../../../platform/claims/sweeper.ts';
 import { OwnRedis, until } from './redis-under-test.ts';
 
