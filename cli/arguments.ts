@@ -13,7 +13,7 @@ type Parsed<O extends Options> = ReturnType<
   typeof parseArgs<{ options: O; strict: true; allowPositionals: true }>
 >['values'];
 
-/** A line that was read: its options by name, and the words beside them. */
+/** A line that was read: its options by name, and its positional words. */
 export interface Line<O extends Options> {
   values: Parsed<O> & {
     [Name in keyof O as O[Name] extends { required: true } ? Name : never]: string;
@@ -26,7 +26,7 @@ interface LineSpec<O extends Options> {
   options: O;
   /** Of a nested command; for the others main.ts adds the usage of the row. */
   usage?: string;
-  /** How many words may stand beside the options. */
+  /** How many positional words are allowed. */
   words?: { min: number; max: number };
 }
 
@@ -67,7 +67,7 @@ export function parseLine<const O extends Options>({
   return { values: values as Line<O>['values'], words: positionals };
 }
 
-/** parseArgs takes the value of `--days -1` for an option: joins it to `--days=-1`. */
+/** parseArgs reads the value of `--days -1` as an option: this joins it to `--days=-1`. */
 function joinNegativeValues(args: readonly string[], options: Options): string[] {
   const joined: string[] = [];
   for (const arg of args) {

@@ -1,7 +1,7 @@
 import type { Home } from './stack/home.ts';
 import type { Ready } from './stack/ready.ts';
 
-/** What every command of `./ravand` gets beside its arguments. */
+/** What every command of `./ravand` gets in addition to its arguments. */
 export interface CommandContext {
   home: Home;
   /** The checkout that holds the code. */

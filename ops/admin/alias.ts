@@ -62,7 +62,7 @@ async function joinOf(
     );
   if (row.joined_to === null)
     throw new CommandError(
-      'this name is joined to no other: give the previous_id of the alias that is to be taken back',
+      'this id is not merged into another: give the previous_id of the alias to undo',
     );
   return {
     userId: row.joined_to.replace(/\\(.)/g, (_, escaped: string) =>

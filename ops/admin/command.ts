@@ -19,9 +19,9 @@ export interface AdminCommand<O extends Options = Options> {
   name: string;
   usage: string;
   options: O;
-  /** How many words may stand beside the options; none when absent. */
+  /** How many positional words are allowed; none when absent. */
   words?: { min: number; max: number };
-  /** False: it asks no server, and must not use the database. */
+  /** False: it needs no server, and must not use the database. */
   needsStack?: false;
   run(line: Line<O>, context: AdminContext): Promise<Record<string, unknown>>;
 }

@@ -26,7 +26,7 @@ export class JobLost extends Error {
 /** Reports a lost job as a sentence for the operator. */
 export function refuseLostJob(error: unknown): never {
   if (error instanceof JobLost)
-    throw new CommandError('another process has taken this job over: this one has stopped');
+    throw new CommandError('another process took this job over: this one has stopped');
   throw error;
 }
 

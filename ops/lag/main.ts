@@ -20,7 +20,7 @@ import { lagLines } from './render.ts';
 /** Time between the two snapshots that rates are computed from, ms. */
 const SNAPSHOT_INTERVAL_MS = 1000;
 const SNAPSHOT_TIMEOUT_MS = 15_000;
-/** A forgotten --watch ends by itself, ms. */
+/** An unattended --watch ends after this time, ms. */
 const MAX_WATCH_MS = 12 * 3_600_000;
 
 /**

@@ -6,7 +6,7 @@ import { PROJECTIONS, type ProjectionName } from '../../schemas/topology.ts';
 const PROJECTION_NAMES = Object.keys(PROJECTIONS) as ProjectionName[];
 
 /**
- * The log that a table is filled from. `raw`: today's normalisation decides anew what the rows are.
+ * The log that a table is filled from. `raw`: today's normalisation computes the rows again.
  * `normalised`: the rows as they were published.
  */
 export type RebuildSource = 'raw' | 'normalised';

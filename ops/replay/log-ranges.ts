@@ -56,7 +56,7 @@ function withinPartition(
     );
   const { low, high } = found;
   const there =
-    low === high ? 'the log holds nothing of it' : `the log holds ${partition}:${low}-${high - 1}`;
+    low === high ? 'the log has no record of it' : `the log has ${partition}:${low}-${high - 1}`;
   if (from < low)
     throw new CommandError(`${topic} does not hold ${partition}:${from} any more: ${there}`);
   if (from >= high)

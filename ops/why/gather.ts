@@ -29,7 +29,7 @@ export interface Sources {
   redis: Redis;
   clickhouse: ClickHouseClient;
   reader: RangeReader;
-  /** Connects when it is first asked. */
+  /** Connects on first use. */
   admin: () => Promise<Admin>;
 }
 

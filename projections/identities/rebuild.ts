@@ -95,7 +95,7 @@ export function canonicalIds(
   );
   const result = mergeAliases(valid);
   if (result.kind === 'incomplete')
-    throw new Error('all facts of the account were given, and the merge asks for more');
+    throw new Error('the merge needs facts that the account does not have');
   return new Map(distinctIds(facts).map((id) => [id, result.canonicalOf(id)]));
 }
 

@@ -23,7 +23,7 @@ export interface EventRecount {
 }
 
 /**
- * Counts a month's billed events anew (ingest 8: everything accepted that is no duplicate). A
+ * Recounts a month's billed events (ingest 8: everything accepted that is no duplicate). A
  * minute that balances counts as the rows that are stored, and what the books know to be gone: rows
  * that retention has dropped since, and events that were too old to be kept. A minute that does not
  * balance yet has events on their way and counts as the books do. A minute without books counts as
