@@ -62,7 +62,9 @@ describe('running a service', () => {
 
   it('ends with 0 when SIGTERM interrupts a start that waits for a server', async () => {
     const { code, err } = await runBody(
-      `setTimeout(() => log.info('ready'), 50);
+      // The interval keeps the process alive, as sockets of waiting clients do.
+      `setInterval(() => undefined, 1000);
+       setTimeout(() => log.info('ready'), 50);
        await new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('aborted'))));`,
     );
     expect({ code, err }).toEqual({ code: 0, err: '' });
