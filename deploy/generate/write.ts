@@ -1,10 +1,17 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allSettings } from './all-settings.ts';
+import { dashboard, prometheusExample } from './monitoring.ts';
 import { envExample, settingsPage } from './settings-page.ts';
 
-/** Writes docs/settings.md and .env.example. */
+/** Writes the files that are derived from the topology and the settings. */
 const checkout = join(import.meta.dirname, '../..');
+const write = (path: string, make: (current: string) => string) => {
+  const file = join(checkout, path);
+  writeFileSync(file, make(readFileSync(file, 'utf8')));
+};
 const readers = await allSettings();
-writeFileSync(join(checkout, 'docs/settings.md'), settingsPage(readers));
-writeFileSync(join(checkout, '.env.example'), envExample(readers));
+write('docs/settings.md', () => settingsPage(readers));
+write('.env.example', () => envExample(readers));
+write('deploy/alerts/prometheus.example.yml', prometheusExample);
+write('deploy/grafana/ravand.json', dashboard);
