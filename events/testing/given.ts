@@ -25,9 +25,16 @@ export function decider<State, Input, Decision>(decide: (state: State, input: In
   };
 }
 
+/** Fields of T, and of its objects, to compare. */
+type Fields<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]?: Fields<T[Key]> }
+    : T;
+
 /**
  * The same for a state that events change: `given(state).when(first, second).then(fields)`. `then`
- * compares only the fields it names.
+ * compares only the fields it names, at any depth.
  */
 export function evolver<State extends object, Event>(
   evolve: (state: State, event: Event) => State,
@@ -35,7 +42,7 @@ export function evolver<State extends object, Event>(
   return {
     given: (state: State) => ({
       when: (...events: readonly Event[]) => ({
-        then: (expected: Partial<State>): void => {
+        then: (expected: Fields<State>): void => {
           expect(events.reduce((before, event) => evolve(before, event), state)).toMatchObject(
             expected,
           );
