@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { decider } from '../../events/testing/given.ts';
 import { createLog } from '../../platform/log.ts';
-import { lockReason, type Billing } from './decide.ts';
+import { lockReason, type Billing, type LockReason } from './decide.ts';
 import { softLock } from './soft-lock.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -14,32 +15,65 @@ const open: Billing = {
   profiles: 0,
 };
 
+const overdue: Billing = { ...open, invoiceDueAt: NOW - 80 * DAY };
+const usedUp: Billing = { ...open, includedEvents: 10, events: 30 };
+const { given } = decider(lockReason);
+
 describe('the soft lock (management 3.1)', () => {
-  it('locks an account 75 days after the due date, unless a payment is declared', () => {
-    expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY }, NOW)).toBe('overdue_75');
-    expect(lockReason({ ...open, invoiceDueAt: NOW - 75 * DAY + 1 }, NOW)).toBeUndefined();
-    expect(
-      lockReason({ ...open, invoiceDueAt: NOW - 80 * DAY, paymentDeclared: true }, NOW),
-    ).toBeUndefined();
+  it.each<[title: string, billing: Partial<Billing>, reason: LockReason | undefined]>([
+    ['locks an account 75 days after the due date', { invoiceDueAt: NOW - 75 * DAY }, 'overdue_75'],
+    [
+      'leaves an account open until 75 days after the due date',
+      { invoiceDueAt: NOW - 75 * DAY + 1 },
+      undefined,
+    ],
+    [
+      'leaves an overdue account open while a declared payment awaits confirmation',
+      { ...overdue, paymentDeclared: true },
+      undefined,
+    ],
+    [
+      'locks an account at 300 per cent of its events',
+      { includedEvents: 10, events: 30 },
+      'usage_300',
+    ],
+    [
+      'locks an account above 300 per cent of its profiles',
+      { includedProfiles: 10, profiles: 31 },
+      'usage_300',
+    ],
+    [
+      'leaves an account open below 300 per cent of its events',
+      { includedEvents: 10, events: 29 },
+      undefined,
+    ],
+    ['leaves an account without an allowance open', { includedEvents: 0, events: 1e9 }, undefined],
+    [
+      'leaves an account open while its meter cannot be read',
+      { includedEvents: 10, events: undefined },
+      undefined,
+    ],
+    [
+      'names the overdue invoice before the usage',
+      { ...usedUp, invoiceDueAt: overdue.invoiceDueAt },
+      'overdue_75',
+    ],
+    [
+      'locks an account for its usage although a payment is declared',
+      { ...usedUp, invoiceDueAt: overdue.invoiceDueAt, paymentDeclared: true },
+      'usage_300',
+    ],
+  ])('%s', (_, billing, reason) => {
+    given({ ...open, ...billing })
+      .when(NOW)
+      .then(reason);
   });
+});
 
-  it('locks an account at 300 per cent of either allowance, never without an allowance or a meter', () => {
-    expect(lockReason({ ...open, includedEvents: 10, events: 30 }, NOW)).toBe('usage_300');
-    expect(lockReason({ ...open, includedProfiles: 10, profiles: 31 }, NOW)).toBe('usage_300');
-    expect(lockReason({ ...open, includedEvents: 10, events: 29 }, NOW)).toBeUndefined();
-    expect(lockReason({ ...open, includedEvents: 0, events: 1e9 }, NOW)).toBeUndefined();
-    expect(lockReason({ ...open, includedEvents: 10, events: undefined }, NOW)).toBeUndefined();
-  });
-
-  it('names the overdue invoice first; a declared payment does not disable the usage lock', () => {
-    const both = { ...open, invoiceDueAt: NOW - 80 * DAY, includedEvents: 10, events: 30 };
-    expect(lockReason(both, NOW)).toBe('overdue_75');
-    expect(lockReason({ ...both, paymentDeclared: true }, NOW)).toBe('usage_300');
-  });
-
+describe('the check of the soft lock', () => {
   it('caches the result for a minute per account, locked or open', async () => {
     const readBilling = vi.fn((accountId: number) =>
-      Promise.resolve(accountId === 1 ? { ...open, invoiceDueAt: NOW - 80 * DAY } : open),
+      Promise.resolve(accountId === 1 ? overdue : open),
     );
     const check = softLock({ readBilling, log: createLog({ part: 'test', level: 'error' }) });
     expect(await check(1, NOW)).toBe('overdue_75');
@@ -55,7 +89,7 @@ describe('the soft lock (management 3.1)', () => {
     const readBilling = vi
       .fn<() => Promise<Billing>>()
       .mockRejectedValueOnce(new Error('unavailable'))
-      .mockResolvedValue({ ...open, invoiceDueAt: NOW - 80 * DAY });
+      .mockResolvedValue(overdue);
     const check = softLock({ readBilling, log: createLog({ part: 'test', level: 'error' }) });
     expect(await check(1, NOW)).toBeUndefined();
     expect(await check(1, NOW)).toBe('overdue_75');

@@ -1,54 +1,75 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { afterAttempt, CLOSED, FAILURES_TO_OPEN, phaseOf, type BreakerState } from './breaker.ts';
+import { describe, expect, it } from 'vitest';
+import { decider, evolver } from '../../events/testing/given.ts';
+import { afterAttempt, CLOSED, FAILURES_TO_OPEN, phaseOf } from './breaker.ts';
 
-function after(...attempts: { isAlive: boolean; now: number }[]): BreakerState {
-  return attempts.reduce(
-    (state: BreakerState, attempt) => afterAttempt(state, { ...attempt, random: 1 }),
-    CLOSED,
-  );
-}
-const failures = (count: number, now = 0) =>
-  Array.from({ length: count }, () => ({ isAlive: false, now }));
+type Attempt = Parameters<typeof afterAttempt>[1];
+
+const success = (now = 0): Attempt => ({ isAlive: true, now, random: 1 });
+const failure = (now = 0): Attempt => ({ isAlive: false, now, random: 1 });
+const failures = (count: number, now = 0) => Array.from({ length: count }, () => failure(now));
+const after = (...attempts: readonly Attempt[]) => attempts.reduce(afterAttempt, CLOSED);
+
+const OPEN = after(...failures(FAILURES_TO_OPEN));
+const attempts = evolver(afterAttempt);
+const phase = decider(phaseOf);
 
 describe('the breaker of an endpoint', () => {
-  test('opens after five consecutive failures, is half open after its pause, and closes at the first answer', () => {
-    expect(phaseOf(after(...failures(4)), 0)).toBe('closed');
-    const open = after(...failures(FAILURES_TO_OPEN));
-    expect(phaseOf(open, 0)).toBe('open');
-    expect(phaseOf(open, 4999)).toBe('open');
-    expect(phaseOf(open, 5000)).toBe('half_open');
-    expect(afterAttempt(open, { isAlive: true, now: 5001, random: 0 })).toEqual(CLOSED);
+  it('stays closed after four consecutive failures', () => {
+    phase
+      .given(after(...failures(4)))
+      .when(0)
+      .then('closed');
   });
 
-  test('resets the count of failures at an answer', () => {
-    expect(phaseOf(after(...failures(4), { isAlive: true, now: 0 }, ...failures(4)), 0)).toBe(
-      'closed',
-    );
+  it('opens after five consecutive failures', () => {
+    phase.given(OPEN).when(0).then('open');
   });
 
-  test('doubles the pause up to a minute when the single attempt fails', () => {
-    let state = after(...failures(FAILURES_TO_OPEN));
-    const pauses: number[] = [];
-    for (let n = 0; n < 6; n++) {
+  it('is half open after its pause', () => {
+    phase.given(OPEN).when(4999).then('open');
+    phase.given(OPEN).when(5000).then('half_open');
+  });
+
+  it('closes at the first answer', () => {
+    attempts.given(OPEN).when({ isAlive: true, now: 5001, random: 0 }).then(CLOSED);
+  });
+
+  it('resets the count of failures at an answer', () => {
+    phase
+      .given(after(...failures(4), success(), ...failures(4)))
+      .when(0)
+      .then('closed');
+  });
+
+  it('doubles the pause up to a minute when the single attempt fails', () => {
+    let state = OPEN;
+    for (const pause of [10_000, 20_000, 40_000, 60_000, 60_000, 60_000]) {
       const now = state.until;
-      state = afterAttempt(state, { isAlive: false, now, random: 1 });
-      pauses.push(state.until - now);
+      attempts
+        .given(state)
+        .when(failure(now))
+        .then({ until: now + pause });
+      state = afterAttempt(state, failure(now));
     }
-    expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   });
 
-  test('does not extend the pause for attempts that began before it opened', () => {
-    const open = after(...failures(FAILURES_TO_OPEN));
-    expect(afterAttempt(open, { isAlive: false, now: 100, random: 1 }).until).toBe(open.until);
+  it('does not extend the pause for attempts that began before it opened', () => {
+    attempts.given(OPEN).when(failure(100)).then({ until: OPEN.until });
   });
 
-  test('records the time of the first failure since the last success', () => {
-    expect(after({ isAlive: false, now: 7 }, ...failures(10, 90)).failingSince).toBe(7);
-    expect(after(...failures(3), { isAlive: true, now: 9 }).failingSince).toBeUndefined();
+  it('records the time of the first failure since the last success', () => {
+    attempts
+      .given(CLOSED)
+      .when(failure(7), ...failures(10, 90))
+      .then({ failingSince: 7 });
+    attempts
+      .given(CLOSED)
+      .when(...failures(3), success(9))
+      .then({ failingSince: undefined });
   });
 
-  test('allows another attempt within a minute, whatever happened before', () => {
+  it('allows another attempt within a minute, whatever happened before', () => {
     fc.assert(
       fc.property(
         fc.array(
