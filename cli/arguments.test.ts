@@ -6,7 +6,7 @@ const options = { full: { type: 'boolean' }, lines: { type: 'string', short: 'n'
 const parse = (...args: string[]) =>
   parseLine({ args, options, usage: 'test [KIND]', words: { min: 0, max: 1 } });
 
-describe('reading a command line', () => {
+describe('the parser of a command line', () => {
   it('reads options and words in any order', () => {
     expect(parse('unit', '--full', '-n', '5')).toEqual({
       values: { full: true, lines: '5' },

@@ -26,7 +26,7 @@ describe('the topology table', () => {
   });
 
   it.each(SERVICES)(
-    '$name has main.ts, app.ts and config.ts, and starts by its name',
+    'has main.ts, app.ts and config.ts for $name, which starts by its name',
     (service) => {
       expect(readdirSync(join(checkout, service.folder))).toEqual(
         expect.arrayContaining(['app.ts', 'config.ts', 'main.ts']),
@@ -35,7 +35,7 @@ describe('the topology table', () => {
     },
   );
 
-  it.each(Object.entries(PROJECTIONS))('projection %s has its group and its table', (_, row) => {
+  it.each(Object.entries(PROJECTIONS))('has a group and a table for projection %s', (_, row) => {
     const { group, topic, service, table } = row;
     expect(CONSUMER_GROUPS).toContainEqual({ group, topic, service });
     const folder = SERVICES.find(({ name }) => name === service)?.folder ?? '';
@@ -49,7 +49,7 @@ describe('the topology table', () => {
     });
   });
 
-  it('metering has a group for each topic that it counts', () => {
+  it('has a group of metering for each topic that it counts', () => {
     expect(
       CONSUMER_GROUPS.filter(({ service }) => service === 'metering').map(({ group }) => group),
     ).toEqual(Object.keys(COUNTED_TOPICS).map(meteringGroup));
@@ -60,7 +60,7 @@ describe('files that name services and groups outside of the code', () => {
   it.each([
     ['deploy/alerts/prometheus.example.yml', prometheusExample],
     ['deploy/grafana/ravand.json', dashboard],
-  ] as const)('%s is what node deploy/generate/write.ts writes', (path, make) => {
+  ] as const)('include %s, which is what node deploy/generate/write.ts writes', (path, make) => {
     expect(textOf(path)).toBe(make(textOf(path)));
   });
 

@@ -9,13 +9,13 @@ const list = JSON.parse(
 ) as WordList;
 const options = [list];
 
-describe('the words of a text', () => {
+describe('the words', () => {
   it.each([
     ['nameHash', ['name', 'Hash']],
     ['MOST_RECORDS', ['MOST', 'RECORDS']],
     ['parseHTTPBody', ['parse', 'HTTP', 'Body']],
     ['it rests; lastWords', ['it', 'rests', 'last', 'Words']],
-  ])('of %j are %j', (text, words) => {
+  ])('of the text %j are %j', (text, words) => {
     expect(wordsOf(text)).toEqual(words);
   });
 });

@@ -31,7 +31,7 @@ test('the leap years around 1405 are right', () => {
   expect([1400, 1401, 1402, 1404, 1405, 1406, 1407].some(isJalaliLeapYear)).toBe(false);
 });
 
-test('agrees with the calendar of ICU on every day from 1850 to 2255', () => {
+test('the Jalali date agrees with the calendar of ICU on every day from 1850 to 2255', () => {
   const icu = new Intl.DateTimeFormat('en-US-u-ca-persian-nu-latn', {
     timeZone: 'UTC',
     year: 'numeric',

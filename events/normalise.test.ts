@@ -140,17 +140,21 @@ test('identifiers and message ids are not Persian-normalised', () => {
   });
 });
 
-describe('context of a batch', () => {
+describe('the context of a batch', () => {
   const batchContext = { locale: 'fa', page: { url: 'https://b' } };
   test.each<[string, JsonObject, object]>([
-    ['is inherited', {}, { locale: 'fa', page_url: 'https://b' }],
-    ['also for null', { context: null }, { locale: 'fa', page_url: 'https://b' }],
+    ['is inherited by an event without context', {}, { locale: 'fa', page_url: 'https://b' }],
     [
-      'does not overwrite an own one',
+      'is inherited when the context of the event is null',
+      { context: null },
+      { locale: 'fa', page_url: 'https://b' },
+    ],
+    [
+      'does not overwrite the context of the event',
       { context: { locale: 'en' } },
       { locale: 'en', page_url: '' },
     ],
-    ['does not fill an empty one', { context: {} }, { locale: '', page_url: '' }],
+    ['does not fill an empty context of the event', { context: {} }, { locale: '', page_url: '' }],
   ])('%s', (_, envelope, expected) => {
     expect(row({ envelope, batchContext })).toMatchObject(expected);
   });

@@ -33,7 +33,7 @@ describe('property values (ingest 2.3)', () => {
       { toString: 1 },
     ],
     ['{" . ":1,"a":2}', { a: '2' }, { a: 2 }],
-  ])('%s', (json, text, numbers) => {
+  ])('of %s go to the maps of their types', (json, text, numbers) => {
     expect(stored(json)).toEqual({ text, numbers, warnings: [] });
   });
 
@@ -60,7 +60,7 @@ describe('a value that JSON cannot encode', () => {
     ['{"a":1e999,"b":1}', { b: '1' }, ['a']],
     ['{"x.y":[{"z":-1e999}],"b":1}', { b: '1' }, ['x_y']],
     ['{"..":1e999,"b":1}', { b: '1' }, []],
-  ])('%s', (json, text, fields) => {
+  ])('is dropped from %s', (json, text, fields) => {
     const result = stored(json);
     expect(result.text).toEqual(text);
     expect(result.warnings.map(({ code, field }) => [code, field])).toEqual(

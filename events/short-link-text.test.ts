@@ -36,7 +36,7 @@ describe('the links of an SMS', () => {
     ['with a query', `${LONG}?a=1&b=2!`, `${short(`${LONG}?a=1&b=2`)}!`],
     ['in upper case', LONG.replace('https', 'HTTPS'), short(LONG.replace('https', 'HTTPS'))],
     ['twice', `${LONG}\n${LONG}`, `${short(LONG)}\n${short(LONG)}`],
-  ])('%s', (_, text, rewritten) => expect(rewrite(text)).toBe(rewritten));
+  ])('are shortened %s', (_, text, rewritten) => expect(rewrite(text)).toBe(rewritten));
 
   it.each([
     ['without a base', { base: '' }],

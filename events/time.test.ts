@@ -54,7 +54,7 @@ describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
     ['corrected to the edge is used', EDGE + HOUR, NOW + HOUR, EDGE, undefined],
     ['corrected too far ahead: as sent', NOW, NOW - 2 * HOUR, NOW, undefined],
     ['corrected an hour ahead is used', NOW, NOW - HOUR, NOW + HOUR, undefined],
-  ])('%s', (_, timestamp, sentAt, expected, warning) => {
+  ])('returns the time of the rule: %s', (_, timestamp, sentAt, expected, warning) => {
     expect(decideTime({ timestamp, sentAt, now: NOW, windowMs: WINDOW })).toEqual({
       timestamp: expected,
       warning,
@@ -82,7 +82,7 @@ describe('decideBackfillTime (ingest 2.4 rule 4)', () => {
     ['too far ahead: rejected', NOW + HOUR + 1, undefined, undefined],
     ['inside', EDGE, undefined, EDGE],
     ['inside, with skew', NOW - HOUR, NOW - 30 * MINUTE, NOW - 30 * MINUTE],
-  ])('%s', (_, timestamp, sentAt, expected) => {
+  ])('returns the time of the rule: %s', (_, timestamp, sentAt, expected) => {
     expect(decideBackfillTime({ timestamp, sentAt, now: NOW, windowMs: WINDOW })).toBe(expected);
   });
 });
@@ -94,6 +94,6 @@ test.each<[number | undefined, number]>([
   [30, 30 * DAY],
   [400, 400 * DAY],
   [3650, 3650 * DAY],
-])('a retention of %j days has the right ingest window', (days, windowMs) => {
+])('a retention of %j days has an ingest window of %d ms', (days, windowMs) => {
   expect(ingestWindow(days)).toBe(windowMs);
 });

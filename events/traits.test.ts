@@ -38,7 +38,7 @@ describe('profile columns (ingest 2.3)', () => {
     [{ national_id: '۰۰۱۳۵۴۲۴۱۹' }, { national_id: '0013542419' }],
     [{ email: null, city: null }, {}],
     [{ ' city ': 'قم' }, { city: 'قم' }],
-  ])('%j', (traits, columns) => {
+  ])('are normalised from the traits %j', (traits, columns) => {
     expect(stored(traits)).toEqual({ columns, text: {}, numbers: {}, warnings: [] });
   });
 

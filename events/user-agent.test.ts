@@ -5,7 +5,7 @@ import { anyText } from './testing/arbitrary-json.ts';
 import { isBotUserAgent, UNUSED_PATTERNS } from './bot-user-agent.ts';
 import { NO_USER_AGENT, parseUserAgent, UserAgentCache } from './user-agent.ts';
 
-describe('a User-Agent of a person, an app or a backend is not a bot', () => {
+describe('the User-Agent of a person, an app or a backend', () => {
   test.each([
     '',
     '-',
@@ -51,12 +51,12 @@ describe('a User-Agent of a person, an app or a backend is not a bot', () => {
     'PostmanRuntime/7.36.0',
     'reqwest/0.11',
     'RestSharp/110.2',
-  ])('%s', (userAgent) => {
+  ])('is not a bot: %s', (userAgent) => {
     expect(isBotUserAgent(userAgent)).toBe(false);
   });
 });
 
-describe('a User-Agent that declares a bot or is a known crawler is a bot', () => {
+describe('a User-Agent that declares a bot or is a known crawler', () => {
   test.each([
     'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
     'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
@@ -77,7 +77,7 @@ describe('a User-Agent that declares a bot or is a known crawler is a bot', () =
     'python-requests/2.31.0 price-crawler',
     'UniversalFeedParser/4.2-pre-314-svn +http://feedparser.org/',
     'Mozilla/5.0 (compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)',
-  ])('%s', (userAgent) => {
+  ])('is a bot: %s', (userAgent) => {
     expect(isBotUserAgent(userAgent)).toBe(true);
   });
 });
@@ -117,7 +117,7 @@ describe('parseUserAgent', () => {
       'python-requests/2.31.0',
       { browserName: '', deviceType: '', osName: '', userAgent: 'python-requests/2.31.0' },
     ],
-  ])('%s', (userAgent, facts) => {
+  ])('returns the browser, the device and the system of %s', (userAgent, facts) => {
     expect(parseUserAgent(userAgent)).toMatchObject(facts);
   });
 

@@ -21,7 +21,7 @@ function verdict(type: Type, body: unknown): string {
   return decided.rejected[0]?.reason ?? 'accepted';
 }
 
-describe('an event is decided by the rules of ingest 7.3 in their order', () => {
+describe('an event', () => {
   const long = 'x'.repeat(257);
   test.each<[string, Type, unknown, string]>([
     ['a track', 'track', { event: 'e', ...me }, 'accepted'],
@@ -111,7 +111,7 @@ describe('an event is decided by the rules of ingest 7.3 in their order', () => 
     ['screen with a long name', 'screen', { ...me, event: 'x'.repeat(129) }, 'event_name_too_long'],
     ['the path decides the type', 'page', { ...me, type: 'nonsense' }, 'accepted'],
     ['even when the type is no string', 'page', { ...me, type: 5 }, 'accepted'],
-  ])('%s', (_, type, body, expected) => {
+  ])('is decided by the rules of ingest 7.3 in their order: %s', (_, type, body, expected) => {
     expect(verdict(type, body)).toBe(expected);
   });
 });
@@ -134,7 +134,7 @@ describe('malformed JSON (ingest 2.1 rule 3)', () => {
     ['traits a string', { ...ok, traits: 'x' }],
     ['context a number', { ...ok, context: 1 }],
     ['malformed before any rule', { properties: 1 }],
-  ])('%s', (_, body) => {
+  ])('includes %s', (_, body) => {
     expect(verdict('track', body)).toBe('malformed');
     expect(batch({ batch: [ok, body] }).outcome).toBe('malformed');
   });
@@ -265,7 +265,7 @@ describe('a batch (ingest 4.4)', () => {
       { batch: Array.from({ length: 500 }, () => ok) },
       { outcome: 'decided', received: 500 },
     ],
-  ])('%s', (_, body, expected) => {
+  ])('is refused or decided as a whole: %s', (_, body, expected) => {
     expect(batch(body)).toMatchObject(expected);
   });
 

@@ -41,7 +41,7 @@ describe('holdsUnencodable', () => {
     ['[1,"1e999",null,true,{"a":1e308}]', false],
     ['"x"', false],
     ['null', false],
-  ])('%s: %j', (json, expected) => {
+  ])('returns for %s: %j', (json, expected) => {
     expect(holdsUnencodable(JSON.parse(json))).toBe(expected);
   });
 });

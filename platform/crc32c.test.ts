@@ -5,7 +5,7 @@ import { crc32c } from './crc32c.ts';
 describe('crc32c', () => {
   it.each([
     ['no bytes', Buffer.alloc(0), 0],
-    ['the check value of the catalogue of CRCs', Buffer.from('123456789'), 0xe3069283],
+    ['the check of the catalogue of CRCs', Buffer.from('123456789'), 0xe3069283],
     ['RFC 3720 B.4: 32 bytes of zeroes', Buffer.alloc(32), 0x8a9136aa],
     ['RFC 3720 B.4: 32 bytes of ones', Buffer.alloc(32, 0xff), 0x62a8ab43],
     [
@@ -18,9 +18,11 @@ describe('crc32c', () => {
       Buffer.from(Array.from({ length: 32 }, (_, at) => 31 - at)),
       0x113fdb5c,
     ],
-  ])('%s', (_, bytes, expected) => expect(crc32c(bytes)).toBe(expected));
+  ])('returns the published value for %s', (_, bytes, expected) =>
+    expect(crc32c(bytes)).toBe(expected),
+  );
 
-  it('is the same over several buffers as over their concatenation', () => {
+  it('returns the same for several buffers as for their concatenation', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
         expect(crc32c(bytes.subarray(cut), crc32c(bytes.subarray(0, cut)))).toBe(crc32c(bytes));

@@ -35,7 +35,7 @@ describe('parseSealingKeys', () => {
 });
 
 describe('a sealer', () => {
-  it('has the documented layout', () => {
+  it('writes the documented layout', () => {
     const sealed = sealer(`k1:${KEY_A}`).seal('abc', 'p');
     expect(sealed.subarray(0, 4)).toEqual(Buffer.from('\x01\x02k1'));
     expect(sealed.subarray(4, 16)).toEqual(Buffer.alloc(12, 7));

@@ -4,7 +4,7 @@ import { retentionPicture, triangleOf } from './triangle.ts';
 
 const plain = (lines: string[]) => lines.map(stripVTControlCharacters);
 
-it('draws one line per cohort with people, and marks periods that are not over', () => {
+it('the retention picture has one line per cohort with people, and marks periods that are not over', () => {
   const cohorts = [
     { start: '1405-08-02', size: 200, returned: [100, 60, 7] },
     { start: '1405-08-09', size: 0, returned: [0, 0] },
@@ -23,4 +23,6 @@ it.each([
   [9, { period: 'day', periods: 9 }],
   [30, { period: 'week', periods: 6 }],
   [400, { period: 'week', periods: 9 }],
-])('%i days', (days, expected) => expect(triangleOf(days)).toEqual(expected));
+])('a history of %i days is shown in periods that fit the picture', (days, expected) =>
+  expect(triangleOf(days)).toEqual(expected),
+);

@@ -6,7 +6,7 @@ import { identify, isAlive, sameProcess, signalProcess, startOf } from './proces
 const stat = (name: string, state: string) =>
   `4711 (${name}) ${state} 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 987654 1 2 3`;
 
-describe('who a process is', () => {
+describe('the identification of a process', () => {
   it('reads the start time, whatever characters the process name contains', () => {
     expect(startOf(stat('node', 'S'))).toBe('987654');
     expect(startOf(stat('a) S 1 (b', 'R'))).toBe('987654');

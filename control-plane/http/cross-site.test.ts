@@ -11,7 +11,7 @@ const quiet: RequestSource = {
 };
 const HERE = 'http://localhost:8082';
 
-describe('a request from an origin', () => {
+describe('a request of a browser or a program', () => {
   it.each<[string, Partial<RequestSource>, ReturnType<typeof refuseCrossSite>]>([
     ['a program', {}, undefined],
     [
@@ -31,20 +31,24 @@ describe('a request from an origin', () => {
       { method: 'DELETE', origin: HERE, contentType: undefined, hasBody: false },
       undefined,
     ],
-    ['typed by the user', { fetchSite: 'none' }, undefined],
+    ['an address typed by the user', { fetchSite: 'none' }, undefined],
     ['another site', { origin: 'https://evil.example', fetchSite: 'cross-site' }, 'cross_site'],
     ['another site in an old browser', { origin: 'https://evil.example' }, 'cross_site'],
-    ['a neighbour', { origin: 'http://x.localhost:8082', fetchSite: 'same-site' }, 'cross_site'],
+    [
+      'another host of the same site',
+      { origin: 'http://x.localhost:8082', fetchSite: 'same-site' },
+      'cross_site',
+    ],
     [
       'another port of this machine',
       { origin: 'http://localhost:3000', fetchSite: 'same-site' },
       'cross_site',
     ],
     ['only Sec-Fetch-Site', { fetchSite: 'cross-site' }, 'cross_site'],
-    ['a Sec-Fetch-Site of tomorrow', { fetchSite: 'near' }, 'cross_site'],
+    ['an unknown Sec-Fetch-Site', { fetchSite: 'near' }, 'cross_site'],
     ['a sandboxed page', { origin: 'null' }, 'cross_site'],
     [
-      'an Origin that does not go with Sec-Fetch-Site',
+      'an Origin that contradicts Sec-Fetch-Site',
       { origin: 'https://evil.example', fetchSite: 'same-origin' },
       'cross_site',
     ],
@@ -54,18 +58,18 @@ describe('a request from an origin', () => {
       { origin: HERE, contentType: 'text/plain' },
       'unsupported_media_type',
     ],
-    ['no type', { origin: HERE, contentType: undefined }, 'unsupported_media_type'],
+    ['no content type', { origin: HERE, contentType: undefined }, 'unsupported_media_type'],
     [
-      'a type that only begins so',
+      'a content type that begins with application/json',
       { origin: HERE, contentType: 'application/json5' },
       'unsupported_media_type',
     ],
     [
-      'reading',
+      'a read from another site',
       { method: 'GET', origin: 'https://evil.example', fetchSite: 'cross-site' },
       undefined,
     ],
-  ])('%s', (_, change, expected) =>
+  ])('is accepted or refused by its origin and type: %s', (_, change, expected) =>
     expect(refuseCrossSite({ ...quiet, ...change }, undefined)).toBe(expected),
   );
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { numericPathId } from '../../platform/http/path-id.ts';
 import { destinationOf } from './destination.ts';
 
-describe('a destination in the audit log', () => {
+describe('the destination in the audit log', () => {
   it.each([
     ['https://hooks.example/in', 'https://hooks.example/in'],
     ['https://hooks.example', 'https://hooks.example'],
@@ -11,7 +11,7 @@ describe('a destination in the audit log', () => {
     ['ftp://user:pass@files.example/in', 'ftp://files.example/in'],
     ['http://user:pass@ bad/in?key=secret', 'http:// bad/in'],
     ['no url?key=secret', 'no url'],
-  ])('of %s is %s', (url, destination) => expect(destinationOf(url)).toBe(destination));
+  ])('of the URL %s is %s', (url, destination) => expect(destinationOf(url)).toBe(destination));
 });
 
 describe('numericPathId', () => {

@@ -44,7 +44,7 @@ describe('the view of a connection (ingest 2.8)', () => {
     ['a new connection', { accepted: 0 }],
     ['a disabled connection', { enabled: false }],
     ['a connection whose last delivery failed', { last_error: 'bad signature' }],
-  ])('%s is not healthy', (_, change) =>
+  ])('of %s is not healthy', (_, change) =>
     expect(describeConnection({ ...row, ...change }, '')).toMatchObject({ healthy: false }),
   );
 
@@ -85,7 +85,7 @@ describe('the body of PUT /v1/integrations (ingest 4.9)', () => {
     [{ source: 'payment_gateway', label: 'a'.repeat(257) }, '256'],
     [{ source: 'payment_gateway', secret: { hidden: 'xyzzy' } }, 'secret'],
     [{ source: 'payment_gateway', secret: 'xyzzy'.repeat(300) }, '1024'],
-  ])('%j is refused with a sentence without the secret', (body, sentence) => {
+  ])('is refused with a sentence without the secret when it is %j', (body, sentence) => {
     const read = readConnection(body);
     expect(read).toContain(sentence);
     expect(read).not.toContain('xyzzy');

@@ -14,6 +14,6 @@ it.each([
   ['job:rate:5m > bool 1', ['job:rate:5m']],
   ['a{x="y{z}"} + a', ['a']],
   ['vector(1)', []],
-])('%s reads %j', (expression, names) => {
+])('the expression %s reads the metrics %j', (expression, names) => {
   expect(metricsIn(expression)).toEqual(names);
 });

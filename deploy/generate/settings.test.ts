@@ -8,21 +8,21 @@ import { envExample, settingsPage } from './settings-page.ts';
 const readers = await allSettings();
 const textOf = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 
-describe('the pages that list the settings (node deploy/generate/write.ts writes them)', () => {
-  it('docs/settings.md lists what the code reads', () => {
+describe('the pages that node deploy/generate/write.ts writes', () => {
+  it('list in docs/settings.md the settings that the code reads', () => {
     expect(textOf('docs/settings.md')).toBe(settingsPage(readers));
   });
 
-  it('.env.example lists every setting with its default', () => {
+  it('list in .env.example every setting with its default', () => {
     expect(textOf('.env.example')).toBe(envExample(readers));
   });
 
-  it('every service of the topology has settings in the page', () => {
+  it('have settings of every service of the topology', () => {
     expect(readers.map(({ reader }) => reader)).toEqual(expect.arrayContaining([...SERVICE_NAMES]));
     for (const { reader, table } of readers) expect(Object.keys(table), reader).not.toHaveLength(0);
   });
 
-  it('two readers may not describe one setting differently', () => {
+  it('cannot be written when two readers describe one setting differently', () => {
     const setting = {
       parse: (text: string) => text,
       fallback: '',

@@ -78,7 +78,7 @@ describe('the services of a stack', () => {
   });
 });
 
-describe('what a start derives from the machine and the settings', () => {
+describe('the start of a stack', () => {
   it('limits ClickHouse to a third of the memory, within bounds, unless a setting says otherwise', () => {
     const gib = 2 ** 30;
     expect([1, 6, 64].map((machine) => clickhouseMemory(0, machine * gib) / gib)).toEqual([

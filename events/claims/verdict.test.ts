@@ -24,7 +24,7 @@ describe('the verdicts of a request', () => {
       'EE',
       ['unguarded', 'repeated'],
     ],
-  ])('%s', (_, names, codes, verdicts) => {
+  ])('say that %s', (_, names, codes, verdicts) => {
     expect(claimVerdicts({ ids: ids(names), codes: codesOf(codes), at: 0, pending: true })).toEqual(
       verdicts,
     );

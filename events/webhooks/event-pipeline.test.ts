@@ -80,7 +80,7 @@ describe('event_pipeline', () => {
       { type: 'screen', name: 'Cart', userId: 7, messageId: 'm' },
       { type: 'screen', event: 'Cart', user_id: '7', message_id: 'm' },
     ],
-  ])('%j', (body, mapped) => expect(events(body)).toEqual([mapped]));
+  ])('maps %j to one event', (body, mapped) => expect(events(body)).toEqual([mapped]));
 
   it('keeps the valid items of a batch and applies its context to all', () => {
     const batch = [

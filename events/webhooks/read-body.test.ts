@@ -57,7 +57,7 @@ describe('quoteLongIntegers', () => {
     '{"a":x12345678901234567890}',
     '{"a":12345678901234567890',
     '{"a":"12345678901234567890}',
-  ])('%s stays unreadable', (text) =>
+  ])('leaves %s unreadable', (text) =>
     expect(readDelivery(Buffer.from(text), { keepIds: true })).toBeUndefined(),
   );
 });

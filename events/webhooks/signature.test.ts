@@ -30,7 +30,7 @@ describe.each([
     ['that of another body', signatureOf(Buffer.from('{"a":1}'), secret), 'signature mismatch'],
     ['hexadecimal digits', Buffer.from(right, 'base64').toString('hex'), 'signature mismatch'],
     ['the beginning', right.slice(0, -1), 'signature mismatch'],
-  ])('%s', (_, sent, verdict) =>
+  ])('checks the signature in its header: %s', (_, sent, verdict) =>
     expect(verifySignature({ source, headers: { [header]: sent }, raw, secret })).toBe(verdict),
   );
 
@@ -55,7 +55,7 @@ describe('event_pipeline', () => {
     ['s3cret2', 'unauthorized'],
     ['', 'unauthorized'],
     [undefined, 'unauthorized'],
-  ])('Authorization %j', (authorization, verdict) =>
+  ])('finds Authorization %j to be %s', (authorization, verdict) =>
     expect(
       verifySignature({ source: 'event_pipeline', headers: { authorization }, raw, secret }),
     ).toBe(verdict),
@@ -109,7 +109,7 @@ it.each([
     expect(verifySignature({ source, headers, raw, secret: stored })).toBe('signature mismatch');
 });
 
-it('every source has a verdict', () => {
+it('every source refuses a delivery without a signature', () => {
   for (const source of WEBHOOK_SOURCES)
     expect(verifySignature({ source, headers: {}, raw, secret })).not.toBe('genuine');
 });

@@ -74,7 +74,9 @@ describe('plugin_storefront', () => {
     [{ ...ORDER, status: 'constructor' }, 'order.constructor'],
     [{ ...ORDER, billing: { email: ' ', phone: '' } }, 'no identity'],
     [{ ...ORDER, billing: null }, 'no identity'],
-  ])('skips', (body, reason) => expect(plugin(body)).toEqual({ outcome: 'skip', reason }));
+  ])('skips an order with an unknown status or without an identity', (body, reason) =>
+    expect(plugin(body)).toEqual({ outcome: 'skip', reason }),
+  );
 
   it.each([
     [{ 'x-plugin-webhook-resource': 'order', 'x-plugin-webhook-event': 'created' }, 'events'],
@@ -89,7 +91,7 @@ describe('plugin_storefront', () => {
     ],
     [{ 'x-plugin-webhook-topic': 'customer.created' }, 'skip'],
     [{}, 'skip'],
-  ])('topic from %j', (headers, outcome) =>
+  ])('finds the topic in the headers %j, or skips the delivery', (headers, outcome) =>
     expect(plugin(ORDER, headers as Record<string, string>).outcome).toBe(outcome),
   );
 
@@ -186,7 +188,7 @@ describe('hosted_storefront', () => {
     ['refunds/create', 'order_refunded'],
     ['checkouts/create', 'checkout_started'],
     ['checkouts/update', 'checkout_started'],
-  ])('topic %s is %s', (topic, name) => expect(event(hosted(topic, ORDER)).event).toBe(name));
+  ])('maps topic %s to %s', (topic, name) => expect(event(hosted(topic, ORDER)).event).toBe(name));
 
   it.each(['', 'orders/updated', 'products/create', 'app/uninstalled'])('skips topic %j', (topic) =>
     expect(hosted(topic, ORDER)).toEqual({

@@ -12,7 +12,7 @@ describe('deliveryTime', () => {
     // Daylight time, until 1401
     ['2022-07-01 10:00:00', '2022-07-01T05:30:00.000Z'],
     ['2022-09-22 10:00:00', '2022-09-22T06:30:00.000Z'],
-  ])('%s is %s', (text, time) => expect(deliveryTime(text)).toBe(time));
+  ])('reads %s as %s', (text, time) => expect(deliveryTime(text)).toBe(time));
 
   it.each([
     '',
@@ -24,7 +24,7 @@ describe('deliveryTime', () => {
     '1790000000',
     '0000-01-01T00:00:00+23:59',
     '2026-03-21T25:00:00',
-  ])('%j cannot be read', (text) => expect(deliveryTime(text)).toBeUndefined());
+  ])('returns nothing for %j', (text) => expect(deliveryTime(text)).toBeUndefined());
 
   it('returns the first readable time', () =>
     expect(deliveryTime('', 'x', '2026-03-21T10:00:00Z')).toBe('2026-03-21T10:00:00.000Z'));

@@ -124,5 +124,7 @@ describe('the write key of a request', () => {
     ['nowhere', {}, '', undefined],
     ['an empty parameter', {}, 'write_key=', undefined],
     ['a query that cannot be decoded', {}, 'write_key=%zz', '%zz'],
-  ])('%s', (_, headers, query, expected) => expect(presentedKey(headers, query)).toBe(expected));
+  ])('is read from its places in their order: %s', (_, headers, query, expected) =>
+    expect(presentedKey(headers, query)).toBe(expected),
+  );
 });

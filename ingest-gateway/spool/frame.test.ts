@@ -204,5 +204,7 @@ describe('a damaged end', () => {
       false,
     ],
     ['foreign bytes', Buffer.from('hello, world, this is text'), false],
-  ])('%s: torn is %s', (_, tail, expected) => expect(isTornTail(tail, MARKER)).toBe(expected));
+  ])('is recognised as a torn tail or as damage: %s', (_, tail, expected) =>
+    expect(isTornTail(tail, MARKER)).toBe(expected),
+  );
 });

@@ -14,15 +14,15 @@ const message = (definition: unknown) => {
 const wrapped = (levels: number) =>
   Array.from({ length: levels }).reduce<unknown>((inside) => ({ all: [inside] }), CITY);
 
-describe('bounds of management 8.3', () => {
-  it('eight nested groups are valid, nine are not', () => {
+describe('the reader of definitions (management 8.3)', () => {
+  it('accepts eight nested groups, and not nine', () => {
     expect(message(CITY)).toBe('valid: 1 conditions, depth 0');
     expect(message(wrapped(8))).toBe('valid: 1 conditions, depth 8');
     expect(message(wrapped(9))).toBe('segment: nesting too deep');
     expect(message(wrapped(5000))).toBe('segment: nesting too deep');
   });
 
-  it('at most 200 conditions are valid, property conditions included', () => {
+  it('accepts at most 200 conditions, property conditions included', () => {
     const where = (count: number) =>
       Array.from({ length: count }, () => ({ property: 'p', op: 'is_set' }));
     expect(message({ event: 'e', where: where(199) })).toBe('valid: 200 conditions, depth 0');
@@ -32,7 +32,7 @@ describe('bounds of management 8.3', () => {
     );
   });
 
-  it('lists of 1000 values and keys of 128 bytes are valid, longer ones are not', () => {
+  it('accepts lists of 1000 values and keys of 128 bytes, and no longer ones', () => {
     const list = (length: number) => ({
       trait: 't',
       op: 'in',
@@ -47,7 +47,7 @@ describe('bounds of management 8.3', () => {
   });
 });
 
-describe('an invalid definition answers what is wrong and where', () => {
+describe('an invalid definition', () => {
   it.each([
     [null, 'segment: expected an object at $'],
     [
@@ -103,11 +103,14 @@ describe('an invalid definition answers what is wrong and where', () => {
       { all: [{ event: 'e', where: [{ property: 'p', op: 'in', value: ['a', {}] }] }] },
       'segment: expected a number at $.all[0].where[0].value[1]',
     ],
-  ])('%j is rejected with its sentence', (definition, expected) => {
-    expect(message(definition)).toBe(expected);
-  });
+  ])(
+    'is rejected with a sentence that says what is wrong and where: %j',
+    (definition, expected) => {
+      expect(message(definition)).toBe(expected);
+    },
+  );
 
-  it('reading never throws, whatever the definition', () => {
+  it('never makes the reader throw', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (definition) => {
         readAudience(definition);
@@ -117,7 +120,7 @@ describe('an invalid definition answers what is wrong and where', () => {
 });
 
 describe('compileCount', () => {
-  it('every value of a client is bound and none is part of the statement', () => {
+  it('binds every value of a client and makes none part of the statement', () => {
     const odd = "'; DROP TABLE people --";
     const outcome = readAudience({
       all: [

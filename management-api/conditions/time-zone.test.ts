@@ -20,11 +20,11 @@ describe('the first instant of a day', () => {
     ['Asia/Beirut', '2026-03-29', '2026-03-28T22:00:00.000Z'],
     ['Pacific/Auckland', '2026-09-27', '2026-09-26T12:00:00.000Z'],
     ['UTC', '1969-12-31', '1969-12-31T00:00:00.000Z'],
-  ])('%s %s', (timeZone, date, instant) => {
+  ])('in %s on %s is %s', (timeZone, date, instant) => {
     expect(startOf(date, timeZone)).toBe(instant);
   });
 
-  test('a date that a zone left out begins with the next one', () => {
+  test('that a zone left out is that of the next day', () => {
     expect(startOf('2011-12-30', 'Pacific/Apia')).toBe(startOf('2011-12-31', 'Pacific/Apia'));
   });
 
@@ -65,6 +65,6 @@ test.each([
   ['+03:30', false],
   ['Tehran', false],
   ['', false],
-])('%s is a time zone: %s', (name, is) => {
+])('whether %j is a time zone is answered %s', (name, is) => {
   expect(isTimeZone(name)).toBe(is);
 });

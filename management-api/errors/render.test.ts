@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { catalogue, type ErrorCode } from './catalogue.ts';
 import { renderError } from './render.ts';
 
-describe('the three envelopes of management 7.1', () => {
-  it('a coded error is an object with details and need only where they exist', () => {
+describe('the renderer of errors (management 7.1)', () => {
+  it('renders a coded error as an object, with details and need only where they exist', () => {
     expect(renderError({ code: 'forbidden', message: 'no', need: 'segment.write' })).toEqual({
       status: 403,
       headers: {},
@@ -20,7 +20,7 @@ describe('the three envelopes of management 7.1', () => {
     });
   });
 
-  it('a flat error is a string, on the routes that list its code', () => {
+  it('renders a flat error as a string, on the routes that list its code', () => {
     expect(renderError({ code: 'malformed_json' }, ['malformed_json']).body).toEqual({
       error: 'malformed JSON',
     });
@@ -41,7 +41,7 @@ describe('the three envelopes of management 7.1', () => {
     'ip_not_allowed',
     'invalid_report',
   ] as const)(
-    'flat with a code and a Persian sentence: %s, also where a route lists it as flat',
+    'renders %s flat with a code and a Persian sentence, also where a route lists it as flat',
     (code) => {
       const { status, body } = renderError({ code }, [code]);
       expect(body).toEqual({ error: catalogue[code].message, code });
@@ -58,13 +58,13 @@ describe('the three envelopes of management 7.1', () => {
     }
   });
 
-  it('budget_exhausted has Retry-After, a 503 has none', () => {
+  it('sets Retry-After for budget_exhausted, and not for a 503', () => {
     expect(renderError({ code: 'budget_exhausted' }).headers).toEqual({ 'retry-after': '60' });
     for (const code of Object.keys(catalogue) as ErrorCode[])
       if (catalogue[code].status === 503) expect(renderError({ code }).headers).toEqual({});
   });
 
-  it('the messages are those that the specification quotes', () => {
+  it('uses the messages that the specification quotes', () => {
     expect(catalogue.unauthenticated.message).toBe('a valid API key is required');
     expect(catalogue.write_key_rejected.message.match(/\u2026/g)).toHaveLength(2);
     expect(catalogue.schema_unavailable.message).toBe('schema unavailable');

@@ -11,7 +11,7 @@ describe('readExport (management 4.2)', () => {
     return read.ok ? read.draft.format : read.error.code;
   };
 
-  it('four kinds and two formats are valid; ndjson is the default', () => {
+  it('accepts four kinds and two formats, ndjson by default', () => {
     for (const kind of ['events', 'messages', 'profiles']) expect(code({ kind })).toBe('ndjson');
     expect(code({ kind: 'segment', spec: { segment_id: 5 }, format: 'csv' })).toBe('csv');
     for (const kind of [undefined, 'people', 7, 'toString'])
@@ -21,7 +21,7 @@ describe('readExport (management 4.2)', () => {
     expect(code([])).toBe('malformed_json');
   });
 
-  it('a spec can limit the time range, the events or the segment', () => {
+  it('accepts a spec that limits the time range, the events or the segment', () => {
     const read = readExport({
       kind: 'events',
       spec: { from: '2026-03-21', to: '2026-03-22T00:00:00Z', events: [' a  b '] },

@@ -56,7 +56,7 @@ function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<Sto
   return { app, asked, funnel };
 }
 
-describe('the order of the guards (management 5, 8.1, 3.1)', () => {
+describe('the host (management 3.1, 5, 8.1)', () => {
   it('checks the key, charges the budget, checks the lock, then runs the handler', async () => {
     const { asked, funnel } = build();
     expect((await funnel()).json()).toEqual({ steps: [] });
@@ -133,7 +133,7 @@ describe('the catch-all (management 1.4)', () => {
     ['GET', '/v1/status/'],
     ['POST', '/v1/messages'],
     ['DELETE', '/v1/%ZZ'],
-  ] as const)('%s %s', async (method, path) => {
+  ] as const)('answers 404 to %s %s', async (method, path) => {
     const { app, asked } = build();
     const answer = await app.inject({
       method,
@@ -186,7 +186,7 @@ describe('every answer', () => {
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('reads a body whatever its content type claims, up to the limit', async () => {
+  it('is independent of the content type of a body, which is read up to the limit', async () => {
     const { funnel } = build();
     for (const type of ['text/plain', 'nonsense', 'multipart/form-data'])
       expect((await funnel(FUNNEL, { 'content-type': type })).statusCode).toBe(200);

@@ -13,11 +13,14 @@ it.each<[string, object, boolean]>([
   ['a filter of a step', { steps: [{ event: 'a' }, { event: 'b', filters: [trait] }] }, true],
   ['a filter of an exclusion', { exclude: [{ event: 'c', filters: [trait] }] }, true],
   ['the breakdown', { breakdown: { trait: 'tier' } }, true],
-])('a report with a condition in %s: whether it reads traits', (_, more, expected) => {
-  const parsed = parseFunnel({ ...base, ...more });
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  const { request } = parsed;
-  expect(readsTraits({ ...request, selectors: [...request.steps, ...request.exclude] })).toBe(
-    expected,
-  );
-});
+])(
+  'a report reads traits only when a condition or its breakdown names one: %s',
+  (_, more, expected) => {
+    const parsed = parseFunnel({ ...base, ...more });
+    if (!parsed.ok) throw new Error(parsed.problem.message);
+    const { request } = parsed;
+    expect(readsTraits({ ...request, selectors: [...request.steps, ...request.exclude] })).toBe(
+      expected,
+    );
+  },
+);

@@ -67,7 +67,7 @@ describe('webhook try', () => {
     });
   });
 
-  it.each(WEBHOOK_SOURCES)('%s handles an empty body', (source) =>
+  it.each(WEBHOOK_SOURCES)('skips an empty body of %s', (source) =>
     expect(attempt(source, {})).toHaveProperty('skipped'),
   );
 });
@@ -80,7 +80,7 @@ describe('--header', () => {
       e: '',
     });
   });
-  it.each(['x', ': y', 'a b: c'])('%j is refused', (line) =>
+  it.each(['x', ': y', 'a b: c'])('is refused when it is %j', (line) =>
     expect(() => readHeaders([line])).toThrow(/expected 'NAME: VALUE'/),
   );
 });

@@ -16,7 +16,7 @@ const count = (changes: Partial<StateCount>): StateCount => ({
   ...changes,
 });
 
-describe('dead letters by cause', () => {
+describe('dead letters grouped by cause', () => {
   const groups = groupsOf([
     count({ deadLetters: 3, events: 5, first: 10, last: 20, sample: 'old' }),
     count({ state: 'redriven', deadLetters: 2, events: 2, first: 5, last: 30, sample: 'new' }),
@@ -30,7 +30,7 @@ describe('dead letters by cause', () => {
     count({ fingerprint: 'cccc3333', state: 'redriving', last: 15 }),
   ]);
 
-  it('one group has the counts of all states, the first and last time, and the newest sample', () => {
+  it('have for each group the counts of all states, the first and last time, and the newest sample', () => {
     expect(groups.find(({ group }) => group === 'aaaa1111')).toEqual({
       ...{
         group: 'aaaa1111',
@@ -46,11 +46,11 @@ describe('dead letters by cause', () => {
     });
   });
 
-  it('groups with dead letters that wait for a decision come first', () => {
+  it('begin with the groups that wait for a decision', () => {
     expect(groups.map(({ group }) => group)).toEqual(['aaaa1111', 'cccc3333', 'aabb2222']);
   });
 
-  it('a group is found by its fingerprint, by a unique prefix of it, and by a reason of one group', () => {
+  it('are found by a fingerprint, by a unique prefix of it, and by a reason of one group', () => {
     expect(findGroup(groups, 'aaaa')).toMatchObject({ kind: 'one', group: { group: 'aaaa1111' } });
     expect(findGroup(groups, 'body_not_json')).toMatchObject({
       kind: 'one',

@@ -36,7 +36,7 @@ const measure = (
     retention: new Map([['t', more.retention ?? 0]]),
   });
 
-describe('lag of a consumer group', () => {
+describe('the lag of a consumer group', () => {
   it('shows the unread records, their age, the rates and the time to catch up', () => {
     const [lag] = measure(
       snapshot(10_000, groupOffset({ end: 90, position: 20 })),

@@ -48,7 +48,7 @@ describe('the command line of ./ravand replay', () => {
     ['--topic events.raw --into x_local', /--into/],
     ['--topic events.raw --rate 0', /--rate/],
     ['--topic events.raw --account x', /--account/],
-  ])('%s is refused', (line, problem) => {
+  ])('is refused when it is %j', (line, problem) => {
     expect(() => parseReplayLine(words(line))).toThrow(problem);
   });
 

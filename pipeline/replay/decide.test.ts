@@ -63,7 +63,7 @@ describe('the verdict of a replay', () => {
       { processable: false, stored: true },
       'stored',
     ],
-  ])('%s', (_, found, verdict) => {
+  ])('says that %s', (_, found, verdict) => {
     given(NOT_STORED).when(found).then(verdict);
   });
 });
@@ -95,7 +95,7 @@ describe('the verdict of a rebuild', () => {
       'row',
     ],
     ['an event that cannot be processed becomes no row', { processable: false }, 'dead'],
-  ])('%s', (_, found, verdict) => {
+  ])('says that %s', (_, found, verdict) => {
     given(PUBLISHED).when(found).then(verdict);
   });
 });

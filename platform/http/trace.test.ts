@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { traceOf } from './trace.ts';
 
 describe('the trace', () => {
-  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('%s is kept', (sent) =>
+  it.each(['0123456789abcdef', 'deadbeef', 'a'.repeat(64)])('of a request is kept: %s', (sent) =>
     expect(traceOf(sent)).toBe(sent),
   );
 
@@ -15,7 +15,7 @@ describe('the trace', () => {
     'deadbeeg',
     'deadbeef\n',
     'deadbeef, deadbeef',
-  ])('%j is replaced', (sent) => {
+  ])('of a request is replaced: %j', (sent) => {
     expect(traceOf(sent)).toMatch(/^[0-9a-f]{16}$/);
     expect(traceOf(sent)).not.toBe(sent);
   });

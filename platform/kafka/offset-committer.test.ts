@@ -20,7 +20,7 @@ describe('the offset committer', () => {
     return () => vi.useRealTimers();
   });
 
-  it('has one commit in flight and then sends the newest offset', () => {
+  it('keeps one commit in flight, then commits the newest offset', () => {
     committer.commit(0, 1);
     committer.commit(0, 2);
     committer.commit(1, 7);
@@ -45,7 +45,7 @@ describe('the offset committer', () => {
     expect(sent.at(-1)).toEqual([{ partition: 0, offset: 5 }]);
   });
 
-  it('times out when Kafka does not answer', () => {
+  it('retries a commit that Kafka does not answer in time', () => {
     committer.commit(0, 1);
     vi.advanceTimersByTime(15_000);
     vi.advanceTimersByTime(500);

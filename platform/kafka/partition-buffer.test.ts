@@ -45,7 +45,7 @@ describe('a partition buffer', () => {
     expect(buffer.hasRoom).toBe(false);
   });
 
-  it('drops messages before its position and refuses a gap', () => {
+  it('drops messages before its position, and refuses a gap', () => {
     const buffer = new PartitionBuffer(limits);
     expect(buffer.push(at(5), 0)).toBe(true);
     expect(buffer.push(at(5), 0)).toBe(false);
@@ -53,7 +53,7 @@ describe('a partition buffer', () => {
     expect(() => buffer.push(at(7), 0)).toThrow(LogGap);
   });
 
-  it('gives every message once and in order, in batches within the limits', () => {
+  it('returns every message once and in order, in batches within the limits', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.constant('next batch' as const), fc.integer({ min: 1, max: 150 })), {

@@ -61,7 +61,7 @@ describe('forbiddenAddress', () => {
     ['0177.0.0.1', 'no IP address'],
     ['', 'no IP address'],
     ['example.com', 'no IP address'],
-  ])('%s is forbidden: it is %s', (address, what) => expect(forbiddenAddress(address)).toBe(what));
+  ])('forbids %s, which is %s', (address, what) => expect(forbiddenAddress(address)).toBe(what));
 
   test.each([
     ...[
@@ -77,11 +77,11 @@ describe('forbiddenAddress', () => {
       '223.255.255.255',
     ],
     ...['2606:4700::1111', '2001:200::1', '2a00:1450::1', '::ffff:8.8.8.8', '64:ff9b::808:808'],
-  ])('%s is an address of the public internet', (address) =>
+  ])('allows %s, an address of the public internet', (address) =>
     expect(forbiddenAddress(address)).toBeUndefined(),
   );
 
-  test('an IPv4 address is of the same kind when IPv6 carries it', () => {
+  test('gives an IPv4 address the same kind when IPv6 carries it', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const wanted = forbiddenAddress(address);
@@ -94,7 +94,7 @@ describe('forbiddenAddress', () => {
     );
   });
 
-  test('the notation of an IPv6 address does not change its kind', () => {
+  test('gives an IPv6 address the same kind in every notation', () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);

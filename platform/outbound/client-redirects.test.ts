@@ -15,7 +15,7 @@ describe('a redirect', () => {
     response.writeHead(status, { location }).end('moved');
 
   test.each([301, 302, 307, 308])(
-    '%d is followed with the same method and body',
+    'with status %d is followed with the same method and body',
     async (status) => {
       const target = await receiver((_, response) => response.end());
       const { port } = await receiver(to(status, `http://127.0.0.1:${target.port}/new`));
@@ -31,7 +31,7 @@ describe('a redirect', () => {
     },
   );
 
-  test('303 and 304 are answers', async () => {
+  test('with status 303 or 304 is an answer', async () => {
     const { port } = await receiver(to(303, '/other'));
     expect(await post(client({ allow: ['127.0.0.1'] }), `http://127.0.0.1:${port}/`)).toEqual({
       kind: 'answered',
@@ -40,19 +40,22 @@ describe('a redirect', () => {
     });
   });
 
-  test.each([301, 302, 307, 308])('%d to a private address is refused', async (status) => {
-    const target = await receiver((_, response) => response.end());
-    const { port } = await receiver(to(status, `http://127.0.0.1:${target.port}/`));
-    const found = await post(
-      client({ allow: [`front.example:${port}`] }),
-      `http://front.example:${port}/`,
-    );
-    expect(found).toMatchObject({
-      kind: 'refused',
-      message: expect.stringContaining('127.0.0.1 is a loopback address') as string,
-    });
-    expect(target.received).toEqual([]);
-  });
+  test.each([301, 302, 307, 308])(
+    'with status %d to a private address is refused',
+    async (status) => {
+      const target = await receiver((_, response) => response.end());
+      const { port } = await receiver(to(status, `http://127.0.0.1:${target.port}/`));
+      const found = await post(
+        client({ allow: [`front.example:${port}`] }),
+        `http://front.example:${port}/`,
+      );
+      expect(found).toMatchObject({
+        kind: 'refused',
+        message: expect.stringContaining('127.0.0.1 is a loopback address') as string,
+      });
+      expect(target.received).toEqual([]);
+    },
+  );
 
   test('to a name that resolves to a private address is refused', async () => {
     const { port } = await receiver(to(307, 'http://inner.example/'));
@@ -64,7 +67,7 @@ describe('a redirect', () => {
     });
   });
 
-  test('is followed five times', async () => {
+  test('is followed at most five times', async () => {
     const { port, received } = await receiver((request, response) =>
       response.writeHead(307, { location: `/${Number(request.url.slice(1)) + 1}` }).end(),
     );

@@ -14,14 +14,14 @@ function refusal(url: string, allowed = none): string {
   }
 }
 
-describe('a URL before its name is resolved', () => {
+describe('the guard, before it resolves a name,', () => {
   test.each([
     'https://example.com/hook?a=1',
     'http://example.com:8080/',
     'https://8.8.8.8/',
     'https://[2606:4700::1111]/',
     'HTTPS://EXAMPLE.com',
-  ])('%s passes', (url) => expect(refusal(url)).toBe('passes'));
+  ])('lets %s pass', (url) => expect(refusal(url)).toBe('passes'));
 
   test.each([
     // one loopback address in its notations
@@ -45,7 +45,7 @@ describe('a URL before its name is resolved', () => {
       '[0:0:0:0:0:0:0:1]',
       '[64:ff9b::127.0.0.1]',
     ],
-  ])('http://%s/ is a loopback address', (host) =>
+  ])('refuses http://%s/ as a loopback address', (host) =>
     expect(refusal(`http://${host}/`)).toContain('is a loopback address'),
   );
 
@@ -70,12 +70,12 @@ describe('a URL before its name is resolved', () => {
     ['https://user@example.com/', 'user or a password'],
     ['https://user:secret@example.com/', 'user or a password'],
     ['https://example.com:0/', 'port 0'],
-  ])('%s: %s', (url, message) => expect(refusal(url)).toContain(message));
+  ])('refuses %s: %s', (url, message) => expect(refusal(url)).toContain(message));
 
-  test('a refusal does not repeat a password', () =>
+  test('does not repeat a password in a refusal', () =>
     expect(refusal('https://user:hunter2@example.com/')).not.toContain('hunter2'));
 
-  test('a redirect is resolved against the URL that answered it', () => {
+  test('resolves a redirect against the URL that answered it', () => {
     expect(guardedUrl('/next', none, new URL('https://example.com/a')).href).toBe(
       'https://example.com/next',
     );
@@ -100,7 +100,7 @@ describe('RELAY_ALLOW_HOSTS', () => {
     ['[::1]:8443, 10.0.0.1', 'https://10.0.0.1/', true],
     ['localhost', 'http://127.0.0.1/', false],
     ['10.0.0.2', 'http://10.0.0.1/', false],
-  ])('%s allows %s: %s', (setting, url, passes) =>
+  ])('set to %s allows %s: %s', (setting, url, passes) =>
     expect(refusal(url, read(setting)) === 'passes').toBe(passes),
   );
 
@@ -109,7 +109,7 @@ describe('RELAY_ALLOW_HOSTS', () => {
     expect(refusal('http://a:b@127.0.0.1/', read('127.0.0.1'))).toContain('user or a password');
   });
 
-  test('contains names with and without a port', () => {
+  test('can name hosts with and without a port', () => {
     const allowed = read('CRM.internal:9000,localhost');
     expect(allowed.allows('crm.internal', 9000)).toBe(true);
     expect(allowed.allows('crm.internal', 9001)).toBe(false);
@@ -119,7 +119,7 @@ describe('RELAY_ALLOW_HOSTS', () => {
   });
 
   test.each(['http://a', 'a/b', 'a:70000', 'a b', '[::1', 'a:b', '10.0.0.0/8'])(
-    '%s is rejected',
+    'cannot be %s',
     (text) => {
       expect(() => read(text)).toThrow('host or host:port');
     },

@@ -20,8 +20,8 @@ async function booksOf(accountId: number): Promise<ReconciliationCounts> {
   ).books;
 }
 
-describe('G6: the books balance', () => {
-  it('they equal the counts of a client', async () => {
+describe('G6: the books', () => {
+  it('equal the counts of a client', async () => {
     const ready = readyStack();
     const account = await createAccount('books');
     const url = `${ready.ingest_url}/v1/batch`;
@@ -53,7 +53,7 @@ describe('G6: the books balance', () => {
     });
   });
 
-  it('they balance after kill -9 of the gateway, the normaliser and the sink under load', async () => {
+  it('balance after kill -9 of the gateway, the normaliser and the sink under load', async () => {
     const ready = readyStack();
     const account = await createAccount('books under kills');
     const ledger = new Ledger();

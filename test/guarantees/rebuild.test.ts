@@ -39,7 +39,7 @@ const rebuild = async (...args: string[]) =>
 
 // A rebuild reads the whole log of the stack, which all tests before have filled: minutes, so in
 // the full form only.
-describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live table', () => {
+describe.runIf(FULL)('G7: a rebuild during live traffic', () => {
   const client = openClickhouse();
   beforeAll(async () => {
     // What an interrupted test of replays left behind would be a difference.
@@ -51,7 +51,7 @@ describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live t
       await client.command({ query: `DROP TABLE IF EXISTS ${table}_guarantee SYNC` });
   });
 
-  it('a rebuild under load with a kill -9, swapped in, loses, duplicates and changes nothing', async () => {
+  it('loses, duplicates and changes nothing when it is killed with -9, resumed and swapped in', async () => {
     const ready = readyStack();
     const account = await createAccount('rebuild');
     const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
@@ -129,7 +129,7 @@ describe.runIf(FULL)('G7: a rebuild during live traffic ends equal to the live t
     ).toMatchObject({ differing: 0 });
   }, 600_000);
 
-  it('a comparison finds missing and different rows', async () => {
+  it('reports missing and different rows when it is compared with the live table', async () => {
     await rebuild('events', '--into', 'guarantee', '--source', 'normalised');
     const [{ place, account_id } = { place: '', account_id: 0 }] = await rows<{
       place: string;

@@ -26,7 +26,7 @@ interface ReplayReport {
   profiles: { asked: number; impossible: number; waiting: number } | null;
 }
 
-describe('G7: a replay of any range of the log, into live tables or shadow tables', () => {
+describe('G7: a replay of a range of the log', () => {
   const client = openClickhouse();
   let account: TestAccount;
   const ledger = new Ledger();

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFront } from './front.ts';
 
-describe('many clients share one engine', () => {
+describe('when many clients share one engine', () => {
   let db: PGlite;
   let server: ReturnType<typeof createFront>;
   let url: string;

@@ -5,7 +5,7 @@ import { selectTests } from './selection.ts';
 const checkout = join(import.meta.dirname, '../../..');
 const select = (words: string[], cwd = checkout) => selectTests(words, { checkout, cwd });
 
-describe('what ./ravand test runs', () => {
+describe('./ravand test', () => {
   it('runs every kind when nothing is named', () => {
     expect(select([]).map(({ kind }) => kind)).toEqual([
       'unit',

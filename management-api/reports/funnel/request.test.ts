@@ -51,8 +51,8 @@ describe('a funnel request without options', () => {
   });
 });
 
-describe('names and values are normalised as ingest stores them (ingest 2.3)', () => {
-  test('an event name is normalised, its label is not', () => {
+describe('the reader of a report request (ingest 2.3)', () => {
+  test('normalises an event name, and not its label', () => {
     expect(read({ ...valid, steps: [{ event: ' خريد  ' }, { event: 'b' }] }).steps[0]).toEqual({
       label: ' خريد  ',
       event: 'خرید',
@@ -60,7 +60,7 @@ describe('names and values are normalised as ingest stores them (ingest 2.3)', (
     });
   });
 
-  test('values of properties and Persian columns are normalised, others are not', () => {
+  test('normalises values of properties and Persian columns, and no others', () => {
     const filters = [
       { property: 'product.name', op: 'eq', value: 'كفش ' },
       { field: 'city', op: 'in', value: ['رشت ', 'يزد'] },
@@ -84,7 +84,7 @@ describe('names and values are normalised as ingest stores them (ingest 2.3)', (
     ]);
   });
 
-  test('true and false compare as texts, numbers as numbers', () => {
+  test('compares true and false as texts, and numbers as numbers', () => {
     const filters = [
       { property: 'p', op: 'eq', value: true },
       { property: 'p', op: 'between', value: [1, 2.5] },
@@ -188,12 +188,12 @@ const rejected: [ReportProblemKind, string, unknown][] = [
   ],
 ];
 
-describe('a report request is rejected', () => {
-  test.each(rejected)('%s answers a body with %s', (problem, _, body) => {
+describe('the check of a report request', () => {
+  test.each(rejected)('answers %s to a body with %s', (problem, _, body) => {
     expect(kind(body)).toBe(problem);
   });
 
-  test('the thirteen problems of the specification, one step and thirteen steps have different sentences', () => {
+  test('has different sentences for the thirteen problems, for one step and for thirteen steps', () => {
     const kinds = [...new Set(rejected.map(([problem]) => problem))];
     expect(kinds).toHaveLength(15);
     expect(new Set(kinds.map((one) => reportProblem(one).message)).size).toBe(15);
@@ -202,7 +202,7 @@ describe('a report request is rejected', () => {
     ).toHaveLength(4);
   });
 
-  test('a funnel of one step and one of thirteen steps say how many steps are allowed', () => {
+  test('says how many steps are allowed to a funnel of one step and of thirteen steps', () => {
     const sentence = (count: number) => {
       const steps = Array.from({ length: count }, (_, at) => ({ event: `e${at}` }));
       const answer = parseFunnel({ ...valid, steps });
@@ -213,7 +213,7 @@ describe('a report request is rejected', () => {
     expect(sentence(13)).toBe('تعداد گام‌های قیف بیش از اندازه است؛ دست‌بالا ۱۲ گام بفرستید.');
   });
 
-  test('a Persian sentence names the field', () => {
+  test('names the field in a Persian sentence', () => {
     const parsed = parseFunnel({
       ...valid,
       steps: [{ event: 'a' }, { event: 'b', filters: [{ ...filter, op: 'like' }] }],
@@ -223,7 +223,7 @@ describe('a report request is rejected', () => {
     );
   });
 
-  test('a request at its limits is accepted', () => {
+  test('accepts a request at its limits', () => {
     const wide = {
       ...valid,
       from: '2024-10-01',

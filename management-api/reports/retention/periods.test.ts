@@ -9,8 +9,8 @@ function periods(fields: object): { labels: string[]; starts: string[] } {
   return { labels, starts: starts.map((start) => new Date(start).toISOString()) };
 }
 
-describe('from and to are widened to whole periods', () => {
-  test('a range is extended to whole days', () => {
+describe('the range of a retention report', () => {
+  test('is extended to whole days', () => {
     const { labels, starts } = periods({
       from: '2026-09-21T10:00:00+03:30',
       to: '2026-09-23',
@@ -25,14 +25,14 @@ describe('from and to are widened to whole periods', () => {
     ]);
   });
 
-  test('weeks begin on Saturday unless week_start says otherwise', () => {
+  test('has weeks that begin on Saturday unless week_start says otherwise', () => {
     const range = { from: '2026-11-18', to: '2026-11-22', period: 'week', periods: 1 };
     expect(periods(range).labels).toEqual(['2026-11-14', '2026-11-21']);
     expect(periods({ ...range, week_start: 'sunday' }).labels).toEqual(['2026-11-15']);
     expect(periods({ ...range, week_start: 'monday' }).labels).toEqual(['2026-11-16']);
   });
 
-  test('a range is extended to whole Gregorian or Jalali months', () => {
+  test('is extended to whole Gregorian or Jalali months', () => {
     const range = { from: '2026-03-20', to: '2026-04-21', period: 'month', periods: 1 };
     expect(periods(range).labels).toEqual(['2026-03-01', '2026-04-01']);
     const jalali = periods({ ...range, calendar: 'jalali' });
@@ -44,7 +44,7 @@ describe('from and to are widened to whole periods', () => {
     ]);
   });
 
-  test('days and weeks have Jalali labels', () => {
+  test('has Jalali labels for days and weeks', () => {
     expect(
       periods({ from: '2026-03-20', to: '2026-03-22', calendar: 'jalali', periods: 1 }).labels,
     ).toEqual(['1404-12-29', '1405-01-01']);
@@ -59,7 +59,7 @@ describe('from and to are widened to whole periods', () => {
     ).toEqual(['1405-01-01']);
   });
 
-  test('a day of 25 hours is one period', () => {
+  test('has one period for a day of 25 hours', () => {
     const { starts } = periods({
       from: '2026-11-01',
       to: '2026-11-02',

@@ -41,6 +41,6 @@ it.each<[string, BookMinute[], [number, number][], object]>([
     [[1, 5]],
     { events: 5, rows: 5 },
   ],
-])('counts %s', (_, minutes, stored, expected) =>
+])('a recount from the stored rows counts %s', (_, minutes, stored, expected) =>
   expect(recountEvents(minutes, new Map(stored))).toMatchObject(expected),
 );

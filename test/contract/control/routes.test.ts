@@ -59,8 +59,8 @@ it('the table of the code is the table of the specification', () => {
   expect(facts(routes)).toEqual(facts(table));
 });
 
-describe('without a session', () => {
-  it.each(rows)('$name', async ({ method, filled, body }) => {
+describe('a request without a session', () => {
+  it.each(rows)('is answered 401 by $name', async ({ method, filled, body }) => {
     const { writeKey, managementKey } = account;
     expectRefusal(await control(method, filled, { body }), 401, signedOut);
     expectRefusal(await control(method, filled, { body, session: 'A'.repeat(43) }), 401, signedOut);
@@ -74,20 +74,23 @@ describe('without a session', () => {
     }
   });
 
-  it.each(rows)('$name on the control plane itself', async ({ method, filled, body }) => {
-    const headers = {
-      'x-panel-pass': 'guessed',
-      'x-panel-client': '127.0.0.1',
-      authorization: `Bearer ${account.managementKey}`,
-    };
-    expectRefusal(
-      await call(method, filled, { body, headers, base: controlUrl() }),
-      401,
-      signedOut,
-    );
-  });
+  it.each(rows)(
+    'is answered 401 by $name on the control plane itself',
+    async ({ method, filled, body }) => {
+      const headers = {
+        'x-panel-pass': 'guessed',
+        'x-panel-client': '127.0.0.1',
+        authorization: `Bearer ${account.managementKey}`,
+      };
+      expectRefusal(
+        await call(method, filled, { body, headers, base: controlUrl() }),
+        401,
+        signedOut,
+      );
+    },
+  );
 
-  it('an unserved path answers the same', async () => {
+  it('is answered 401 on an unserved path too', async () => {
     expectRefusal(await control('GET', '/v1/secrets'), 401, signedOut);
   });
 });
@@ -113,7 +116,7 @@ describe('a role without the permission', () => {
     }
   });
 
-  it('is not that of an admin, who can', async () => {
+  it('is not the role of an admin, who can read them', async () => {
     expect(
       (
         await control('GET', '/v1/relays', {
@@ -125,7 +128,7 @@ describe('a role without the permission', () => {
 });
 
 describe('a malformed body', () => {
-  it.each(reading)('$name', async ({ method, filled }) => {
+  it.each(reading)('is refused by $name', async ({ method, filled }) => {
     for (const body of ['{', '', '{"a":1}x'])
       expectRefusal(await control(method, filled, { session: owner, body }), 400, {
         error: 'malformed JSON',
@@ -146,7 +149,7 @@ describe('a malformed body', () => {
   });
 });
 
-describe('a wrong method or an unserved path', () => {
+describe('a request that no route serves', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
   const wrong = [...new Set(rows.map(({ filled }) => filled))].flatMap((path) =>
     METHODS.filter(
@@ -159,7 +162,7 @@ describe('a wrong method or an unserved path', () => {
     ['GET', '/v1/relays/'],
     ['GET', '/v1/whoami'],
     ['GET', '/v1/integrations/event_pipeline'],
-  ] as [string, string][])('%s %s', async (method, path) => {
+  ] as [string, string][])('is answered 404: %s %s', async (method, path) => {
     const reply = await control(method, `${path}?secret=1`, { session: owner });
     expectRefusal(reply, 404, {
       error: `no such endpoint: ${method} ${path}`,
@@ -177,13 +180,13 @@ describe('a wrong method or an unserved path', () => {
     ['OPTIONS', '/api/session'],
     ['OPTIONS', '/api/proxy/v1/relays'],
     ['HEAD', '/api/session'],
-  ])('%s %s on the panel', async (method, path) => {
+  ])('is answered 404 on the panel: %s %s', async (method, path) => {
     const reply = await call(method, path, { session: owner });
     expect(reply.status).toBe(404);
   });
 
   it.each(['0', '-1', 'x', '1.5', '99999999999999999999', '1%20'])(
-    '%s is not an id',
+    'is answered 400 when it has %s in place of an id',
     async (id) => {
       for (const [method, path] of [
         ['DELETE', `/v1/relays/${id}`],
@@ -195,9 +198,9 @@ describe('a wrong method or an unserved path', () => {
   );
 });
 
-describe('the routes of the control plane on other hosts', () => {
+describe('outside of the control plane', () => {
   it.each(rows)(
-    '$name on the management host: 404 unknown_endpoint',
+    '$name is answered 404 by the management host',
     async ({ method, filled, body }) => {
       const headers = { authorization: `Bearer ${account.managementKey}` };
       const reply = await call(method, filled, {
@@ -218,17 +221,14 @@ describe('the routes of the control plane on other hosts', () => {
     },
   );
 
-  it.each(rows)(
-    '$name on the ingest host: no route of the control plane',
-    async ({ method, filled, body }) => {
-      const reply = await call(method, filled, {
-        base: readyStack().ingest_url,
-        session: owner,
-        body,
-      });
-      expect([404, 405]).toContain(reply.status);
-    },
-  );
+  it.each(rows)('$name is not served by the ingest host', async ({ method, filled, body }) => {
+    const reply = await call(method, filled, {
+      base: readyStack().ingest_url,
+      session: owner,
+      body,
+    });
+    expect([404, 405]).toContain(reply.status);
+  });
 
   it('a session is no key of the management host', async () => {
     const reply = await call('GET', '/v1/whoami', { base: readyStack().base_url, session: owner });

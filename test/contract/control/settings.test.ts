@@ -185,7 +185,7 @@ describe('relays (ingest 2.8, 4.9)', () => {
     ['an unknown operator', { filters: [{ prop: 'a', op: 'like', value: 'x' }] }],
     ['nine filters', { filters: Array.from({ length: 9 }, () => ({ prop: 'a', op: 'exists' })) }],
     ['a secret that is no text', { secret: { hidden: SECRET } }],
-  ])('%s: 400 with a sentence', async (_, change) => {
+  ])('are refused with 400 and a sentence when they have %s', async (_, change) => {
     const { status, body } = await ask<{ error: string; code: string }>('PUT', '/v1/relays', {
       ...relay,
       ...change,

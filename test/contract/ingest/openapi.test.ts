@@ -58,9 +58,9 @@ const event = (more: object = {}) => ({
 });
 const key = () => ({ Authorization: `Bearer ${account.writeKey}` });
 
-describe('docs/openapi/ingest.json describes the answers of the host', () => {
+describe('docs/openapi/ingest.json', () => {
   it.each(['track', 'identify', 'page', 'screen', 'alias'])(
-    'describes POST /v1/%s',
+    'describes the answers of POST /v1/%s',
     async (type) => {
       const path = `/v1/${type}`;
       const good = event({ previous_id: 'p' });
@@ -88,7 +88,7 @@ describe('docs/openapi/ingest.json describes the answers of the host', () => {
     },
   );
 
-  it('describes POST /v1/batch', async () => {
+  it('describes the answers of POST /v1/batch', async () => {
     const path = '/v1/batch';
     const item = { type: 'track', ...event() };
     expect(
@@ -120,7 +120,7 @@ describe('docs/openapi/ingest.json describes the answers of the host', () => {
     ).toBe(402);
   });
 
-  it('describes GET /v1/status, unknown short links and unknown webhooks', async () => {
+  it('describes the answers of GET /v1/status, of unknown short links and of unknown webhooks', async () => {
     expect(await held({ method: 'GET', path: '/v1/status' })).toBe(200);
     expect(await held({ method: 'GET', path: '/s/0000000' })).toBe(404);
     const served = await servedPaths();

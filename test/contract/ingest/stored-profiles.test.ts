@@ -122,8 +122,9 @@ beforeAll(async () => {
 });
 
 describe('the profile after an identify (ingest 2.3)', () => {
-  it.each(CASES.map((one, at) => ({ ...one, at })))('$name', ({ at, stored }) =>
-    expect(people.get(`case-${at}`)).toMatchObject(stored),
+  it.each(CASES.map((one, at) => ({ ...one, at })))(
+    'has the columns and maps of the specification: $name',
+    ({ at, stored }) => expect(people.get(`case-${at}`)).toMatchObject(stored),
   );
 
   it('does not store traits that are left out', () => {

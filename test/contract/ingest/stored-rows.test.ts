@@ -378,7 +378,7 @@ describe('the stored row of an event (through the whole pipeline)', () => {
   });
 
   it.each(CASES.map((one, at) => ({ ...one, at })))(
-    '$section $name',
+    'has the columns of the specification: $section $name',
     ({ at, stored: expected }) => {
       expect(stored.get(`case-${at}`)).toMatchObject({
         account_id: account.accountId,

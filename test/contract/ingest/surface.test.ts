@@ -108,7 +108,7 @@ describe('the write key (ingest 5.1)', () => {
       401,
       MISSING,
     ],
-  ])('%s', async (_, sent, status, text) => {
+  ])('is accepted or refused by the place where it is sent: %s', async (_, sent, status, text) => {
     const answer = await ask({ body: fresh(), ...sent() });
     expect([answer.status, answer.text]).toEqual([status, text]);
     expect(specified(answer.headers)).toEqual({ 'content-type': JSON_TYPE, ...CORS });
@@ -170,7 +170,7 @@ describe('single events (ingest 4.3, 7.3)', () => {
       'id_too_long',
     ],
     ['alias without previous_id', '/v1/alias', { user_id: 'u1' }, 400, 'missing_previous_id'],
-  ])('%s', async (_, path, event, status, text) => {
+  ])('are accepted or rejected by the rules: %s', async (_, path, event, status, text) => {
     const answer = await post(path, fresh(event));
     expect([answer.status, answer.text]).toEqual([
       status,
@@ -325,10 +325,13 @@ describe('POST /v1/batch (ingest 4.4)', () => {
       400,
       { status: 'error', message: 'malformed JSON' },
     ],
-  ])('%s', async (_, body, status, expected) => {
-    const answer = await post('/v1/batch', body());
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([status, expected]);
-  });
+  ])(
+    'is answered with the counts or the error of the specification: %s',
+    async (_, body, status, expected) => {
+      const answer = await post('/v1/batch', body());
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([status, expected]);
+    },
+  );
 
   it('counts duplicates within accepted, including repeats within the batch', async () => {
     const [held, twice] = [item(), item()];
@@ -451,7 +454,7 @@ describe('the trace (ingest 7.5)', () => {
     ['a'.repeat(65), false],
     ['DEADBEEF', false],
     ['deadbee', false],
-  ])('of the header %s is echoed: %s', async (trace, isEchoed) => {
+  ])('sent as %s is echoed: %s', async (trace, isEchoed) => {
     for (const path of ['/v1/track', '/v1/status', '/nowhere', '/v1/nowhere']) {
       const { headers } = await ask({ path, body: fresh(), headers: { 'X-Service-Trace': trace } });
       if (isEchoed) expect(headers['x-service-trace']).toBe(trace);

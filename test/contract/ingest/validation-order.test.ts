@@ -18,7 +18,7 @@ async function post(path: string, body: unknown): Promise<[number, unknown]> {
 
 const LONG = 'x'.repeat(300);
 
-describe('of several faults the first one is reported (ingest 7.3, docs/ingest.md)', () => {
+describe('validation (ingest 7.3, docs/ingest.md)', () => {
   it.each<[string, object, string]>([
     ['unknown_type', { type: 'x', event: LONG, previous_id: '' }, 'unknown_type: "x"'],
     ['missing_identity', { type: 'track', event: LONG }, 'missing_identity'],
@@ -36,7 +36,7 @@ describe('of several faults the first one is reported (ingest 7.3, docs/ingest.m
     ],
     ['id_too_long', { type: 'alias', user_id: LONG }, 'id_too_long'],
     ['missing_previous_id', { type: 'alias', user_id: 'u' }, 'missing_previous_id'],
-  ])('%s', async (_, item, reason) => {
+  ])('reports the first of several faults: %s', async (_, item, reason) => {
     expect(await post('/v1/batch', { batch: [item] })).toEqual([
       200,
       { status: 'ok', rejected: 1, errors: [{ index: 0, reason }] },

@@ -185,7 +185,7 @@ describe('the credential of event_pipeline (ingest 4.6)', () => {
     [`Basic ${SECRET}`, 401],
     [`${SECRET}x`, 401],
     [undefined, 401],
-  ])('Authorization %s is answered %i', async (authorization, status) => {
+  ])('sent as Authorization %s is answered %i', async (authorization, status) => {
     const connection = await fresh('event_pipeline');
     const { sent, ...delivered } = await deliver(
       connection,
@@ -219,7 +219,7 @@ describe('the credential of event_pipeline (ingest 4.6)', () => {
 });
 
 describe('accepted deliveries (ingest 4.6)', () => {
-  it('add nothing when they repeat an order: 200 without accepted', async () => {
+  it('add nothing when they repeat an order, and are answered 200 without accepted', async () => {
     const connection = await fresh('hosted_storefront');
     const headers = hostedHeaders('orders/create', ORDER, SECRET);
     expect(await deliver(connection, ORDER, headers)).toMatchObject({

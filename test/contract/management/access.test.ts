@@ -13,7 +13,7 @@ const unauthenticated = coded('unauthenticated', 'a valid API key is required');
 const whoami = (headers: Record<string, string>) => call('GET', '/v1/whoami', { headers });
 
 describe('credentials (management 5)', () => {
-  it('are read from three places; the first one is used', async () => {
+  it('are read from three places, of which the first is used', async () => {
     for (const headers of [
       { authorization: `bEARER ${key}` },
       { 'x-service-key': key },
@@ -29,7 +29,7 @@ describe('credentials (management 5)', () => {
     );
   });
 
-  it('an unknown key, a revoked one and one of a suspended account get the same answer', async () => {
+  it('get the same answer when they are unknown, revoked or of a suspended account', async () => {
     const revoked = await makeKey(account, 'admin');
     await admin('management-key', 'revoke', '--id', revoked.id);
     const suspended = await makeAccount();
@@ -41,7 +41,7 @@ describe('credentials (management 5)', () => {
     }
   });
 
-  it('a write key is rejected by its prefix, with two ellipses in the message', async () => {
+  it('with the prefix of a write key are rejected, with two ellipses in the message', async () => {
     for (const one of ['wk_', readyStack().demo.write_key].filter((text) => text !== '')) {
       const reply = await call('GET', '/v1/whoami', { key: one });
       expect([reply.status, reply.body]).toEqual([
@@ -54,7 +54,7 @@ describe('credentials (management 5)', () => {
     }
   });
 
-  it('an expired key is rejected with key_expired', async () => {
+  it('are rejected with key_expired after their expiry', async () => {
     const { key: expired } = await makeKey(account, 'admin', '--expires-in-days', '-1');
     const reply = await call('GET', '/v1/whoami', { key: expired });
     expect([reply.status, reply.body]).toEqual([
@@ -63,7 +63,7 @@ describe('credentials (management 5)', () => {
     ]);
   });
 
-  it('an address outside the allow-list is rejected with a flat Persian message and a code', async () => {
+  it('from an address outside the allow-list are rejected with a flat Persian message and a code', async () => {
     const closed = await makeAccount({ ip_allow: '203.0.113.0/24' });
     const { key: outside } = await makeKey(closed, 'admin');
     const reply = await call('GET', '/v1/whoami', { key: outside });
@@ -76,7 +76,7 @@ describe('credentials (management 5)', () => {
 });
 
 describe('introspection (management 2.1 to 2.3)', () => {
-  it('GET /v1/status answers without a key', async () => {
+  it('answers GET /v1/status without a key', async () => {
     const { body, headers } = await call('GET', '/v1/status');
     expect(body).toEqual({ status: 'ok', service: 'api', version: expect.any(String) as string });
     expect(Math.abs(Date.parse(headers.get('x-server-time') ?? '') - Date.now())).toBeLessThan(
@@ -86,7 +86,7 @@ describe('introspection (management 2.1 to 2.3)', () => {
     expect(headers.get('cache-control')).toBe('no-store, no-cache, must-revalidate');
   });
 
-  it('GET /v1/whoami lists the sorted permissions of every role', async () => {
+  it('lists the sorted permissions of every role in GET /v1/whoami', async () => {
     const reading = [
       'analytics.read',
       'campaign.read',
@@ -116,7 +116,7 @@ describe('introspection (management 2.1 to 2.3)', () => {
     expect(permissions).toEqual([...permissions].sort());
   });
 
-  it('GET /v1/capabilities lists features and limits', async () => {
+  it('lists features and limits in GET /v1/capabilities', async () => {
     expect((await call('GET', '/v1/capabilities', { key })).body).toEqual({
       version: 'v1',
       features: {

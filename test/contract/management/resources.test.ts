@@ -54,8 +54,8 @@ async function hasPeople(): Promise<boolean> {
   }
 }
 
-describe('audiences', () => {
-  it('are validated', async () => {
+describe('an audience', () => {
+  it('is validated: an invalid definition is answered with its fault and its place', async () => {
     expect(
       await ask('POST', '/v1/audiences/validate', {
         all: [TEHRAN, { not: { trait: 'tier', op: 'eq', value: 'gold' } }],
@@ -72,7 +72,7 @@ describe('audiences', () => {
     ]);
   });
 
-  it('are counted', async () => {
+  it('is counted: an invalid definition is answered 400', async () => {
     expect(await ask('POST', '/v1/audiences/count', { any: 7 })).toEqual([
       400,
       { error: 'segment: any takes a list of at least one condition at $.any' },
@@ -110,7 +110,7 @@ describe('segments', () => {
     expect(await ask('GET', '/v1/segments')).toEqual([200, { segments: [] }]);
   });
 
-  it('of another account answer 404', async () => {
+  it('of another account are answered 404', async () => {
     const { id } = (await ask('POST', '/v1/segments', { name: 'mine', definition: TEHRAN }))[1] as {
       id: number;
     };
@@ -247,8 +247,8 @@ describe('exports', () => {
   });
 });
 
-describe('schema, quality and reports', () => {
-  it('answer in their documented shapes', async () => {
+describe('the schema, the quality and the reports', () => {
+  it('have their documented shapes and defaults without events', async () => {
     const { key: fresh } = await makeKey(await makeAccount(), 'viewer');
     expect(await ask('GET', '/v1/schema/events', undefined, { key: fresh })).toEqual([
       200,
@@ -273,7 +273,7 @@ describe('schema, quality and reports', () => {
       ).toMatchObject({ days: used });
   });
 
-  it('a funnel without people has zero counts', async () => {
+  it('have zero counts in a funnel without people', async () => {
     const [status, body] = await ask('POST', '/v1/reports/funnel', {
       steps: [{ event: 'a' }, { event: 'b' }],
       from: '2026-01-01',
@@ -291,7 +291,7 @@ describe('schema, quality and reports', () => {
     ]);
   });
 
-  it('retention without people has empty cohorts', async () => {
+  it('have empty cohorts in a retention report without people', async () => {
     const body = {
       start: { event: 'a' },
       return: { event: 'b' },
@@ -310,7 +310,7 @@ describe('schema, quality and reports', () => {
     ]);
   });
 
-  it('an invalid report has a flat error with a code', async () => {
+  it('answer an invalid report with a flat error and a code', async () => {
     for (const report of ['funnel', 'retention'])
       expect(await ask('POST', `/v1/reports/${report}`, {})).toMatchObject([
         400,

@@ -43,8 +43,8 @@ it('the route table of the code equals that of the specification', () => {
   expect(facts.toSorted(byName)).toEqual(spec.toSorted(byName));
 });
 
-describe('without a key', () => {
-  it.each(withKey)('$name', async (row) => {
+describe('a request without a key', () => {
+  it.each(withKey)('is answered 401 by $name', async (row) => {
     expectReply(
       await call(row.method, pathOf(row), bodyFor(row)),
       401,
@@ -53,15 +53,18 @@ describe('without a key', () => {
   });
 });
 
-describe('a role without the permission, free of charge', () => {
-  it.each(withKey.filter(({ permission }) => permission !== undefined))('$name', async (row) => {
-    const { key } = await makeKey(account, 'finance');
-    const message = `this key's role lacks the permission ${row.permission ?? ''}; see GET /v1/whoami`;
-    const refusal = await call(row.method, pathOf(row), { key, ...bodyFor(row) });
-    expectReply(refusal, 403, coded('forbidden', message, { need: row.permission }));
-  });
+describe('a role without the permission', () => {
+  it.each(withKey.filter(({ permission }) => permission !== undefined))(
+    'is rejected by $name free of charge',
+    async (row) => {
+      const { key } = await makeKey(account, 'finance');
+      const message = `this key's role lacks the permission ${row.permission ?? ''}; see GET /v1/whoami`;
+      const refusal = await call(row.method, pathOf(row), { key, ...bodyFor(row) });
+      expectReply(refusal, 403, coded('forbidden', message, { need: row.permission }));
+    },
+  );
 
-  it('costs nothing: after thirty rejections on a heavy route the whole budget is left', async () => {
+  it('spends nothing: after thirty rejections on a heavy route the whole budget is left', async () => {
     const { key } = await makeKey(account, 'finance');
     await minuteWithRoom(20);
     for (let time = 0; time < 30; time++)
@@ -70,8 +73,8 @@ describe('a role without the permission, free of charge', () => {
   });
 });
 
-describe('an exhausted budget', () => {
-  it('24 heavy calls fit in a minute, failed ones included; then every route answers 429', async () => {
+describe('the budget of requests', () => {
+  it('allows 24 heavy calls in a minute, failed ones included; then every route answers 429', async () => {
     const key = await adminKey();
     await minuteWithRoom(35);
     for (let time = 0; time < 24; time++)
@@ -120,16 +123,16 @@ describe('a locked account', () => {
   });
 });
 
-describe('a malformed body', () => {
+describe('a body', () => {
   const reading = rows.filter(({ malformed }) => malformed !== undefined);
-  it.each(reading)('$name', async (row) => {
+  it.each(reading)('that is malformed is rejected by $name', async (row) => {
     const key = await adminKey();
     for (const body of ['{', '', '{"a":1}x'])
       expectMalformed(await call(row.method, pathOf(row), { key, body }), row);
   });
 
   it.each(reading.filter(({ malformed }) => malformed !== 'coded'))(
-    '$name: over 1 MiB',
+    'of more than 1 MiB is rejected by $name',
     async (row) => {
       expectMalformed(
         await call(row.method, pathOf(row), {
@@ -142,7 +145,7 @@ describe('a malformed body', () => {
   );
 
   it.each(reading.filter(({ malformed }) => malformed === 'coded'))(
-    '$name: over 8 MiB',
+    'of more than 8 MiB is rejected by $name',
     async (row) => {
       expectMalformed(
         await call(row.method, pathOf(row), {
@@ -154,7 +157,7 @@ describe('a malformed body', () => {
     },
   );
 
-  it('the content type is ignored', async () => {
+  it('is read whatever its content type is', async () => {
     const key = await adminKey();
     const body = '{"trait":"tier","op":"is_set"}';
     for (const type of ['text/plain', 'image/png', 'nonsense'])
@@ -178,7 +181,7 @@ function expectMalformed(reply: Reply, { malformed }: SpecRow): void {
   return expectReply(reply, 400, { error, code: 'invalid_report' });
 }
 
-describe('a wrong method or an unserved path', () => {
+describe('a request that no route serves', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
   const wrong = [...new Set(rows.map(pathOf))].flatMap((path) =>
     METHODS.filter(
@@ -197,12 +200,12 @@ describe('a wrong method or an unserved path', () => {
     ['GET', '/'],
   ];
 
-  it.each(paths)('%s %s', async (method, path) => {
+  it.each(paths)('is answered 404: %s %s', async (method, path) => {
     const message = `no such endpoint: ${method} ${path}; see GET /v1/capabilities`;
     expectReply(await call(method, `${path}?secret=1`), 404, coded('unknown_endpoint', message));
   });
 
-  it('HEAD answers 404', async () => {
+  it('is answered 404 with the method HEAD', async () => {
     expect((await call('HEAD', '/v1/status')).status).toBe(404);
   });
 });

@@ -6,7 +6,7 @@ import { call } from './host.ts';
 
 const DAY = 86_400_000;
 
-it('GET /v1/schema/events lists names of 90 days by volume, with their keys and the last day in Tehran (management 2.4)', async () => {
+it('GET /v1/schema/events lists the event names of 90 days by volume, with their keys and the last day in Tehran (management 2.4)', async () => {
   const account = await createAccount('schema');
   const now = Date.now();
   const item = (event: string, at: number, properties?: object) => ({

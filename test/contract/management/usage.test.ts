@@ -74,7 +74,7 @@ describe('the soft lock at 300 per cent of an allowance (management 3.1)', () =>
 });
 
 describe('the ceiling of the month on POST /v1/events (management 7.5)', () => {
-  it('is 402 quota_event_cap, checked before the items, within 15 seconds', async () => {
+  it('answers 402 quota_event_cap within 15 seconds, before it checks the items', async () => {
     await setAccount(String(account.accountId), { max_events: '10' });
     const refusal = await eventually(
       { ms: 40_000, every: 2000, waitingFor: 'the verdict of 15 seconds to expire' },

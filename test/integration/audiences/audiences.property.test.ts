@@ -60,7 +60,7 @@ function countByReference(body: unknown, { people, canonical, events }: Account)
   ).length;
 }
 
-describe('audiences: the SQL on the real ClickHouse and the model', () => {
+describe('the SQL of audiences on the real ClickHouse and the model', () => {
   it(`agree on ${CASES} drawn definitions and accounts`, { timeout: 600_000 }, async () => {
     const cases = fc.sample(fc.record({ body: definition, account }), {
       numRuns: CASES,

@@ -219,13 +219,13 @@ describe('a request that a browser refuses to send (ingest 4.1)', () => {
           [withKey(), event('refused 2')] as const,
         ),
     ],
-  ])('%s', async (_, send) => {
+  ])('is %s', async (_, send) => {
     const page = await openPage();
     expect(await send(page)).toEqual({ error: 'TypeError' });
     await page.context().close();
   });
 
-  it('a beacon that is a Blob of application/json: beacons carry credentials, and its preflight fails', async () => {
+  it('is a beacon with a Blob of application/json: beacons carry credentials, and its preflight fails', async () => {
     const page = await openPage();
     await page.evaluate(
       ([url, text]) =>

@@ -152,7 +152,7 @@ describe('docs/reports.md', () => {
   });
 
   test.each(examples.map((example, at) => [`${at + 1} ${example.name}`, example] as const))(
-    'example %s',
+    'has the answers of both implementations in example %s',
     async (_, example) => {
       for (const answer of await bothAnswers(warehouse, example)) {
         expect(shaped(answer, example.expected.shape)).toEqual(example.expected.value);
