@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decider } from '../../events/testing/given.ts';
 import { createLog } from '../../platform/log.ts';
 import { permissions, roles, type Role } from '../../platform/permissions.ts';
 import { authenticate, refuseLacking, type SessionPorts } from './authenticate.ts';
@@ -8,16 +9,20 @@ const HOUR = 3_600_000;
 const session: Session = { memberId: 1, accountId: 2, generation: 3, beganAt: 1000 * HOUR };
 const times = { lifetime: 12 * HOUR, idle: HOUR };
 
-describe('the lifetime of a session', () => {
+describe('a session of at most twelve hours that expires after an hour without use', () => {
+  const { given } = decider((used: Session, now: number) => timeLeft(used, { ...times, now }));
+
   it.each([
-    ['used at its start', 0, HOUR],
-    ['used after ten hours', 10 * HOUR, HOUR],
-    ['used near the end of its lifetime', 11.5 * HOUR, HOUR / 2],
-    ['used at the end of its lifetime', 12 * HOUR, 0],
-    ['used long after', 100 * HOUR, 0],
-  ])('ends in time when %s', (_, after, left) =>
-    expect(timeLeft(session, { ...times, now: session.beganAt + after })).toBe(left),
-  );
+    ['has an hour left when it is used at its start', 0, HOUR],
+    ['has an hour left when it is used after ten hours', 10 * HOUR, HOUR],
+    ['has half an hour left when it is used after eleven and a half', 11.5 * HOUR, HOUR / 2],
+    ['has expired at the end of its lifetime', 12 * HOUR, 0],
+    ['has expired long after its lifetime', 100 * HOUR, 0],
+  ])('%s', (_, after, left) => {
+    given(session)
+      .when(session.beganAt + after)
+      .then(left);
+  });
 });
 
 describe('a stored session', () => {

@@ -7,9 +7,12 @@ describe('pauses after failed sign-ins', () => {
       pausesOf({ freeFailures: 2, firstPause: 1000, maxPause: 5000, retention: 10_000 }),
     ).toEqual([0, 0, 1000, 2000, 4000, 5000]);
   });
-  it.each([EMAIL_POLICY, ADDRESS_POLICY])(
-    'never shrink, and failures are retained longer than the maximum pause: %o',
-    (policy) => {
+  it.each([
+    ['an e-mail address', EMAIL_POLICY],
+    ['a network address', ADDRESS_POLICY],
+  ])(
+    'never shrink for %s, and its failures are retained longer than the maximum pause',
+    (_, policy) => {
       const pauses = pausesOf(policy);
       expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
       expect(pauses.at(-1)).toBe(policy.maxPause);
@@ -18,7 +21,7 @@ describe('pauses after failed sign-ins', () => {
   );
 });
 
-describe('the network of an address', () => {
+describe('the limit of sign-ins', () => {
   it.each([
     ['203.0.113.9', '203.0.113.9'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -28,5 +31,5 @@ describe('the network of an address', () => {
     ['fe80::', 'fe80:0:0:0::/64'],
     ['2001:0db8:0001:0002::', '2001:db8:1:2::/64'],
     ['', ''],
-  ])('of %s is %s', (ip, network) => expect(networkOf(ip)).toBe(network));
+  ])('counts the address "%s" as "%s"', (ip, network) => expect(networkOf(ip)).toBe(network));
 });

@@ -1,9 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decider } from '../../events/testing/given.ts';
 import { addressRanges, isAddressRange } from '../../platform/network/address-ranges.ts';
 import { clientAddress } from '../../platform/network/client-address.ts';
-import { findCredential } from './credential.ts';
-import { admit, rejectWithoutPermission, rejectBeforeLookup, type StoredKey } from './decide.ts';
+import type { DomainError } from '../errors/domain-error.ts';
+import { findCredential, type Credential } from './credential.ts';
+import {
+  admit,
+  rejectBeforeLookup,
+  rejectWithoutPermission,
+  type Resolved,
+  type StoredKey,
+} from './decide.ts';
 import { effectivePermissions, permissions, roles } from './roles.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -16,8 +24,6 @@ const key: StoredKey = {
   accountActive: true,
   ipAllow: [],
 };
-const codeOf = (admission: ReturnType<typeof admit>) =>
-  admission.ok ? 'admitted' : admission.error.code;
 
 describe('where the credential is read from (management 5.2)', () => {
   it('the first of Authorization, X-Service-Key and the two cookies is used', () => {
@@ -43,41 +49,84 @@ describe('where the credential is read from (management 5.2)', () => {
   });
 });
 
-describe('the five 401 codes', () => {
-  it('a missing credential and a write key are rejected before any lookup', () => {
-    expect(rejectBeforeLookup(undefined)?.code).toBe('unauthenticated');
-    expect(rejectBeforeLookup({ source: 'header', token: 'wk_svc_x' })?.code).toBe(
+describe('a credential before any lookup (management 5.3)', () => {
+  it.each<[title: string, credential: Credential | undefined, code: string | undefined]>([
+    ['is required', undefined, 'unauthenticated'],
+    [
+      'is rejected when it is a write key in a header',
+      { source: 'header', token: 'wk_svc_x' },
       'write_key_rejected',
-    );
-    expect(rejectBeforeLookup({ source: 'cookie', token: 'wk_' })?.code).toBe('write_key_rejected');
-    expect(rejectBeforeLookup({ source: 'header', token: 'sk_svc_x' })).toBeUndefined();
+    ],
+    [
+      'is rejected when it is a write key in a cookie',
+      { source: 'cookie', token: 'wk_' },
+      'write_key_rejected',
+    ],
+    ['passes when it is a management key', { source: 'header', token: 'sk_svc_x' }, undefined],
+  ])('%s', (_, credential, code) => {
+    expect(rejectBeforeLookup(credential)?.code).toBe(code);
+  });
+});
+
+describe('admitting a resolved credential (management 5.3)', () => {
+  const { given } = decider(admit);
+  const stored = (fields: Partial<StoredKey>): Resolved => ({
+    kind: 'key',
+    key: { ...key, ...fields },
   });
 
-  it('an unknown key, a revoked one and one of a suspended account get the same error, expired or not', () => {
-    expect(codeOf(admit({ kind: 'unknown' }, NOW))).toBe('unauthenticated');
-    for (const expiresAt of [NOW - 1, NOW + 1]) {
-      expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt, revoked: true } }, NOW))).toBe(
-        'unauthenticated',
-      );
-      expect(
-        codeOf(admit({ kind: 'key', key: { ...key, expiresAt, accountActive: false } }, NOW)),
-      ).toBe('unauthenticated');
-    }
+  it('a valid key is admitted with the permissions of its role', () => {
+    given(stored({}))
+      .when(NOW)
+      .then({
+        ok: true,
+        caller: {
+          keyId: 7,
+          accountId: 3,
+          role: 'viewer',
+          permissions: effectivePermissions('viewer'),
+        },
+        ipAllow: [],
+      });
   });
 
-  it('an expired key, a session, a staff credential and impersonation have errors of their own', () => {
-    expect(codeOf(admit({ kind: 'key', key: { ...key, expiresAt: NOW } }, NOW))).toBe(
-      'key_expired',
-    );
-    expect(codeOf(admit({ kind: 'key', key }, NOW))).toBe('admitted');
-    expect(codeOf(admit({ kind: 'session' }, NOW))).toBe('api_key_required');
-    expect(codeOf(admit({ kind: 'staff' }, NOW))).toBe('wrong_surface');
-    expect(codeOf(admit({ kind: 'impersonation', readOnly: true }, NOW))).toBe(
+  it.each<[title: string, resolved: Resolved, code: DomainError['code']]>([
+    ['an unknown key is unauthenticated', { kind: 'unknown' }, 'unauthenticated'],
+    [
+      'a revoked key gets the error of an unknown one',
+      stored({ revoked: true }),
+      'unauthenticated',
+    ],
+    [
+      'a key that is revoked and expired gets the error of an unknown one',
+      stored({ revoked: true, expiresAt: NOW - 1 }),
+      'unauthenticated',
+    ],
+    [
+      'a key of a suspended account gets the error of an unknown one',
+      stored({ accountActive: false }),
+      'unauthenticated',
+    ],
+    [
+      'an expired key of a suspended account gets the error of an unknown one',
+      stored({ accountActive: false, expiresAt: NOW - 1 }),
+      'unauthenticated',
+    ],
+    ['a key is rejected from the moment it expires', stored({ expiresAt: NOW }), 'key_expired'],
+    ['a session cannot replace a key', { kind: 'session' }, 'api_key_required'],
+    ['a staff credential belongs to another surface', { kind: 'staff' }, 'wrong_surface'],
+    [
+      'a read-only impersonation is rejected as such',
+      { kind: 'impersonation', readOnly: true },
       'impersonation_read_only',
-    );
-    expect(codeOf(admit({ kind: 'impersonation', readOnly: false }, NOW))).toBe(
+    ],
+    [
+      'any other impersonation is forbidden',
+      { kind: 'impersonation', readOnly: false },
       'impersonation_forbidden',
-    );
+    ],
+  ])('%s', (_, resolved, code) => {
+    given(resolved).when(NOW).then({ ok: false, error: { code } });
   });
 });
 
@@ -125,14 +174,26 @@ describe('permissions and roles (management 2.7)', () => {
     ]);
   });
 
-  it('the error names the missing permission', () => {
-    const caller = { keyId: 1, accountId: 1, role: 'viewer' as const, permissions: may('viewer') };
-    expect(rejectWithoutPermission(caller, 'segment.read')).toBeUndefined();
-    expect(rejectWithoutPermission(caller, undefined)).toBeUndefined();
-    expect(rejectWithoutPermission(caller, 'data.export')).toMatchObject({
-      code: 'forbidden',
-      need: 'data.export',
-      message: expect.stringContaining('GET /v1/whoami') as string,
+  describe('given a caller with the role viewer', () => {
+    const { given } = decider(rejectWithoutPermission);
+    const viewer = { keyId: 1, accountId: 1, role: 'viewer', permissions: may('viewer') } as const;
+
+    it('a route that needs a permission of the role is open', () => {
+      given(viewer).when('segment.read').then(undefined);
+    });
+
+    it('a route that needs no permission is open', () => {
+      given(viewer).when(undefined).then(undefined);
+    });
+
+    it('the error names the missing permission', () => {
+      given(viewer)
+        .when('data.export')
+        .then({
+          code: 'forbidden',
+          need: 'data.export',
+          message: expect.stringContaining('GET /v1/whoami') as string,
+        });
     });
   });
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { decider } from '../../events/testing/given.ts';
 import { createLog } from '../../platform/log.ts';
 import { freshUntil, nextRecords, type HopProgress, type Snapshot } from './decide.ts';
 import { createFreshness } from './freshness.ts';
 
-const hop = (
-  group: string,
-  partitions: [low: number, end: number, committed: number | undefined][],
-): HopProgress => ({
+type PartitionRow = [low: number, end: number, committed: number | undefined];
+
+const hop = (group: string, partitions: PartitionRow[]): HopProgress => ({
   topic: `topic of ${group}`,
   group,
   partitions: new Map(
@@ -15,47 +15,65 @@ const hop = (
   ),
 });
 
-describe('freshUntil', () => {
-  it('needs no record when every group has reached the end, on idle and empty partitions too', () => {
-    expect(
-      nextRecords([
-        hop('g', [
-          [0, 5, 5],
-          [0, 0, undefined],
-          [7, 7, 3],
-          [0, 5, 6],
-        ]),
-      ]),
-    ).toEqual([]);
+describe('the next records of consumer groups', () => {
+  it.each<[title: string, partition: PartitionRow]>([
+    ['has reached the end', [0, 5, 5]],
+    ['reads an empty partition', [0, 0, undefined]],
+    ['reads a partition whose records were all deleted', [7, 7, 3]],
+    ['committed past the end', [0, 5, 6]],
+  ])('do not include one of a group that %s', (_, partition) => {
+    expect(nextRecords([hop('g', [partition])])).toEqual([]);
   });
 
-  it('needs the next record, or the first retained one if that was deleted or nothing was committed', () => {
-    const offsets = nextRecords([
-      hop('g', [
-        [0, 5, 2],
-        [3, 5, 1],
-        [4, 9, undefined],
-      ]),
-    ]).map(({ partition, offset }) => [partition, offset]);
-    expect(offsets).toEqual([
+  it.each<[title: string, partition: PartitionRow, offset: number]>([
+    ['the committed offset of a group that is behind', [0, 5, 2], 2],
+    ['the first retained offset when the next record was deleted', [3, 5, 1], 3],
+    ['the first retained offset of a group that never committed', [4, 9, undefined], 4],
+  ])('start at %s', (_, partition, offset) => {
+    expect(nextRecords([hop('g', [[0, 5, 5], partition])])).toEqual([
+      { topic: 'topic of g', group: 'g', partition: 1, offset },
+    ]);
+  });
+
+  it('include one of each lagging partition, in order', () => {
+    const lagging = hop('g', [
+      [0, 5, 2],
+      [3, 5, 1],
+      [4, 9, undefined],
+    ]);
+    expect(nextRecords([lagging]).map(({ partition, offset }) => [partition, offset])).toEqual([
       [0, 2],
       [1, 3],
       [2, 4],
     ]);
   });
+});
 
-  it('is the clock before the snapshot when nobody is behind, and only the given groups count', () => {
-    expect(freshUntil({ startedAt: 100, behind: [] }, ['a'])).toBe(100);
-    const snapshot = {
-      startedAt: 100,
-      behind: [
-        { group: 'a', appendedAt: 40 },
-        { group: 'b', appendedAt: 20 },
-        { group: 'a', appendedAt: 60 },
-      ],
-    };
-    expect(freshUntil(snapshot, ['a'])).toBe(40);
-    expect(freshUntil(snapshot, ['a', 'b'])).toBe(20);
+describe('freshUntil', () => {
+  const { given } = decider(freshUntil);
+  const behind = {
+    startedAt: 100,
+    behind: [
+      { group: 'a', appendedAt: 40 },
+      { group: 'b', appendedAt: 20 },
+      { group: 'a', appendedAt: 60 },
+    ],
+  };
+
+  it('is the clock before the snapshot when nobody is behind', () => {
+    given({ startedAt: 100, behind: [] }).when(['a']).then(100);
+  });
+
+  it('is the earliest append time of the next records of a group', () => {
+    given(behind).when(['a']).then(40);
+  });
+
+  it('is the earliest append time over all given groups', () => {
+    given(behind).when(['a', 'b']).then(20);
+  });
+
+  it('does not depend on other groups', () => {
+    given(behind).when(['c']).then(100);
   });
 
   it('never includes a record that has not passed both hops', () => {
