@@ -19,7 +19,7 @@ const EDGE = NOW - WINDOW;
 describe('decideTime (ingest 2.4 rules 1 to 3)', () => {
   test.each<[string, number | undefined, number | undefined, number, string | undefined]>([
     ['no timestamp: receive time', undefined, undefined, NOW, undefined],
-    ['no timestamp, sent_at is not looked at', undefined, NOW - HOUR, NOW, undefined],
+    ['no timestamp: sent_at is ignored', undefined, NOW - HOUR, NOW, undefined],
     ['as sent', NOW - 5 * MINUTE, undefined, NOW - 5 * MINUTE, undefined],
     ['an hour ahead is accepted', NOW + HOUR, undefined, NOW + HOUR, undefined],
     ['more than an hour ahead', NOW + HOUR + 1, undefined, NOW, 'timestamp_in_future'],

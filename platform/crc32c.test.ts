@@ -5,7 +5,7 @@ import { crc32c } from './crc32c.ts';
 describe('crc32c', () => {
   it.each([
     ['no bytes', Buffer.alloc(0), 0],
-    ['the check of the catalogue of CRCs', Buffer.from('123456789'), 0xe3069283],
+    ['the check input of the catalogue of CRCs', Buffer.from('123456789'), 0xe3069283],
     ['RFC 3720 B.4: 32 bytes of zeroes', Buffer.alloc(32), 0x8a9136aa],
     ['RFC 3720 B.4: 32 bytes of ones', Buffer.alloc(32, 0xff), 0x62a8ab43],
     [

@@ -11,7 +11,7 @@ function passes(properties: Record<string, unknown>, op: Operator, value?: Filte
   );
 }
 
-describe('operators (ingest 4.9)', () => {
+describe('the operators of filters (ingest 4.9)', () => {
   test.each<[unknown, Operator, FilterValue | undefined, boolean]>([
     ['gold', 'eq', 'gold', true],
     ['gold', 'eq', 'Gold', false],
@@ -63,23 +63,23 @@ describe('operators (ingest 4.9)', () => {
     [1_250_000, 'contains', '250', true],
     [1_250_000, 'prefix', 125, true],
     [['red', 'blue'], 'contains', '"blue"', true],
-  ])('%j %s %j is %s', (sent, op, value, wanted) => {
+  ])('compare %j %s %j as %s', (sent, op, value, wanted) => {
     expect(passes({ p: sent }, op, value)).toBe(wanted);
   });
 
-  test.each(OPERATORS)('%s on a missing property is true only for missing', (op) => {
+  test.each(OPERATORS)('hold for a missing property only with missing: %s', (op) => {
     const value = op === 'exists' || op === 'missing' ? undefined : 'x';
     for (const properties of [{}, { p: null }, { q: 'x' }])
       expect(passes(properties, op, value)).toBe(op === 'missing');
   });
 
-  test('a name that objects inherit is not a property', () => {
+  test('find no property under a name that objects inherit', () => {
     const inherited = compileFilters([{ prop: 'constructor', op: 'exists' }]);
     expect(inherited(normaliseProperties({}))).toBe(false);
     expect(inherited(normaliseProperties({ constructor: 1 }))).toBe(true);
   });
 
-  test('all filters must match', () => {
+  test('must all hold for an event to match', () => {
     const both = compileFilters([
       { prop: 'total', op: 'gte', value: 100 },
       { prop: 'coupon', op: 'missing' },
@@ -100,7 +100,7 @@ describe('the operators as an algebra', () => {
     fc.integer().map(String),
   );
 
-  test('exactly one of eq and ne is true for a property, and neither for a missing one', () => {
+  test('hold for a property with exactly one of eq and ne, and for a missing one with neither', () => {
     fc.assert(
       fc.property(scalar, scalar, (sent, value) => {
         expect(passes({ p: sent }, 'eq', value)).toBe(!passes({ p: sent }, 'ne', value));
@@ -109,7 +109,7 @@ describe('the operators as an algebra', () => {
     );
   });
 
-  test('gte is gt or equal, lte is lt or equal, and at most one of gt and lt is true', () => {
+  test('hold with gte for gt or equal, with lte for lt or equal, and with at most one of gt and lt', () => {
     fc.assert(
       fc.property(scalar, scalar, (sent, value) => {
         const of = (op: Operator) => passes({ p: sent }, op, value);
@@ -120,7 +120,7 @@ describe('the operators as an algebra', () => {
     );
   });
 
-  test('a number compares the same whichever side sends it as text', () => {
+  test('compare a number the same whichever side sends it as text', () => {
     const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
     fc.assert(
       fc.property(
@@ -150,4 +150,4 @@ test.each([
   ['Infinity', undefined],
   ['1e999', undefined],
   ['1_000', undefined],
-])('the number of %j', (text, number) => expect(readNumber(text)).toBe(number));
+])('%j is read as a number, or as none', (text, number) => expect(readNumber(text)).toBe(number));

@@ -14,7 +14,7 @@ it.each<[string, object, boolean]>([
   ['a filter of an exclusion', { exclude: [{ event: 'c', filters: [trait] }] }, true],
   ['the breakdown', { breakdown: { trait: 'tier' } }, true],
 ])(
-  'a report reads traits only when a condition or its breakdown names one: %s',
+  'whether a report reads traits follows from its conditions and its breakdown: %s',
   (_, more, expected) => {
     const parsed = parseFunnel({ ...base, ...more });
     if (!parsed.ok) throw new Error(parsed.problem.message);

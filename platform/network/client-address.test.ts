@@ -24,7 +24,7 @@ describe('the address of the client', () => {
     ['an address with a port', '10.0.0.1', '198.51.100.7:8080', proxies, '198.51.100.7'],
     ['an IPv6 address with a port', 'fd00::1', '[2001:db8::5]:8080', proxies, '2001:db8::5'],
   ])(
-    'is that of the nearest hop that is not trusted: %s',
+    'comes from X-Forwarded-For only behind trusted proxies: %s',
     (_, remote, forwardedFor, trusted, expected) =>
       expect(clientAddress({ remote, forwardedFor }, parseTrustedProxies(trusted))).toBe(expected),
   );

@@ -116,7 +116,7 @@ describe('a role without the permission', () => {
     }
   });
 
-  it('is not the role of an admin, who can read them', async () => {
+  it('is any but owner and admin, and an admin can read settings', async () => {
     expect(
       (
         await control('GET', '/v1/relays', {

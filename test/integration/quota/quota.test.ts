@@ -79,7 +79,7 @@ async function fill(account: TestAccount): Promise<void> {
 }
 
 describe('the event cap of a Jalali month (ingest 8)', () => {
-  it('is refused with 402 on both hosts without storing anything, and accepts again when the plan grows', async () => {
+  it('refuses events with 402 on both hosts without storing any, and accepts them again when the plan grows', async () => {
     const { ingest_url } = readyStack();
     const account = await accountWith('max_events=5');
     await fill(account);

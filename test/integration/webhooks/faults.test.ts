@@ -55,8 +55,8 @@ const UNVERIFIED = {
   retryAfter: '5',
 };
 
-describe('faults on our side', () => {
-  it('without PostgreSQL deliveries are answered 503 and short links a plain 404', async () => {
+describe('during a fault on our side', () => {
+  it('deliveries are answered 503 and short links a plain 404 without PostgreSQL', async () => {
     const connection = await connected();
     const away = await started({
       DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
@@ -66,13 +66,13 @@ describe('faults on our side', () => {
     expect([visit.status, await visit.text()]).toEqual([404, 'not found\n']);
   });
 
-  it('with another sealing key deliveries are answered 503, and the log says what to do', async () => {
+  it('deliveries are answered 503 with another sealing key, and the log says what to do', async () => {
     const other = await started({ SEALING_KEY: makeSealingKey('other') });
     expect(await deliver(other, await connected())).toEqual(UNVERIFIED);
     expect(other.log).toContain('add the key that sealed it to SEALING_KEY');
   });
 
-  it('without Kafka deliveries go to the spool; when it is full they are answered 503, not counted, and no duplicates later', async () => {
+  it('deliveries go to the spool without Kafka; when it is full they are answered 503, not counted, and no duplicates later', async () => {
     const connection = await connected();
     const full = await started({
       KAFKA_BROKERS: `127.0.0.1:${await freePort()}`,
