@@ -138,13 +138,13 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       {
         address: formatAddress(config.PANEL_ADDR),
         control: formatAddress(bound),
-        admin,
+        admin: formatAddress(admin),
       },
       'the panel is served',
     );
   } else {
     log.info(
-      { control: formatAddress(bound), admin },
+      { control: formatAddress(bound), admin: formatAddress(admin) },
       'PANEL_ADDR is empty: the panel is not served',
     );
   }

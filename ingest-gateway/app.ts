@@ -228,7 +228,10 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   });
   const address = config.HTTP_ADDR ?? { host: 'localhost', port: 8080 };
   await gateway.host.listen(address);
-  log.info({ address: formatAddress(address), admin, version }, 'the ingest host is served');
+  log.info(
+    { address: formatAddress(address), admin: formatAddress(admin), version },
+    'the ingest host is served',
+  );
 }
 
 function batchedClaims({

@@ -146,14 +146,14 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     log.info(
       {
         address: formatAddress(config.PUBLIC_API_ADDR),
-        admin,
+        admin: formatAddress(admin),
         version,
       },
       'the management host is served',
     );
   } else {
     log.info(
-      { admin, version },
+      { admin: formatAddress(admin), version },
       'PUBLIC_API_ADDR is empty: the management host is not served, only the admin port',
     );
   }

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { startAdminServer, type AdminPages } from './admin-server.ts';
 import { startLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
-import { formatAddress } from './setting-kinds.ts';
+import type { Address } from './setting-kinds.ts';
 import type { processSettings } from './settings-common.ts';
 import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
 
@@ -14,7 +14,7 @@ export interface ServiceContext<Config> extends Lifecycle {
   log: Log;
   registry: Registry;
   /**
-   * Opens the admin port at ADMIN_ADDR and returns its address as text. Closing it is one of the
+   * Opens the admin port at ADMIN_ADDR and returns its address. Closing it is one of the
    * shutdown steps.
    */
   openAdminPort: (options: {
@@ -22,7 +22,7 @@ export interface ServiceContext<Config> extends Lifecycle {
     pages?: AdminPages;
     /** Instead of the registry of the context. */
     registry?: Registry;
-  }) => Promise<string>;
+  }) => Promise<Address>;
 }
 
 interface Service<Table extends SettingsTable> {
@@ -64,7 +64,7 @@ export async function runService<Table extends typeof processSettings & Settings
         ...options,
       });
       lifecycle.onShutdown('admin port', () => admin.close());
-      return formatAddress(admin.address);
+      return admin.address;
     },
   };
   try {
