@@ -52,7 +52,7 @@ describe('running a service', () => {
     const { code, out } = await runBody(
       `onShutdown('first', async () => log.info('first closed'));
        const admin = await context.openAdminPort({ notReady: () => [] });
-       onShutdown('last', async () => log.info('last closed ' + admin.startsWith('127.0.0.1:')));
+       onShutdown('last', async () => log.info('last closed ' + (admin.port > 0)));
        log.info('ready');`,
     );
     expect(code).toBe(0);
