@@ -40,7 +40,7 @@ export function deadLetterOf(input: {
   };
 }
 
-/** Key in events.dead. A crash may write a letter twice: readers keep one per key. */
+/** Key in events.dead. A crash may write one twice: readers keep one per key. */
 export function deadLetterKey(
   deadLetter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
 ): string {
