@@ -60,7 +60,7 @@ describe('the ranges of a replay request', () => {
   it('are refused with the retained offsets when records are no longer retained', async () => {
     await expect(
       requestedRanges(log, { ...WHOLE, offsets: [{ partition: 1, first: 39, last: 50 }] }),
-    ).rejects.toThrow('does not hold 1:39 any more: the log holds 1:40-89');
+    ).rejects.toThrow('does not hold 1:39 any more: the log has 1:40-89');
     await expect(requestedRanges(log, { ...WHOLE, from: 30 })).rejects.toThrow('it holds 1:40-89');
   });
 
