@@ -20,5 +20,7 @@ export interface StackPlan {
   kafka_tls: boolean;
   spool_dir: string;
   admin_ports: Record<string, number>;
+  /** The settings that each service reads, by its name: it gets no other in its environment. */
+  settings: Record<string, readonly string[]>;
   own: OwnServers;
 }

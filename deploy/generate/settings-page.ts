@@ -33,7 +33,7 @@ export function settingsPage(readers: readonly NamedSettings[]): string {
   return [
     '# Settings',
     '',
-    'Settings are environment variables. `./ravand up` passes its environment to the services. When a value',
+    'Settings are environment variables. `./ravand up` passes each service those that it reads. When a value',
     'cannot be read, the start fails and names the variable, its value and what is expected.',
     'This page and `.env.example` are generated: `node deploy/generate/write.ts`. A test compares them with',
     'the code.',

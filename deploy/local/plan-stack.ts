@@ -17,6 +17,7 @@ interface Planning {
   listeners: Record<'HTTP_ADDR' | 'PUBLIC_API_ADDR' | 'PANEL_ADDR', Address | undefined>;
   external: ExternalSettings;
   spoolDir: string;
+  settings: StackPlan['settings'];
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -87,6 +88,7 @@ export async function planStack(
       public_api_addr,
       panel_addr,
       admin_ports,
+      settings: planning.settings,
       own: { kafka, clickhouse, postgres, redis },
     },
   };

@@ -1,10 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clickhouseMemory } from './config.ts';
 import { homeOf } from '../../cli/stack/home.ts';
 import { setupSteps } from './services/setup-steps.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { urlOfListener } from './plan-stack.ts';
-import { stackServices, serviceEnv } from './stack.ts';
+import { stackServices, serviceEnv, stepsOf } from './stack.ts';
+import { inheritedEnvironment } from './process-environment.ts';
+import { serviceSettings } from '../service-settings.ts';
 import { stopLevels } from './supervisor/order.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
@@ -21,6 +23,9 @@ const plan: StackPlan = {
   kafka_tls: false,
   spool_dir: '/spool',
   admin_ports: Object.fromEntries(SERVICE_NAMES.map((name, index) => [name, 21_000 + index])),
+  settings: Object.fromEntries(
+    (await serviceSettings()).map(({ reader, table }) => [reader, Object.keys(table)]),
+  ),
   own: {
     kafka: { port: 20_001, controllerPort: 20_005 },
     clickhouse: { port: 20_002 },
@@ -75,6 +80,36 @@ describe('the services of a stack', () => {
       KAFKA_MIN_ISR: '1',
     });
     expect(serviceEnv({ plan: elsewhere, home })).not.toHaveProperty('KAFKA_REPLICATION');
+  });
+});
+
+describe('the environment of a process of a stack', () => {
+  const key = `local:${Buffer.alloc(32).toString('base64')}`;
+  const secrets = { SEALING_KEY: key, DATABASE_URL: 'postgres://u:secret@db/x', OTHER: 'kept' };
+  const getting = (name: string): string[] => {
+    for (const [variable, value] of Object.entries(secrets)) vi.stubEnv(variable, value);
+    return [
+      ...stackServices({ plan, home, checkout: '/checkout' }).filter(({ launch }) => launch),
+      ...stepsOf({ plan, home, checkout: '/checkout' }),
+    ]
+      .filter(({ launch }) => launch?.env[name] !== undefined)
+      .map((one) => one.name);
+  };
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('has a setting only where the process reads it', () => {
+    expect(getting('SEALING_KEY').toSorted()).toEqual([
+      'control-plane',
+      'demo-account',
+      'ingest-gateway',
+      'relays',
+    ]);
+    expect(getting('DATABASE_URL')).not.toContain('quality-sink');
+    expect(getting('REDIS_URL')).not.toContain('events-sink');
+  });
+
+  it('inherits no setting of any service', () => {
+    expect(inheritedEnvironment(secrets, plan)).toEqual({ OTHER: 'kept' });
   });
 });
 

@@ -53,7 +53,7 @@ export function stackServices(
       startMs: own ? OWN.startMs : EXTERNAL_MS,
     };
   };
-  const env = serviceEnv({ plan, home });
+  const env = { ...process.env, ...serviceEnv({ plan, home }) };
   const broker = parseAddress(plan.kafka_brokers.split(',')[0] ?? '', 9092);
   const cache = parseAddress(redis.host, 6379);
   const database = parseAddress(new URL(plan.database_url).host, 5432);
@@ -78,7 +78,7 @@ export function stackServices(
 }
 
 export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): Step[] {
-  return setupSteps({ checkout, env: serviceEnv({ plan, home }) });
+  return setupSteps({ checkout, env: { ...process.env, ...serviceEnv({ plan, home }) } });
 }
 
 /** Writes the files of the servers that this stack runs, and returns how each is started. */
@@ -96,7 +96,7 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
   };
 }
 
-/** What every service gets in its environment besides what the user set. */
+/** The settings of the stack besides what the user set; each service gets those that it reads. */
 export function serviceEnv({
   plan,
   home,

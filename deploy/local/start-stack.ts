@@ -9,6 +9,7 @@ import { serviceSettings } from '../service-settings.ts';
 import { ensureSealingKey } from './sealing-key.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
+import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
 
 interface Starting {
@@ -36,7 +37,7 @@ export async function startStack({
   say,
 }: Starting): Promise<'started' | 'running'> {
   if (runningSupervisor(home)) return 'running';
-  await checkSettings(env);
+  const settings = await checkSettings(env);
   makeHome(home);
   const unlock = lockLaunch(home);
   try {
@@ -54,6 +55,7 @@ export async function startStack({
       listeners: given,
       external: loadExternal(env),
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
+      settings,
     });
     ensureSealingKey(home);
     writeJsonFile(home.planFile, plan);
@@ -65,8 +67,11 @@ export async function startStack({
   }
 }
 
-/** Reads all settings of all services, so that bad values fail the start together. */
-async function checkSettings(env: NodeJS.ProcessEnv): Promise<void> {
+/**
+ * Reads all settings of all services, so that bad values fail the start together. Returns the names
+ * of the settings that each service reads.
+ */
+async function checkSettings(env: NodeJS.ProcessEnv): Promise<StackPlan['settings']> {
   const problems = new Set<string>();
   const check = (read: () => unknown) => {
     try {
@@ -79,6 +84,8 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<void> {
   check(() => loadConfig(env));
   check(() => loadExternal(env));
   check(() => parseSettings(listeners, env));
-  for (const { table } of await serviceSettings()) check(() => parseSettings(table, env));
+  const services = await serviceSettings();
+  for (const { table } of services) check(() => parseSettings(table, env));
   if (problems.size > 0) throw new SettingsError([...problems]);
+  return Object.fromEntries(services.map(({ reader, table }) => [reader, Object.keys(table)]));
 }

@@ -8,6 +8,7 @@ import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { print, printError } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
 import type { Launch } from '../services/service.ts';
+import { inheritedEnvironment } from '../process-environment.ts';
 import { stackServices } from '../stack.ts';
 
 /** Longer than any service may take to start or to end, ms. */
@@ -44,7 +45,8 @@ export const dev: Command = {
     await order('stop');
     print('node --watch restarts it after each change of its files; Ctrl-C gives it back');
     try {
-      return await watch(launch, { env, port: values['inspect-port'] ?? '9229' });
+      const inherited = inheritedEnvironment(env, plan);
+      return await watch(launch, { env: inherited, port: values['inspect-port'] ?? '9229' });
     } finally {
       if (runningSupervisor(home)) await order('start');
       else printError(`the stack went down: ${name} was not started again`);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+import { settingsFor } from '../process-environment.ts';
 import type { Service } from './service.ts';
 
 /** What clients connect to; a service that is not listed has only its admin port. */
@@ -13,14 +14,16 @@ const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
 interface ServiceContext {
   plan: StackPlan;
   checkout: string;
-  /** What all services get in their environment besides what the user set. */
-  env: Readonly<Record<string, string>>;
+  /** The settings of the stack; a service gets those that it reads. */
+  env: NodeJS.ProcessEnv;
 }
 
 export function nodeService(name: string, { plan, checkout, env }: ServiceContext): Service {
   const row = SERVICES.find((one) => one.name === name);
   const port = plan.admin_ports[name];
-  if (row === undefined || port === undefined)
+  // A plan of an older version has no settings.
+  const reads = (plan as Partial<StackPlan>).settings?.[name];
+  if (row === undefined || port === undefined || reads === undefined)
     throw new Error(
       `the running stack was started by another version, which has no ${name}: ./ravand down, then ./ravand up`,
     );
@@ -34,7 +37,10 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
     launch: {
       command: process.execPath,
       args: [join(checkout, row.folder, 'main.ts')],
-      env: { ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name },
+      env: {
+        RAVAND_HOME: env['RAVAND_HOME'] ?? '',
+        ...settingsFor(reads, { ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name }),
+      },
     },
     readiness: { kind: 'http', url: `http://${admin}/readyz` },
     startMs: 120_000,

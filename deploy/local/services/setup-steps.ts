@@ -1,4 +1,13 @@
 import { join } from 'node:path';
+import { sealingSettings } from '../../../platform/sealing-settings.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  topicSettings,
+} from '../../../platform/settings-common.ts';
+import type { SettingsTable } from '../../../platform/settings.ts';
+import { settingsFor } from '../process-environment.ts';
 import type { Step } from './service.ts';
 
 interface StepRow {
@@ -6,28 +15,39 @@ interface StepRow {
   title: string;
   needs: readonly string[];
   script: string;
+  /** What the script reads. */
+  settings: SettingsTable;
 }
 
 /** What runs at each `up` before the services start. Each script is idempotent. */
 const rows: readonly StepRow[] = [
-  { name: 'topics', title: 'topics', needs: ['kafka'], script: 'topics.ts' },
+  {
+    name: 'topics',
+    title: 'topics',
+    needs: ['kafka'],
+    script: 'topics.ts',
+    settings: { ...kafkaSettings, ...topicSettings },
+  },
   {
     name: 'migrate-clickhouse',
     title: 'ClickHouse migrations',
     needs: ['clickhouse'],
     script: 'migrate-clickhouse.ts',
+    settings: clickhouseSettings,
   },
   {
     name: 'migrate-postgres',
     title: 'PostgreSQL migrations',
     needs: ['postgres'],
     script: 'migrate-postgres.ts',
+    settings: postgresSettings,
   },
   {
     name: 'demo-account',
     title: 'demo account',
     needs: ['migrate-postgres'],
     script: 'demo-account.ts',
+    settings: { ...postgresSettings, ...sealingSettings },
   },
 ];
 
@@ -38,15 +58,19 @@ export function setupSteps({
   env,
 }: {
   checkout: string;
-  env: Readonly<Record<string, string>>;
+  /** The settings of the stack; a script gets those that it reads. */
+  env: NodeJS.ProcessEnv;
 }): Step[] {
-  return rows.map(({ script, ...row }) => ({
+  return rows.map(({ script, settings, ...row }) => ({
     ...row,
     timeoutMs: TIMEOUT_MS,
     launch: {
       command: process.execPath,
       args: [join(checkout, 'deploy/local/setup', script)],
-      env,
+      env: {
+        RAVAND_HOME: env['RAVAND_HOME'] ?? '',
+        ...settingsFor(Object.keys(settings), env),
+      },
     },
   }));
 }

@@ -12,6 +12,7 @@ import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { urlOfListener } from '../plan-stack.ts';
 import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import type { Ready } from '../../../cli/stack/ready.ts';
+import { inheritedEnvironment } from '../process-environment.ts';
 import { stackServices, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
 import type { ControlRequest } from '../../../cli/stack/control-protocol.ts';
@@ -47,7 +48,7 @@ const supervisor = createSupervisor({
   home,
   services: stackServices({ plan, home, checkout }, launches),
   steps: stepsOf({ plan, home, checkout }),
-  env,
+  env: inheritedEnvironment(env, plan),
   cwd: checkout,
   onReady: () => {
     const demo = readJsonFile<DemoKeys>(home.demoFile);
