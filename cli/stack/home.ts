@@ -10,6 +10,8 @@ export interface Home {
   logs: string;
   data: string;
   spool: string;
+  /** Files of exports: personal data. */
+  exports: string;
   readyFile: string;
   planFile: string;
   portsFile: string;
@@ -33,6 +35,7 @@ export function homeOf({ checkout, env }: { checkout: string; env: NodeJS.Proces
     logs: join(dir, 'logs'),
     data: join(dir, 'data'),
     spool: join(dir, 'spool'),
+    exports: join(dir, 'exports'),
     readyFile: join(run, 'ready.json'),
     planFile: join(run, 'stack.json'),
     portsFile: join(run, 'ports.json'),

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { formatAddress, type Address } from '../../platform/setting-kinds.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
@@ -113,7 +112,7 @@ export function serviceEnv({
     PUBLIC_API_ADDR: plan.public_api_addr,
     PANEL_ADDR: plan.panel_addr,
     SPOOL_DIR: plan.spool_dir,
-    EXPORT_DIR: process.env['EXPORT_DIR'] ?? join(home.dir, 'exports'),
+    EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
     ...sealingEnv(home, process.env),
     ...(own
       ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' }

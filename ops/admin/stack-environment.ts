@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { CommandContext } from '../../cli/command.ts';
 
 /** The environment with the addresses of the running stack; without a stack, as it is. */
@@ -6,7 +5,7 @@ export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
   const ready = context.ready();
   if (!ready) return context.env;
   return {
-    EXPORT_DIR: join(context.home.dir, 'exports'),
+    EXPORT_DIR: context.home.exports,
     ...context.env,
     DATABASE_URL: ready.database_url,
     KAFKA_BROKERS: ready.kafka_brokers,
