@@ -60,8 +60,11 @@ let exitCode: number;
 try {
   exitCode = await main();
 } catch (error) {
-  if (!(error instanceof CommandError || error instanceof SettingsError)) throw error;
-  printError(error.message);
+  // The stack without the fields of an error: clients add commands with their passwords.
+  const isExpected = error instanceof CommandError || error instanceof SettingsError;
+  printError(
+    isExpected || !(error instanceof Error) ? String(error) : (error.stack ?? error.message),
+  );
   exitCode = error instanceof CommandError ? error.exitCode : 1;
 }
 // Exits although a client still reconnects to a dead server, after what was printed is written.

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { redactText } from '../platform/redaction/redact-text.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -16,8 +17,9 @@ export function print(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Without secrets, whatever an error says. */
 export function printError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${redactText(line)}\n`);
 }
 
 /** Rows under headings, columns as wide as their widest cell. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { errorText, redactText } from './redaction/redact-text.ts';
 import type { Address } from './setting-kinds.ts';
 
 export interface AdminServer {
@@ -46,7 +47,7 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
       const problems = options.notReady();
       return problems.length === 0
         ? send(200, 'text/plain', 'ready\n')
-        : send(503, 'text/plain', `${problems.join('\n')}\n`);
+        : send(503, 'text/plain', `${redactText(problems.join('\n'))}\n`);
     }
     const page = pages[path];
     if (!page)
@@ -57,8 +58,7 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
       );
     page(new URLSearchParams(query)).then(
       ({ contentType, body }) => send(200, contentType, body),
-      (error: unknown) =>
-        send(500, 'text/plain', `${error instanceof Error ? error.message : String(error)}\n`),
+      (error: unknown) => send(500, 'text/plain', `${errorText(error)}\n`),
     );
   });
   server.requestTimeout = 10_000;

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { startAdminServer, type AdminPages } from './admin-server.ts';
 import { startLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
+import { errorText } from './redaction/redact-text.ts';
 import type { Address } from './setting-kinds.ts';
 import type { processSettings } from './settings-common.ts';
 import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
@@ -45,9 +46,8 @@ export async function runService<Table extends typeof processSettings & Settings
   try {
     config = parseSettings(settings, process.env);
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${name} cannot start: ${error.message}\n`);
-    process.exit(2);
+    process.stderr.write(`${name} cannot start: ${errorText(error)}\n`);
+    process.exit(error instanceof SettingsError ? 2 : 1);
   }
   const { LOG_LEVEL, SHUTDOWN_TIMEOUT, ADMIN_ADDR } = config as unknown as ProcessSettings;
   const log = createLog({ part: name, level: LOG_LEVEL });
@@ -72,8 +72,7 @@ export async function runService<Table extends typeof processSettings & Settings
   } catch (error) {
     // SIGTERM while the start waits for a server: the shutdown is in progress.
     if (lifecycle.signal.aborted) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${name} cannot start: ${reason}\n`);
+    process.stderr.write(`${name} cannot start: ${errorText(error)}\n`);
     lifecycle.crash(error);
   }
 }

@@ -1,3 +1,6 @@
+import { rememberSecret } from './redaction/known-secrets.ts';
+import { redactText } from './redaction/redact-text.ts';
+
 /**
  * One setting: how its text is read, its default, its unit and its description.
  */
@@ -12,7 +15,7 @@ export interface Setting<T> {
   fallbackText: string;
   unit: string;
   doc: string;
-  /** The value is never shown. */
+  /** The value, or the password of a URL, is never shown. */
   secret: boolean;
 }
 
@@ -36,7 +39,10 @@ export function defineSettings<Table extends SettingsTable>(table: Table): Table
   return table;
 }
 
-/** Reads a table of settings from an environment. Throws SettingsError. */
+/**
+ * Reads a table of settings from an environment. Throws SettingsError. Remembers secret values,
+ * so that no log of this process contains one.
+ */
 export function parseSettings<Table extends SettingsTable>(
   table: Table,
   env: NodeJS.ProcessEnv,
@@ -49,12 +55,12 @@ export function parseSettings<Table extends SettingsTable>(
       values[name] = setting.fallback;
       continue;
     }
+    if (setting.secret) rememberSecret(text);
     try {
       values[name] = setting.parse(text);
     } catch (error) {
-      problems.push(
-        `${name}=${setting.secret ? '(hidden)' : text}: expected ${(error as Error).message}`,
-      );
+      const shown = setting.secret ? '(hidden)' : text;
+      problems.push(redactText(`${name}=${shown}: expected ${(error as Error).message}`));
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);

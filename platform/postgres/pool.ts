@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../log.ts';
+import { rememberSecret } from '../redaction/known-secrets.ts';
 
 export type Database = pg.Pool;
 
@@ -14,6 +15,8 @@ export function connectPostgres(options: {
   name: string;
   max?: number;
 }): Database {
+  // Commands read the URL from the stack's files, not as a setting.
+  rememberSecret(options.url);
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: options.name,

@@ -9,6 +9,7 @@ import { homeOf } from '../../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 import { identify } from '../../../cli/stack/process-identity.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+import { errorText } from '../../../platform/redaction/redact-text.ts';
 import { urlOfListener } from '../plan-stack.ts';
 import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import type { Ready } from '../../../cli/stack/ready.ts';
@@ -40,8 +41,8 @@ const readyOf = (demo: DemoKeys): Ready => ({
 });
 
 // Without this process nothing restarts or stops the services: it survives its own errors.
-process.on('uncaughtException', (error) => console.error('unexpected:', error));
-process.on('unhandledRejection', (error) => console.error('unexpected:', error));
+process.on('uncaughtException', (error) => console.error('unexpected:', errorText(error)));
+process.on('unhandledRejection', (error) => console.error('unexpected:', errorText(error)));
 
 const launches = prepareServers({ plan, home, checkout, env });
 const supervisor = createSupervisor({
@@ -100,7 +101,7 @@ const server = await listenForControl(
 );
 // Commands find the supervisor by this file.
 writeJsonFile(home.supervisorFile, self);
-server.on('error', (error) => console.error('the control socket failed:', error));
+server.on('error', (error) => console.error('the control socket failed:', errorText(error)));
 setInterval(() => rotateIfLarge(home.logs, 'supervisor'), 5000).unref();
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
