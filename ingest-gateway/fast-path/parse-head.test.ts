@@ -62,10 +62,18 @@ describe('the head of a common request', () => {
     ['a NUL', [...common, 'Origin: x\0']],
     ['no name', [...common, ': x']],
     ['no colon', [...common, 'Origin']],
+    ['many headers', [...common, ...Array.from({ length: 101 }, (_, at) => `a${at}: x`)]],
+    ['a length that ends in a no-break space', [...common.slice(0, 3), 'Content-Length: 2\xa0']],
+    ['an ending connection of a proxy', [...common, 'Proxy-Connection: close']],
     ['a long head', [...common, `Cookie: ${'x'.repeat(9000)}`]],
   ])('is left to node:http with %s', (_, lines) =>
     expect(parseHead(bytesOf(lines))).toBeUndefined(),
   );
+
+  it('keeps what is not a space or a tab at the ends of a value, as node:http does', () => {
+    const head = parseHead(bytesOf([...common, 'User-Agent:\t \xa0caf\xe9\xa0 \t', 'Origin:  \t']));
+    expect([head?.userAgent, head?.origin]).toEqual(['\xa0caf\xe9\xa0', '']);
+  });
 
   it('goes to node:http when it is incomplete', () => {
     const whole = bytesOf(common);
