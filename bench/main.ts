@@ -18,6 +18,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   webhooks: 'signed deliveries, beside a bare server that computes the HMAC and parses',
   relays: 'deliveries to an endpoint, beside a bare client loop',
   rebuild: 'events and profiles from the log into shadow tables',
+  fairness:
+    'the p99 of one account, alone and beside another account at its worst, by shared resource',
   'end-to-end': 'the whole path: sustained rate, time until a row is visible',
 };
 

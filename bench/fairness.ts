@@ -1,0 +1,120 @@
+/**
+ * node bench/fairness.ts [--only RESOURCE] [--seconds 20]
+ *
+ * What one account at its worst does to another: for each shared resource the latency of the
+ * measured account's operations, undisturbed and while the hostile account attacks. The stack runs
+ * on the same two cores as the clients, so a ratio includes the attack's own use of the machine.
+ */
+import { randomUUID } from 'node:crypto';
+import { parseLine } from '../cli/arguments.ts';
+import { createLog } from '../platform/log.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
+import { parseSealingKeys } from '../platform/sealing.ts';
+import { sealingKey } from '../test/support/webhooks/connection.ts';
+import { exportsScenario, reportsScenario, schemaScenario } from './fairness/management.ts';
+import { relaysScenario } from './fairness/relays.ts';
+import { latencies, type Parties, type Scenario } from './fairness/scenario.ts';
+import { createTenant } from './fairness/tenant.ts';
+import { webhooksScenario } from './fairness/webhooks.ts';
+import { percentile } from './load-client.ts';
+import { benchStack } from './stack.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench fairness -- [--only RESOURCE] [--seconds N]',
+  options: { only: { type: 'string' }, seconds: { type: 'string', default: '20' } },
+});
+const durationMs = Number(values.seconds) * 1000;
+const EVENTS = 20_000;
+const BATCH = 500;
+
+const { base_url: baseUrl, ingest_url: ingestUrl, database_url } = benchStack();
+const database = connectPostgres({
+  url: database_url,
+  log: createLog({ part: 'bench', level: 'error' }),
+  name: 'ravand-bench-fairness',
+  max: 2,
+});
+const tenant = (name: string) => createTenant(database, { name: `fairness ${name}`, keys: 100 });
+const parties: Parties = {
+  measured: await tenant('measured'),
+  hostile: await tenant('hostile'),
+  baseUrl,
+  ingestUrl,
+};
+const key = sealingKey();
+const sealer = parseSealingKeys(key);
+if (!sealer) throw new Error('the stack has no sealing key');
+const relays = () => relaysScenario({ parties, database, sealer, sealingKey: key });
+
+const scenarios: Record<string, () => Scenario | Promise<Scenario>> = {
+  webhooks: () => webhooksScenario(parties),
+  relays,
+  reports: () => reportsScenario(parties),
+  schema: () => schemaScenario(parties),
+  exports: () => exportsScenario(parties),
+};
+
+await sendEvents(parties.measured.writeKey, EVENTS / 20);
+await sendEvents(parties.hostile.writeKey, EVENTS);
+await new Promise((resolve) => setTimeout(resolve, 5000));
+
+console.log(
+  '| shared resource | the other account | operations | p50 ms alone / attacked | p99 ms alone / attacked | ratio of p99 | failed | attempts of the other |',
+);
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
+try {
+  for (const [name, make] of Object.entries(scenarios))
+    if (values.only === undefined || values.only === name) await compare(await make());
+} finally {
+  await database.end();
+}
+process.exit(0);
+
+/** Two rounds of each kind in turns, so that other work on the machine affects both. */
+async function compare(scenario: Scenario): Promise<void> {
+  const alone: number[] = [];
+  const attacked: number[] = [];
+  let [failed, attempts] = [0, 0];
+  await latencies(scenario, durationMs / 4);
+  for (let round = 0; round < 2; round++) {
+    const undisturbed = await latencies(scenario, durationMs);
+    alone.push(...undisturbed.ms);
+    const end = await scenario.begin();
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const disturbed = await latencies(scenario, durationMs);
+    attempts += await end();
+    attacked.push(...disturbed.ms);
+    failed += undisturbed.failed + disturbed.failed;
+    // What the attack left behind is finished before the next round.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+  }
+  await scenario.close?.();
+  const pair = (share: number) =>
+    [percentile(alone, share), percentile(attacked, share)].map((ms) => ms.toFixed(0)).join(' / ');
+  const ratio = percentile(attacked, 0.99) / percentile(alone, 0.99);
+  console.log(
+    `| ${scenario.resource} | ${scenario.attack} | ${alone.length + attacked.length} | ${pair(0.5)} | ${pair(0.99)} | ${ratio.toFixed(1)} | ${failed} | ${attempts} |`,
+  );
+}
+
+/** Events of twelve names and 100 people, over the last 20 days. */
+async function sendEvents(writeKey: string, count: number): Promise<void> {
+  for (let sent = 0; sent < count; sent += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, at) => ({
+      type: 'track',
+      event: `step_${1 + ((sent + at) % 12)}`,
+      user_id: `u${(sent + at) % 100}`,
+      message_id: randomUUID(),
+      timestamp: new Date(Date.now() - ((sent + at) % 20) * 86_400_000).toISOString(),
+      properties: { category: 'books', price: at, note: 'a note of the bench '.repeat(5) },
+    }));
+    const response = await fetch(`${ingestUrl}/v1/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${writeKey}` },
+      body: JSON.stringify({ batch }),
+    });
+    if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
+    await response.arrayBuffer();
+  }
+}
