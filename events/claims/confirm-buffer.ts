@@ -17,7 +17,9 @@ const MAX_GROUP_IDS = 0xffff;
  */
 export class ConfirmBuffer {
   readonly #limit: number;
-  readonly #groups: Group[] = [];
+  #groups: (Group | undefined)[] = [];
+  /** Groups before this index have left. */
+  #head = 0;
   #size = 0;
 
   constructor(limit: number) {
@@ -45,7 +47,7 @@ export class ConfirmBuffer {
     const groups: Group[] = [];
     let count = 0;
     for (;;) {
-      const next = this.#groups[0];
+      const next = this.#groups[this.#head];
       if (!next || (count > 0 && count + next.ids.length > maxIds)) break;
       groups.push(next);
       count += next.ids.length;
@@ -54,9 +56,16 @@ export class ConfirmBuffer {
     return { packed: packGroups(groups, count), count };
   }
 
+  /** Array.shift moves every group; this copies each one at most once on average. */
   #shift(): Group | undefined {
-    const group = this.#groups.shift();
-    if (group) this.#size -= group.ids.length;
+    const group = this.#groups[this.#head];
+    if (!group) return undefined;
+    this.#size -= group.ids.length;
+    this.#groups[this.#head++] = undefined;
+    if (this.#head * 2 > this.#groups.length) {
+      this.#groups = this.#groups.slice(this.#head);
+      this.#head = 0;
+    }
     return group;
   }
 }
