@@ -32,7 +32,7 @@ export class Spool {
   readonly #cursor = new ReadCursor();
   readonly #writer: SegmentWriter;
   readonly #queue: AppendQueue;
-  readonly #unlock: () => Promise<void>;
+  readonly #unlock: () => void;
   /** Torn segment tails found at the start. */
   readonly torn: number;
   /** Accepted events in the spool. */
@@ -48,7 +48,7 @@ export class Spool {
       segments: Segment[];
       nextNumber: number;
       torn: number;
-      unlock: () => Promise<void>;
+      unlock: () => void;
     },
   ) {
     this.#options = options;
@@ -178,7 +178,7 @@ export class Spool {
     await this.#writer.seal();
     if (this.isEmpty) await this.#removeFinished();
     await this.#cursor.close();
-    await this.#unlock();
+    this.#unlock();
   }
 
   async #removeFinished(): Promise<void> {
@@ -201,7 +201,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     const recovered = await recoverSegments({ folder: options.folder, quarantine, events });
     return new Spool(options, { quarantine, events, unlock, ...recovered });
   } catch (error) {
-    await unlock();
+    unlock();
     throw error;
   }
 }
