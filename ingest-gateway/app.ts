@@ -99,11 +99,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     now: Date.now,
     onUnreachable: unreachable,
   });
+  const monotonic = () => performance.now();
   const keys = new WriteKeys({
     store,
     accounts,
     cacheFor: config.WRITE_KEY_CACHE,
-    now: Date.now,
+    now: monotonic,
     onUnreachable: unreachable,
   });
   const writer = new EventWriter({

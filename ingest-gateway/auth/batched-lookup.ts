@@ -3,6 +3,12 @@ export class LookupOverloaded extends Error {
   override readonly name = 'LookupOverloaded';
 }
 
+interface Waiting<Value> {
+  promise: Promise<Value | undefined>;
+  resolve: (value: Value | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
 const MAX_KEYS_PER_QUERY = 500;
 const MAX_WAITING = 10_000;
 
@@ -13,14 +19,7 @@ const MAX_WAITING = 10_000;
  */
 export class BatchedLookup<Key, Value> {
   readonly #query: (keys: Key[]) => Promise<Map<Key, Value>>;
-  #waiting = new Map<
-    Key,
-    {
-      promise: Promise<Value | undefined>;
-      resolve: (value: Value | undefined) => void;
-      reject: (error: unknown) => void;
-    }
-  >();
+  #waiting = new Map<Key, Waiting<Value>>();
   #querying = new Map<Key, Promise<Value | undefined>>();
   #isRunning = false;
 
@@ -44,7 +43,7 @@ export class BatchedLookup<Key, Value> {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
-      const group = [...this.#waiting].slice(0, MAX_KEYS_PER_QUERY);
+      const group = [...this.#firstWaiting()];
       for (const [key, { promise }] of group) {
         this.#waiting.delete(key);
         this.#querying.set(key, promise);
@@ -58,5 +57,13 @@ export class BatchedLookup<Key, Value> {
       for (const [key] of group) this.#querying.delete(key);
     }
     this.#isRunning = false;
+  }
+
+  *#firstWaiting(): Generator<[Key, Waiting<Value>]> {
+    let count = 0;
+    for (const entry of this.#waiting) {
+      if (count++ === MAX_KEYS_PER_QUERY) return;
+      yield entry;
+    }
   }
 }

@@ -5,6 +5,7 @@ import type { Accounts } from './accounts.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
 import { BatchedLookup } from './batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
+import { RecentSet } from './recent-set.ts';
 
 /** Result of verifying a key (ingest 5.1). `unverified`: the store is unreachable. */
 export type Verification = Principal | 'invalid' | 'unverified';
@@ -13,69 +14,87 @@ export type Verification = Principal | 'invalid' | 'unverified';
 export const STORE_PAUSE_MS = 5000;
 
 interface Known {
-  verification: Principal | 'invalid';
+  principal: Principal;
   until: number;
 }
 
 interface WriteKeysOptions {
-  store: AccountStore;
-  accounts: Accounts;
+  store: Pick<AccountStore, 'keys'>;
+  accounts: Pick<Accounts, 'learn'>;
   /** WRITE_KEY_CACHE, ms. */
   cacheFor: number;
+  /** Keys that exist, and as many that do not. */
   capacity?: number;
+  /** Monotonic, ms. */
   now: () => number;
   onUnreachable?: (error: unknown) => void;
 }
 
-/** Longer keys are cached by their hash, so that the size of the cache is bounded. */
-const MAX_CACHED_TEXT = 64;
-
-/** Verifies write keys. Caches valid and invalid ones; concurrent requests share a lookup. */
+/**
+ * Verifies write keys. Caches valid and invalid ones; concurrent requests share a look-up. Anybody
+ * can present keys that do not exist, so these have a cache and look-ups of their own: they cannot
+ * evict or delay keys that exist. A cache holds digests, never a part of the text in which a key
+ * arrived. A key is not refused by its form: the prefix is not checked (ingest 5.1), and a flood
+ * would have the right one.
+ */
 export class WriteKeys {
   readonly #options: WriteKeysOptions;
+  /** By digest; expired ones stay, so that their look-up is preferred. */
   readonly #known: BoundedMap<string, Known>;
-  readonly #lookup: BatchedLookup<string, KeyRow>;
+  readonly #unknown: RecentSet;
+  readonly #firstLookup: BatchedLookup<string, KeyRow>;
+  /** Of keys that were valid before. */
+  readonly #laterLookup: BatchedLookup<string, KeyRow>;
   #retryAt = -Infinity;
 
   constructor(options: WriteKeysOptions) {
     this.#options = options;
-    this.#known = new BoundedMap(options.capacity ?? 100_000);
-    this.#lookup = new BatchedLookup((hashes) => this.#queryStore(hashes));
+    const { capacity = 100_000, cacheFor } = options;
+    this.#known = new BoundedMap(capacity);
+    this.#unknown = new RecentSet({ capacity, keepFor: cacheFor });
+    this.#firstLookup = new BatchedLookup((digests) => this.#queryStore(digests));
+    this.#laterLookup = new BatchedLookup((digests) => this.#queryStore(digests));
   }
 
+  /** Cached keys, valid or not. */
   get size(): number {
-    return this.#known.size;
+    return this.#known.size + this.#unknown.size;
   }
 
   /** Synchronous for a cached key, which is the common case. Never rejects. */
   verify(key: string): Verification | Promise<Verification> {
     const now = this.#options.now();
-    const cacheKey = key.length <= MAX_CACHED_TEXT ? key : hashOf(key);
-    const known = this.#known.get(cacheKey);
-    if (known && now < known.until) return known.verification;
+    const digest = hash('sha256', key, 'hex');
+    const known = this.#known.get(digest);
+    if (known && now < known.until) return known.principal;
+    if (this.#unknown.has(digest, now)) return 'invalid';
     if (now < this.#retryAt) return 'unverified';
-    return this.#lookUp(cacheKey, hashOf(key));
+    return this.#lookUp(digest, known ? this.#laterLookup : this.#firstLookup);
   }
 
-  async #lookUp(cacheKey: string, keyHash: string): Promise<Verification> {
+  async #lookUp(digest: string, lookup: BatchedLookup<string, KeyRow>): Promise<Verification> {
     try {
-      const row = await this.#lookup.find(keyHash);
-      const verification = row ? this.#principal(row) : 'invalid';
-      this.#known.set(cacheKey, {
-        verification,
-        until: this.#options.now() + this.#options.cacheFor,
-      });
-      return verification;
+      const row = await lookup.find(digest);
+      const now = this.#options.now();
+      this.#unknown.dropExpired(now);
+      if (row === undefined) {
+        this.#known.delete(digest);
+        this.#unknown.add(digest, now);
+        return 'invalid';
+      }
+      const principal = this.#principal(row);
+      this.#known.set(digest, { principal, until: now + this.#options.cacheFor });
+      return principal;
     } catch {
       return 'unverified';
     }
   }
 
-  async #queryStore(hashes: readonly string[]): Promise<Map<string, KeyRow>> {
+  async #queryStore(digests: readonly string[]): Promise<Map<string, KeyRow>> {
     const { now, store, onUnreachable } = this.#options;
     if (now() < this.#retryAt) throw new Error('the store was unreachable a moment ago');
     try {
-      return await store.keys(hashes);
+      return await store.keys(digests);
     } catch (error) {
       this.#retryAt = now() + STORE_PAUSE_MS;
       onUnreachable?.(error);
@@ -87,10 +106,6 @@ export class WriteKeys {
     this.#options.accounts.learn(account);
     return { accountId: account.id, appId, writeKeyId };
   }
-}
-
-function hashOf(key: string): string {
-  return hash('sha256', key, 'hex');
 }
 
 const BEARER = 'Bearer ';
