@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyJson } from './testing/arbitrary-json.ts';
-import { contextColumns, sdkOf, type ContextColumns } from './context.ts';
+import { contextColumns, reduceContext, sdkOf, type ContextColumns } from './context.ts';
 import { NO_USER_AGENT, parseUserAgent } from './user-agent.ts';
 
 const ANDROID = parseUserAgent(
@@ -205,4 +205,53 @@ test('any JSON gives well-formed columns within their bounds', () => {
       },
     ),
   );
+});
+
+describe('a reduced context', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: fc.constantFrom('\u064a', '\u0651', '\u0654', '\u00a0', 'a', '\u200c') }),
+    fc.constantFrom('İΑΣ', 'K', '\ud800', '12', '0000000000000001', '9'.repeat(17), 'تهران'),
+    fc
+      .tuple(fc.constantFrom('x', 'ن', ' ', '\u0651', '😀', 'Σ', 'İ'), fc.nat(4000))
+      .map(([unit, count]) => `a${unit.repeat(count)}b`),
+  );
+  const value = fc.oneof(
+    { weight: 4, arbitrary: text },
+    fc.double(),
+    fc.maxSafeNat(),
+    fc.constantFrom(-0, Infinity, 1e21, 5e-324, 2 ** 53, null, true, undefined),
+    anyJson,
+  );
+  const paths = [...FIELDS.map(([path]) => path), 'campaign.campaign_id', 'campaign.journey_id'];
+  const parts = [...new Set(paths.map((path) => path.split('.')[0] ?? ''))];
+  const keys = [...new Set(paths.map((path) => path.split('.').at(-1) ?? '')), '__proto__', 'id'];
+  const context = fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.dictionary(
+        fc.constantFrom(...parts, 'screen', '__proto__', 'constructor'),
+        fc.oneof({ weight: 4, arbitrary: fc.dictionary(fc.constantFrom(...keys), value) }, value),
+      ),
+    },
+    anyJson,
+  );
+
+  test('gives the same columns, whatever it and the connection hold', () => {
+    fc.assert(
+      fc.property(context, fc.constantFrom(ANDROID, IPHONE, NO_USER_AGENT), (sent, agent) => {
+        const copy = JSON.parse(JSON.stringify(reduceContext(sent))) as unknown;
+        for (const ip of ['', '203.0.113.9'])
+          expect(contextColumns(copy, { ip, agent })).toEqual(contextColumns(sent, { ip, agent }));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('has a bound', () => {
+    const long = Object.fromEntries(keys.map((key) => [key, '\n'.repeat(5000)]));
+    const everything = { ...long, ...Object.fromEntries(parts.map((part) => [part, long])) };
+    expect(JSON.stringify(reduceContext(everything)).length).toBeLessThan(24_000);
+    for (const [path] of FIELDS) expect(reduceContext(at(path, 'v'))).toEqual(at(path, 'v'));
+  });
 });

@@ -1,5 +1,6 @@
 import { list } from 'isbot';
 import fc from 'fast-check';
+import { truncateBytes } from './bytes.ts';
 import { describe, expect, test } from 'vitest';
 import { anyText } from './testing/arbitrary-json.ts';
 import { isBotUserAgent, UNUSED_PATTERNS } from './bot-user-agent.ts';
@@ -141,6 +142,21 @@ describe('parseUserAgent', () => {
       ),
     );
   });
+});
+
+test('a header cut to 512 bytes has the facts of the whole header', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(anyText, fc.string()),
+      fc.nat(520),
+      fc.boolean(),
+      (text, spaces, isBot) => {
+        const header = `Mozilla/5.0 (${'ن'.repeat(spaces % 250)}${' '.repeat(spaces)}${text}😀${isBot ? 'Googlebot' : ''}`;
+        const cache = new UserAgentCache(2);
+        expect(cache.facts(truncateBytes(header, 512))).toEqual(cache.facts(header));
+      },
+    ),
+  );
 });
 
 test('the cache returns what parsing returns and stays within its limit', () => {

@@ -1,3 +1,4 @@
+import { reduceContext } from '../events/context.ts';
 import type { EventBytes } from './raw-records.ts';
 import { sliceItems, type BatchSlices, type Slice } from './slice-items.ts';
 
@@ -8,22 +9,31 @@ const BATCH = Buffer.from('"batch":[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']}');
 
+/** What batches of some of a body's items are made of. */
+export interface BodyParts extends BatchSlices {
+  /** The context as it is copied when copies of it as sent would be large. */
+  reducedContext?: Buffer;
+}
+
 /**
  * A body as a client sent it. Batches of some of its items are cut from its bytes: nothing is
- * serialised again, so numbers and spelling are as sent.
+ * serialised again, so numbers and spelling are as sent. Only a context whose copies would take
+ * more than half as many bytes as the body is reduced to the fields that are stored (ingest 2.2).
  */
 export class ClientBody implements EventBytes {
   readonly #body: Buffer;
   readonly #key: 'batch' | 'events';
-  #slices: BatchSlices | undefined;
+  #parts: BodyParts | undefined;
 
   /**
    * @param key member with the items: `batch` of the SDK routes, whose context and sent_at apply to
    * all items, or `events` of the import
+   * @param parts those of `body`, when they are known
    */
-  constructor(body: Buffer, key: 'batch' | 'events') {
+  constructor(body: Buffer, key: 'batch' | 'events', parts?: BodyParts) {
     this.#body = body;
     this.#key = key;
+    this.#parts = parts;
   }
 
   get whole(): Buffer | undefined {
@@ -31,15 +41,13 @@ export class ClientBody implements EventBytes {
   }
 
   /** Throws RangeError for an item that is not there. */
-  batchOf(indices: readonly number[]): Buffer {
+  batchOf(indices: readonly number[], records: number): Buffer {
     const body = this.#body;
-    const slices = (this.#slices ??= sliceItems(body, this.#key));
+    const slices = (this.#parts ??= sliceItems(body, this.#key));
     const parts: Buffer[] = [OPEN];
-    const add = (name: Buffer, slice: Slice | undefined) => {
-      if (slice) parts.push(name, body.subarray(slice.start, slice.end), COMMA);
-    };
-    add(CONTEXT, slices.context);
-    add(SENT_AT, slices.sentAt);
+    const { context, sentAt } = slices;
+    if (context) parts.push(CONTEXT, this.#contextOf(slices, context, records), COMMA);
+    if (sentAt) parts.push(SENT_AT, body.subarray(sentAt.start, sentAt.end), COMMA);
     parts.push(BATCH);
     for (let position = 0; position < indices.length; position++) {
       const slice = slices.items[indices[position] ?? -1];
@@ -50,4 +58,26 @@ export class ClientBody implements EventBytes {
     parts.push(CLOSE);
     return Buffer.concat(parts);
   }
+
+  #contextOf(parts: BodyParts, { start, end }: Slice, records: number): Buffer {
+    const sent = this.#body.subarray(start, end);
+    if (sent.length * records <= this.#body.length / 2) return sent;
+    const reduced = (parts.reducedContext ??= reducedContext(sent));
+    return reduced.length < sent.length ? reduced : sent;
+  }
+}
+
+/** The parts of a batch whose context, if it has one, is large: for a later `batchOf`. */
+export function bodyParts(body: Buffer): BodyParts {
+  const slices = sliceItems(body, 'batch');
+  const { context } = slices;
+  if (!context || context.end - context.start < MIN_REDUCED_BYTES) return slices;
+  return { ...slices, reducedContext: reducedContext(body.subarray(context.start, context.end)) };
+}
+
+/** A shorter context is cheap to read again when a copy needs it. */
+const MIN_REDUCED_BYTES = 16 * 1024;
+
+function reducedContext(sent: Buffer): Buffer {
+  return Buffer.from(JSON.stringify(reduceContext(JSON.parse(sent.toString()))));
 }

@@ -123,4 +123,59 @@ describe('raw records of a request', () => {
     const [record] = decoded(inputOf(['a'], { events }));
     expect(record?.raw.items).toMatchObject([{ message_id: '', generated: false }]);
   });
+
+  /** Bytes of all records of a batch of 500 people, for each byte of its body and its head. */
+  function amplification(context: string, partitions: number, padding = ''): number {
+    const people = Array.from({ length: 500 }, (_, at) => `u${at}`);
+    const items = people.map((id) => `{"type":"page","user_id":"${id}"${padding}}`);
+    const body = Buffer.from(`{"context":${context},"batch":[${items.join(',')}]}`);
+    const userAgent = 'Mozilla/5.0 '.repeat(300);
+    const origin = 'o'.repeat(4000);
+    const request = { ...inputOf([]).request, userAgent, origin };
+    const bytes = new ClientBody(body, 'batch');
+    const records = rawRecords(inputOf(people, { bytes, partitions, request }));
+    expect(records.length).toBe(partitions);
+    const written = records.reduce((sum, { record }) => sum + record.value.length, 0);
+    return written / (body.length + userAgent.length + origin.length + 150);
+  }
+
+  const MIB = 1024 * 1024;
+  it.each([
+    ['a long text', JSON.stringify({ screen: 'x'.repeat(4.9 * MIB) })],
+    ['a known field beyond its bound', JSON.stringify({ page: { url: 'x'.repeat(4.9 * MIB) } })],
+    [
+      'many keys',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [at, at]))),
+    ],
+    ['many values', `{"device":[${'{},'.repeat(500_000)}{}]}`],
+    ['whitespace', `{"locale":${' '.repeat(MIB)}"fa"}`],
+    ['escapes', `{"locale":"${'\\u0651'.repeat(100_000)}"}`],
+    ['repeated keys', `{${'"page":{"url":"x"},'.repeat(50_000)}"locale":"fa"}`],
+    ['100 KB', JSON.stringify({ screen: 'x'.repeat(100_000) })],
+    ['20 KB', JSON.stringify({ screen: 'x'.repeat(20_000) })],
+    ['little text', JSON.stringify({ screen: 'x'.repeat(700), locale: 'fa' })],
+  ])('take at most 3 bytes for each byte received, when the context is %s', (_, context) => {
+    for (const partitions of [24, 48]) {
+      expect(amplification(context, partitions, ',"message_id":"0123456789"')).toBeLessThan(3);
+      expect(amplification(context, partitions)).toBeLessThan(3);
+    }
+  });
+
+  it('keep what a large context stores', () => {
+    const context = {
+      locale: 'fa',
+      page: { url: `https://x/${'y'.repeat(3000)}` },
+      junk: 'j'.repeat(9000),
+    };
+    const items = ['a', 'b', 'c', 'd', 'e'].map((user_id) => ({ user_id }));
+    const body = Buffer.from(JSON.stringify({ context, batch: items }));
+    const records = decoded(
+      inputOf(['a', 'b', 'c', 'd', 'e'], { bytes: new ClientBody(body, 'batch') }),
+    );
+    expect(records.length).toBeGreaterThan(1);
+    for (const { raw } of records)
+      expect(bodyOf(raw)).toMatchObject({
+        context: { locale: 'fa', page: { url: context.page.url.slice(0, 2048) } },
+      });
+  });
 });

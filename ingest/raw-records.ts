@@ -1,10 +1,15 @@
+import { truncateBytes } from '../events/bytes.ts';
 import { accountSeed, distinctIdHash } from '../events/partition.ts';
+import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import type { Delivery, RawItem } from '../schemas/records.ts';
 import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
+
+/** More than a scheme, a host name and a port take. Nothing reads the header. */
+const MAX_ORIGIN_BYTES = 272;
 
 /**
  * An accepted event under the ids it is stored with. `dedupe_id` is its identity where the message
@@ -18,8 +23,12 @@ export interface StoredEvent extends Omit<AcceptedEvent, 'warnings'> {
 export interface EventBytes {
   /** The request's body, stored unchanged when all its events go to one partition. */
   readonly whole: Buffer | undefined;
-  /** A batch body of some events. @param indices their `index` */
-  batchOf(indices: readonly number[]): Buffer;
+  /**
+   * A batch body of some events.
+   * @param indices their `index`
+   * @param records into how many records the request is split; each has a copy of what is common
+   */
+  batchOf(indices: readonly number[], records: number): Buffer;
 }
 
 export interface RawRecordsInput {
@@ -76,7 +85,7 @@ function partitionAt(
 function onlyRecord(input: RawRecordsInput, partition: number): LogRecord {
   const { events, bytes, sequence, delivery } = input;
   const body = bytes.whole;
-  if (!body) return partialRecord(input, { partition, events, sequence, delivery });
+  if (!body) return partialRecord(input, { partition, events, sequence, delivery, records: 1 });
   const items = events.map((event) => rawItem(event, event.index));
   return logRecord(input, { partition, body, items, sequence, delivery });
 }
@@ -89,7 +98,8 @@ function recordPerPartition(
   const records: RawRecordOf[] = [];
   for (const [partition, positions] of positionsOf) {
     const events = positions.map((position) => eventAt(input.events, position));
-    const record = partialRecord(input, { partition, events, sequence, delivery });
+    const part = { partition, events, sequence, delivery, records: positionsOf.size };
+    const record = partialRecord(input, part);
     records.push({ record, positions });
     sequence += positions.length;
     delivery = null;
@@ -103,11 +113,16 @@ function eventAt(events: readonly StoredEvent[], position: number): StoredEvent 
   return event;
 }
 
-type Part = Pick<RawRecordsInput, 'events' | 'sequence' | 'delivery'> & { partition: number };
+interface Part extends Pick<RawRecordsInput, 'events' | 'sequence' | 'delivery'> {
+  partition: number;
+  /** Into how many records the request is split. */
+  records: number;
+}
 
 function partialRecord(input: RawRecordsInput, part: Part): LogRecord {
-  const { events, ...rest } = part;
-  const body = input.bytes.batchOf(events.map((event) => event.index));
+  const { events, records, ...rest } = part;
+  const indices = events.map((event) => event.index);
+  const body = input.bytes.batchOf(indices, records);
   return logRecord(input, { ...rest, body, items: events.map(rawItem) });
 }
 
@@ -145,8 +160,9 @@ function logRecord(
     source: request.source,
     path: request.path,
     ip: request.ip,
-    user_agent: request.userAgent,
-    origin: request.origin,
+    // Each record has a copy: no more than is stored (ingest 2.2).
+    user_agent: truncateBytes(request.userAgent, MAX_USER_AGENT_BYTES),
+    origin: truncateBytes(request.origin, MAX_ORIGIN_BYTES),
     trace: request.trace,
     gateway,
     sequence,
