@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dayOf, isTimeZone, startOfDay, wallClock } from './time-zone.ts';
+import { cachedTimeZones, dayOf, isTimeZone, startOfDay, wallClock } from './time-zone.ts';
 
 const DAY = 86_400_000;
 const dayNumber = (date: string): number => Date.parse(`${date}T00:00:00Z`) / DAY;
@@ -67,4 +67,22 @@ test.each([
   ['', false],
 ])('whether %j is a time zone is answered %s', (name, is) => {
   expect(isTimeZone(name)).toBe(is);
+});
+
+test('a time zone is cached once, however its name is spelled, and an unknown one never', () => {
+  expect(isTimeZone('Asia/Tehran')).toBe(true);
+  const before = cachedTimeZones();
+  const name = 'asia/tehran';
+  for (let bits = 0; bits < 512; bits++) {
+    const isUpper = (at: number): boolean => (bits & (1 << at)) !== 0;
+    const spelling = name.replaceAll(/./g, (one, at: number) =>
+      isUpper(at) ? one.toUpperCase() : one,
+    );
+    expect(isTimeZone(spelling)).toBe(true);
+    expect(isTimeZone(`Asia/Nowhere${bits}`)).toBe(false);
+  }
+  expect(cachedTimeZones()).toEqual(before);
+  expect(dayOf(Date.parse('2026-11-20T20:30:00Z'), 'ASIA/tehran')).toBe(dayNumber('2026-11-21'));
+  expect(isTimeZone('Iran')).toBe(true);
+  expect(cachedTimeZones()).toEqual({ zones: before.zones, spellings: before.spellings + 1 });
 });

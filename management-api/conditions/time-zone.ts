@@ -1,12 +1,20 @@
 const DAY = 86_400_000;
 const HALF_DAY = DAY / 2;
 
+/** By the name that the runtime gives the zone; their number is that of its zones. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+/**
+ * The formats by the lower-case spellings that clients sent. A zone has a few spellings (Iran is
+ * Asia/Tehran); the runtime ignores case and knows some 600, so the map is finite.
+ */
+const spelled = new Map<string, Intl.DateTimeFormat>();
 
+/** Throws a RangeError for an unknown zone, of which nothing is kept. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
+  const spelling = timeZone.toLowerCase();
+  const known = spelled.get(spelling);
   if (known) return known;
-  const format = new Intl.DateTimeFormat('en-US', {
+  const made = new Intl.DateTimeFormat('en-US', {
     timeZone,
     calendar: 'gregory',
     numberingSystem: 'latn',
@@ -21,15 +29,26 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     },
     era: 'short',
   });
-  formats.set(timeZone, format);
+  const name = made.resolvedOptions().timeZone;
+  const format = formats.get(name) ?? made;
+  formats.set(name, format);
+  spelled.set(spelling, format);
   return format;
 }
+
+/** How many zones are cached, each about 56 KB, and under how many spellings. */
+export function cachedTimeZones(): { zones: number; spellings: number } {
+  return { zones: formats.size, spellings: spelled.size };
+}
+
+/** No name of the IANA database is longer. */
+const MAX_NAME = 64;
 
 /**
  * True for an IANA time zone that this runtime knows; offsets such as +03:30 are not names.
  */
 export function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  if (name.length > MAX_NAME || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
     formatOf(name);
     return true;
