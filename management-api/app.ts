@@ -30,6 +30,7 @@ import { qualityQuery } from './quality/queries.ts';
 import { clickhouseReports } from './reports/run.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { servedRoutes } from './routes.ts';
+import { cachedSchema } from './schema/cached.ts';
 import { schemaQueries } from './schema/queries.ts';
 import { segmentStore } from './segments/segment-store.ts';
 import { mergesOf } from './warehouse/people-sql.ts';
@@ -103,7 +104,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
       freshness: createFreshness({ fetchSnapshot: () => snapshots.fetch(), now: Date.now, log }),
       reports: clickhouseReports(clickhouse),
-      schema: schemaQueries(clickhouse),
+      schema: cachedSchema(schemaQueries(clickhouse)),
       readQuality: qualityQuery(clickhouse),
       mergesOf: merges,
       countAudience: audienceCounter({ client: clickhouse, mergesOf: merges }),

@@ -10,7 +10,11 @@ import { readRows } from '../warehouse/rows.ts';
 const DAYS = 90;
 const MAX_NAMES = 500;
 /** Clients choose the names, so their number is unbounded; the lists are bounded. */
-const MAX_KEYS = 1000;
+const MAX_TRAITS = 1000;
+/** Keys of one event: as many as one event may have (ingest 2.3). */
+const MAX_KEYS = 256;
+/** Bytes of the keys of all events; events of less volume are listed without keys. */
+const MAX_KEY_BYTES = 2 ** 20;
 
 export interface SchemaQuery {
   accountId: number;
@@ -48,9 +52,12 @@ export function schemaQueries(client: ClickHouseClient): ReadSchema {
     async events({ accountId, now, signal }) {
       const params = new SqlParams();
       const first = dayText(tehranDay(now) - DAYS + 1);
-      const sql = `SELECT event AS name, sum(count) AS volume, arraySort(groupUniqArrayArray(${MAX_KEYS})(prop_keys)) AS prop_keys, toString(toDate(max(last_seen), 'Asia/Tehran')) AS last_seen
+      const names = `SELECT event AS name, sum(count) AS volume, arraySort(groupUniqArrayArray(${MAX_KEYS})(prop_keys)) AS keys,
+          max(last_seen) AS seen, sum(arraySum(key -> length(key) + 3, keys)) OVER (ORDER BY volume DESC, name) AS bytes
         FROM event_catalogue FINAL WHERE account_id = ${params.whole(accountId)} AND day >= toDate(${params.text(first)})
         GROUP BY name ORDER BY volume DESC, name LIMIT ${MAX_NAMES}`;
+      const sql = `SELECT name, volume, if(bytes <= ${MAX_KEY_BYTES}, keys, []) AS prop_keys, toString(toDate(seen, 'Asia/Tehran')) AS last_seen
+        FROM (${names}) ORDER BY volume DESC, name`;
       const rows = await readRows<Required<EventName>>({
         client,
         sql,
@@ -68,7 +75,7 @@ export function schemaQueries(client: ClickHouseClient): ReadSchema {
       const sql = `SELECT name, if(max(is_number), 'number', 'string') AS kind, count() AS users
         FROM (SELECT arrayJoin(arrayMap(key -> (key, mapContains(trait_numbers, key)), mapKeys(traits))) AS pair, pair.1 AS name, pair.2 AS is_number
           FROM people WHERE account_id = ${params.whole(accountId)})
-        GROUP BY name ORDER BY users DESC, name LIMIT ${MAX_KEYS}`;
+        GROUP BY name ORDER BY users DESC, name LIMIT ${MAX_TRAITS}`;
       return readRows<TraitName>({ client, sql, params: params.values(), signal });
     },
   };

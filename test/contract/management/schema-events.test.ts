@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { dayText, startOfTehranDay, tehranDay } from '../../../events/tehran-time.ts';
 import { post } from '../../support/client.ts';
+import { openClickhouse } from '../../support/stack-clients.ts';
 import { createAccount, eventually, readyStack } from '../../support/stack.ts';
 import { call } from './host.ts';
 
 const DAY = 86_400_000;
+const client = openClickhouse();
 
 it('GET /v1/schema/events lists the event names of 90 days by volume, with their keys and the last day in Tehran (management 2.4)', async () => {
   const account = await createAccount('schema');
@@ -30,14 +32,18 @@ it('GET /v1/schema/events lists the event names of 90 days by volume, with their
   expect(
     (await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch })).status,
   ).toBe(200);
-  const events = await eventually(
-    { ms: 60_000, every: 1000, waitingFor: 'the catalogue' },
-    async () => {
-      const { body } = await call('GET', '/v1/schema/events', { key: account.managementKey });
-      const found = (body as { events: { name: string; volume: number }[] }).events;
-      return found.reduce((sum, { volume }) => sum + volume, 0) >= 5 ? found : undefined;
-    },
-  );
+  const sql =
+    'SELECT sum(count) AS count FROM event_catalogue FINAL WHERE account_id = {id:UInt64}';
+  await eventually({ ms: 60_000, every: 1000, waitingFor: 'the catalogue' }, async () => {
+    const result = await client.query({
+      query: sql,
+      query_params: { id: account.accountId },
+      format: 'JSONEachRow',
+    });
+    return Number((await result.json<{ count: number }>())[0]?.count) === batch.length || undefined;
+  });
+  const { body } = await call('GET', '/v1/schema/events', { key: account.managementKey });
+  const { events } = body as { events: unknown };
   expect(events).toEqual([
     {
       name: 'often',
