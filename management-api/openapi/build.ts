@@ -1,13 +1,31 @@
 import Type, { type TSchema } from 'typebox';
-import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
+import { catalogue, type ErrorCode, type ErrorForm } from '../errors/catalogue.ts';
 import { renderError } from '../errors/render.ts';
 import { TRACE_HEADER, type Schema } from '../../platform/http/openapi.ts';
 import type { Route } from '../http/route.ts';
 
+/** Codes of credentials that nothing issues yet (auth/decide.ts). */
+const NOT_ISSUED: readonly ErrorCode[] = [
+  'wrong_surface',
+  'impersonation_read_only',
+  'impersonation_forbidden',
+];
+
+/** The codes that clients see in an envelope: those that may be branched on (management 7.1). */
+function codesOf(form: ErrorForm): ErrorCode[] {
+  const codes = Object.keys(catalogue) as ErrorCode[];
+  return codes.filter((code) => catalogue[code].form === form && !NOT_ISSUED.includes(code));
+}
+
+/** New codes may appear (management 9.4): the known ones are examples. */
+function codeOf(form: ErrorForm): TSchema {
+  return Type.String({ examples: codesOf(form) });
+}
+
 const CodedError = Type.Object(
   {
     error: Type.Object({
-      code: Type.Enum(Object.keys(catalogue)),
+      code: codeOf('coded'),
       message: Type.String(),
       details: Type.Optional(Type.Union([Type.Object({}), Type.Array(Type.Unknown())])),
       need: Type.Optional(Type.String()),
@@ -16,7 +34,7 @@ const CodedError = Type.Object(
   { $id: 'CodedError' },
 );
 const FlatError = Type.Object(
-  { error: Type.String(), code: Type.Optional(Type.String()) },
+  { error: Type.String(), code: Type.Optional(codeOf('flat_with_code')) },
   { $id: 'FlatError' },
 );
 
@@ -28,11 +46,8 @@ const GUARDS: readonly ErrorCode[] = [
   'api_key_required',
   'write_key_rejected',
   'key_expired',
-  'wrong_surface',
   'key_lookup_unavailable',
   'ip_not_allowed',
-  'impersonation_read_only',
-  'impersonation_forbidden',
   'budget_unavailable',
   'budget_exhausted',
 ];
@@ -129,13 +144,19 @@ function errorResponses(route: Route): Record<string, Schema> {
       return [
         status,
         {
-          description: group.join(', '),
+          description: group.map((code) => nameOf(code, route)).join(', '),
           headers: TRACE_HEADER,
           content: { 'application/json': { schema } },
         },
       ];
     }),
   );
+}
+
+/** The code of an error, or its message where the answer shows no code. */
+function nameOf(code: ErrorCode, route: Route): string {
+  const body = renderError({ code }, route.flat).body as { error: unknown };
+  return isCoded(code, route) || 'code' in body ? code : `"${String(body.error)}"`;
 }
 
 function isCoded(code: ErrorCode, route: Route): boolean {
@@ -161,9 +182,33 @@ function componentsOf(routes: readonly Route[]): Record<string, Schema> {
     }
     Object.values(schema).forEach(visit);
   };
-  for (const { schemas } of routes) visit([schemas.request, schemas.response]);
+  for (const { schemas } of routes) visit(schemas.request);
+  const ofRequests = new Set(Object.keys(found));
+  for (const { schemas } of routes) visit(schemas.response);
   visit([CodedError, FlatError]);
-  return found;
+  return Object.fromEntries(
+    Object.entries(found).map(([name, schema]) => [
+      name,
+      withTypedEnums(schema, { isClosed: ofRequests.has(name) }) as Schema,
+    ]),
+  );
+}
+
+/**
+ * Lists of texts get the type that generators of clients look for. Those of answers are examples,
+ * because new values may appear in them (management 9.4).
+ */
+function withTypedEnums(value: unknown, { isClosed }: { isClosed: boolean }): unknown {
+  if (Array.isArray(value)) return value.map((one) => withTypedEnums(one, { isClosed }));
+  if (typeof value !== 'object' || value === null) return value;
+  const { enum: texts, ...schema } = value as Schema;
+  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string'))
+    return { type: 'string', [isClosed ? 'enum' : 'examples']: texts, ...schema };
+  const inside = Object.entries(value).map(([key, part]) => [
+    key,
+    withTypedEnums(part, { isClosed }),
+  ]);
+  return Object.fromEntries(inside);
 }
 
 /** A schema with references in the place of those with an $id. */
