@@ -79,7 +79,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   );
   const outcomes = metrics.counter(
     'control_sign_ins_total',
-    'Sign-ins: signed_in, refused, throttled',
+    'Sign-ins: signed_in, refused, throttled, busy',
     'outcome',
   );
 
@@ -102,7 +102,12 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       }),
       limit: signInLimit(redis),
       // About 40 MiB and two of the four threads that all of this process shares.
-      hashes: new HashQueue({ concurrency: 2, maxWaiting: 64 }),
+      hashes: new HashQueue({
+        concurrency: 2,
+        maxWaiting: 64,
+        maxWaitingPerNetwork: 8,
+        random: Math.random,
+      }),
       decoy: await hashPassword(randomBytes(32).toString('base64')),
       cookies: { secure },
       lifetime: config.PANEL_SESSION_LIFETIME,

@@ -35,32 +35,81 @@ describe('a password', () => {
 });
 
 describe('the hash queue', () => {
-  it('limits concurrent and waiting hashes and refuses the rest', async () => {
-    const queue = new HashQueue({ concurrency: 2, maxWaiting: 1 });
-    const started: number[] = [];
+  /** One hash at a time; `finish` ends the one that runs. */
+  function oneAtATime(limits: {
+    maxWaiting: number;
+    maxWaitingPerNetwork: number;
+    random?: () => number;
+  }) {
+    const queue = new HashQueue({ concurrency: 1, random: () => 0, ...limits });
+    const started: string[] = [];
     const ends: (() => void)[] = [];
-    const work = (n: number) =>
+    const work = (network: string) =>
       queue.run(
-        () => new Promise<number>((resolve) => (started.push(n), ends.push(() => resolve(n)))),
+        network,
+        () =>
+          new Promise<string>(
+            (resolve) => (started.push(network), ends.push(() => resolve(network))),
+          ),
       );
-    const [first, second, third] = [work(1), work(2), work(3)];
-    await expect(work(4)).rejects.toThrow(TooBusy);
-    expect(started).toEqual([1, 2]);
-    ends[0]?.();
-    expect(await first).toBe(1);
-    expect(started).toEqual([1, 2, 3]);
-    ends[1]?.();
-    ends[2]?.();
-    expect(await Promise.all([second, third])).toEqual([2, 3]);
+    const finish = async () => {
+      ends.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    return { work, started, finish };
+  }
+
+  it('limits the concurrent hashes and those of a network that wait, and refuses the rest', async () => {
+    const { work, started, finish } = oneAtATime({ maxWaiting: 9, maxWaitingPerNetwork: 2 });
+    const first = [work('a'), work('a'), work('a')];
+    await expect(work('a')).rejects.toThrow(TooBusy);
+    expect(started).toEqual(['a']);
+    for (let time = 0; time < 3; time++) await finish();
+    expect(await Promise.all(first)).toEqual(['a', 'a', 'a']);
+  });
+
+  it('gives the networks turns, so a flood from one costs another one turn', async () => {
+    const { work, started, finish } = oneAtATime({ maxWaiting: 9, maxWaitingPerNetwork: 8 });
+    const all = [work('flood'), work('flood'), work('flood'), work('flood'), work('owner')];
+    for (let time = 0; time < 5; time++) await finish();
+    await Promise.all(all);
+    expect(started).toEqual(['flood', 'flood', 'owner', 'flood', 'flood']);
+  });
+
+  it('refuses a hash of the network that waits with most when another one finds it full', async () => {
+    const { work, started, finish } = oneAtATime({ maxWaiting: 3, maxWaitingPerNetwork: 3 });
+    const flood = [work('flood'), work('flood'), work('flood'), work('flood')].map((one) =>
+      one.catch((error: unknown) => error),
+    );
+    const owner = work('owner');
+    expect(await flood[3]).toBeInstanceOf(TooBusy);
+    for (let time = 0; time < 4; time++) await finish();
+    expect(await owner).toBe('owner');
+    expect(started).toEqual(['flood', 'flood', 'owner', 'flood']);
+  });
+
+  it('refuses one by chance, the new one included, when all networks wait with as many', async () => {
+    let chance = 0;
+    const limits = { maxWaiting: 2, maxWaitingPerNetwork: 3, random: () => chance };
+    const { work, started, finish } = oneAtATime(limits);
+    const [a, b, c] = ['a', 'b', 'c'].map((network) => work(network).catch(() => 'refused'));
+    const d = work('d');
+    chance = 0.99;
+    await expect(work('e')).rejects.toThrow(TooBusy);
+    for (let time = 0; time < 3; time++) await finish();
+    expect(await Promise.all([a, b, c, d])).toEqual(['a', 'refused', 'c', 'd']);
+    expect(started).toEqual(['a', 'c', 'd']);
   });
 
   it('continues after a failure', async () => {
-    const queue = new HashQueue({ concurrency: 1, maxWaiting: 1 });
-    const failing = queue.run(() => Promise.reject(new Error('broken')));
-    const next = queue.run(() => Promise.resolve('done'));
+    const queue = new HashQueue({
+      ...{ concurrency: 1, maxWaiting: 1, maxWaitingPerNetwork: 1, random: () => 0 },
+    });
+    const failing = queue.run('a', () => Promise.reject(new Error('broken')));
+    const next = queue.run('a', () => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe('done');
-    expect(await queue.run(() => Promise.resolve('again'))).toBe('again');
+    expect(await queue.run('a', () => Promise.resolve('again'))).toBe('again');
   });
 });
 

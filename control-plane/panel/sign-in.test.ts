@@ -15,6 +15,7 @@ const accounts: Membership[] = [
   { id: 5, name: 'other', role: 'viewer', ipAllow: ['192.0.2.0/24'] },
 ];
 const found = () => Promise.resolve({ id: 7, passwordHash, generation: 2 });
+const queue = { maxWaitingPerNetwork: 1, random: () => 0 };
 const unavailable = () => Promise.reject(new Error('unavailable'));
 
 let passwordHash: string;
@@ -41,7 +42,7 @@ function build(change: Partial<SignInPorts> = {}) {
       reset: note('reset'),
       discountAttempt: note('discounted'),
     },
-    hashes: new HashQueue({ concurrency: 1, maxWaiting: 1 }),
+    hashes: new HashQueue({ concurrency: 1, maxWaiting: 1, ...queue }),
     decoy,
     cookies: { secure: false },
     lifetime: 60_000,
@@ -115,7 +116,7 @@ describe('signing in', () => {
   });
 
   it('discounts an attempt whose password could not be checked', async () => {
-    const full = new HashQueue({ concurrency: 0, maxWaiting: 0 });
+    const full = new HashQueue({ concurrency: 0, maxWaiting: 0, ...queue });
     const busy = build({ hashes: full });
     expect(await busy.attempt(right)).toEqual({ code: 'busy', retryAfter: 1 });
     expect(busy.done).toEqual(['counted', 'discounted']);

@@ -10,6 +10,7 @@ import { MAX_PASSWORD_BYTES, verifyPassword } from '../members/password.ts';
 import { isAllowedFrom, messageOf, type Caller } from '../sessions/authenticate.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { StoreUnavailable } from '../store.ts';
+import { networkOf } from '../sign-in-limit/decide.ts';
 import type { SignInSubject, SignInLimit } from '../sign-in-limit/sign-in-limit.ts';
 
 export interface SignInPorts {
@@ -64,7 +65,10 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
     return refuse('sessions_unavailable');
   }
   const checked = await check(read, { subject, ports });
-  if (checked === 'busy') return refuse('busy', { retryAfter: 1 });
+  if (checked === 'busy') {
+    outcomes.inc({ outcome: 'busy' });
+    return refuse('busy', { retryAfter: 1 });
+  }
   if (!checked) {
     outcomes.inc({ outcome: 'refused' });
     return refuse('wrong_credentials');
@@ -104,7 +108,9 @@ async function check(
   const { members, hashes, limit, decoy } = ports;
   try {
     const member = await members.byEmail(email);
-    const isRight = await hashes.run(() => verifyPassword(password, member?.passwordHash ?? decoy));
+    const isRight = await hashes.run(networkOf(subject.ip), () =>
+      verifyPassword(password, member?.passwordHash ?? decoy),
+    );
     return isRight ? member : undefined;
   } catch (error) {
     // The client learns nothing about the password, so the attempt does not count.

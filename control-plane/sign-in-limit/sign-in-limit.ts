@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import {
-  ADDRESS_POLICY,
   EMAIL_POLICY,
   networkOf,
+  NETWORK_POLICY,
   pausesOf,
   type SignInLimitPolicy,
 } from './decide.ts';
@@ -16,8 +16,8 @@ export interface SignInSubject {
 
 /**
  * KEYS: the two hashes {n, until}. ARGV: for each its retention and number of pauses, then the
- * pauses. Uses the clock of Redis, so that all processes agree. Counts nothing during a pause, so
- * that waiting always ends it.
+ * pauses. Uses the clock of Redis, so that all processes agree. An attempt during a pause counts,
+ * which lengthens the next pause, but never this one: waiting always ends it.
  */
 const COUNT = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -26,16 +26,17 @@ for i = 1, #KEYS do
   local left = tonumber(redis.call('HGET', KEYS[i], 'until') or '0') - now
   if left > wait then wait = left end
 end
-if wait > 0 then return wait end
 local at = 1
 for i = 1, #KEYS do
   local retention, pauses = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
-  redis.call('HSET', KEYS[i], 'until', now + tonumber(ARGV[at + 1 + math.min(n, pauses)]))
+  if wait == 0 then
+    redis.call('HSET', KEYS[i], 'until', now + tonumber(ARGV[at + 1 + math.min(n, pauses)]))
+  end
   redis.call('PEXPIRE', KEYS[i], retention)
   at = at + 2 + pauses
 end
-return 0`;
+return wait`;
 
 /** One failure less, and no pause. */
 const DISCOUNT = `for i = 1, #KEYS do
@@ -45,24 +46,24 @@ const DISCOUNT = `for i = 1, #KEYS do
 end
 return 0`;
 
-/** Limits sign-ins per e-mail and network address; rejects without Redis. */
+/** Limits sign-ins per e-mail address in a network, and per network; rejects without Redis. */
 export function signInLimit(redis: Pick<Redis, 'eval' | 'del'>) {
-  const policies = [EMAIL_POLICY, ADDRESS_POLICY].flatMap(scriptArguments);
+  const policies = [EMAIL_POLICY, NETWORK_POLICY].flatMap(scriptArguments);
   return {
     /**
      * Counts an attempt before its password is checked, so that concurrent ones count too. Answers
      * how long to wait, ms; 0: the password may be checked.
      */
     countAttempt: async (subject: SignInSubject): Promise<number> =>
-      Number(await redis.eval(COUNT, 2, emailKey(subject), addressKey(subject), ...policies)),
-    /** After a correct password: clears the e-mail's failures and discounts this attempt. */
+      Number(await redis.eval(COUNT, 2, emailKey(subject), networkKey(subject), ...policies)),
+    /** After a correct password: clears its failures, and discounts this attempt of the network. */
     async reset(subject: SignInSubject): Promise<void> {
       await redis.del(emailKey(subject));
-      await redis.eval(DISCOUNT, 1, addressKey(subject));
+      await redis.eval(DISCOUNT, 1, networkKey(subject));
     },
     /** The password could not be checked: discounts the attempt from both. */
     async discountAttempt(subject: SignInSubject): Promise<void> {
-      await redis.eval(DISCOUNT, 2, emailKey(subject), addressKey(subject));
+      await redis.eval(DISCOUNT, 2, emailKey(subject), networkKey(subject));
     },
   };
 }
@@ -74,11 +75,15 @@ function scriptArguments(policy: SignInLimitPolicy): number[] {
   return [policy.retention, pauses.length, ...pauses];
 }
 
-/** Hashed: no personal data in Redis. */
-function emailKey({ email }: SignInSubject): string {
-  return `guesses:email:${createHash('sha256').update(email).digest('base64url')}`;
+function emailKey({ email, ip }: SignInSubject): string {
+  return `guesses:email:${digest(`${networkOf(ip)} ${email}`)}`;
 }
 
-function addressKey({ ip }: SignInSubject): string {
-  return `guesses:address:${createHash('sha256').update(networkOf(ip)).digest('base64url')}`;
+function networkKey({ ip }: SignInSubject): string {
+  return `guesses:address:${digest(networkOf(ip))}`;
+}
+
+/** Hashed: no personal data in Redis. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }

@@ -2,7 +2,7 @@ import { REDACTED } from './redact-text.ts';
 
 /**
  * Names of fields whose values are never written, without `-`, `_` and case: `writeKey`, but not
- * Names of fields that are never written, without `-`, `_` and case: `writeKey`, but not
+ * `write_key_id`. `args` are those of a command of ioredis, the password of AUTH among them.
  */
 const SECRET_NAME =
   /password|passwd|passphrase|secrets?$|authorization|cookies?$|(session|access|auth|id|refresh|webhook)token$|credentials?$|(service|api|write|management|sealing|private|access)keys?$|connectionstring|panelpass|^args$/;

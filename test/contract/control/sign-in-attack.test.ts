@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort, ServiceProcess } from '../../support/service-process.ts';
+import { call, makeAccount, makeMember, signIn, type Member, type Reply } from './panel.ts';
+
+let service: ServiceProcess;
+let base: string;
+let owner: Member;
+
+/** A control plane behind a proxy, so that the test chooses the address of each client. */
+beforeAll(async () => {
+  const port = await freePort();
+  base = `http://127.0.0.1:${port}`;
+  service = new ServiceProcess('control-plane/main.ts', {
+    env: { PANEL_ADDR: `127.0.0.1:${port}`, PANEL_URL: '', TRUSTED_PROXIES: '127.0.0.1,::1' },
+  });
+  owner = await makeMember(await makeAccount(), 'owner');
+  await service.untilLogged(/the panel is served/);
+});
+afterAll(() => service.end('SIGTERM'));
+
+const from = (ip: string, password: string): Promise<Reply> =>
+  signIn({ ...owner, password }, { base, headers: { 'x-forwarded-for': ip } });
+
+const statuses = (replies: readonly Reply[]) =>
+  [...new Set(replies.map(({ status }) => status))].toSorted();
+
+describe('a stranger who guesses the password of a member', () => {
+  it('is refused in their own network, from every address of it', async () => {
+    const replies = [];
+    for (let host = 1; host <= 12; host++) replies.push(await from(`192.0.2.${host}`, 'guess'));
+    expect(replies.slice(0, 4).map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(replies.at(-1)?.status).toBe(429);
+    expect((await from('192.0.2.200', owner.password)).status).toBe(429);
+  });
+
+  it('does not lock the member out, who signs in from another network meanwhile', async () => {
+    for (let time = 0; time < 5; time++) {
+      expect((await from('192.0.2.1', 'guess')).status).toBe(429);
+      expect((await from('198.51.100.7', owner.password)).status).toBe(200);
+      expect((await from('2001:db8:1:2::7', owner.password)).status).toBe(200);
+    }
+  });
+
+  it('lengthens the next pause with attempts during a pause', async () => {
+    const wait = async () => Number((await from('203.0.113.1', 'guess')).headers['retry-after']);
+    for (let time = 0; time < 5; time++) await from('203.0.113.1', 'guess');
+    const first = await wait();
+    for (let time = 0; time < 4; time++) await wait();
+    await new Promise((resolve) => setTimeout(resolve, first * 1000 + 50));
+    expect((await from('203.0.113.1', 'guess')).status).toBe(401);
+    expect(await wait()).toBeGreaterThan(8 * first);
+  });
+
+  it('does not keep the member out with a flood from many addresses of many networks', async () => {
+    const flood: Promise<Reply>[] = [];
+    const member: Reply[] = [];
+    for (let round = 0; round < 10; round++) {
+      for (let n = 0; n < 30; n++) {
+        const email = `nobody-${round}-${n}@test.example`;
+        const headers = { 'x-forwarded-for': `10.${round}.${n % 3}.${n}` };
+        flood.push(signIn({ email, password: 'guess' }, { base, headers }));
+      }
+      member.push(await from('198.51.100.9', owner.password));
+    }
+    expect(statuses(member)).toEqual([200]);
+    for (const status of statuses(await Promise.all(flood)))
+      expect([401, 429, 503]).toContain(status);
+  });
+
+  it('learns from no answer whether an address is a member', async () => {
+    const known = await from('10.20.30.1', 'guess');
+    const headers = { 'x-forwarded-for': '10.20.31.1' };
+    const unknown = await call('POST', '/api/session', {
+      ...{ base, headers, body: { email: 'nobody@test.example', password: 'guess' } },
+    });
+    expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
+    expect(Object.keys(unknown.headers)).toEqual(Object.keys(known.headers));
+  });
+});
