@@ -6,7 +6,7 @@ import { metricsOf } from '../platform/metrics.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
-import type { Config } from './config.ts';
+import { isBehindTls, type Config } from './config.ts';
 import { isPrivateHost } from './http/private-host.ts';
 import { webhookConnectionStore } from './webhook-connections/store.ts';
 import { HashQueue } from './members/hash-queue.ts';
@@ -84,7 +84,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   );
 
   const store = storeOf(database);
-  const secure = config.PANEL_URL.startsWith('https:');
+  const secure = isBehindTls(config);
   const { control, panelBefore } = buildApp({
     services: {
       webhookConnections: webhookConnectionStore(store),

@@ -35,7 +35,7 @@ export const settings = defineSettings({
   PANEL_URL: setting.url({
     default: '',
     protocols: ['http:', 'https:'],
-    doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and named __Host-service_session. Empty: plain http, for one machine.',
+    doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and named __Host-service_session, and TRUSTED_PROXIES must name what terminates TLS. Empty: plain http, for one machine.',
   }),
   PANEL_SESSION_LIFETIME: setting.duration({
     default: 12 * 3_600_000,
@@ -55,3 +55,22 @@ export const settings = defineSettings({
 });
 
 export type Config = SettingsOf<typeof settings>;
+
+/** Whether browsers reach the panel over TLS, which ends before this process. */
+export function isBehindTls({ PANEL_URL }: Pick<Config, 'PANEL_URL'>): boolean {
+  return URL.parse(PANEL_URL)?.protocol === 'https:';
+}
+
+/**
+ * What is wrong with the settings together. Behind a proxy that is not trusted all members would
+ * have its address: one who guesses passwords would block all others, and no allowed address of an
+ * account would match.
+ */
+export function problemsOf(config: Config): string[] {
+  return isBehindTls(config) && config.TRUSTED_PROXIES.length === 0
+    ? [
+        'TRUSTED_PROXIES is empty although PANEL_URL is https://: set it to the addresses of the proxy that terminates TLS, ' +
+          'so that each member has an address of their own, or to `none` when what terminates TLS keeps the address of the connection',
+      ]
+    : [];
+}

@@ -1,5 +1,5 @@
 import { runService } from '../platform/run-service.ts';
 import { start } from './app.ts';
-import { settings } from './config.ts';
+import { problemsOf, settings } from './config.ts';
 
-await runService({ name: 'control-plane', settings, start });
+await runService({ name: 'control-plane', settings, problemsOf, start });

@@ -7,6 +7,8 @@ export interface NamedSettings {
   /** Who reads them: a service of the topology, or a command. */
   reader: string;
   table: SettingsTable;
+  /** What is wrong with settings together. */
+  problemsOf?: (config: never) => string[];
 }
 
 /** The settings of every service of the topology, from its config.ts. */
@@ -14,8 +16,11 @@ export async function serviceSettings(): Promise<NamedSettings[]> {
   return await Promise.all(
     SERVICES.map(async ({ name, folder }) => {
       const path = join(import.meta.dirname, '..', folder, 'config.ts');
-      const { settings } = (await import(pathToFileURL(path).href)) as { settings: SettingsTable };
-      return { reader: name, table: settings };
+      const { settings, problemsOf } = (await import(pathToFileURL(path).href)) as {
+        settings: SettingsTable;
+        problemsOf?: NonNullable<NamedSettings['problemsOf']>;
+      };
+      return { reader: name, table: settings, ...(problemsOf ? { problemsOf } : {}) };
     }),
   );
 }

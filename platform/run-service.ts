@@ -29,6 +29,8 @@ export interface ServiceContext<Config> extends Lifecycle {
 interface Service<Table extends SettingsTable> {
   name: string;
   settings: Table;
+  /** What is wrong with settings together; the service does not start. */
+  problemsOf?: (config: SettingsOf<Table>) => string[];
   /** Assembles the service and starts it; registers its shutdown steps on the context. */
   start: (context: ServiceContext<SettingsOf<Table>>) => Promise<void>;
 }
@@ -40,11 +42,14 @@ interface Service<Table extends SettingsTable> {
 export async function runService<Table extends typeof processSettings & SettingsTable>({
   name,
   settings,
+  problemsOf,
   start,
 }: Service<Table>): Promise<void> {
   let config: SettingsOf<Table>;
   try {
     config = parseSettings(settings, process.env);
+    const problems = problemsOf?.(config) ?? [];
+    if (problems.length > 0) throw new SettingsError(problems);
   } catch (error) {
     process.stderr.write(`${name} cannot start: ${errorText(error)}\n`);
     process.exit(error instanceof SettingsError ? 2 : 1);

@@ -85,7 +85,12 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<StackPlan['setting
   check(() => loadExternal(env));
   check(() => parseSettings(listeners, env));
   const services = await serviceSettings();
-  for (const { table } of services) check(() => parseSettings(table, env));
+  for (const { table, problemsOf } of services)
+    check(() => {
+      const config = parseSettings(table, env);
+      const found = problemsOf?.(config as never) ?? [];
+      if (found.length > 0) throw new SettingsError(found);
+    });
   if (problems.size > 0) throw new SettingsError([...problems]);
   return Object.fromEntries(services.map(({ reader, table }) => [reader, Object.keys(table)]));
 }

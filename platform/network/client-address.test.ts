@@ -9,6 +9,7 @@ describe('the address of the client', () => {
     ['an IPv4 address in IPv6', '::ffff:203.0.113.9', undefined, [], '203.0.113.9'],
     ['a connection without an address', undefined, undefined, proxies, ''],
     ['no trusted proxy', '10.0.0.1', '198.51.100.7', [], '10.0.0.1'],
+    ['no proxy at all', '10.0.0.1', '198.51.100.7', ['none'], '10.0.0.1'],
     ['a connection that is not trusted', '203.0.113.9', '198.51.100.7', proxies, '203.0.113.9'],
     ['a trusted proxy', '10.0.0.1', '198.51.100.7', proxies, '198.51.100.7'],
     [
@@ -29,7 +30,7 @@ describe('the address of the client', () => {
       expect(clientAddress({ remote, forwardedFor }, parseTrustedProxies(trusted))).toBe(expected),
   );
 
-  it.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8/8', '10.0.0', '10.0.0.0/x', '::1/129'])(
+  it.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8/8', '10.0.0', '10.0.0.0/x', '::1/129', 'None'])(
     'cannot come from a proxy that is configured as %s',
     (entry) => expect(() => parseTrustedProxies([entry])).toThrow('addresses or ranges'),
   );

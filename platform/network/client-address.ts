@@ -9,8 +9,11 @@ export type TrustedProxies = AddressRanges | undefined;
 
 const proxies = setting.list({
   default: [],
-  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is trusted.',
+  doc: 'Addresses and CIDR ranges of proxies in front of the public listeners, comma-separated: only their X-Forwarded-For is trusted. `none`: there is no proxy that writes it; the panel asks for one of the two when PANEL_URL is https://.',
 });
+
+/** The value of TRUSTED_PROXIES for an installation without proxies. */
+const NONE = 'none';
 
 /** Settings of every public host. */
 export const trustedProxySettings = defineSettings({
@@ -24,10 +27,13 @@ export const trustedProxySettings = defineSettings({
   } satisfies Setting<readonly string[]>,
 });
 
-/** Parses addresses and CIDR ranges. Throws an Error with the expected form. */
+/** Parses addresses and CIDR ranges, or `none`. Throws an Error with the expected form. */
 export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
+  if (entries.length === 1 && entries[0] === NONE) return undefined;
   if (!entries.every(isAddressRange))
-    throw new Error('addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8');
+    throw new Error(
+      'addresses or ranges, comma-separated, for example 10.0.0.0/8,fd00::/8; or none',
+    );
   return entries.length === 0 ? undefined : addressRanges(entries);
 }
 
