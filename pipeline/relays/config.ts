@@ -1,4 +1,4 @@
-import { allowedHosts } from '../../platform/outbound/allowed-hosts.ts';
+import { outboundSettings } from '../../platform/outbound/outbound-settings.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
 import { consumerProcessSettings, postgresSettings } from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
@@ -8,9 +8,7 @@ export const settings = defineSettings({
   ...consumerProcessSettings,
   ...postgresSettings,
   ...sealingSettings,
-  RELAY_ALLOW_HOSTS: allowedHosts({
-    doc: 'Hosts that relays may deliver to although the address guard refuses their addresses (private, loopback, link-local …), as written in the URL of the relay.',
-  }),
+  ...outboundSettings,
   RELAY_LOG_SUCCESSES: setting.integer({
     default: 1000,
     min: 1,

@@ -66,17 +66,31 @@ export function forbiddenAddress(text: string): string | undefined {
   if (isIPv4(address)) return refusedIpv4.find(({ list }) => list.check(address, 'ipv4'))?.kind;
   if (!isIPv6(address)) return 'no IP address';
   const groups = ipv6Groups(address);
-  if (carriesIpv4(groups)) {
-    const [high = 0, low = 0] = groups.slice(6);
-    return forbiddenAddress(`${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`);
-  }
+  const ipv4 = embeddedIpv4(groups);
+  if (ipv4 !== undefined) return forbiddenAddress(ipv4);
   const refused = refusedIpv6.find(({ list }) => list.check(address, 'ipv6'));
   if (refused) return refused.kind;
-  return globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
+  if (!globalUnicast.check(address, 'ipv6')) return 'a reserved address';
+  return isIsatap(groups) ? forbiddenAddress(lastAsIpv4(groups)) : undefined;
 }
 
-/** ::ffff:0:0/96 (mapped) and 64:ff9b::/96 (NAT64). */
-function carriesIpv4(groups: readonly number[]): boolean {
+/**
+ * The IPv4 address that an IPv6 address leads to: ::ffff:0:0/96 (mapped) and 64:ff9b::/96 (NAT64).
+ * Tunnels (6to4, Teredo) and ::/96 (compatible) are refused as such.
+ */
+export function embeddedIpv4(groups: readonly number[]): string | undefined {
   const prefix = groups.slice(0, 6).map((group) => group.toString(16));
-  return ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'].includes(prefix.join(':'));
+  return ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'].includes(prefix.join(':'))
+    ? lastAsIpv4(groups)
+    : undefined;
+}
+
+/** Interface ids 0:5efe:a.b.c.d and 200:5efe:a.b.c.d, which ISATAP sends to a.b.c.d. */
+function isIsatap([, , , , group, id]: readonly number[]): boolean {
+  return id === 0x5efe && ((group ?? 0) & 0xfdff) === 0;
+}
+
+function lastAsIpv4(groups: readonly number[]): string {
+  const [high = 0, low = 0] = groups.slice(6);
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { atEnd, client, closeAll, listen, post, receiver } from './receivers.ts';
+import { AllowedHosts } from './allowed-hosts.ts';
+import { OutboundClient } from './client.ts';
+import { atEnd, client, closeAll, listen, LOCAL, post, receiver } from './receivers.ts';
 import type { Resolve } from './resolve.ts';
 
 afterEach(closeAll);
@@ -108,7 +110,33 @@ describe('the address guard', () => {
     expect(found).toEqual({
       kind: 'refused',
       message:
-        'rebound.example (127.0.0.1) is a loopback address, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+        'rebound.example has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+    });
+    expect(received).toEqual([]);
+  });
+
+  test('shows customers no address that a name server inside answered', async () => {
+    const { port } = await receiver((_, response) => response.end());
+    const to = client({ allow: [`crm.internal:1`] });
+    const messages = [
+      await post(to, `http://crm.internal:${port}/`),
+      await post(to, 'http://crm.internal:1/'),
+    ].map((found) => (found.kind === 'answered' ? '' : found.message));
+    expect(messages).toEqual([
+      'crm.internal has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+      'connect ECONNREFUSED crm.internal:1',
+    ]);
+  });
+
+  test('sends nothing to a port that is not listed', async () => {
+    const { port, received } = await receiver((_, response) => response.end());
+    const to = new OutboundClient({
+      ...{ allowed: new AllowedHosts([]), timeout: 1000, excerptBytes: 500, resolve: LOCAL },
+    });
+    atEnd(() => to.close());
+    expect(await post(to, `http://any.example:${port}/`)).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining(`nothing is sent to port ${port}`) as string,
     });
     expect(received).toEqual([]);
   });

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import { AddressRules } from './address-rules.ts';
 import type { AllowedHosts } from './allowed-hosts.ts';
 import { exchange, type Answer } from './exchange.ts';
-import { AddressRefused, guardedUrl } from './guard.ts';
+import { AddressRefused, destinationOf, guardedUrl, type Guard } from './guard.ts';
 import { guardedAgents, type Agents } from './guarded-agents.ts';
 import { systemResolve, type Resolve } from './resolve.ts';
 
@@ -22,6 +23,8 @@ export type OutboundResult =
 
 interface ClientOptions {
   allowed: AllowedHosts;
+  /** Absent: the public internet at ports 80 and 443. */
+  rules?: AddressRules;
   /** In total, ms: DNS, connections, redirects and the body of a failure. */
   timeout: number;
   /** Bytes of a failure's body in the excerpt. */
@@ -40,19 +43,22 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
  */
 export class OutboundClient {
   readonly #options: ClientOptions;
+  readonly #guard: Guard;
   readonly #agents: Agents;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const resolve = options.resolve ?? systemResolve((host) => options.allowed.names(host));
-    this.#agents = guardedAgents({ allowed: options.allowed, resolve });
+    this.#guard = { allowed: options.allowed, rules: options.rules ?? new AddressRules() };
+    this.#agents = guardedAgents({ ...this.#guard, resolve });
   }
 
   /** Never rejects for an address or endpoint. Follows at most five redirects. */
   async post(request: OutboundRequest): Promise<OutboundResult> {
     const deadline = performance.now() + this.#options.timeout;
+    let url: URL | undefined;
     try {
-      let url = guardedUrl(request.url, this.#options.allowed);
+      url = guardedUrl(request.url, this.#guard);
       for (let hop = 0; ; hop++) {
         const answer = await this.#send({ ...request, url, deadline });
         const next = this.#redirectOf(url, answer);
@@ -66,7 +72,7 @@ export class OutboundClient {
       }
     } catch (error) {
       if (error instanceof AddressRefused) return { kind: 'refused', message: error.message };
-      return { kind: 'failed', message: reasonOf(error) };
+      return { kind: 'failed', message: reasonOf(error, url) };
     }
   }
 
@@ -95,7 +101,7 @@ export class OutboundClient {
   /** The URL of a redirect. Throws AddressRefused when it must not be followed. */
   #redirectOf(from: URL, { status, location }: Answer): URL | undefined {
     if (!REDIRECTS.has(status) || location === undefined) return undefined;
-    const next = guardedUrl(location, this.#options.allowed, from);
+    const next = guardedUrl(location, this.#guard, from);
     if (from.protocol === 'https:' && next.protocol === 'http:')
       throw new AddressRefused(
         `redirected from https: to ${next.origin}, where everybody could read along`,
@@ -104,11 +110,19 @@ export class OutboundClient {
   }
 }
 
-/** The system's error code, or the message. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+/**
+ * The system's error code, or the message. Customers see it: a failed connection names the host of
+ * the URL, not the address that a name server inside answered, nor the local one.
+ */
+function reasonOf(error: unknown, url: URL | undefined): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return reasonOf(error.errors[0], url);
   if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code !== undefined && syscall === 'connect' && url) {
+    const { host, port } = destinationOf(url);
+    return `connect ${code} ${host}:${port}`;
+  }
   return code === undefined || error.message.includes(code)
     ? error.message
     : `${code}: ${error.message}`;

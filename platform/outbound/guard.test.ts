@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { AddressRules } from './address-rules.ts';
 import { AllowedHosts, allowedHosts } from './allowed-hosts.ts';
 import { AddressRefused, destinationOf, guardedUrl } from './guard.ts';
 
 const none = new AllowedHosts([]);
 
+const rules = new AddressRules({ ports: [80, 443, 8080], ownAddresses: () => ['8.8.4.4'] });
+
 function refusal(url: string, allowed = none): string {
   try {
-    guardedUrl(url, allowed);
+    guardedUrl(url, { allowed, rules });
     return 'passes';
   } catch (error) {
     if (error instanceof AddressRefused) return error.message;
@@ -70,18 +73,22 @@ describe('the guard, before it resolves a name,', () => {
     ['https://user@example.com/', 'user or a password'],
     ['https://user:secret@example.com/', 'user or a password'],
     ['https://example.com:0/', 'port 0'],
+    ['https://example.com:22/', 'nothing is sent to port 22'],
+    ['http://example.com:6379/', 'nothing is sent to port 6379'],
+    ['https://8.8.4.4/', 'an address of this installation'],
+    ['https://[::ffff:8.8.4.4]/', 'an address of this installation'],
   ])('refuses %s: %s', (url, message) => expect(refusal(url)).toContain(message));
 
   test('does not repeat a password in a refusal', () =>
     expect(refusal('https://user:hunter2@example.com/')).not.toContain('hunter2'));
 
   test('resolves a redirect against the URL that answered it', () => {
-    expect(guardedUrl('/next', none, new URL('https://example.com/a')).href).toBe(
-      'https://example.com/next',
-    );
-    expect(() => guardedUrl('//127.0.0.1/', none, new URL('https://example.com/a'))).toThrow(
-      AddressRefused,
-    );
+    expect(
+      guardedUrl('/next', { allowed: none, rules }, new URL('https://example.com/a')).href,
+    ).toBe('https://example.com/next');
+    expect(() =>
+      guardedUrl('//127.0.0.1/', { allowed: none, rules }, new URL('https://example.com/a')),
+    ).toThrow(AddressRefused);
   });
 });
 

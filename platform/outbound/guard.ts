@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { forbiddenAddress } from './address-class.ts';
+import type { AddressRules } from './address-rules.ts';
 import type { AllowedHosts } from './allowed-hosts.ts';
 
 /**
@@ -10,6 +10,13 @@ export class AddressRefused extends Error {
     super(message);
     this.name = 'AddressRefused';
   }
+}
+
+/** Where requests may go. */
+export interface Guard {
+  /** Hosts that the operator allows whatever their addresses and ports are. */
+  allowed: AllowedHosts;
+  rules: AddressRules;
 }
 
 /** Host and port of a URL. */
@@ -27,11 +34,11 @@ export function destinationOf(url: URL): Destination {
 }
 
 /**
- * Parses a URL and checks what is known before DNS: http or https, no user or password, and no
- * numeric address outside the public internet, in any notation. Throws AddressRefused. Host names
- * are checked when connecting (guarded-agents.ts).
+ * Parses a URL and checks what is known before DNS: http or https, no user or password, an allowed
+ * port, and no numeric address where nothing may be sent, in any notation. Throws AddressRefused.
+ * Host names are checked when connecting (guarded-agents.ts).
  */
-export function guardedUrl(text: string, allowed: AllowedHosts, base?: URL): URL {
+export function guardedUrl(text: string, { allowed, rules }: Guard, base?: URL): URL {
   const url = base ? URL.parse(text, base.href) : URL.parse(text);
   if (!url)
     throw new AddressRefused('the URL cannot be read: it must look like https://example.com/path');
@@ -43,17 +50,29 @@ export function guardedUrl(text: string, allowed: AllowedHosts, base?: URL): URL
     );
   if (url.port === '0') throw new AddressRefused('the URL names port 0');
   const { host, port } = destinationOf(url);
+  if (allowed.allows(host, port)) return url;
   const literal = host.startsWith('[') ? host.slice(1, -1) : host;
-  if (isIP(literal) !== 0 && !allowed.allows(host, port)) refuseForbidden(host, literal);
+  if (isIP(literal) !== 0) {
+    const kind = rules.forbidden(literal);
+    if (kind !== undefined)
+      throw new AddressRefused(
+        `${host} is ${kind}, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
+      );
+  }
+  if (!rules.allowsPort(port))
+    throw new AddressRefused(
+      `nothing is sent to port ${port}; RELAY_ALLOW_PORTS names the ports, RELAY_ALLOW_HOSTS exceptions`,
+    );
   return url;
 }
 
-/** Throws AddressRefused when the address of a host is forbidden. */
-export function refuseForbidden(host: string, address: string): void {
-  const what = forbiddenAddress(address);
-  if (what === undefined) return;
-  const shown = host.includes(address) ? host : `${host} (${address})`;
+/**
+ * Throws AddressRefused when an address of a host is forbidden. The message, which customers see,
+ * names neither the address nor its kind: they are the answers of a name server inside.
+ */
+export function refuseForbidden(host: string, address: string, rules: AddressRules): void {
+  if (rules.forbidden(address) === undefined) return;
   throw new AddressRefused(
-    `${shown} is ${what}, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
+    `${host} has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
   );
 }

@@ -2,8 +2,8 @@ import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Socket, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { AllowedHosts } from './allowed-hosts.ts';
-import { AddressRefused, refuseForbidden } from './guard.ts';
+import type { AddressRules } from './address-rules.ts';
+import { AddressRefused, refuseForbidden, type Guard } from './guard.ts';
 import type { Resolve } from './resolve.ts';
 
 /** The options of createConnection that matter here. */
@@ -41,16 +41,17 @@ const KEEP: AgentOptions = {
  * lookup, so that no other lookup can answer differently, and the address of the connected socket
  * again before a byte is written. They ignore proxies.
  */
-export function guardedAgents(options: { allowed: AllowedHosts; resolve: Resolve }): Agents {
+export function guardedAgents(options: Guard & { resolve: Resolve }): Agents {
   const guarded = <T extends ConnectionOptions>(
     connection: T,
     connect: (connection: T) => Duplex | null | undefined,
   ): Duplex | null | undefined => {
     const host = hostOf(connection);
     const isAllowed = options.allowed.allows(host, Number(connection.port));
-    const lookup = guardedLookup({ resolve: options.resolve, isAllowed });
+    const rules = isAllowed ? undefined : options.rules;
+    const lookup = guardedLookup({ resolve: options.resolve, rules });
     const socket = connect({ ...connection, lookup });
-    if (socket && !isAllowed) refuseConnected(socket, host);
+    if (socket && rules) refuseConnected(socket, host, rules);
     return socket;
   };
 
@@ -91,16 +92,17 @@ function hostOf({ host }: ConnectionOptions): string {
 /** Resolves a name; refuses it if any address is forbidden, as node:net picks one. */
 function guardedLookup({
   resolve,
-  isAllowed,
+  rules,
 }: {
   resolve: Resolve;
-  isAllowed: boolean;
+  /** Undefined: the operator allows the host whatever its addresses are. */
+  rules: AddressRules | undefined;
 }): LookupFunction {
   return (host, { all }, done) => {
     resolve(host).then(
       (found) => {
         try {
-          if (!isAllowed) for (const { address } of found) refuseForbidden(host, address);
+          if (rules) for (const { address } of found) refuseForbidden(host, address, rules);
         } catch (error) {
           return done(error as Error, []);
         }
@@ -116,10 +118,11 @@ function guardedLookup({
 /**
  * The last check, of the address that the system connected to. Buffered bytes are not sent.
  */
-function refuseConnected(socket: Duplex, host: string): void {
+function refuseConnected(socket: Duplex, host: string, rules: AddressRules): void {
   socket.once('connect', () => {
     try {
-      refuseForbidden(host, (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '');
+      const address = (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '';
+      refuseForbidden(host, address, rules);
     } catch (error) {
       socket.destroy(error instanceof AddressRefused ? error : new AddressRefused(String(error)));
     }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+import { AddressRules } from './address-rules.ts';
 import { AllowedHosts } from './allowed-hosts.ts';
 import { OutboundClient, type OutboundResult } from './client.ts';
 import type { Resolve } from './resolve.ts';
@@ -58,6 +59,8 @@ export function client(
   const { allow = [], resolve = LOCAL, timeout = 5000 } = options;
   const made = new OutboundClient({
     allowed: new AllowedHosts(allow),
+    // Receivers listen at any free port.
+    rules: new AddressRules({ ports: 'any' }),
     timeout,
     excerptBytes: 500,
     resolve,
