@@ -63,16 +63,18 @@ export function decideSingle(
 /**
  * Decides the items of POST /v1/batch (ingest 4.4). More than 500 items are refused before any is
  * checked. An item that is not an object, or has a field of a wrong JSON type, makes the whole
- * request malformed (ingest 2.1 rule 3).
+ * request malformed (ingest 2.1 rule 3). `sent`: the number of items, when the body has only the
+ * first of more than 500.
  */
 export function decideBatch(
-  input: { body: unknown } & Receipt,
+  input: { body: unknown; sent?: number | undefined } & Receipt,
 ): DecidedEvents | MalformedRequest | RefusedBatch {
   const { body } = input;
   if (!isJsonObject(body)) return { outcome: 'malformed', detail: 'the body is not a JSON object' };
   const items = body['batch'] ?? [];
   if (!Array.isArray(items)) return { outcome: 'malformed', detail: 'batch is not an array' };
-  if (items.length > MAX_BATCH_ITEMS) return { outcome: 'refused', ...batchTooLarge(items.length) };
+  const sent = input.sent ?? items.length;
+  if (sent > MAX_BATCH_ITEMS) return { outcome: 'refused', ...batchTooLarge(sent) };
   return guarded(() => {
     const sentAt = timeField(body, 'sent_at');
     const context = objectField(body, 'context');

@@ -5,6 +5,7 @@ import type { LogProducer } from '../platform/kafka/producer.ts';
 import { LINGERING_CLOSE_MS } from '../platform/http/broken-request.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
+import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
 import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
@@ -115,7 +116,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     onCounted: metrics.counted,
   });
   const account = (id: number) => accounts.facts(id);
-  const service = new IngestService({ writer, account, newMessageId: randomUUID });
+  const decider = new BodyDecider({
+    maxBodyBytes: config.MAX_BODY_BYTES,
+    random: Math.random,
+    onFailure: (error) =>
+      log.warn(
+        { err: error, code: 'decide_thread_failed' },
+        'a large body could not be decided; it was answered 503',
+      ),
+  });
+  const service = new IngestService({ writer, decider, account, newMessageId: randomUUID });
   const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
   const bodies = { budget, maxBodyBytes: config.MAX_BODY_BYTES };
   const events = new EventServer({
@@ -149,7 +159,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   const links = linkRoutes({ ...serving, store: options.links });
   const more = [...webhooks.routes, ...links.routes];
   const host = createHost({ routes, events, fastPath, onAnswered: metrics.answered, more });
-  for (const reading of gatewayReadings({ spool, publisher, claims, keys, events, budget }))
+  for (const reading of gatewayReadings({
+    spool,
+    publisher,
+    claims,
+    keys,
+    events,
+    budget,
+    decider,
+  }))
     metrics.read(reading);
   return {
     host,
@@ -164,6 +182,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const closed = host.close();
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
       await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
+      await decider.close();
       await spool.close();
       await claims.close();
     },

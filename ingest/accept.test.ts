@@ -5,6 +5,7 @@ import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
 import type { AccountFacts } from './account.ts';
 import type { LogRecord } from './log-record.ts';
 import { IngestService } from './accept.ts';
+import { BodyDecider } from './body-decider.ts';
 import { EventWriter } from './event-writer.ts';
 import type { SdkRequest } from './request.ts';
 
@@ -47,6 +48,7 @@ beforeEach(() => {
   });
   service = new IngestService({
     writer,
+    decider: new BodyDecider({ maxBodyBytes: 1024 * 1024, random: Math.random }),
     account: () => account,
     newMessageId: () => `made-${made++}`,
   });

@@ -1,9 +1,8 @@
-import { sdkOf } from '../events/context.ts';
-import { isJsonObject, type JsonObject } from '../events/json.ts';
 import { ingestWindow } from '../events/time.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
-import { decideBatch, decideSingle, type DecidedEvents } from '../events/validate.ts';
+import type { DecidedEvents } from '../events/validate.ts';
 import type { AccountFacts } from './account.ts';
+import type { BodyDecider } from './body-decider.ts';
 import { ClientBody } from './client-body.ts';
 import type { EventWriter } from './event-writer.ts';
 import type { SdkRequest } from './request.ts';
@@ -11,6 +10,7 @@ import type { IngestResult, IngestSummary } from './result.ts';
 
 export interface IngestPorts {
   writer: Pick<EventWriter, 'write' | 'writeRefusal'>;
+  decider: Pick<BodyDecider, 'decide'>;
   account(id: number): AccountFacts | Promise<AccountFacts>;
   newMessageId(): string;
 }
@@ -30,32 +30,27 @@ export class IngestService {
   /** Resolves once every accepted event is durable. Never rejects, whatever a client sends. */
   async accept(request: SdkRequest): Promise<IngestResult> {
     const { writer } = this.#ports;
-    const body = parse(request.body);
-    if (!isJsonObject(body)) return MALFORMED;
-    const known = this.#ports.account(request.principal.accountId);
-    const account = known instanceof Promise ? await known : known;
-    if (account.quota !== 'open') {
-      const count = { code: account.quota, field: '', sdk: sdkOf(body['context']) };
-      return (await writer.writeRefusal(request, { events: sentEvents(request, body), count }))
-        ? { outcome: 'failed', failure: { code: account.quota } }
+    const { accountId } = request.principal;
+    const known = this.#ports.account(accountId);
+    const { quota, retentionDays } = known instanceof Promise ? await known : known;
+    const { body, shape, type, receivedAt } = request;
+    const windowMs = ingestWindow(retentionDays);
+    const deciding = this.#ports.decider.decide(
+      { body, shape, type, receivedAt, windowMs, quota },
+      accountId,
+    );
+    const decided = deciding instanceof Promise ? await deciding : deciding;
+    if (decided === undefined) return UNAVAILABLE;
+    const { decision } = decided;
+    if (decision.outcome === 'malformed') return MALFORMED;
+    if (decision.outcome === 'refused')
+      return (await writer.writeRefusal(request, decision))
+        ? { outcome: 'failed', failure: decision.failure }
         : UNAVAILABLE;
-    }
-    const receipt = { now: request.receivedAt, windowMs: ingestWindow(account.retentionDays) };
-    const decided =
-      request.shape === 'single'
-        ? decideSingle({ body, type: request.type, ...receipt })
-        : decideBatch({ body, ...receipt });
-    if (decided.outcome === 'malformed') return MALFORMED;
-    if (decided.outcome === 'refused') {
-      const count = { code: decided.code, field: decided.field, sdk: sdkOf(body['context']) };
-      return (await writer.writeRefusal(request, { events: sentEvents(request, body), count }))
-        ? { outcome: 'failed', failure: { code: 'rejected', message: decided.reason } }
-        : UNAVAILABLE;
-    }
-    const events = this.#withMessageIds(decided.accepted);
-    const bytes = new ClientBody(request.body, 'batch');
-    const duplicates = await writer.write({ request, decided, events, bytes });
-    return duplicates === undefined ? UNAVAILABLE : resultOf(request, decided, duplicates);
+    const events = this.#withMessageIds(decision.accepted);
+    const bytes = new ClientBody(decided.body ?? body, 'batch', decided.parts);
+    const duplicates = await writer.write({ request, decided: decision, events, bytes });
+    return duplicates === undefined ? UNAVAILABLE : resultOf(request, decision, duplicates);
   }
 
   /** Gives the events that were sent without a message id one, in place. */
@@ -84,19 +79,4 @@ function resultOf(
       errors,
     },
   };
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Number of events in a refused body. */
-function sentEvents({ shape }: SdkRequest, body: JsonObject): number {
-  const { batch } = body;
-  if (shape === 'single') return 1;
-  return Array.isArray(batch) ? batch.length : 0;
 }

@@ -1,4 +1,5 @@
 import { reduceContext } from '../events/context.ts';
+import type { JsonObject } from '../events/json.ts';
 import type { EventBytes } from './raw-records.ts';
 import { sliceItems, type BatchSlices, type Slice } from './slice-items.ts';
 
@@ -67,12 +68,16 @@ export class ClientBody implements EventBytes {
   }
 }
 
-/** The parts of a batch whose context, if it has one, is large: for a later `batchOf`. */
-export function bodyParts(body: Buffer): BodyParts {
-  const slices = sliceItems(body, 'batch');
-  const { context } = slices;
-  if (!context || context.end - context.start < MIN_REDUCED_BYTES) return slices;
-  return { ...slices, reducedContext: reducedContext(body.subarray(context.start, context.end)) };
+/**
+ * The parts of a batch, for a later `batchOf`.
+ * @param reduce the reduced context; called when the context as sent is large
+ */
+export function bodyParts(body: Buffer, reduce: () => JsonObject): BodyParts {
+  const parts: BodyParts = sliceItems(body, 'batch');
+  const { context } = parts;
+  if (context && context.end - context.start > MIN_REDUCED_BYTES)
+    parts.reducedContext = Buffer.from(JSON.stringify(reduce()));
+  return parts;
 }
 
 /** A shorter context is cheap to read again when a copy needs it. */

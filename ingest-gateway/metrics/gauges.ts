@@ -1,4 +1,5 @@
 import type { ClaimBatcher } from '../../platform/claims/claim-batcher.ts';
+import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
 import type { EventServer } from '../http/serve-events.ts';
@@ -14,6 +15,7 @@ interface Components {
   keys: WriteKeys;
   events: EventServer;
   budget: BodyBudget;
+  decider: BodyDecider;
 }
 
 const PHASES: readonly Phase[] = [
@@ -33,6 +35,7 @@ export function gatewayReadings({
   keys,
   events,
   budget,
+  decider,
 }: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
@@ -96,6 +99,13 @@ export function gatewayReadings({
     ),
     gauge('write_keys_cached', 'Cached write keys, valid or not.', () => keys.size),
     gauge('requests_in_flight', 'Requests in progress.', () => events.active),
+    counter(
+      'bodies_decided_total',
+      'Request bodies by where they were parsed: inline, or in a thread because that may be expensive; refused: too many wait for the thread; failed: the thread was ended.',
+      () => Object.entries(decider.counters),
+      'where',
+    ),
+    gauge('bodies_waiting', 'Request bodies that wait for the thread.', () => decider.waiting),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];
 }

@@ -1,0 +1,115 @@
+import { reduceContext, sdkOf } from '../events/context.ts';
+import { isJsonObject, type JsonObject } from '../events/json.ts';
+import type { QuotaVerdict } from '../events/quota.ts';
+import { decideBatch, decideSingle, type DecidedEvents } from '../events/validate.ts';
+import type { EventType, OutcomeCount } from '../schemas/records.ts';
+import { bodyParts, type BodyParts } from './client-body.ts';
+import { pruneBody } from './prune-body.ts';
+import type { IngestFailure } from './result.ts';
+
+/** A body with everything that its decision depends on: plain values, which a thread can get. */
+export interface BodyToDecide {
+  body: Buffer;
+  shape: 'single' | 'batch';
+  /** Of a single event. */
+  type: EventType;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
+  /** The account's ingest window, ms. */
+  windowMs: number;
+  quota: QuotaVerdict;
+}
+
+/** All events of the request are refused for one reason. */
+export interface RefusedBody {
+  outcome: 'refused';
+  /** Events in it. */
+  events: number;
+  count: Omit<OutcomeCount, 'kind' | 'count'>;
+  failure: IngestFailure;
+}
+
+/** Nothing of it refers to the parsed body. */
+export type BodyDecision = { outcome: 'malformed' } | RefusedBody | DecidedEvents;
+
+export interface DecidedBody {
+  decision: BodyDecision;
+  /** The bytes for the log; undefined: as sent. */
+  body?: Buffer;
+  /** Those of the bytes for the log, when they are known. */
+  parts?: BodyParts;
+}
+
+/** Decides a body that is cheap to parse: see parse-cost.ts. */
+export function decideBody(input: BodyToDecide): DecidedBody {
+  return { decision: decideParsed(parse(input.body), input) };
+}
+
+/** Bytes of nested values that a decision reads: enough for each that could be a phone number. */
+const DECISION = { valueBytes: 1024, totalBytes: 1024 * 1024 };
+/** What is stored of a value (ingest 2.3). */
+const LOG = { valueBytes: 8192, totalBytes: Infinity };
+
+/**
+ * Decides a body that may be expensive to parse, the same way. Time is linear in its size, and
+ * memory too, by a small factor: what no decision reads is checked but not made a value. Of nested
+ * values the log gets what is stored of them.
+ */
+export function decideLargeBody(input: BodyToDecide): DecidedBody {
+  const { body, shape } = input;
+  const pruned = pruneBody({ body, shape, ...DECISION });
+  if (!pruned) return { decision: { outcome: 'malformed' } };
+  const parsed = parse(pruned.body);
+  const decision = decideParsed(parsed, input, pruned.items);
+  if (decision.outcome !== 'decided' || decision.accepted.length === 0) return { decision };
+  const stored = pruneBody({ body, shape, ...LOG });
+  const isPruned = stored?.isPruned === true;
+  const logged = isPruned ? stored.body : body;
+  const decided: DecidedBody = { decision };
+  if (isPruned) decided.body = logged;
+  if (shape === 'batch' && decision.accepted.length > 1) {
+    const { context } = parsed as JsonObject;
+    decided.parts = bodyParts(logged, () => reduceContext(context));
+  }
+  return decided;
+}
+
+/** @param sent items of the batch, when `body` does not hold all of them */
+function decideParsed(body: unknown, input: BodyToDecide, sent?: number): BodyDecision {
+  const { shape, type, quota } = input;
+  if (!isJsonObject(body)) return { outcome: 'malformed' };
+  const refused = (
+    count: Pick<OutcomeCount, 'code' | 'field'>,
+    failure: IngestFailure,
+  ): RefusedBody => ({
+    outcome: 'refused',
+    events: sentEvents(shape, body, sent),
+    count: { ...count, sdk: sdkOf(body['context']) },
+    failure,
+  });
+  if (quota !== 'open') return refused({ code: quota, field: '' }, { code: quota });
+  const receipt = { now: input.receivedAt, windowMs: input.windowMs };
+  const decided =
+    shape === 'single'
+      ? decideSingle({ body, type, ...receipt })
+      : decideBatch({ body, sent, ...receipt });
+  if (decided.outcome === 'malformed') return { outcome: 'malformed' };
+  if (decided.outcome === 'decided') return decided;
+  const { code, field, reason } = decided;
+  return refused({ code, field }, { code: 'rejected', message: reason });
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Number of events in a refused body. */
+function sentEvents(shape: 'single' | 'batch', body: JsonObject, sent?: number): number {
+  const { batch } = body;
+  if (shape === 'single') return 1;
+  return sent ?? (Array.isArray(batch) ? batch.length : 0);
+}

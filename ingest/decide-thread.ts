@@ -1,0 +1,80 @@
+import { Worker } from 'node:worker_threads';
+import type { BodyToDecide, DecidedBody } from './decide-body.ts';
+
+/** One body of 14 MiB takes about 2 s of a free core; the thread has a low priority. */
+const TIMEOUT_MS = 20_000;
+const MIB = 1024 * 1024;
+/** Heap of the thread: a constant, and for each byte of a body (a body of distinct keys: 8). */
+const BASE_HEAP_MIB = 32;
+const HEAP_PER_BYTE = 12;
+
+/** The thread that decides large bodies: starts with the first one, and again after a failure. */
+export class DecideThread {
+  readonly #heapMib: number;
+  #worker: Worker | undefined;
+
+  constructor(maxBodyBytes: number) {
+    this.#heapMib = BASE_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * maxBodyBytes) / MIB);
+  }
+
+  /** One at a time. Rejects when the thread ends, or takes too long and is ended. */
+  async decide(input: BodyToDecide): Promise<DecidedBody> {
+    const worker = (this.#worker ??= this.#start());
+    return await new Promise<DecidedBody>((resolve, reject) => {
+      const complete = () => {
+        clearTimeout(timer);
+        worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      };
+      const onMessage = (decided: DecidedBody) => {
+        complete();
+        resolve(withBuffers(decided));
+      };
+      const onError = (error: Error) => {
+        complete();
+        this.#worker = undefined;
+        void worker.terminate();
+        reject(error);
+      };
+      const onExit = () => onError(new Error('the thread that decides large bodies has ended'));
+      const timer = setTimeout(
+        () => onError(new Error(`a body was not decided within ${TIMEOUT_MS} ms`)),
+        TIMEOUT_MS,
+      );
+      worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+      worker.postMessage(input);
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('decide-worker.ts', import.meta.url), {
+      name: 'decide-bodies',
+      resourceLimits: { maxOldGenerationSizeMb: this.#heapMib, maxYoungGenerationSizeMb: 8 },
+    });
+    worker.unref();
+    // Between two bodies nobody listens; without a listener an error would end the process.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+}
+
+/** Buffers arrive as Uint8Array. */
+function withBuffers({ decision, body, parts }: DecidedBody): DecidedBody {
+  const decided: DecidedBody = { decision };
+  if (body) decided.body = bufferOf(body);
+  if (!parts) return decided;
+  const { reducedContext, ...slices } = parts;
+  decided.parts = reducedContext ? { ...slices, reducedContext: bufferOf(reducedContext) } : slices;
+  return decided;
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}

@@ -1,0 +1,386 @@
+import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
+
+export interface PruneOptions {
+  body: Buffer;
+  shape: 'single' | 'batch';
+  /** Bytes of JSON text that are kept of each nested value: the rest of its members is left out. */
+  valueBytes: number;
+  /** Bytes that are kept of all nested values; of further ones only the brackets remain. */
+  totalBytes: number;
+}
+
+export interface PrunedBody {
+  body: Buffer;
+  /** Items of `batch` as sent; at most 501 are kept. Undefined without such an array. */
+  items: number | undefined;
+  /** Members of a value, or items above 501, were left out. */
+  isPruned: boolean;
+}
+
+/**
+ * What an array or object is. `value`: the value of a property, trait or field of the context, or
+ * anything that no rule reads; only such values are pruned, with everything inside them.
+ */
+type Role = 'root' | 'batch' | 'item' | 'values' | 'context' | 'part' | 'value';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+const BEFORE_VALUE = 0;
+/** After `[`: a value or the end. */
+const BEFORE_FIRST_VALUE = 1;
+/** After `{`: a key or the end. */
+const BEFORE_FIRST_KEY = 2;
+const BEFORE_KEY = 3;
+const AFTER_VALUE = 4;
+
+/** Longer keys than those with a role are not decoded. */
+const MAX_KEY_BYTES = 64;
+const UNENCODABLE = Buffer.from('1e999');
+const EMPTY_KEY = Buffer.from('"":');
+
+/**
+ * Checks a body as JSON.parse does, and leaves out what no rule reads, in one pass, without
+ * recursion and without a JavaScript value for each of its tokens: time is linear, and memory is
+ * that of the result. Whitespace is left out, too.
+ *
+ * Decisions and rows of the result are those of the body: an array or object is stored as JSON text
+ * of at most 8192 bytes (ingest 2.3), so the members after that are not read, apart from a number
+ * that JSON cannot encode, which is kept as `1e999`. (JSON.parse moves integer keys forward and
+ * drops repeated keys; a value cut before such a key loses it.) Undefined for a body that is not
+ * JSON.
+ */
+export function pruneBody(options: PruneOptions): PrunedBody | undefined {
+  return new Pruner(options).run();
+}
+
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded; a fallback for each byte halves the speed */
+
+class Pruner {
+  readonly #body: Buffer;
+  readonly #end: number;
+  readonly #shape: 'single' | 'batch';
+  readonly #valueBytes: number;
+  #totalLeft: number;
+  #out: Buffer;
+  #length = 0;
+  /** 1 for each open object, 0 for each open array. */
+  #isObject = new Uint8Array(64);
+  #depth = 0;
+  /** Roles of the open containers down to the value. */
+  readonly #roles: Role[] = [];
+  /** Depth of the value that is read; 0 outside of values. */
+  #valueDepth = 0;
+  /** Least number of bytes that are left of it as JSON text. */
+  #valueLeft = 0;
+  /** Depth of the container whose further members are left out; 0 while everything is kept. */
+  #cutDepth = 0;
+  #isPruned = false;
+  /** A number that JSON cannot encode was left out. */
+  #hasDropped = false;
+  #keyStart = 0;
+  #keyEnd = 0;
+  #items: number | undefined;
+  #at = 0;
+
+  constructor({ body, shape, valueBytes, totalBytes }: PruneOptions) {
+    this.#body = body;
+    this.#end = body.length;
+    this.#shape = shape;
+    this.#valueBytes = valueBytes;
+    this.#totalLeft = totalBytes;
+    // 1e999 may take a few bytes more than the shortest number that it stands for.
+    this.#out = Buffer.allocUnsafe(body.length + 64);
+  }
+
+  run(): PrunedBody | undefined {
+    const body = this.#body;
+    let state = BEFORE_VALUE;
+    while (this.#at < this.#end) {
+      const byte = body[this.#at]!;
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+        this.#at++;
+        continue;
+      }
+      if (state === AFTER_VALUE) {
+        if (this.#depth === 0) return undefined;
+        const isObject = this.#isObject[this.#depth] === 1;
+        if (byte === COMMA) {
+          this.#comma();
+          state = isObject ? BEFORE_KEY : BEFORE_VALUE;
+        } else if (byte === (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) this.#close(byte);
+        else return undefined;
+        this.#at++;
+      } else if (state === BEFORE_FIRST_KEY && byte === CLOSE_BRACE) {
+        this.#close(byte);
+        this.#at++;
+        state = AFTER_VALUE;
+      } else if (state === BEFORE_FIRST_KEY || state === BEFORE_KEY) {
+        if (byte !== QUOTE || !this.#key()) return undefined;
+        state = BEFORE_VALUE;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        this.#open(byte);
+        this.#at++;
+        state = byte === OPEN_BRACE ? BEFORE_FIRST_KEY : BEFORE_FIRST_VALUE;
+      } else if (byte === CLOSE_BRACKET && state === BEFORE_FIRST_VALUE) {
+        this.#close(byte);
+        this.#at++;
+        state = AFTER_VALUE;
+      } else {
+        if (!(byte === QUOTE ? this.#string() : this.#scalar(byte))) return undefined;
+        state = AFTER_VALUE;
+      }
+    }
+    if (state !== AFTER_VALUE || this.#depth > 0) return undefined;
+    return {
+      body: this.#out.subarray(0, this.#length),
+      items: this.#items,
+      isPruned: this.#isPruned,
+    };
+  }
+
+  #open(byte: number): void {
+    const isObject = byte === OPEN_BRACE;
+    const parent = this.#roles.at(-1);
+    if (parent === 'batch') this.#items!++;
+    const depth = ++this.#depth;
+    if (depth === this.#isObject.length) {
+      const larger = new Uint8Array(depth * 2);
+      larger.set(this.#isObject);
+      this.#isObject = larger;
+    }
+    this.#isObject[depth] = isObject ? 1 : 0;
+    if (this.#valueDepth === 0) {
+      const role = this.#roleIn(parent, isObject);
+      this.#roles.push(role);
+      if (role === 'batch') this.#items = 0;
+      if (role === 'value') {
+        this.#valueDepth = depth;
+        this.#valueLeft = Math.min(this.#valueBytes, this.#totalLeft);
+        this.#hasDropped = false;
+      }
+    }
+    if (this.#cutDepth > 0) return;
+    this.#out[this.#length++] = byte;
+    if (this.#valueDepth > 0 && --this.#valueLeft < 0) this.#cut();
+  }
+
+  #cut(): void {
+    this.#cutDepth = this.#depth;
+    this.#isPruned = true;
+  }
+
+  #roleIn(parent: Role | undefined, isObject: boolean): Role {
+    switch (parent) {
+      case undefined:
+        return !isObject ? 'value' : this.#shape === 'single' ? 'item' : 'root';
+      case 'root': {
+        const key = this.#lastKey();
+        if (key === 'batch') return isObject ? 'value' : 'batch';
+        return isObject && key === 'context' ? 'context' : 'value';
+      }
+      case 'batch':
+        return isObject ? 'item' : 'value';
+      case 'item': {
+        const key = isObject ? this.#lastKey() : undefined;
+        if (key === 'context') return 'context';
+        return key === 'properties' || key === 'traits' ? 'values' : 'value';
+      }
+      case 'context':
+        return isObject ? 'part' : 'value';
+      default:
+        return 'value';
+    }
+  }
+
+  #lastKey(): string | undefined {
+    if (this.#keyEnd - this.#keyStart > MAX_KEY_BYTES) return undefined;
+    return JSON.parse(this.#body.toString('utf8', this.#keyStart, this.#keyEnd)) as string;
+  }
+
+  #close(byte: number): void {
+    const depth = this.#depth--;
+    const isValue = depth === this.#valueDepth;
+    if (this.#cutDepth === 0 || depth <= this.#cutDepth) {
+      if (isValue && this.#hasDropped) this.#keepUnencodable(byte);
+      this.#out[this.#length++] = byte;
+      this.#valueLeft--;
+      if (this.#cutDepth > 0)
+        this.#cutDepth = isValue || this.#roles.at(-1) === 'batch' ? 0 : depth - 1;
+    }
+    if (isValue) {
+      this.#totalLeft -= Math.min(this.#valueBytes, this.#totalLeft) - Math.max(0, this.#valueLeft);
+      this.#valueDepth = 0;
+    }
+    if (this.#valueDepth === 0) this.#roles.pop();
+  }
+
+  /** Stands for every number that was left out of the value that ends. */
+  #keepUnencodable(closer: number): void {
+    const last = this.#out[this.#length - 1];
+    if (last !== OPEN_BRACE && last !== OPEN_BRACKET) this.#out[this.#length++] = COMMA;
+    if (closer === CLOSE_BRACE) this.#length += EMPTY_KEY.copy(this.#out, this.#length);
+    this.#length += UNENCODABLE.copy(this.#out, this.#length);
+  }
+
+  #comma(): void {
+    if (this.#cutDepth > 0) return;
+    if (this.#valueDepth > 0) {
+      if (--this.#valueLeft < 0) {
+        this.#cut();
+        return;
+      }
+    } else if (this.#roles.at(-1) === 'batch' && this.#items! > MAX_BATCH_ITEMS) {
+      this.#cut();
+      return;
+    }
+    this.#out[this.#length++] = COMMA;
+  }
+
+  #key(): boolean {
+    this.#keyStart = this.#at;
+    if (!this.#text()) return false;
+    this.#keyEnd = this.#at;
+    const body = this.#body;
+    for (;;) {
+      const byte = body[this.#at++];
+      if (byte === COLON) break;
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return false;
+    }
+    if (this.#cutDepth === 0) {
+      this.#out[this.#length++] = COLON;
+      this.#valueLeft--;
+    }
+    // Of equal keys the last one counts.
+    if (this.#items !== undefined && this.#depth === 1 && this.#lastKey() === 'batch')
+      this.#items = undefined;
+    return true;
+  }
+
+  #string(): boolean {
+    if (this.#roles.at(-1) === 'batch') this.#items!++;
+    return this.#text();
+  }
+
+  /** Checks the string at #at and keeps it. */
+  #text(): boolean {
+    const body = this.#body;
+    const start = this.#at;
+    let at = start + 1;
+    let escapes = 0;
+    for (;;) {
+      const byte = body[at];
+      if (byte === QUOTE) break;
+      if (byte === undefined || byte < 0x20) return false;
+      if (byte === BACKSLASH) {
+        const escaped = body[at + 1];
+        if (escaped === 0x75) {
+          if (!isHex(body, at + 2)) return false;
+          at += 6;
+          escapes += 5;
+        } else if (escaped !== undefined && ESCAPED[escaped] === 1) {
+          at += 2;
+          escapes++;
+        } else return false;
+      } else at++;
+    }
+    at++;
+    if (this.#cutDepth === 0) {
+      this.#valueLeft -= at - start - escapes;
+      this.#keep(start, at);
+    }
+    this.#at = at;
+    return true;
+  }
+
+  #keep(start: number, end: number): void {
+    if (end - start > 48) {
+      this.#body.copy(this.#out, this.#length, start, end);
+      this.#length += end - start;
+    } else for (let at = start; at < end; at++) this.#out[this.#length++] = this.#body[at]!;
+  }
+
+  /** Checks the number, true, false or null at #at and keeps it. */
+  #scalar(first: number): boolean {
+    if (this.#roles.at(-1) === 'batch') this.#items!++;
+    const start = this.#at;
+    const literal = LITERALS[first];
+    if (literal === undefined) {
+      if (!this.#number(first)) return false;
+    } else {
+      const end = start + literal.length;
+      if (end > this.#end || literal.compare(this.#body, start, end) !== 0) return false;
+      this.#at = end;
+    }
+    if (this.#cutDepth === 0) {
+      // A number may be shorter as JSON.stringify writes it.
+      this.#valueLeft--;
+      this.#keep(start, this.#at);
+    }
+    return true;
+  }
+
+  #number(first: number): boolean {
+    const body = this.#body;
+    const start = this.#at;
+    let at = start;
+    let byte: number | undefined = first;
+    if (byte === 0x2d) byte = body[++at];
+    if (byte === 0x30) at++;
+    else {
+      const digits = at;
+      while (isDigit(body[at])) at++;
+      if (at === digits) return false;
+    }
+    let hasExponent = false;
+    if (body[at] === 0x2e) {
+      const digits = ++at;
+      while (isDigit(body[at])) at++;
+      if (at === digits) return false;
+    }
+    if (body[at] === 0x65 || body[at] === 0x45) {
+      hasExponent = true;
+      at++;
+      if (body[at] === 0x2b || body[at] === 0x2d) at++;
+      const digits = at;
+      while (isDigit(body[at])) at++;
+      if (at === digits) return false;
+    }
+    this.#at = at;
+    // Shorter numbers are finite.
+    if (this.#cutDepth > 0 && !this.#hasDropped && (hasExponent || at - start > 308))
+      this.#hasDropped = !Number.isFinite(Number(body.toString('latin1', start, at)));
+    return true;
+  }
+}
+
+/** 1 for the characters that may follow a backslash, apart from `u`. */
+const ESCAPED = new Uint8Array(256);
+for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1;
+
+const LITERALS: readonly (Buffer | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
+  [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')].find(
+    (literal) => literal[0] === byte,
+  ),
+);
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function isHex(body: Uint8Array, start: number): boolean {
+  for (let at = start; at < start + 4; at++) {
+    const byte = body[at];
+    if (byte === undefined) return false;
+    const lower = byte | 0x20;
+    if (!isDigit(byte) && !(lower >= 0x61 && lower <= 0x66)) return false;
+  }
+  return true;
+}
+/* eslint-enable @typescript-eslint/no-non-null-assertion */
