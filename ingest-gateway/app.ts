@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { LogProducer } from '../platform/kafka/producer.ts';
-import { LINGERING_CLOSE_MS } from '../platform/http/broken-request.ts';
+import { ClientClock } from '../platform/http/client-clock.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
 import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
 import { FastPath } from './fast-path/fast-path.ts';
-import { CLIENT_TIMEOUTS, createHost } from './http/host.ts';
+import { CLIENT_LIMITS, createHost } from './http/host.ts';
 import { BodyBudget } from './http/body.ts';
 import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
 import { EventServer } from './http/serve-events.ts';
@@ -137,11 +137,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     onAnswered: metrics.answered,
   });
   const routes = ingestRoutes({ version: options.version, now: () => new Date() });
+  const clock = new ClientClock();
   const fastPath = new FastPath({
     ...{ events, keys, ...bodies },
     routes: eventRoutesByPath(routes),
-    limits: { ...CLIENT_TIMEOUTS, lingeringCloseMs: LINGERING_CLOSE_MS },
+    limits: CLIENT_LIMITS,
+    clock,
     now: Date.now,
+    onAnswered: metrics.answered,
   });
   const serving = {
     log,
@@ -158,7 +161,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const links = linkRoutes({ ...serving, store: options.links });
   const more = [...webhooks.routes, ...links.routes];
-  const host = createHost({ routes, events, fastPath, onAnswered: metrics.answered, more });
+  const host = createHost({ routes, events, fastPath, clock, onAnswered: metrics.answered, more });
   for (const reading of gatewayReadings({
     spool,
     publisher,

@@ -9,8 +9,7 @@ export type FailureCode =
   | 'body_too_large'
   | 'method_not_allowed'
   | 'malformed_request'
-  | 'headers_too_large'
-  | 'request_timed_out';
+  | 'headers_too_large';
 
 export interface Failure {
   code: FailureCode;

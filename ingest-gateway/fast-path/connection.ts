@@ -1,25 +1,21 @@
 import type { Socket } from 'node:net';
+import { LINGERING_CLOSE_MS } from '../../platform/http/broken-request.ts';
+import type { ClientClock } from '../../platform/http/client-clock.ts';
+import type { ClientLimits } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Principal } from '../../ingest/account.ts';
 import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
+import { MAX_DISCARDED_BYTES } from '../http/discard.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import type { EventServer } from '../http/serve-events.ts';
+import { IncompleteBody } from './incomplete-body.ts';
 import { parseHead, type Head } from './parse-head.ts';
 import { answerText, type KeepAlive } from './write-answer.ts';
 
-/** How long a client may take, ms. */
-export interface Limits {
-  /** To send a request. */
-  read: number;
-  /** To read an answer. */
-  write: number;
-  /** Between two requests. */
-  idle: number;
-  /** To read the answer to a request that came too slowly. */
-  lingeringCloseMs: number;
-}
+/** How long a client may keep the connection waiting, ms; `idle` is between two requests. */
+export type Limits = ClientLimits & { idle: number };
 
 /** What all connections share. */
 export interface ConnectionOptions {
@@ -29,8 +25,12 @@ export interface ConnectionOptions {
   budget: BodyBudget;
   maxBodyBytes: number;
   limits: Limits;
+  clock: ClientClock;
+  /** For the Date header, ms since the epoch. */
   now: () => number;
   keepAlive: KeepAlive;
+  /** Counts an answer that `events` did not give. */
+  onAnswered: (path: string, status: number) => void;
   /** Gives a connection to node:http. */
   handOver: (socket: Socket) => void;
   /** Removes a connection that is closed or handed over. */
@@ -42,47 +42,56 @@ export interface ConnectionOptions {
 /** A connection keeps its last head, unless it is longer: then it is parsed each time. */
 const MAX_KEPT_HEAD_BYTES = 2048;
 
+const MISSING = renderFailure({ code: 'missing_write_key' });
+const INVALID = renderFailure({ code: 'invalid_write_key' });
+const UNVERIFIED = renderFailure({ code: 'key_unverified' });
+const TOO_LARGE = renderFailure({ code: 'body_too_large' });
+const UNAVAILABLE = renderFailure({ code: 'unavailable' });
+
 /** A head with the route and the key that it names. */
 interface KnownHead {
   head: Head;
   route: EventRoute;
-  key: string;
+  key: string | undefined;
   bytes: Buffer;
 }
 
-/** A body that is not complete yet. */
-interface Reading {
+/** A request whose body is not complete: kept, or discarded because its answer is known. */
+interface Incoming {
   known: KnownHead;
-  principal: Principal;
-  chunks: Buffer[];
   missing: number;
+  startedAt: number;
+  readAt: number;
+  kept: { principal: Principal; body: IncompleteBody } | undefined;
+  refusal: Answer | undefined;
 }
-
-const TIMED_OUT = renderFailure({ code: 'request_timed_out' });
 
 /**
  * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits
- * it and answers before it reads the next one. At the first request that is not common the
- * connection goes to node:http with every byte from that request on, until it closes.
+ * it and answers before it reads the next one. Answers are those of node:http, byte for byte
+ * (testing/). At the first request that is not common the connection goes to node:http with every
+ * byte from that request on, until it closes; no other reason hands a connection over.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   #known: KnownHead | undefined;
-  #reading: Reading | undefined;
-  /** Bytes after the request in progress; the socket is paused meanwhile. */
-  #pending: Buffer | undefined;
+  #incoming: Incoming | undefined;
+  /**
+   * A request is in progress. What arrives behind it goes back into the paused socket: the end of
+   * the connection is then reported after it, and node:http can still get it.
+   */
   #isBusy = false;
-  /** The client has ended its side. */
+  /** The client has ended its side, and all that it sent was read. */
   #isEnded = false;
   #hasAnswered = false;
-  /** When it began to wait for the client, ms since the epoch; undefined while it does not. */
+  /** When it began to wait for the client; undefined while it does not. */
   #waitingSince: number | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#waitingSince = options.now();
+    this.#waitingSince = options.clock.now();
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('close', this.#onClose);
@@ -91,37 +100,33 @@ export class Connection {
 
   /** Ends the connection if no request is in progress. */
   endIdle(): void {
-    if (!this.#isBusy && !this.#reading) this.#socket.destroySoon();
+    if (!this.#isBusy && !this.#incoming) this.#socket.destroySoon();
   }
 
-  /** Ends the connection if it has waited too long for the client. */
-  endOverdue(now: number): void {
-    const { limits, keepAlive } = this.#options;
-    if (this.#waitingSince === undefined) return;
-    const waited = now - this.#waitingSince;
-    if (this.#isBusy) {
-      if (waited > limits.write) this.#socket.destroy();
-    } else if (this.#reading || !this.#hasAnswered) {
-      if (waited <= limits.read) return;
-      const bytes = Buffer.byteLength(TIMED_OUT.body);
-      this.#socket.end(
-        answerText(TIMED_OUT, {
-          bytes,
-          trace: traceOf(undefined),
-          isLast: true,
-          now,
-          keepAlive,
-        }),
-      );
-      this.#leave();
-      setTimeout(() => this.#socket.destroy(), limits.lingeringCloseMs).unref();
-    } else if (waited > limits.idle) this.#socket.destroySoon();
+  /** Ends the connection if it has waited too long for the client; a body with a 503, never 408. */
+  endOverdue(): void {
+    const { limits, clock } = this.#options;
+    const incoming = this.#incoming;
+    if (incoming) {
+      if (
+        clock.since(incoming.readAt) > limits.bodyIdle ||
+        clock.since(incoming.startedAt) > limits.body
+      )
+        this.#endWith(incoming.known, UNAVAILABLE);
+    } else if (this.#waitingSince !== undefined) {
+      const waited = clock.since(this.#waitingSince);
+      if (this.#isBusy) {
+        if (waited > limits.write) this.#socket.destroy();
+      } else if (waited > (this.#hasAnswered ? limits.idle : limits.head))
+        this.#socket.destroySoon();
+    }
   }
 
   readonly #onError = (): void => undefined;
 
   readonly #onEnd = (): void => {
     this.#isEnded = true;
+    // A request that was cut off has no answer, as in answerBrokenRequest.
     if (!this.#isBusy) this.#socket.end();
   };
 
@@ -129,9 +134,8 @@ export class Connection {
 
   /** Stops listening and releases what the connection holds. */
   #leave(): void {
-    if (this.#reading) this.#options.budget.release(bytesOf(this.#reading));
-    this.#reading = undefined;
-    this.#pending = undefined;
+    this.#incoming?.kept?.body.release();
+    this.#incoming = undefined;
     this.#waitingSince = undefined;
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);
@@ -140,75 +144,101 @@ export class Connection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#isBusy) {
-      this.#pending = this.#pending ? Buffer.concat([this.#pending, chunk]) : chunk;
-      this.#socket.pause();
-    } else if (this.#reading) this.#continueBody(this.#reading, chunk);
+    if (this.#isBusy) this.#putBack(chunk);
+    else if (this.#incoming) this.#continue(this.#incoming, chunk);
     else this.#begin(chunk);
   };
+
+  /** Bytes of the next request. */
+  #putBack(bytes: Buffer): void {
+    this.#socket.pause();
+    this.#socket.unshift(bytes);
+  }
 
   /** @param chunk begins with a request */
   #begin(chunk: Buffer): void {
     const known = this.#knownHead(chunk);
     if (!known) return this.#handOver(chunk);
+    const end = known.head.bytes + known.head.contentLength;
+    const body = chunk.subarray(known.head.bytes, end);
+    if (chunk.length > end) this.#putBack(chunk.subarray(end));
+    if (known.key === undefined) return this.#refuse(known, MISSING, body.length);
     const verified = this.#options.keys.verify(known.key);
-    if (verified instanceof Promise) this.#awaitKey(known, verified, chunk);
-    // node:http answers a key that is invalid or cannot be verified.
-    else if (typeof verified === 'string') this.#handOver(chunk);
-    else this.#readBody(known, verified, chunk);
+    if (verified instanceof Promise) this.#awaitKey(known, verified, body);
+    else this.#admit(known, verified, body);
   }
 
   /** The key is not cached, or its cache entry has expired. */
-  #awaitKey(known: KnownHead, verification: Promise<Verification>, chunk: Buffer): void {
+  #awaitKey(known: KnownHead, verification: Promise<Verification>, body: Buffer): void {
     this.#isBusy = true;
     this.#waitingSince = undefined;
     this.#socket.pause();
     void verification.then((verified) => {
       this.#isBusy = false;
       if (this.#socket.destroyed) return;
-      const bytes = this.#pending ? Buffer.concat([chunk, this.#pending]) : chunk;
-      this.#pending = undefined;
-      if (typeof verified === 'string') return this.#handOver(bytes);
-      this.#readBody(known, verified, bytes);
-      this.#resume();
+      this.#admit(known, verified, body);
+      if (this.#incoming) this.#socket.resume();
     });
   }
 
-  #readBody(known: KnownHead, principal: Principal, chunk: Buffer): void {
-    const { head } = known;
-    const end = head.bytes + head.contentLength;
-    if (!this.#options.budget.acquire(Math.min(chunk.length, end) - head.bytes))
-      return this.#handOver(chunk);
-    if (chunk.length < end) {
-      this.#reading = {
-        known,
-        principal,
-        chunks: [chunk.subarray(head.bytes)],
-        missing: end - chunk.length,
-      };
-      this.#waitingSince = this.#options.now();
-      return;
+  /** @param body what has arrived of it */
+  #admit(known: KnownHead, verified: Verification, body: Buffer): void {
+    const { contentLength } = known.head;
+    if (verified === 'invalid') return this.#refuse(known, INVALID, body.length);
+    if (verified === 'unverified') return this.#refuse(known, UNVERIFIED, body.length);
+    if (contentLength > this.#options.maxBodyBytes)
+      return this.#refuse(known, TOO_LARGE, body.length);
+    const { budget } = this.#options;
+    if (body.length === contentLength) {
+      if (!budget.acquire(body.length)) return this.#refuse(known, UNAVAILABLE, body.length);
+      return this.#serve(known, verified, body);
     }
-    if (chunk.length > end) {
-      this.#pending = chunk.subarray(end);
-      this.#socket.pause();
-    }
-    this.#serve(known, principal, chunk.subarray(head.bytes, end));
+    const incomplete = new IncompleteBody(contentLength, budget);
+    if (!incomplete.add(body)) return this.#refuse(known, UNAVAILABLE, body.length);
+    this.#expect(known, {
+      missing: contentLength - body.length,
+      kept: { principal: verified, body: incomplete },
+    });
   }
 
-  #continueBody(reading: Reading, chunk: Buffer): void {
-    const own = chunk.length > reading.missing ? chunk.subarray(0, reading.missing) : chunk;
-    if (!this.#options.budget.acquire(own.length))
-      return this.#handOver(Buffer.concat([reading.known.bytes, ...reading.chunks, chunk]));
-    reading.chunks.push(own);
-    reading.missing -= own.length;
-    if (reading.missing > 0) return;
-    if (own.length < chunk.length) {
-      this.#pending = chunk.subarray(own.length);
-      this.#socket.pause();
+  /** Answers once the rest of the body is read: a client that still sends would see a reset. */
+  #refuse(known: KnownHead, refusal: Answer, arrived: number): void {
+    const missing = known.head.contentLength - arrived;
+    if (missing > 0) return this.#expect(known, { missing, refusal });
+    this.#isBusy = true;
+    this.#options.onAnswered(known.route.path, refusal.status);
+    this.#answer(refusal, traceOf(known.head.trace));
+  }
+
+  #expect(
+    known: KnownHead,
+    { missing, kept, refusal }: { missing: number } & Partial<Pick<Incoming, 'kept' | 'refusal'>>,
+  ): void {
+    const now = this.#options.clock.now();
+    this.#incoming = { known, missing, kept, refusal, startedAt: now, readAt: now };
+    this.#waitingSince = undefined;
+    if (this.#isEnded) this.#socket.end();
+  }
+
+  #continue(incoming: Incoming, chunk: Buffer): void {
+    const { known, kept } = incoming;
+    const own = chunk.length > incoming.missing ? chunk.subarray(0, incoming.missing) : chunk;
+    if (own.length < chunk.length) this.#putBack(chunk.subarray(own.length));
+    incoming.missing -= own.length;
+    incoming.readAt = this.#options.clock.now();
+    if (kept && !kept.body.add(own)) {
+      kept.body.release();
+      incoming.kept = undefined;
+      incoming.refusal = UNAVAILABLE;
     }
-    this.#reading = undefined;
-    this.#serve(reading.known, reading.principal, Buffer.concat(reading.chunks));
+    if (incoming.missing === 0) {
+      this.#incoming = undefined;
+      if (incoming.kept) this.#serve(known, incoming.kept.principal, incoming.kept.body.bytes());
+      else this.#refuse(known, incoming.refusal ?? UNAVAILABLE, known.head.contentLength);
+    } else if (incoming.refusal) {
+      const discarded = known.head.contentLength - incoming.missing;
+      if (discarded > MAX_DISCARDED_BYTES) this.#endWith(known, incoming.refusal);
+    }
   }
 
   /** The head at the start of the chunk; clients repeat the same one. */
@@ -222,18 +252,18 @@ export class Connection {
       return last;
     const head = parseHead(chunk);
     const route = head && this.#options.routes.get(head.path);
-    if (!route || head.contentLength > this.#options.maxBodyBytes) return undefined;
+    if (!route) return undefined;
     const key = presentedKey(
       { authorization: head.authorization, 'x-service-key': head.serviceKey },
       head.query,
     );
-    if (key === undefined) return undefined;
     // A copy: a slice would retain the memory of the whole chunk.
     const known = { head, route, key, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
     this.#known = head.bytes <= MAX_KEPT_HEAD_BYTES ? known : undefined;
     return known;
   }
 
+  /** @param body its bytes are acquired */
   #serve({ head, route }: KnownHead, principal: Principal, body: Buffer): void {
     this.#isBusy = true;
     this.#waitingSince = undefined;
@@ -241,7 +271,7 @@ export class Connection {
     void this.#options.events
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
-        this.#options.budget.release(head.contentLength);
+        this.#options.budget.release(body.length);
         this.#answer(answer, trace);
       });
   }
@@ -249,34 +279,43 @@ export class Connection {
   #answer(answer: Answer, trace: string): void {
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const now = this.#options.now();
-    const isLast = this.#isEnded || this.#options.isLast();
-    const bytes = Buffer.byteLength(answer.body);
-    const { keepAlive } = this.#options;
-    const text = answerText(answer, { bytes, trace, isLast, now, keepAlive });
+    const isLast = this.#options.isLast();
+    const { text, encoding } = this.#textOf(answer, { trace, isLast });
     this.#hasAnswered = true;
-    this.#waitingSince = now;
-    // ASCII needs no encoding; Persian sentences do.
-    const encoding = bytes === answer.body.length ? 'latin1' : 'utf8';
-    if (isLast) return void socket.end(text, encoding);
+    this.#waitingSince = this.#options.clock.now();
+    if (isLast || this.#isEnded) return void socket.end(text, encoding);
     if (socket.write(text, encoding)) this.#next();
     else socket.once('drain', () => this.#next());
+  }
+
+  /** Answers a request whose body is not read to its end; the connection closes behind it. */
+  #endWith({ head, route }: KnownHead, answer: Answer): void {
+    const trace = traceOf(head.trace);
+    const { text, encoding } = this.#textOf(answer, { trace, isLast: true });
+    this.#socket.end(text, encoding);
+    this.#options.onAnswered(route.path, answer.status);
+    this.#leave();
+    setTimeout(() => this.#socket.destroy(), LINGERING_CLOSE_MS).unref();
+  }
+
+  #textOf(
+    answer: Answer,
+    { trace, isLast }: { trace: string; isLast: boolean },
+  ): { text: string; encoding: 'latin1' | 'utf8' } {
+    const bytes = Buffer.byteLength(answer.body);
+    const { keepAlive, now } = this.#options;
+    return {
+      text: answerText(answer, { bytes, trace, isLast, now: now(), keepAlive }),
+      // ASCII needs no encoding; Persian sentences do.
+      encoding: bytes === answer.body.length ? 'latin1' : 'utf8',
+    };
   }
 
   /** The answer is written: reads the next request. */
   #next(): void {
     this.#isBusy = false;
-    const pending = this.#pending;
-    if (pending) {
-      this.#pending = undefined;
-      this.#begin(pending);
-    } else if (this.#isEnded) this.#socket.end();
-    this.#resume();
-  }
-
-  /** Keeps the socket paused while bytes of the next request are pending: #onData bounds them. */
-  #resume(): void {
-    if (this.#pending === undefined && this.#socket.isPaused()) this.#socket.resume();
+    if (this.#isEnded) this.#socket.end();
+    else if (this.#socket.isPaused()) this.#socket.resume();
   }
 
   #handOver(bytes: Buffer): void {
@@ -288,9 +327,4 @@ export class Connection {
     this.#options.handOver(socket);
     socket.resume();
   }
-}
-
-/** Bytes of the body that have arrived. */
-function bytesOf({ known, missing }: Reading): number {
-  return known.head.contentLength - missing;
 }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ClientClock } from '../../platform/http/client-clock.ts';
 import { BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
@@ -8,7 +9,10 @@ import { send } from '../http/send.ts';
 import type { EventRequest } from '../http/serve-events.ts';
 import { FastPath, type FastPathOptions } from './fast-path.ts';
 
-const LIMITS = { read: 10_000, write: 10_000, idle: 10_000, lingeringCloseMs: 100 };
+const LIMITS = {
+  ...{ head: 15_000, bodyIdle: 15_000, body: 300_000 },
+  ...{ write: 30_000, idle: 120_000 },
+};
 const ROUTE: EventRoute = {
   method: 'POST',
   path: '/v1/track',
@@ -26,7 +30,15 @@ afterEach(() => {
 
 interface Running {
   fastPath: FastPath;
+  /** Lets seconds pass on the clock of the connections. */
+  pass: (seconds: number) => void;
+  /** The same at once, as when the process is paused. */
+  skip: (seconds: number) => void;
+  /** Bytes that the server has read, of all connections. */
+  received: () => number;
   budget: BodyBudget;
+  /** Path and status of what was not answered by `submit`. */
+  refused: [string, number][];
   /** Bodies that the fast path submitted, and those that reached node:http, in order. */
   submitted: string[];
   passedOn: string[];
@@ -41,6 +53,8 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
   const budget = new BodyBudget(100_000);
   const submitted: string[] = [];
   const passedOn: string[] = [];
+  const refused: [string, number][] = [];
+  let time = 0;
   const echo = ({ body }: EventRequest): Promise<Answer> => {
     submitted.push(body.toString());
     return Promise.resolve({ status: 200, body: `"${body.toString()}"` });
@@ -51,7 +65,9 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
       budget,
       maxBodyBytes: 100_000,
       limits: LIMITS,
+      clock: new ClientClock(() => time),
       now: Date.now,
+      onAnswered: (path: string, status: number) => void refused.push([path, status]),
       events: { submit: submit ?? echo, isClosing: false },
     },
     keys: {
@@ -71,7 +87,11 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
       );
     });
   });
+  Object.assign(server, { httpAllowHalfOpen: true });
   fastPath.attach(server);
+  const sockets: Socket[] = [];
+  server.on('connection', (socket: Socket) => void sockets.push(socket));
+  const received = () => sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   ends.push(() => {
     fastPath.close();
@@ -91,7 +111,17 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
     ends.push(() => void socket.destroy());
     return { socket, text: () => text, isEnded: () => isEnded };
   };
-  return { fastPath, budget, submitted, passedOn, open };
+  const pass = (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      time += 1000;
+      fastPath.check();
+    }
+  };
+  const skip = (seconds: number) => {
+    time += seconds * 1000;
+    fastPath.check();
+  };
+  return { fastPath, pass, skip, received, budget, refused, submitted, passedOn, open };
 }
 
 const request = (body: string, headers = '') =>
@@ -163,17 +193,47 @@ describe('a connection of common requests', () => {
     ]);
   });
 
-  it.each([
-    ['a key that is not known to be good', request('a', 'Host: x\r\n').replace('good', 'bad')],
-    ['no key', 'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na'],
-    ['another path', request('a', 'Host: x\r\n').replace('/v1/track', '/v1/other')],
-    ['a body over the limit', request('a'.repeat(100_001), 'Host: x\r\n')],
-  ])('goes to node:http with %s', async (_, text) => {
+  it('goes to node:http with another path', async () => {
     const { open, submitted, passedOn, budget } = await running();
-    open().socket.write(text);
+    open().socket.write(request('a', 'Host: x\r\n').replace('/v1/track', '/v1/other'));
     await until(() => passedOn.length === 1);
     expect([submitted, budget.bytes]).toEqual([[], 0]);
   });
+
+  it.each([
+    ['an invalid key', 401, request('a').replace('good', 'bad')],
+    ['no key', 401, 'POST /v1/track HTTP/1.1\r\nContent-Length: 1\r\n\r\na'],
+    ['a key that cannot be verified', 503, request('a').replace('good', 'down')],
+    ['a body over the limit', 413, request('a'.repeat(100_001))],
+    ['a body that exceeds the memory budget', 503, request('a'.repeat(60_000))],
+  ])(
+    'is answered without node:http, and served on, after %s',
+    async (_, status, refusedRequest) => {
+      const { open, submitted, passedOn, refused, budget } = await running({
+        budget: new BodyBudget(50_000),
+        keys: {
+          verify: (key) =>
+            key === 'good'
+              ? { accountId: 1, appId: 1, writeKeyId: 1 }
+              : key === 'down'
+                ? 'unverified'
+                : 'invalid',
+        },
+      });
+      const { socket, text } = open();
+      socket.write(refusedRequest.slice(0, refusedRequest.indexOf('\r\n\r\n') + 4));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      socket.write(refusedRequest.slice(refusedRequest.indexOf('\r\n\r\n') + 4) + request('next'));
+      await until(() => answered(text()).includes('next'));
+      expect(text()).toContain(`HTTP/1.1 ${status} `);
+      expect([submitted, passedOn, refused, budget.bytes]).toEqual([
+        ['next'],
+        [],
+        [['/v1/track', status]],
+        0,
+      ]);
+    },
+  );
 
   it('loses no byte while its key is looked up', async () => {
     const wait = () => new Promise((resolve) => setTimeout(resolve, 30));
@@ -191,21 +251,26 @@ describe('a connection of common requests', () => {
     bad.socket.write(request('x', 'Host: x\r\n').replace('good', 'bad'));
     await new Promise((resolve) => setTimeout(resolve, 10));
     good.socket.write(whole.slice(inBody));
-    await until(() => answered(good.text()).length === 3 && passedOn.length === 1);
-    expect([submitted, passedOn]).toEqual([['a', 'b'.repeat(200), 'c'], ['x']]);
+    await until(() => answered(good.text()).length === 3 && bad.text().includes('HTTP/1.1 401'));
+    expect([submitted, passedOn]).toEqual([['a', 'b'.repeat(200), 'c'], []]);
   });
 
-  it('goes to node:http when its body exceeds the memory budget', async () => {
-    const budget = new BodyBudget(500);
-    const { open, submitted, passedOn } = await running({ budget });
+  it('holds no more memory than the budget counts when a body arrives byte by byte', async () => {
+    const { open, submitted, budget } = await running();
     const { socket } = open();
-    socket.write(request('x'.repeat(900), 'Host: x\r\n').slice(0, 300));
-    await until(() => budget.bytes > 0);
-    socket.write(
-      'x'.repeat(900 - (300 - request('x'.repeat(900), 'Host: x\r\n').indexOf('\r\n\r\n') - 4)),
-    );
-    await until(() => passedOn.length === 1);
-    expect([submitted, passedOn[0]?.length, budget.bytes]).toEqual([[], 900, 0]);
+    const body = 'x'.repeat(2000);
+    const head = request(body).slice(0, -body.length);
+    socket.write(head);
+    for (let at = 0; at < 300; at++) {
+      socket.write('x');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => budget.bytes >= 300);
+    expect(budget.bytes).toBeLessThanOrEqual(600);
+    socket.write(body.slice(300));
+    await until(() => submitted.length === 1);
+    await until(() => budget.bytes === 0);
+    expect(submitted).toEqual([body]);
   });
 
   it('is answered after the client ended its side, then ended', async () => {
@@ -240,14 +305,113 @@ describe('a connection of common requests', () => {
     await until(() => budget.bytes === 0);
   });
 
-  it('is answered 408 when a body does not arrive, and ended when nothing arrives', async () => {
-    const { open, budget } = await running({ limits: { ...LIMITS, read: 50, idle: 50 } });
-    const [slow, silent, used] = [open(), open(), open()];
-    slow.socket.write(request('x'.repeat(500)).slice(0, 300));
+  it('serves pipelined requests that arrived before the client ended its side', async () => {
+    const { open, submitted, passedOn } = await running({
+      submit: async ({ body }) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        submitted.push(body.toString());
+        return { status: 200, body: `"${body.toString()}"` };
+      },
+    });
+    const { socket, text, isEnded } = open();
+    const uncommon = request('c', 'TE: x\r\nHost: x\r\n');
+    socket.end(request('a') + request('b') + uncommon + request('d', 'Host: x\r\n'));
+    await until(() => answered(text()).length === 4);
+    expect([submitted, passedOn]).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    expect(answered(text())).toEqual(['a', 'b', 'c', 'd']);
+    expect(isEnded()).toBe(true);
+  });
+
+  it('answers 401 to a client that ended its side while its key was looked up', async () => {
+    const { open, passedOn } = await running({
+      keys: {
+        verify: () => new Promise((resolve) => setTimeout(() => resolve('invalid'), 50)),
+      },
+    });
+    const { socket, text, isEnded } = open();
+    socket.end(request('a') + request('b'));
+    await until(isEnded);
+    expect(text().split('HTTP/1.1 401').length).toBe(3);
+    expect(passedOn).toEqual([]);
+  });
+
+  it('ends without an answer when the client ends its side in the middle of a body', async () => {
+    const { open, budget } = await running();
+    const { socket, text, isEnded } = open();
+    socket.end(request('a') + request('abc').slice(0, -1));
+    await until(isEnded);
+    expect([answered(text()), text().split('HTTP/1.1').length, budget.bytes]).toEqual([
+      ['a'],
+      2,
+      0,
+    ]);
+  });
+
+  it('may upload slowly: a body ends with 503, never 408, and only when no byte has come for 15 s', async () => {
+    const { open, pass, submitted, received, refused } = await running();
+    const [steady, stuck] = [open(), open()];
+    const [body, whole] = ['x'.repeat(20), request('x'.repeat(20))];
+    steady.socket.write(whole.slice(0, -20));
+    stuck.socket.write(whole.slice(0, -1));
+    const sent = 2 * whole.length - 21;
+    await until(() => received() === sent);
+    for (let at = 0; at < 19; at++) {
+      steady.socket.write('x');
+      await until(() => received() === sent + at + 1);
+      pass(14);
+    }
+    await until(stuck.isEnded);
+    expect(stuck.text()).toContain('HTTP/1.1 503 Service Unavailable');
+    expect(stuck.text()).toContain('Connection: close');
+    expect(refused).toEqual([['/v1/track', 503]]);
+    steady.socket.write('x');
+    await until(() => submitted.length === 1);
+    expect(submitted).toEqual([body]);
+  });
+
+  it('has five minutes for a body, also when bytes keep coming', async () => {
+    const { open, pass, received, budget } = await running();
+    const { socket, text, isEnded } = open();
+    const head = request('x'.repeat(100)).slice(0, -100);
+    socket.write(head);
+    for (let second = 0; second < 300; second += 10) {
+      socket.write('x');
+      const sent = head.length + second / 10 + 1;
+      await until(() => received() === sent);
+      pass(10);
+    }
+    pass(1);
+    await until(isEnded);
+    expect(text()).toContain('HTTP/1.1 503');
+    expect(budget.bytes).toBe(0);
+  });
+
+  it('is not ended in the middle of a body by a pause of the process', async () => {
+    const { open, pass, submitted, budget, skip } = await running();
+    const { socket } = open();
+    socket.write(request('abc').slice(0, -1));
+    await until(() => budget.bytes > 0);
+    pass(14);
+    skip(600);
+    pass(14);
+    socket.write('c');
+    await until(() => submitted.length === 1);
+  });
+
+  it('is ended when nothing arrives: after 15 s at first, after 120 s between requests', async () => {
+    const { open, pass } = await running();
+    const [silent, used] = [open(), open()];
     used.socket.write(request('a'));
-    await until(() => slow.isEnded() && silent.isEnded() && used.isEnded());
-    expect(slow.text()).toContain('HTTP/1.1 408 Request Timeout');
-    expect([answered(used.text()), budget.bytes]).toEqual([['a'], 0]);
+    await until(() => used.text() !== '');
+    pass(16);
+    await until(silent.isEnded);
+    expect([silent.text(), used.isEnded()]).toEqual(['', false]);
+    pass(105);
+    await until(used.isEnded);
+    expect(answered(used.text())).toEqual(['a']);
   });
 
   it('does not read the next request of a client that does not read its answers', async () => {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { CHECK_EVERY_MS } from '../../platform/http/client-clock.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
 export interface FastPathOptions extends Omit<
@@ -8,8 +9,6 @@ export interface FastPathOptions extends Omit<
 > {
   events: ConnectionOptions['events'] & { readonly isClosing: boolean };
 }
-
-const CHECK_EVERY_MS = 1000;
 
 /**
  * Serves common requests of write-key routes straight from their sockets: node:http alone costs
@@ -24,7 +23,7 @@ export class FastPath {
 
   constructor(options: FastPathOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#endOverdue(), CHECK_EVERY_MS);
+    this.#timer = setInterval(() => this.check(), CHECK_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -53,8 +52,9 @@ export class FastPath {
     for (const connection of this.#connections) connection.endIdle();
   }
 
-  #endOverdue(): void {
-    const now = this.#options.now();
-    for (const connection of this.#connections) connection.endOverdue(now);
+  /** Ends connections that are overdue. */
+  check(): void {
+    this.#options.clock.check();
+    for (const connection of this.#connections) connection.endOverdue();
   }
 }

@@ -3,10 +3,11 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { IngestService } from '../../ingest/accept.ts';
 import type { IngestResult } from '../../ingest/result.ts';
+import { ClientClock } from '../../platform/http/client-clock.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { FastPath } from '../fast-path/fast-path.ts';
-import { CLIENT_TIMEOUTS, createHost } from './host.ts';
+import { CLIENT_LIMITS, createHost } from './host.ts';
 import { BodyBudget } from './body.ts';
 import { eventRoutesByPath, type Route } from './routes.ts';
 import { EventServer } from './serve-events.ts';
@@ -52,12 +53,15 @@ async function listening(
     shape: 'single',
     type: 'track',
   };
+  const clock = new ClientClock();
   const fastPath = new FastPath({
     ...{ ...shared, events },
     routes: eventRoutesByPath([route]),
-    limits: { ...CLIENT_TIMEOUTS, lingeringCloseMs: 100 },
+    limits: CLIENT_LIMITS,
+    clock,
+    onAnswered: () => undefined,
   });
-  host = createHost({ routes: [route], events, fastPath, onAnswered: () => undefined });
+  host = createHost({ routes: [route], events, fastPath, clock, onAnswered: () => undefined });
   await host.listen({ host: '127.0.0.1', port: 0 });
   return { events, budget, port: (host.server.address() as AddressInfo).port };
 }

@@ -1,6 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { answerBrokenRequest, lastAnswer } from '../../platform/http/broken-request.ts';
+import { answerBrokenRequest, endWith, lastAnswer } from '../../platform/http/broken-request.ts';
+import type { ClientClock } from '../../platform/http/client-clock.ts';
+import { HttpConnections } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
@@ -11,9 +13,10 @@ import type { EventServer } from './serve-events.ts';
 export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
-  /** Serves common requests before node:http: see fast-path/fast-path.ts. */
+  /** Serves common requests (fast-path/fast-path.ts); without it node:http does. */
   fastPath?: { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
+  clock: ClientClock;
   /** Routes with path parameters; they read and answer themselves. */
   more?: readonly SelfServedRoute[];
 }
@@ -30,11 +33,19 @@ export interface SelfServedRoute {
   ) => Promise<void>;
 }
 
-/** ms for a request to arrive, for an answer to be read, and between two requests. */
-export const CLIENT_TIMEOUTS = { read: 15_000, write: 30_000, idle: 120_000 };
-const TIMEOUT_CHECKS = 1000;
+/**
+ * How long clients may take, ms. A body may take five minutes while bytes arrive: 5 MiB at
+ * 140 kbit/s, which is a slow mobile uplink. `idle` is the time between two requests.
+ */
+export const CLIENT_LIMITS = {
+  ...{ head: 15_000, bodyIdle: 15_000, body: 300_000 },
+  ...{ write: 30_000, idle: 120_000 },
+};
+/** Requests of one connection in progress; more get 503, so that none occupies all of the host. */
+const MAX_PIPELINED = 100;
 const MAX_PARAM_LENGTH = 16 * 1024;
 const NOT_ALLOWED = renderFailure({ code: 'method_not_allowed' });
+const UNAVAILABLE = renderFailure({ code: 'unavailable' });
 
 /**
  * The ingest host. The fast path serves common requests of write-key routes, node:http the other
@@ -103,21 +114,30 @@ export function createHost(options: HostOptions): FastifyInstance {
 }
 
 function createIngestServer(
-  { routes, events }: HostOptions,
+  { routes, events, clock, onAnswered }: HostOptions,
   rest: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const eventRoutes: ReadonlyMap<string, EventRoute> = eventRoutesByPath(routes);
+  const routeOf = (request: IncomingMessage) =>
+    request.method === 'POST' ? eventRoutes.get(pathOf(request)) : undefined;
+  const answerUnavailable = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { isLast }: { isLast: boolean },
+  ) => {
+    const route = routeOf(request);
+    const trace = traceOf(request.headers['x-service-trace']);
+    send(response, UNAVAILABLE, { trace, hasCors: route !== undefined, isLast });
+    onAnswered(route?.path ?? 'other', UNAVAILABLE.status);
+  };
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '';
-    if (request.method === 'POST') {
-      const mark = url.indexOf('?');
-      const route = eventRoutes.get(mark === -1 ? url : url.slice(0, mark));
-      if (route)
-        return void events.serve(route, mark === -1 ? '' : url.slice(mark + 1), {
-          request,
-          response,
-        });
+    if (connections.inProgress(request.socket) > MAX_PIPELINED) {
+      answerUnavailable(request, response, { isLast: events.isClosing });
+      return;
     }
+    const route = routeOf(request);
+    if (route) return void events.serve(route, queryOf(request), { request, response });
     // Proxies may send the absolute form (RFC 9112, 3.2.2).
     if (!url.startsWith('/') && URL.canParse(url))
       request.url = `${new URL(url).pathname}${new URL(url).search}`;
@@ -127,25 +147,35 @@ function createIngestServer(
     rest(request, response);
   };
   const server = createServer(
-    {
-      requestTimeout: CLIENT_TIMEOUTS.read,
-      headersTimeout: CLIENT_TIMEOUTS.read,
-      keepAliveTimeout: CLIENT_TIMEOUTS.idle,
-      connectionsCheckingInterval: TIMEOUT_CHECKS,
-      requireHostHeader: false,
-      noDelay: true,
-    },
+    { keepAliveTimeout: CLIENT_LIMITS.idle, requireHostHeader: false, noDelay: true },
     listener,
   );
-  server.timeout = CLIENT_TIMEOUTS.write;
+  // A client that has ended its side still gets its answers.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  const connections = new HttpConnections({
+    ...{ server, limits: CLIENT_LIMITS, clock },
+    answerOverdue: (request, response) => answerUnavailable(request, response, { isLast: true }),
+  });
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    answerBrokenRequest(error, socket, (code) => renderFailure({ code }).body),
+    answerBrokenRequest({
+      ...{ error, socket, connections, bodyOf: (code) => renderFailure({ code }).body },
+    }),
   );
-  server.on('connect', (_request: IncomingMessage, socket) =>
-    socket.end(lastAnswer(NOT_ALLOWED.status, NOT_ALLOWED.body)),
-  );
+  server.on('connect', (_request: IncomingMessage, socket) => {
+    // node:http has removed its own listener: without one, a reset would end the process.
+    socket.on('error', () => undefined);
+    connections.afterAnswers(socket, () =>
+      endWith(socket, lastAnswer(NOT_ALLOWED.status, NOT_ALLOWED.body)),
+    );
+  });
   return server;
+}
+
+function pathOf(request: IncomingMessage): string {
+  const url = request.url ?? '';
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
 }
 
 function queryOf(request: IncomingMessage): string {

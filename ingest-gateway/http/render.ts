@@ -34,7 +34,6 @@ const SENTENCES: Record<FailureCode, Sentence> = {
   method_not_allowed: { status: 405, message: 'method not allowed' },
   malformed_request: { status: 400, message: 'malformed request' },
   headers_too_large: { status: 431, message: 'request headers too large' },
-  request_timed_out: { status: 408, message: 'request timed out' },
   unavailable: { status: 503, message: 'temporarily unavailable, please retry' },
 };
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { lingerAfterLastAnswer } from '../../platform/http/broken-request.ts';
 import type { Answer } from './render.ts';
 
 /** On every answer of a write-key route, even before the key is checked (ingest 4.1). */
@@ -39,6 +40,7 @@ export function send(
   template.head[template.length] = String(Buffer.byteLength(answer.body));
   template.head[template.trace] = trace;
   const more = [...(answer.headers ?? []), ...(isLast ? ['Connection', 'close'] : [])];
+  if (isLast && !response.req.complete) lingerAfterLastAnswer(response.socket);
   response.writeHead(
     answer.status,
     more.length === 0 ? template.head : [...template.head, ...more],

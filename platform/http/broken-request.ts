@@ -1,19 +1,13 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { HttpConnections } from './http-connections.ts';
 import { newTrace } from './trace.ts';
 
 /** Why bytes on a connection are not a request. */
-export type BrokenReason = 'malformed_request' | 'headers_too_large' | 'request_timed_out';
+export type BrokenReason = 'malformed_request' | 'headers_too_large';
 
-const REASONS: Record<string, BrokenReason> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timed_out',
-};
-const STATUSES: Record<BrokenReason, number> = {
-  malformed_request: 400,
-  headers_too_large: 431,
-  request_timed_out: 408,
-};
+const STATUSES: Record<BrokenReason, number> = { malformed_request: 400, headers_too_large: 431 };
 
 /** How long a client has to read the answer before the connection is destroyed, ms. */
 export const LINGERING_CLOSE_MS = 1000;
@@ -21,32 +15,49 @@ export const LINGERING_CLOSE_MS = 1000;
 /** Sockets that got their answer; the bytes that still arrive on them are broken too. */
 const answered = new WeakSet<Duplex>();
 
+interface Broken {
+  error: NodeJS.ErrnoException;
+  socket: Duplex;
+  connections: HttpConnections;
+  /** The JSON of a host for the reason; the path is not known here. */
+  bodyOf: (reason: BrokenReason) => string;
+}
+
 /**
- * Answers bytes that are not an HTTP request, or arrive too slowly, and closes the connection.
- * @param bodyOf the JSON of a host for the reason; the path is not known here
+ * Answers bytes that are not an HTTP request, and closes the connection. The complete requests
+ * before them are answered first. A request that the client cut off by ending its side gets no
+ * answer: a proxy that lost its client does the same, and a 400 makes clients discard their data.
  */
-export function answerBrokenRequest(
-  error: NodeJS.ErrnoException,
-  socket: Duplex & { _httpMessage?: ServerResponse | null },
-  bodyOf: (reason: BrokenReason) => string,
-): void {
+export function answerBrokenRequest({ error, socket, connections, bodyOf }: Broken): void {
   if (answered.has(socket)) return;
   answered.add(socket);
-  // node:http keeps the answer that it is writing in _httpMessage; another one must not be written
-  // into the middle of it.
-  if (
-    error.code === 'ECONNRESET' ||
-    !socket.writable ||
-    socket._httpMessage?.headersSent === true
-  ) {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const reason = REASONS[error.code ?? ''] ?? 'malformed_request';
-  socket.end(lastAnswer(STATUSES[reason], bodyOf(reason)));
-  // Closing at once, with bytes unread, would reset the connection before the client has read the
-  // answer.
+  connections.afterAnswers(socket, () => {
+    if (!socket.writable) return;
+    // Nothing may be written into the middle of an answer.
+    if (connections.isAnswering(socket)) return void socket.destroy();
+    if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.end();
+    const reason = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request';
+    endWith(socket, lastAnswer(STATUSES[reason], bodyOf(reason)));
+  });
+}
+
+/**
+ * Ends a connection with an answer. Closing it at once, with bytes unread, would reset it before
+ * the client has read the answer.
+ */
+export function endWith(socket: Duplex, text: string | undefined): void {
+  if (text === undefined) socket.end();
+  else socket.end(text);
   setTimeout(() => socket.destroy(), LINGERING_CLOSE_MS).unref();
+}
+
+/** Makes node:http end the connection in this way behind the last answer. */
+export function lingerAfterLastAnswer(socket: Socket | null): void {
+  if (socket) socket.destroySoon = () => endWith(socket, undefined);
 }
 
 /** The bytes of an answer in JSON that ends its connection. */

@@ -1,10 +1,18 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBrokenRequest } from './broken-request.ts';
+import { HttpConnections, type ClientLimits } from './http-connections.ts';
 import { TRACE_HEADER, traceOf } from './trace.ts';
 
-/** Timeouts for the head of a request and for the whole request, ms. */
-const LISTENER = { header: 5000, read: 15_000 };
+/**
+ * Time for a head, ms (management 8.4), and for a body: 15 s without a byte, five minutes in all.
+ * 408 is no answer of these hosts: a connection that is overdue ends, and clients retry.
+ */
+const CLIENT_LIMITS: ClientLimits = {
+  ...{ head: 5000, bodyIdle: 15_000, body: 300_000 },
+  // Routes bound their answers: management-api/http/deadline.ts.
+  write: Infinity,
+};
 
 /**
  * The body of the answer. A Buffer is sent as it is, anything else as JSON; undefined: no body.
@@ -61,16 +69,14 @@ export function buildHost(options: HostOptions): FastifyInstance {
   const host = fastify({
     logger: false,
     exposeHeadRoutes: false,
-    requestTimeout: LISTENER.read,
-    http: {
-      headersTimeout: LISTENER.header,
-      requestTimeout: LISTENER.read,
-      connectionsCheckingInterval: 1000,
-    },
     ...(maxParamLength === undefined ? {} : { routerOptions: { maxParamLength } }),
     frameworkErrors: (_error, request, reply) => void sendUnknown(request, reply),
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, () => malformed),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest({
+        ...{ error, socket, connections, bodyOf: () => malformed },
+      }),
   });
+  const connections = new HttpConnections({ server: host.server, limits: CLIENT_LIMITS });
   if (maxConnections !== undefined) host.server.maxConnections = maxConnections;
 
   const markReply = (request: FastifyRequest, reply: FastifyReply) => {

@@ -22,8 +22,8 @@ const WARM_UP = 500;
  * makes of a few of them.
  */
 const MAX_GROWTH = 512 * 1024 * 1024;
-/** Statuses that are not server errors. */
-const ALLOWED = [200, 400, 401, 404, 405, 408, 413, 431];
+/** 503 is the answer to a body that comes too slowly; any other is a fault. */
+const ALLOWED = [200, 400, 401, 404, 405, 413, 431, 503];
 
 const client = openClickhouse();
 let target: Target;

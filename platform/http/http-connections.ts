@@ -1,0 +1,168 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { CHECK_EVERY_MS, ClientClock } from './client-clock.ts';
+
+/** How long a client may keep a connection waiting, ms. */
+export interface ClientLimits {
+  /** For the head of a request, from its first byte; a new connection has as long. */
+  head: number;
+  /** Between two pieces of a body. */
+  bodyIdle: number;
+  /** For a whole body: what comes byte by byte must end, too. */
+  body: number;
+  /** Between two pieces of an answer that it reads; Infinity: the host bounds answers itself. */
+  write: number;
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  startedAt: number;
+}
+
+interface Connection {
+  socket: Socket;
+  /** Requests without a finished answer, in order. */
+  exchanges: Exchange[];
+  /** Bytes read and bytes to be written at the last check, and when they changed. */
+  read: number;
+  unwritten: number;
+  readAt: number;
+  writtenAt: number;
+  /** When the head began that is being read; undefined while the connection is idle. */
+  headSince: number | undefined;
+  isOverdue: boolean;
+  /** To be called when all complete requests are answered. */
+  onAnswered: (() => void) | undefined;
+}
+
+interface Options {
+  server: Server;
+  limits: ClientLimits;
+  clock?: ClientClock;
+  /** Answers a request whose body is overdue, as the last one; without it the connection ends. */
+  answerOverdue?: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/**
+ * The connections of a node:http server: bounds how long clients keep them waiting. Replaces
+ * requestTimeout and headersTimeout of node:http, which bound a body however fast it arrives,
+ * answer 408, which clients do not retry, and end connections after a pause of the process.
+ * A connection whose head is overdue ends without an answer.
+ */
+export class HttpConnections {
+  readonly #options: Options;
+  readonly #clock: ClientClock;
+  readonly #connections = new Map<Duplex, Connection>();
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#clock = options.clock ?? new ClientClock();
+    const { server } = options;
+    Object.assign(server, { requestTimeout: 0, headersTimeout: 0, timeout: 0 });
+    server.on('connection', this.#add);
+    server.prependListener('request', this.#begin);
+    server.prependListener('checkExpectation', this.#begin);
+    const timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  /** Requests of the connection that are not answered. */
+  inProgress(socket: Duplex): number {
+    return this.#connections.get(socket)?.exchanges.length ?? 0;
+  }
+
+  /** True while an answer is being written. */
+  isAnswering(socket: Duplex): boolean {
+    const exchanges = this.#connections.get(socket)?.exchanges ?? [];
+    return exchanges.some(({ response }) => response.headersSent);
+  }
+
+  /** Calls back when the complete requests of the connection are answered: answers keep order. */
+  afterAnswers(socket: Duplex, callback: () => void): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) return callback();
+    connection.onAnswered ??= callback;
+    callBackWhenAnswered(connection);
+  }
+
+  /** Ends connections that are overdue. */
+  check(): void {
+    this.#clock.check();
+    for (const connection of this.#connections.values()) this.#checkOne(connection);
+  }
+
+  readonly #add = (socket: Socket): void => {
+    const now = this.#clock.now();
+    this.#connections.set(socket, {
+      ...{ socket, exchanges: [], read: socket.bytesRead, unwritten: 0, isOverdue: false },
+      ...{ readAt: now, writtenAt: now, headSince: now, onAnswered: undefined },
+    });
+    socket.once('close', () => this.#connections.delete(socket));
+  };
+
+  readonly #begin = (request: IncomingMessage, response: ServerResponse): void => {
+    const connection = this.#connections.get(request.socket);
+    if (!connection) return;
+    const now = this.#clock.now();
+    const exchange: Exchange = { request, response, startedAt: now };
+    connection.readAt = now;
+    connection.exchanges.push(exchange);
+    response.once('close', () => {
+      connection.exchanges = connection.exchanges.filter((one) => one !== exchange);
+      connection.headSince = undefined;
+      connection.read = connection.socket.bytesRead;
+      callBackWhenAnswered(connection);
+    });
+  };
+
+  #checkOne(connection: Connection): void {
+    const { socket, exchanges } = connection;
+    const { limits } = this.#options;
+    this.#noteProgress(connection);
+    const last = exchanges.at(-1);
+    if (connection.unwritten > 0) {
+      if (this.#clock.since(connection.writtenAt) > limits.write) socket.destroy();
+    } else if (last && !last.request.complete) {
+      if (
+        !connection.isOverdue &&
+        (this.#clock.since(connection.readAt) > limits.bodyIdle ||
+          this.#clock.since(last.startedAt) > limits.body)
+      )
+        this.#endBody(connection, last);
+    } else if (!last && connection.headSince !== undefined) {
+      if (this.#clock.since(connection.headSince) > limits.head) socket.destroySoon();
+    }
+  }
+
+  #noteProgress(connection: Connection): void {
+    const { socket, exchanges } = connection;
+    const now = this.#clock.now();
+    if (socket.bytesRead !== connection.read) {
+      connection.read = socket.bytesRead;
+      connection.readAt = now;
+      if (exchanges.length === 0) connection.headSince ??= now;
+    }
+    if (socket.writableLength !== connection.unwritten) {
+      connection.unwritten = socket.writableLength;
+      connection.writtenAt = now;
+    }
+  }
+
+  #endBody(connection: Connection, { request, response }: Exchange): void {
+    const { answerOverdue } = this.#options;
+    connection.isOverdue = true;
+    if (!answerOverdue || response.headersSent) return void connection.socket.destroy();
+    // node:http no longer ends a request that has its answer; who reads its body must learn it.
+    connection.socket.once('close', () => request.destroy());
+    this.afterAnswers(connection.socket, () => answerOverdue(request, response));
+  }
+}
+
+function callBackWhenAnswered(connection: Connection): void {
+  const callback = connection.onAnswered;
+  if (!callback || connection.exchanges.some(({ request }) => request.complete)) return;
+  connection.onAnswered = undefined;
+  callback();
+}
