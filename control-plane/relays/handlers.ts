@@ -1,4 +1,4 @@
-import { parseRelay, type RelayDefinition } from '../../events/relays/definition.ts';
+import { MAX_RELAYS, parseRelay, type RelayDefinition } from '../../events/relays/definition.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { numericPathId } from '../../platform/http/path-id.ts';
@@ -26,6 +26,10 @@ export async function saveRelay(
   switch (outcome) {
     case 'unknown':
       return refuse('not_found', { message: 'there is no relay with this id' });
+    case 'too_many':
+      return refuse('invalid_request', {
+        message: `an account has at most ${MAX_RELAYS} relays; change or delete one of them`,
+      });
     case 'name_exists':
       return refuse('invalid_request', { message: 'another relay has this name' });
     case 'raced':
@@ -92,6 +96,7 @@ async function saveOnce({
     relay: { id: resolved.id, name, url, events, filters, enabled },
   });
   if (saved === 'saved') return resolved.id;
+  if (saved === 'too_many') return saved;
   if (relay.id === undefined) return 'raced';
   return saved === 'name_exists' ? 'name_exists' : 'unknown';
 }

@@ -1,4 +1,4 @@
-import type { RelayDefinition } from '../../events/relays/definition.ts';
+import { MAX_RELAYS, type RelayDefinition } from '../../events/relays/definition.ts';
 import type { Filter } from '../../events/relays/filter.ts';
 import { UniqueViolation, changeWithAudit, type Store } from '../store.ts';
 import { destinationOf } from './destination.ts';
@@ -43,7 +43,10 @@ const RETRY = { rows: 5000, rounds: 20 };
 
 const FIND = 'SELECT url FROM relays WHERE id = $1 AND account_id = $2';
 
-const INSERT = `INSERT INTO relays (id, account_id, name, url, events, filters, enabled, secret) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+/** No row: the account has as many relays as it may have. */
+const INSERT = `INSERT INTO relays (id, account_id, name, url, events, filters, enabled, secret)
+  SELECT $1::bigint, $2::bigint, $3::text, $4::text, $5::text[], $6::jsonb, $7::boolean, $8::bytea
+  WHERE (SELECT count(*) FROM relays WHERE account_id = $2::bigint) < ${MAX_RELAYS}
   RETURNING account_id, id AS audit_id`;
 
 /** Events that were accepted while a relay was disabled are not delivered later. */
@@ -60,8 +63,9 @@ const SELECT_RELAY =
 const DELIVERIES = `SELECT id, message_id, event, status, attempts, response_status, error, next_attempt_at, created_at
   FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 ORDER BY id DESC LIMIT ${MAX_DELIVERIES}`;
 
+/** A dead delivery that could not be built has no body to send. */
 const REQUEUE = `UPDATE relay_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
-  WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' ORDER BY id LIMIT ${RETRY.rows} FOR UPDATE SKIP LOCKED)`;
+  WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' AND payload <> '' ORDER BY id LIMIT ${RETRY.rows} FOR UPDATE SKIP LOCKED)`;
 
 type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at'> & {
   id: string;
@@ -126,14 +130,17 @@ export function relayStore(store: Store) {
       );
       return { id: Number(rows[0]?.id), isKnown: rows[0]?.known === true };
     },
-    /** `name_exists`: another relay has the name. `deleted`: by another request in the meantime. */
+    /**
+     * `name_exists`: another relay has the name. `deleted`: by another request in the meantime.
+     * `too_many`: it would be new, and the account has MAX_RELAYS.
+     */
     async save({
       accountId,
       memberId,
       relay,
       sealed,
       isKnown,
-    }: SavedRelay): Promise<'saved' | 'name_exists' | 'deleted'> {
+    }: SavedRelay): Promise<'saved' | 'name_exists' | 'deleted' | 'too_many'> {
       const { id, name, url, events, filters, enabled } = relay;
       const secret = sealed ? 'set' : 'kept';
       const details = { name, destination: destinationOf(url), enabled, secret };
@@ -144,7 +151,8 @@ export function relayStore(store: Store) {
           values: [...values, sealed ?? null],
           record: { action: 'relay.saved', memberId, idField: 'relay_id', details },
         });
-        return rows.length > 0 ? 'saved' : 'deleted';
+        if (rows.length > 0) return 'saved';
+        return isKnown ? 'deleted' : 'too_many';
       } catch (error) {
         if (error instanceof UniqueViolation) return 'name_exists';
         throw error;

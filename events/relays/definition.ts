@@ -19,6 +19,12 @@ export interface RelayDefinition {
   secret: string;
 }
 
+/**
+ * Relays of an account. An account that has more keeps them, and changes or deletes them; each
+ * event is matched with all of them.
+ */
+export const MAX_RELAYS = 20;
+
 /** Sealing purpose of a relay's secret: it opens only for this relay of this account. */
 export function relayPurpose({ accountId, id }: { accountId: number; id: number }): string {
   return `relay:${accountId}:${id}`;

@@ -194,6 +194,28 @@ describe('relays (ingest 2.8, 4.9)', () => {
     expect(body.error.length).toBeGreaterThan(10);
   });
 
+  it('are at most 20 in an account; one that has more keeps them and may change them', async () => {
+    const { accountId } = await createAccount('control many relays');
+    const session = await enter(String(accountId));
+    const save = (name: string) => ask('PUT', '/v1/relays', { ...relay, name }, session);
+    for (let n = 0; n < 20; n++) expect((await save(`r${n}`)).status).toBe(200);
+    expect(await save('r20')).toEqual({
+      status: 400,
+      body: {
+        error: 'an account has at most 20 relays; change or delete one of them',
+        code: 'invalid_request',
+      },
+    });
+    await database.query(
+      `INSERT INTO relays (account_id, name, url) VALUES ($1, 'older', 'https://x.example/')`,
+      [accountId],
+    );
+    expect((await save('older')).status).toBe(200);
+    const { body } = await ask<{ relays: unknown[] }>('GET', '/v1/relays', undefined, session);
+    expect(body.relays).toHaveLength(21);
+    await database.query('DELETE FROM relays WHERE account_id = $1', [accountId]);
+  });
+
   it('have only their dead deliveries pending again after a retry', async () => {
     const { body } = await ask<{ id: number }>('PUT', '/v1/relays', { ...relay, name: 'Retried' });
     await database.query(
