@@ -141,6 +141,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       definitions,
       queues,
       outcomes,
+      concurrency,
       limits,
       log,
       now,

@@ -1,7 +1,7 @@
 import { judgeAttempt, type AttemptResult } from '../../events/relays/retry.ts';
 import { relayHeaders } from '../../events/relays/request-headers.ts';
 import type { OutboundClient } from '../../platform/outbound/client.ts';
-import { errorText, type Delivery, type Outcome } from './delivery.ts';
+import { errorText, unsendable, type Delivery, type Outcome } from './delivery.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Relay } from './relay.ts';
 
@@ -26,11 +26,16 @@ export function attemptWith(
       return { kind: 'waiting', delay: 0, error: errorText(secret.problem) };
     const { payload } = delivery;
     const startedAt = now();
-    const headers = relayHeaders({
-      payload,
-      secret: secret.kind === 'opened' ? secret.secret : undefined,
-      now: startedAt,
-    });
+    let headers: Record<string, string>;
+    try {
+      headers = relayHeaders({
+        payload,
+        secret: secret.kind === 'opened' ? secret.secret : undefined,
+        now: startedAt,
+      });
+    } catch (error) {
+      return unsendable(error);
+    }
     const result: AttemptResult = await client
       .post({ url: relay.url, headers, body: payload })
       .catch((error: unknown) => ({

@@ -17,10 +17,20 @@ export interface Delivery {
 }
 
 /**
- * What became of a delivery: an attempt's verdict, or no attempt was made and it waits at least
- * `delay` ms; `error` says what for, when a person must act.
+ * What became of a delivery: an attempt's verdict; or no attempt was made and it waits at least
+ * `delay` ms, where `error` says what for, when a person must act; or it is dead without an
+ * attempt, or despite attempts left.
  */
-export type Outcome = AttemptVerdict | { kind: 'waiting'; delay: number; error: string | null };
+export type Outcome =
+  AttemptVerdict | { kind: 'waiting'; delay: number; error: string | null } | GivenUp;
+
+/** Dead without an attempt, or despite attempts left. */
+export interface GivenUp {
+  kind: 'given_up';
+  status: number | null;
+  error: string;
+  isAttempt: boolean;
+}
 
 export const WAITING = {
   kind: 'waiting',
@@ -30,6 +40,13 @@ export const WAITING = {
 
 /** This process is attempting the delivery. */
 export const IN_FLIGHT = { kind: 'in_flight' } as const;
+
+/** A delivery that cannot be built, stored or sent. */
+export function unsendable(reason: unknown): GivenUp {
+  const message = reason instanceof Error ? reason.message : String(reason);
+  const error = errorText(`the delivery cannot be built: ${message}`);
+  return { kind: 'given_up', status: null, error, isAttempt: false };
+}
 
 /** At most 500 bytes, without NUL, which PostgreSQL cannot store. */
 export function errorText(text: string): string {

@@ -131,17 +131,41 @@ describe('the queue of an endpoint', () => {
     expect(queue.phase).toBe('open');
   });
 
-  test('accepts nothing from the stream after a slow attempt until one is fast', async () => {
+  test('accepts nothing from the stream while its mean latency is high (relays-panel 8)', async () => {
     const { queue, attempts, clock } = queueUnderTest();
+    const attemptFor = async (ms: number) => {
+      queue.enqueue(delivery(attempts.length));
+      clock.now += ms;
+      await attempts.at(-1)?.end(SUCCESS);
+      return queue.acceptsFromStream;
+    };
+    expect([await attemptFor(200), queue.isQuick]).toEqual([false, false]);
+    expect([await attemptFor(5), await attemptFor(5), await attemptFor(5)]).toEqual([
+      ...[false, false, true],
+    ]);
+    expect(queue.isQuick).toBe(true);
+  });
+
+  test('accepts nothing from the stream once an attempt has outlasted its wait', async () => {
+    const { queue, attempts } = queueUnderTest();
     queue.enqueue(delivery(1));
     queue.markSlow();
     expect([queue.acceptsFromStream, queue.capacity > 0]).toEqual([false, true]);
-    clock.now = RELAY_LIMITS.firstAttemptWait + 1;
-    await attempts[0]?.end(SUCCESS);
-    expect(queue.acceptsFromStream).toBe(false);
-    queue.enqueue(delivery(2));
-    await attempts[1]?.end(SUCCESS);
+    for (let n = 0; n < 3; n++) {
+      await attempts[n]?.end(SUCCESS);
+      queue.enqueue(delivery(n + 2));
+    }
     expect(queue.acceptsFromStream).toBe(true);
+  });
+
+  test('takes as many rows as it can attempt now; a quick one, until the next claim', async () => {
+    const { queue, attempts, clock } = queueUnderTest({ attemptsPerEndpoint: 8 });
+    expect(queue.capacity).toBe(8);
+    queue.enqueue(delivery(1));
+    expect(queue.capacity).toBe(7);
+    clock.now += RELAY_LIMITS.minPause / 2;
+    await attempts[0]?.end(SUCCESS);
+    expect(queue.capacity).toBe(3 * 8);
   });
 
   test('accepts no more deliveries from the stream than waitingPerEndpoint', () => {
@@ -174,7 +198,8 @@ describe('the queue of an endpoint', () => {
 
 describe('the concurrency limit', () => {
   test('is shared by all queues and wakes those that found no permit', async () => {
-    const concurrency = new ConcurrencyLimit(2);
+    // Two permits for endpoints of one account that are not known to be quick.
+    const concurrency = new ConcurrencyLimit(8);
     const [one, other] = [queueUnderTest({ concurrency }), queueUnderTest({ concurrency })];
     one.queue.enqueue(delivery(1));
     one.queue.enqueue(delivery(2));
@@ -185,16 +210,38 @@ describe('the concurrency limit', () => {
     expect(concurrency.inUse).toBe(2);
   });
 
-  test('gives failing endpoints at most half of the permits', async () => {
+  test('reserves half of the permits for quick endpoints, and half for other accounts', () => {
+    const concurrency = new ConcurrencyLimit(8);
+    const acquired = (accountId: number, isQuick: boolean) => {
+      let count = 0;
+      while (concurrency.acquire({ accountId, isQuick, retry: () => undefined })) count++;
+      return count;
+    };
+    // A quarter for an account's endpoints that are not quick, half for all of its endpoints.
+    expect(acquired(1, false)).toBe(2);
+    expect(acquired(1, true)).toBe(2);
+    expect(acquired(2, false)).toBe(2);
+    expect(acquired(3, false)).toBe(0);
+    expect(acquired(3, true)).toBe(2);
+    expect(concurrency.inUse).toBe(8);
+  });
+
+  test('gives a permit that is free again to the accounts by turns', () => {
     const concurrency = new ConcurrencyLimit(4);
-    const failing = queueUnderTest({ concurrency, attemptsPerEndpoint: 4 });
-    failing.queue.markSlow();
-    for (let index = 0; index < 4; index++) failing.queue.enqueue(delivery(index));
-    expect(failing.attempts).toHaveLength(2);
-    const healthy = queueUnderTest({ concurrency });
-    healthy.queue.enqueue(delivery(9));
-    expect(healthy.attempts).toHaveLength(1);
-    await failing.attempts[0]?.end(FAILURE);
-    expect(failing.attempts).toHaveLength(3);
+    const held: (() => void)[] = [];
+    const served: number[] = [];
+    const request = (accountId: number) => {
+      const retry = () => {
+        const release = concurrency.acquire({ accountId, isQuick: true, retry });
+        if (!release) return;
+        served.push(accountId);
+        held.push(release);
+      };
+      retry();
+    };
+    for (const accountId of [1, 1, 2, 2, 3, 3, 4]) request(accountId);
+    expect(served).toEqual([1, 1, 2, 2]);
+    for (let n = 0; n < 3; n++) held[n]?.();
+    expect(served).toEqual([1, 1, 2, 2, 3, 4, 3]);
   });
 });

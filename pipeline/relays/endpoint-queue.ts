@@ -2,7 +2,11 @@ import { afterAttempt, CLOSED, phaseOf, type BreakerPhase, type BreakerState } f
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { errorText, WAITING, type Delivery, type Outcome } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
+import { afterSample, QUICK_MS, speedOf, type Latency, type Speed } from './latency.ts';
 import type { Relay } from './relay.ts';
+
+/** Mean latency of an endpoint whose attempt has outlasted the stream's wait, ms. */
+const MARKED_SLOW_MS = 2.5 * QUICK_MS;
 
 /** A delivery in an endpoint's queue. */
 export interface QueuedAttempt {
@@ -40,7 +44,7 @@ export class EndpointQueue {
   #relay: Relay;
   #breaker: BreakerState = CLOSED;
   #phase: BreakerPhase = 'closed';
-  #isSlow = false;
+  #latency: Latency | undefined;
   #inFlight = 0;
   readonly #waiting = new Set<Waiting>();
   readonly #retry = () => this.#startAttempts();
@@ -61,13 +65,26 @@ export class EndpointQueue {
     return this.phase === 'closed' ? undefined : this.#breaker.failingSince;
   }
 
+  get accountId(): number {
+    return this.#relay.accountId;
+  }
+
+  get speed(): Speed {
+    return speedOf(this.#latency, this.#deps.now());
+  }
+
+  /** Its attempts may use the permits that are reserved for quick endpoints. */
+  get isQuick(): boolean {
+    return this.#breaker.failures === 0 && this.speed === 'quick';
+  }
+
   /**
    * Whether the stream may attempt deliveries itself; otherwise they go to the queue in PostgreSQL.
    */
   get acceptsFromStream(): boolean {
     return (
       this.phase === 'closed' &&
-      !this.#isSlow &&
+      this.speed !== 'slow' &&
       this.#relay.secret.kind !== 'sealed' &&
       this.#waiting.size < this.#deps.limits.waitingPerEndpoint
     );
@@ -80,27 +97,37 @@ export class EndpointQueue {
     return { ...WAITING, delay: Math.max(0, this.#breaker.until - this.#deps.now()) };
   }
 
-  /** How many rows of the queue in PostgreSQL it can process. */
+  /**
+   * How many rows of the queue in PostgreSQL it can begin to attempt now; a quick endpoint, until
+   * the next claim.
+   */
   get capacity(): number {
     const { phase } = this;
     if (phase === 'open' || this.#relay.secret.kind === 'sealed') return 0;
-    const max = phase === 'closed' ? this.#deps.limits.claimPerEndpoint : 1;
+    const max = phase === 'closed' ? this.#attemptsUntilNextClaim() : 1;
     return Math.max(0, max - this.#inFlight - this.#waiting.size);
+  }
+
+  #attemptsUntilNextClaim(): number {
+    const { attemptsPerEndpoint, claimPerEndpoint, minPause } = this.#deps.limits;
+    if (!this.isQuick) return attemptsPerEndpoint;
+    const rounds = 1 + Math.floor(minPause / Math.max(1, this.#latency?.ms ?? 1));
+    return Math.min(claimPerEndpoint, attemptsPerEndpoint * rounds);
   }
 
   /** Replaces the definition of the relay. Another URL is another endpoint. */
   update(relay: Relay): void {
     if (relay.url !== this.#relay.url) {
       this.#breaker = CLOSED;
-      this.#isSlow = false;
+      this.#latency = undefined;
     }
     this.#relay = relay;
     this.#reportPhase();
   }
 
-  /** An attempt outlasted the stream's wait: deliveries are queued until one is fast again. */
+  /** An attempt outlasted the stream's wait: deliveries are queued until it is quick again. */
   markSlow(): void {
-    this.#isSlow = true;
+    if (this.speed !== 'slow') this.#latency = { ms: MARKED_SLOW_MS, at: this.#deps.now() };
   }
 
   enqueue(delivery: Delivery): QueuedAttempt {
@@ -143,7 +170,8 @@ export class EndpointQueue {
       const max = this.phase === 'closed' ? this.#deps.limits.attemptsPerEndpoint : 1;
       if (this.phase === 'open' || this.#inFlight >= max) return;
       const release = this.#deps.concurrency.acquire({
-        isFailing: this.#isSlow || this.#breaker.failures > 0,
+        accountId: this.#relay.accountId,
+        isQuick: this.isQuick,
         retry: this.#retry,
       });
       if (!release) return;
@@ -165,12 +193,12 @@ export class EndpointQueue {
   }
 
   #updateBreaker(outcome: Outcome, startedAt: number): void {
-    const { now, random, limits } = this.#deps;
-    if (outcome.kind === 'waiting') return;
+    const { now, random } = this.#deps;
+    if (outcome.kind === 'waiting' || outcome.kind === 'given_up') return;
     const isAlive =
       outcome.kind === 'succeeded' || (outcome.kind === 'dead' && !outcome.isExhausted);
     this.#breaker = afterAttempt(this.#breaker, { isAlive, now: now(), random: random() });
-    if (isAlive && now() - startedAt <= limits.firstAttemptWait) this.#isSlow = false;
+    this.#latency = afterSample(this.#latency, { ms: now() - startedAt, now: now() });
     this.#reportPhase();
     if (this.phase === 'open')
       this.releaseWaiting({ ...WAITING, delay: Math.max(0, this.#breaker.until - now()) });

@@ -1,5 +1,6 @@
 import type { BreakerPhase } from './breaker.ts';
 import { EndpointQueue, type EndpointQueueDeps } from './endpoint-queue.ts';
+import type { AvailableEndpoint } from './plan-claim.ts';
 import type { Relay } from './relay.ts';
 
 /** The endpoint queues of all enabled relays. */
@@ -30,10 +31,15 @@ export class EndpointQueues {
     return this.#queues.get(relayId);
   }
 
-  /** Relays that can process rows of the queue in PostgreSQL, and how many. */
-  capacities(): { relayId: number; capacity: number }[] {
+  /** Endpoints that can begin to attempt rows of the queue in PostgreSQL. */
+  available(): AvailableEndpoint[] {
     return [...this.#queues]
-      .map(([relayId, { capacity }]) => ({ relayId, capacity }))
+      .map(([relayId, { accountId, isQuick, capacity }]) => ({
+        relayId,
+        accountId,
+        isQuick,
+        capacity,
+      }))
       .filter(({ capacity }) => capacity > 0);
   }
 

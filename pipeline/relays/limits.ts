@@ -6,17 +6,24 @@ export interface RelayLimits {
   firstAttemptWait: number;
   /** Deliveries that the stream completes together. */
   chunkDeliveries: number;
-  /** Characters of their payloads together. */
+  /**
+   * Characters of their payloads together, counted once for each delivery, and of all chunks of a
+   * partition that are not complete yet. An event with more goes to the queue, relay by relay.
+   */
   chunkCharacters: number;
+  /** Chunks and deliveries of a partition whose outcomes are not written yet. */
+  incompleteChunks: number;
+  incompleteDeliveries: number;
   /** Attempts in flight to one endpoint. */
   attemptsPerEndpoint: number;
   /** Deliveries that wait in memory for one endpoint. */
   waitingPerEndpoint: number;
-  /** Attempts in flight in total; failing endpoints get at most half of them. */
+  /** Attempts in flight in total; half of them are reserved for quick endpoints. */
   attempts: number;
-  /** Maximum number of rows per claim, for one endpoint and in total. */
+  /** Rows of the queue in memory: of a quick endpoint, in total, and their payloads in bytes. */
   claimPerEndpoint: number;
-  claim: number;
+  claimed: number;
+  claimedBytes: number;
   /** Lease of a claimed row, ms: longer than it may wait in memory and be attempted. */
   lease: number;
   /** Lease of a row whose attempt has begun, ms. */
@@ -31,11 +38,14 @@ export const RELAY_LIMITS: RelayLimits = {
   firstAttemptWait: 250,
   chunkDeliveries: 500,
   chunkCharacters: 4 * 2 ** 20,
+  incompleteChunks: 16,
+  incompleteDeliveries: 4000,
   attemptsPerEndpoint: 16,
   waitingPerEndpoint: 2000,
   attempts: 512,
   claimPerEndpoint: 64,
-  claim: 500,
+  claimed: 1024,
+  claimedBytes: 64 * 2 ** 20,
   lease: 90_000,
   leaseInFlight: 30_000,
   minPause: 50,

@@ -8,9 +8,15 @@ export interface RelayMetrics {
   attempted(result: 'succeeded' | 'retry' | 'dead', ms: number): void;
   queued(kind: keyof typeof QUEUED_REASON, deliveries: number): void;
   unreadable(): void;
+  /** Deliveries that became dead without or despite attempts left. */
+  givenUp(reason: GivenUpReason, deliveries: number): void;
   /** Pending rows, due rows, and since when the oldest is due, ms. */
   queue(depth: { pending: number; due: number; oldest: number }): void;
 }
+
+/** Why a delivery is dead although it has attempts left. */
+const GIVEN_UP_REASONS = ['unsendable', 'queue_full', 'expired'] as const;
+type GivenUpReason = (typeof GIVEN_UP_REASONS)[number];
 
 /** Values of the label `reason`. */
 const QUEUED_REASON = { waiting: 'waiting', retry: 'retry', in_flight: 'in_hand' } as const;
@@ -44,6 +50,11 @@ export function relayMetrics(
     'ravand_relay_unreadable_total',
     'Records that cannot be decoded and are not delivered.',
   );
+  const givenUp = metrics.counter(
+    'ravand_relay_given_up_total',
+    'Deliveries that are dead although they had attempts left: unsendable (cannot be built or stored), queue_full (the queue of the relay or account is at its limit), expired (pending for too long).',
+    'reason',
+  );
   const rows = metrics.gauge(
     'ravand_relay_queue_rows',
     'Deliveries in the queue: pending, and due.',
@@ -65,6 +76,7 @@ export function relayMetrics(
     collect: (gauge) => gauge.set(probe.attemptsNow()),
   });
   for (const result of ['succeeded', 'retry', 'dead'] as const) attempts.inc({ result }, 0);
+  for (const reason of GIVEN_UP_REASONS) givenUp.inc({ reason }, 0);
   for (const reason of Object.values(QUEUED_REASON)) queued.inc({ reason }, 0);
   return {
     matched: (deliveries) => matched.inc(deliveries),
@@ -74,6 +86,7 @@ export function relayMetrics(
     },
     queued: (kind, deliveries) => queued.inc({ reason: QUEUED_REASON[kind] }, deliveries),
     unreadable: () => unreadable.inc(),
+    givenUp: (reason, deliveries) => givenUp.inc({ reason }, deliveries),
     queue(depth) {
       rows.set({ state: 'pending' }, depth.pending);
       rows.set({ state: 'due' }, depth.due);

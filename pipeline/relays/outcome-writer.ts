@@ -1,7 +1,7 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import type { Outcome } from './delivery.ts';
+import type { Delivery, Outcome } from './delivery.ts';
 import type { RelayStore } from './store.ts';
 
 /** Maximum number of outcomes per statement. */
@@ -15,13 +15,21 @@ interface OutcomeWriterDeps {
   signal: AbortSignal;
 }
 
+/** What a row in flight holds in memory. */
+interface InMemory {
+  accountId: number;
+  bytes: number;
+}
+
 /**
  * Writes the outcomes of rows in flight in batches. It knows the rows by their ids, so that none is
  * attempted twice at the same time.
  */
 export class OutcomeWriter {
   readonly #deps: OutcomeWriterDeps;
-  readonly #inFlight = new Set<number>();
+  readonly #inFlight = new Map<number, InMemory>();
+  readonly #byAccount = new Map<number, { rows: number; bytes: number }>();
+  #bytes = 0;
   readonly #pending: { id: number; outcome: Outcome }[] = [];
   #isWriting = false;
 
@@ -37,9 +45,24 @@ export class OutcomeWriter {
     return this.#inFlight.size;
   }
 
+  /** Payloads of the rows in flight, in characters. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  ofAccount(accountId: number): { readonly rows: number; readonly bytes: number } {
+    return this.#byAccount.get(accountId) ?? { rows: 0, bytes: 0 };
+  }
+
   /** The row is in flight until its outcome is written. */
-  track(id: number, outcome: Promise<Outcome>): void {
-    this.#inFlight.add(id);
+  track(
+    id: number,
+    { accountId, payload }: Pick<Delivery, 'accountId' | 'payload'>,
+    outcome: Promise<Outcome>,
+  ): void {
+    const held = { accountId, bytes: payload.length };
+    this.#inFlight.set(id, held);
+    this.#count(held, 1);
     void outcome.then((found) => {
       this.#pending.push({ id, outcome: found });
       if (!this.#isWriting) void this.#write();
@@ -50,6 +73,20 @@ export class OutcomeWriter {
   async drain(ms: number): Promise<void> {
     const deadline = Date.now() + ms;
     while (this.#inFlight.size > 0 && Date.now() < deadline) await delay(20);
+  }
+
+  #count({ accountId, bytes }: InMemory, by: 1 | -1): void {
+    const account = this.#byAccount.get(accountId) ?? { rows: 0, bytes: 0 };
+    account.rows += by;
+    account.bytes += by * bytes;
+    this.#bytes += by * bytes;
+    if (account.rows > 0) this.#byAccount.set(accountId, account);
+    else this.#byAccount.delete(accountId);
+  }
+
+  #remove(id: number): void {
+    const held = this.#inFlight.get(id);
+    if (held && this.#inFlight.delete(id)) this.#count(held, -1);
   }
 
   async #write(): Promise<void> {
@@ -63,7 +100,7 @@ export class OutcomeWriter {
         { log, signal, code: 'postgres_unreachable', what: 'writing outcomes of the relay queue' },
         () => store.finish(batch),
       ).catch(() => undefined);
-      for (const { id } of batch) this.#inFlight.delete(id);
+      for (const { id } of batch) this.#remove(id);
     }
     this.#isWriting = false;
   }

@@ -1,10 +1,8 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
-import type { EventRow } from '../../schemas/records.ts';
 import { WakeSignal } from './wake-signal.ts';
-import type { Outcome } from './delivery.ts';
+import type { Delivery, Outcome } from './delivery.ts';
 import { FirstAttempts } from './first-attempts.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS } from './limits.ts';
@@ -15,78 +13,24 @@ import type { Relay } from './relay.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Completion } from './store.ts';
 import { relayPartitionTask } from './partition-task.ts';
+import { message, relay, row } from './testing/records.ts';
 
 const log = pino({ level: 'silent' });
-const empty = eventRowCodec.type.random() as unknown as EventRow;
-
-function row(offset: number, over: Partial<EventRow> = {}): EventRow {
-  return {
-    ...empty,
-    ...{
-      _epoch: 0,
-      _partition: 2,
-      _offset: offset,
-      _index: 0,
-      account_id: 1,
-      event: 'a',
-      user_id: 'u',
-      anonymous_id: '',
-      message_id: `m${offset}`,
-    },
-    ...{
-      timestamp: 0,
-      received_at: 1000,
-      properties: { n: String(offset) },
-      property_numbers: { n: offset },
-    },
-    ...over,
-  };
-}
-
-function message(offset: number, rows: EventRow[]) {
-  const [first, last] = [rows[0], rows.at(-1)];
-  const value = rowBatchCodec.encode({
-    ...{
-      epoch: 0,
-      partition: 2,
-      first_offset: first?._offset ?? 0,
-      first_index: 0,
-      last_offset: last?._offset ?? 0,
-      last_index: 0,
-      appended_at: 0,
-    },
-    rows,
-  });
-  return {
-    topic: 't',
-    partition: 2,
-    offset,
-    timestamp: 5000,
-    key: null,
-    value,
-    size: value.length,
-  };
-}
-
-function relay(id: number, over: Partial<Relay> = {}): Relay {
-  return {
-    id,
-    accountId: 1,
-    url: `https://r${id}.example/`,
-    secret: { kind: 'none' },
-    matches: () => true,
-    ...over,
-  };
-}
-
 /** A task whose endpoints answer as the test says, with a store that records its completions. */
 async function taskUnderTest(options: {
   relays: Relay[];
   answer: (relay: Relay, messageId: string) => Promise<Outcome>;
   position?: PartitionPosition;
   chunk?: number;
+  firstAttemptWait?: number;
+  /** Deliveries whose statement is longer than a string may be. */
+  refuses?: (delivery: Delivery) => boolean;
 }) {
-  const limits = { ...RELAY_LIMITS, firstAttemptWait: 30, chunkDeliveries: options.chunk ?? 500 };
+  const limits = {
+    ...RELAY_LIMITS,
+    firstAttemptWait: options.firstAttemptWait ?? 30,
+    chunkDeliveries: options.chunk ?? 500,
+  };
   const completed: Completion[] = [];
   const finished: { id: number; outcome: Outcome }[] = [];
   const asked: number[] = [];
@@ -110,6 +54,8 @@ async function taskUnderTest(options: {
     store: {
       position: () => Promise.resolve(options.position ?? BEFORE_FIRST),
       complete: (completion) => {
+        if (completion.results.some(({ delivery }) => options.refuses?.(delivery)))
+          return Promise.reject(new RangeError('Invalid string length'));
         completed.push(completion);
         return Promise.resolve(
           new Map(
@@ -222,6 +168,83 @@ describe('the task of a partition', () => {
     answer(SUCCESS);
     await outcomes.drain(2000);
     expect(finished).toEqual([{ id: 100, outcome: SUCCESS }]);
+  });
+
+  test('stores a 4.2 MB event for 64 relays in statements of one delivery each (relays-panel 1)', async () => {
+    const relays = Array.from({ length: 64 }, (_, at) => relay(at + 1));
+    const { task, completed } = await taskUnderTest({
+      relays,
+      answer: () => Promise.resolve(SUCCESS),
+    });
+    const big = row(1, { properties: { quotes: '"'.repeat(4_200_000) }, property_numbers: {} });
+    expect(await task.process([message(4, [row(0), big, row(2)])])).toBe(5);
+    const characters = completed.map(({ results }) =>
+      results.reduce((sum, { delivery }) => sum + delivery.payload.length, 0),
+    );
+    expect(Math.max(...characters)).toBeLessThan(2 * 4_200_000 + 1000);
+    const stored = completed.flatMap(({ results }) => results.map(({ delivery }) => delivery));
+    expect(stored.filter(({ messageId }) => messageId === 'm1')).toHaveLength(64);
+    expect(completed.at(-1)?.to.offset).toBe(2);
+  });
+
+  test('gives up an event that cannot be written as JSON, and delivers the others', async () => {
+    const { task, completed } = await taskUnderTest({
+      relays: [relay(1)],
+      answer: () => Promise.resolve(SUCCESS),
+    });
+    const broken = row(1, { timestamp: 9e15 });
+    expect(await task.process([message(4, [row(0), broken, row(2)])])).toBe(5);
+    expect(completed.flatMap(kinds)).toEqual(['1:m0:succeeded', '1:m1:given_up', '1:m2:succeeded']);
+  });
+
+  test('commits an offset once everything before it is complete, and processes on meanwhile', async () => {
+    let answer: (outcome: Outcome) => void = () => undefined;
+    const silent = new Promise<Outcome>((resolve) => (answer = resolve));
+    const { task, completed } = await taskUnderTest({
+      relays: [relay(1)],
+      answer: (_, messageId) => (messageId === 'm1' ? silent : Promise.resolve(SUCCESS)),
+      firstAttemptWait: 60_000,
+    });
+    const commits: number[] = [];
+    task.commitsLater?.({ commit: (offset) => commits.push(offset), failed: expect.unreachable });
+    expect(await task.process([message(4, [row(1)])])).toBeUndefined();
+    expect(await task.process([message(5, [row(2)])])).toBeUndefined();
+    expect(await task.process([message(6, [row(3, { account_id: 8 })])])).toBeUndefined();
+    expect([completed, commits]).toEqual([[], []]);
+    answer(SUCCESS);
+    await task.drain?.();
+    expect(completed.flatMap(kinds)).toEqual(['1:m1:succeeded', '1:m2:succeeded']);
+    expect(completed.map(({ from, to }) => [from.offset, to.offset])).toEqual([
+      [-1, 1],
+      [1, 2],
+    ]);
+    expect(commits).toEqual([5, 6, 7]);
+  });
+
+  test('holds a bounded number of deliveries that are not complete', async () => {
+    let started = 0;
+    const { task } = await taskUnderTest({
+      relays: [relay(1)],
+      answer: () => (started++, new Promise<Outcome>(() => undefined)),
+      firstAttemptWait: 60_000,
+      chunk: 2,
+    });
+    task.commitsLater?.({ commit: () => expect.unreachable(), failed: expect.unreachable });
+    const rows = Array.from({ length: 200 }, (_, at) => row(at));
+    void task.process([message(4, rows)]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(started).toBe(RELAY_LIMITS.attemptsPerEndpoint);
+  });
+
+  test('stores the other deliveries of a chunk when one cannot be stored (relays-panel 1)', async () => {
+    const { task, completed } = await taskUnderTest({
+      relays: [relay(1)],
+      answer: () => Promise.resolve(SUCCESS),
+      refuses: (delivery) => delivery.messageId === 'm2' && delivery.payload !== '',
+    });
+    expect(await task.process([message(4, [row(1), row(2), row(3)])])).toBe(5);
+    expect(completed.flatMap(kinds)).toEqual(['1:m1:succeeded', '1:m2:given_up', '1:m3:succeeded']);
+    expect(completed.at(-1)).toMatchObject({ to: { offset: 3 }, results: [] });
   });
 
   test('skips a record that cannot be decoded', async () => {

@@ -1,16 +1,18 @@
 import { relayPayload } from '../../events/relays/payload.ts';
 import { readOrSkip } from '../../platform/kafka/batch-task.ts';
-import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import type { LaterCommits, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Definitions, RelaysByAccount } from './definitions.ts';
-import type { Delivery } from './delivery.ts';
-import type { RelayLimits } from './limits.ts';
-import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
-import type { RelayMetrics } from './metrics.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
+import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
+import type { Definitions, RelaysByAccount } from './definitions.ts';
+import { unsendable, WAITING, type GivenUp } from './delivery.ts';
+import type { FirstAttempts, NewDelivery } from './first-attempts.ts';
+import type { RelayLimits } from './limits.ts';
+import type { RelayMetrics } from './metrics.ts';
 import { readRows, type RelayRow } from './read-rows.ts';
-import type { FirstAttempts } from './first-attempts.ts';
-import { PositionMoved, type RelayStore } from './store.ts';
+import { CompletionOrder } from './completion-order.ts';
+import type { RelayStore } from './store.ts';
+import { writeChunk } from './write-chunk.ts';
 
 export interface PartitionTaskDeps {
   store: Pick<RelayStore, 'position' | 'complete'>;
@@ -25,39 +27,42 @@ export interface PartitionTaskDeps {
 }
 
 /**
- * Processes one partition of events.normalised: attempts each matching delivery, which is delivered
- * or in the queue before the offset is committed. Skips positions that are completed already. While
- * PostgreSQL is unavailable, the partition waits.
+ * Processes one partition of events.normalised: offers each matching delivery to its endpoint, and
+ * completes the deliveries in the order of the log. An offset is committed once every delivery
+ * before it is delivered, in the queue or dead; a slow endpoint does not keep later events waiting.
+ * Skips positions that are completed already. While PostgreSQL is unavailable, the partition waits.
  */
 export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<PartitionTask> {
   const { store, definitions, firstAttempts, metrics, limits, log, partition, signal } = deps;
-  let position = await retryUntilAborted(
-    { log, signal, code: 'postgres_unreachable', what: 'reading the position of a partition' },
+  const read = { log, signal, code: 'postgres_unreachable' };
+  /** The last stored position, and that of the newest event in a chunk. */
+  let written = await retryUntilAborted(
+    { ...read, what: 'reading the position of a partition' },
     () => store.position(partition),
   );
-  let chunk: Delivery[] = [];
+  let to: PartitionPosition = written;
+  let chunk: NewDelivery[] = [];
   let characters = 0;
-  let to: PartitionPosition = position;
+  let later: LaterCommits | undefined;
+  const completions = new CompletionOrder(limits, (error) => later?.failed(error));
 
-  const complete = async (): Promise<void> => {
+  const offer = async (): Promise<void> => {
     if (chunk.length === 0) return;
-    const deliveries = chunk;
+    await completions.untilRoom();
+    const [deliveries, size, end] = [chunk, characters, to];
     [chunk, characters] = [[], 0];
     metrics.matched(deliveries.length);
-    const from = position;
-    await firstAttempts.complete(deliveries, (results) =>
-      retryUntilAborted(
-        {
-          log,
-          signal,
-          code: 'postgres_unreachable',
-          what: 'completing deliveries',
-          isFinal: (error) => error instanceof PositionMoved,
-        },
-        () => store.complete({ partition, from, to, results, lease: limits.leaseInFlight }),
-      ),
+    const started = firstAttempts.start(deliveries);
+    completions.add({ deliveries: deliveries.length, characters: size }, () =>
+      firstAttempts.complete(started, async (results) => {
+        const { leaseInFlight: lease, chunkCharacters } = limits;
+        const completion = { partition, from: written, to: end, results, lease };
+        const isOversized = size > chunkCharacters;
+        const rows = await writeChunk({ store, metrics, log, signal }, completion, { isOversized });
+        written = end;
+        return rows;
+      }),
     );
-    position = to;
   };
 
   const add = async (row: RelayRow, relays: RelaysByAccount): Promise<void> => {
@@ -65,7 +70,18 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
     if (comparePartitionPositions(next, to) <= 0) return;
     const matching = relays.get(row.account_id)?.filter((relay) => relay.matches(row)) ?? [];
     if (matching.length === 0) return;
-    const payload = relayPayload(row);
+    const { payload, decided } = payloadOf(row);
+    if (decided) {
+      const { account_id, message_id } = row;
+      metrics.givenUp('unsendable', matching.length);
+      log.error(
+        { code: 'relay_delivery_unsendable', account_id, message_id, error: decided.error },
+        'an event cannot be relayed; its deliveries are dead',
+      );
+    }
+    const size = payload.length * matching.length;
+    const isOversized = size > limits.chunkCharacters;
+    if (isOversized) await offer();
     const common = {
       accountId: row.account_id,
       position: { ...next, partition: row._partition },
@@ -74,11 +90,15 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
       payload,
       attempts: 0,
     };
-    for (const { id } of matching) chunk.push({ relayId: id, ...common });
-    characters += payload.length;
+    for (const { id } of matching)
+      chunk.push({
+        delivery: { relayId: id, ...common },
+        decided: isOversized ? WAITING : decided,
+      });
+    characters += size;
     to = next;
     if (chunk.length >= limits.chunkDeliveries || characters >= limits.chunkCharacters)
-      await complete();
+      await offer();
   };
 
   const skip = {
@@ -88,18 +108,34 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
   };
   return {
     from: undefined,
+    commitsLater: (commits) => (later = commits),
     async process(messages) {
       const last = messages.at(-1);
       if (!last) return undefined;
-      const relays = await retryUntilAborted(
-        { log, signal, code: 'postgres_unreachable', what: 'reading the relays' },
-        () => definitions.asOf(last.timestamp),
+      const relays = await retryUntilAborted({ ...read, what: 'reading the relays' }, () =>
+        definitions.asOf(last.timestamp),
       );
       for (const message of relays.size === 0 ? [] : messages)
         for (const row of readOrSkip(message, readRows, skip)) await add(row, relays);
-      await complete();
-      return last.offset + 1;
+      await offer();
+      const next = last.offset + 1;
+      if (later) {
+        completions.afterAll(() => later?.commit(next));
+        return undefined;
+      }
+      await completions.untilIdle();
+      return next;
     },
+    drain: () => completions.untilIdle(),
     release: () => Promise.resolve(),
   };
+}
+
+/** The body of an event; one that cannot be built gives up its deliveries, and nothing else. */
+function payloadOf(row: RelayRow): { payload: string; decided: GivenUp | undefined } {
+  try {
+    return { payload: relayPayload(row), decided: undefined };
+  } catch (error) {
+    return { payload: '', decided: unsendable(error) };
+  }
 }

@@ -8,6 +8,7 @@ import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
 import { retryLoop } from './retry-loop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { AvailableEndpoint } from './plan-claim.ts';
 import type { ClaimedDelivery } from './store.ts';
 
 const log = pino({ level: 'silent' });
@@ -46,10 +47,11 @@ function loopUnderTest(options: {
   const limits = { ...RELAY_LIMITS, minPause: 1, maxPause: 5 };
   const stop = new AbortController();
   const finished: number[] = [];
-  const capacities: { relayId: number; capacity: number }[][] = [];
+  const endpoints: AvailableEndpoint[][] = [];
+  const concurrency = new ConcurrencyLimit(100);
   const queues = new EndpointQueues({
     limits,
-    concurrency: new ConcurrencyLimit(100),
+    concurrency,
     attempt: options.attempt ?? (() => Promise.resolve(SUCCESS)),
     now: () => Date.now(),
     random: () => 0,
@@ -61,23 +63,33 @@ function loopUnderTest(options: {
   const outcomes = new OutcomeWriter({ store: { finish }, log, signal: stop.signal });
   const claims = [...options.claims];
   const { promise: drained, resolve } = Promise.withResolvers<undefined>();
-  const claim = (claimed: { capacities: readonly { relayId: number; capacity: number }[] }) => {
-    capacities.push([...claimed.capacities]);
-    const next = claims.shift();
-    if (next === undefined) resolve(undefined);
-    return next instanceof Error ? Promise.reject(next) : Promise.resolve(next ?? []);
+  let next: ClaimedDelivery[] = [];
+  const store = {
+    due(read: { endpoints: readonly AvailableEndpoint[] }) {
+      endpoints.push([...read.endpoints]);
+      const claimed = claims.shift();
+      if (claimed === undefined) resolve(undefined);
+      if (claimed instanceof Error) return Promise.reject(claimed);
+      next = claimed ?? [];
+      return Promise.resolve(
+        next.map(({ id, delivery: { relayId } }) => ({ id, relayId, bytes: 2 })),
+      );
+    },
+    claim: ({ ids }: { ids: readonly number[] }) =>
+      Promise.resolve(next.filter(({ id }) => ids.includes(id))),
   };
   const definitions = {
     asOf() {
-      if (capacities.length > 0 && options.later) queues.update(options.later);
+      if (endpoints.length > 0 && options.later) queues.update(options.later);
       return Promise.resolve(new Map<number, Relay[]>());
     },
   };
   const running = retryLoop({
-    store: { claim },
+    store,
     definitions,
     queues,
     outcomes,
+    concurrency,
     limits,
     log,
     now: () => Date.now(),
@@ -85,7 +97,7 @@ function loopUnderTest(options: {
     signal: stop.signal,
   });
   return {
-    ...{ finished, capacities, outcomes },
+    ...{ finished, endpoints, outcomes },
     end: async () => {
       await drained;
       await outcomes.drain(1000);
@@ -106,10 +118,12 @@ describe('the retry loop', () => {
     const loop = loopUnderTest({ relays: [relay(1), relay(2)], claims });
     await loop.end();
     expect(loop.finished.sort()).toEqual([7, 8]);
-    expect(loop.capacities[0]).toEqual([
-      { relayId: 1, capacity: RELAY_LIMITS.claimPerEndpoint },
-      { relayId: 2, capacity: RELAY_LIMITS.claimPerEndpoint },
-    ]);
+    expect(loop.endpoints[0]).toEqual(
+      [1, 2].map((relayId) => ({
+        ...{ relayId, accountId: 1, isQuick: false },
+        capacity: RELAY_LIMITS.attemptsPerEndpoint,
+      })),
+    );
   });
 
   test('continues when PostgreSQL is available again', async () => {
@@ -153,8 +167,9 @@ describe('the retry loop', () => {
 
   test('releases a row whose relay was deleted', async () => {
     const loop = loopUnderTest({
-      relays: [relay(1)],
-      claims: [[{ id: 9, delivery: delivery(5, 1) }]],
+      relays: [relay(1), relay(2)],
+      claims: [[{ id: 9, delivery: delivery(1, 1) }]],
+      later: [relay(2)],
     });
     await loop.end();
     expect(loop.finished).toEqual([9]);

@@ -2,6 +2,8 @@ import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Definitions } from './definitions.ts';
 import { WAITING } from './delivery.ts';
+import { inTurns, planClaim, type Room } from './plan-claim.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayLimits } from './limits.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
@@ -9,10 +11,11 @@ import type { RelayStore } from './store.ts';
 import type { WakeSignal } from './wake-signal.ts';
 
 interface RetryLoopDeps {
-  store: Pick<RelayStore, 'claim'>;
+  store: Pick<RelayStore, 'due' | 'claim'>;
   definitions: Pick<Definitions, 'asOf'>;
   queues: EndpointQueues;
   outcomes: OutcomeWriter;
+  concurrency: Pick<ConcurrencyLimit, 'free' | 'freeForOthers'>;
   limits: RelayLimits;
   log: Log;
   now: () => number;
@@ -21,8 +24,8 @@ interface RetryLoopDeps {
   signal: AbortSignal;
 }
 
-/** Limits memory. */
-const MAX_ROWS_IN_FLIGHT = 5000;
+/** Due rows that are read for each row that may be claimed, so that each account has its turn. */
+const READ_AHEAD = 2;
 /** Maximum age of the definitions that retries use, ms. */
 const DEFINITIONS_AGE_MS = 1000;
 
@@ -30,10 +33,11 @@ const DEFINITIONS_AGE_MS = 1000;
 export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
   const { log, limits, wakeSignal, signal } = deps;
   let failures = 0;
+  let turn = 0;
   while (!signal.aborted) {
     let claimed = 0;
     try {
-      claimed = await claimDue(deps);
+      claimed = await claimDue(deps, turn++);
       if (failures > 0) log.info({ failures }, 'reading the relay queue succeeded again');
       failures = 0;
     } catch (error) {
@@ -52,19 +56,16 @@ export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
 }
 
 /** One claim; answers the number of claimed rows. */
-async function claimDue({
-  store,
-  definitions,
-  queues,
-  outcomes,
-  limits,
-  now,
-}: RetryLoopDeps): Promise<number> {
+async function claimDue(deps: RetryLoopDeps, turn: number): Promise<number> {
+  const { store, definitions, queues, outcomes, limits, now } = deps;
   await definitions.asOf(now() - DEFINITIONS_AGE_MS);
-  const capacities = queues.capacities();
-  const limit = Math.min(limits.claim, MAX_ROWS_IN_FLIGHT - outcomes.size);
-  if (capacities.length === 0 || limit <= 0) return 0;
-  const claimed = await store.claim({ capacities, limit, lease: limits.lease });
+  const endpoints = inTurns(queues.available(), turn);
+  const total = roomInTotal(deps);
+  if (endpoints.length === 0 || total.rows <= 0 || total.bytes <= 0) return 0;
+  const due = await store.due({ endpoints, limit: READ_AHEAD * total.rows });
+  const ids = planClaim({ endpoints, due, total, ofAccount: (id) => roomOfAccount(deps, id) });
+  if (ids.length === 0) return 0;
+  const claimed = await store.claim({ ids, lease: limits.lease });
   // When an account corrects a relay's URL and then retries its deliveries, they go to the new URL.
   const isCurrent =
     claimed.length === 0 ||
@@ -76,9 +77,27 @@ async function claimDue({
     // Its lease expired while its outcome could not be written.
     if (outcomes.has(id)) continue;
     const queue = isCurrent ? queues.get(delivery.relayId) : undefined;
-    outcomes.track(id, queue?.enqueue(delivery).outcome ?? Promise.resolve(WAITING));
+    outcomes.track(id, delivery, queue?.enqueue(delivery).outcome ?? Promise.resolve(WAITING));
   }
   return claimed.length;
+}
+
+function roomInTotal({ outcomes, limits, concurrency }: RetryLoopDeps): Room {
+  return {
+    rows: limits.claimed - outcomes.size,
+    bytes: limits.claimedBytes - outcomes.bytes,
+    others: concurrency.freeForOthers,
+  };
+}
+
+/** An account gets at most half of the rows and bytes in memory. */
+function roomOfAccount({ outcomes, limits, concurrency }: RetryLoopDeps, accountId: number): Room {
+  const { rows, bytes } = outcomes.ofAccount(accountId);
+  return {
+    rows: limits.claimed / 2 - rows,
+    bytes: limits.claimedBytes / 2 - bytes,
+    others: concurrency.free({ accountId, isQuick: false }),
+  };
 }
 
 function isAborted(signal: AbortSignal): boolean {

@@ -70,6 +70,14 @@ export function columnsOf(outcome: Outcome | typeof IN_FLIGHT): OutcomeColumns {
         responseStatus: outcome.status,
         error: outcome.error,
       };
+    case 'given_up':
+      return {
+        ...nothing,
+        status: 'dead',
+        isAttempt: outcome.isAttempt,
+        responseStatus: outcome.status,
+        error: outcome.error,
+      };
   }
 }
 
@@ -87,7 +95,7 @@ export const POSITION =
 const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, dead, failed_attempts)
     SELECT relay_id, date_trunc('hour', now()), count(*) FILTER (WHERE status = 'succeeded'), count(*) FILTER (WHERE status = 'dead'),
       count(*) FILTER (WHERE is_attempt AND status <> 'succeeded')
-    FROM ended WHERE is_attempt GROUP BY relay_id ORDER BY relay_id
+    FROM ended WHERE is_attempt OR status = 'dead' GROUP BY relay_id ORDER BY relay_id
     ON CONFLICT (relay_id, hour) DO UPDATE SET succeeded = h.succeeded + excluded.succeeded, dead = h.dead + excluded.dead,
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
@@ -120,23 +128,21 @@ export const COMPLETE = `WITH moved AS (
 export const FIND_IN_FLIGHT = `SELECT e.at, d.id FROM unnest($3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::int[]) AS e (at, relay_id, epoch, log_offset, log_index)
   JOIN relay_deliveries d USING (relay_id, epoch, log_offset, log_index) WHERE d.partition = $2 AND d.lease_owner = $1 AND d.status = 'pending'`;
 
-/** Payloads of one claim together, in bytes: limits memory. */
-const CLAIMED_BYTES = 32 * 2 ** 20;
+const IS_FREE = `status = 'pending' AND next_attempt_at <= now() AND (leased_until IS NULL OR leased_until < now())`;
 
-export const CLAIM = `WITH due AS (
-    SELECT d.id, d.next_attempt_at, octet_length(d.payload) AS size
-    FROM unnest($1::bigint[], $2::int[]) AS want (relay_id, room)
-    CROSS JOIN LATERAL (
-      SELECT id, next_attempt_at, payload FROM relay_deliveries
-      WHERE relay_id = want.relay_id AND status = 'pending' AND next_attempt_at <= now() AND (leased_until IS NULL OR leased_until < now())
-      ORDER BY next_attempt_at LIMIT want.room FOR UPDATE SKIP LOCKED
-    ) d
-  ), bounded AS (
-    SELECT id FROM (SELECT id, next_attempt_at, sum(size) OVER (ORDER BY next_attempt_at, id) - size AS before FROM due) s
-    WHERE before < ${CLAIMED_BYTES} ORDER BY next_attempt_at, id LIMIT $3
-  )
-  UPDATE relay_deliveries d SET leased_until = now() + make_interval(secs => $4::float8), lease_owner = $5
-  FROM bounded WHERE d.id = bounded.id
+/** The first due rows of each relay in the order of $1, at most $2 of each and $3 in total. */
+export const DUE = `SELECT d.id, want.relay_id, d.bytes
+  FROM unnest($1::bigint[], $2::int[]) AS want (relay_id, room)
+  CROSS JOIN LATERAL (
+    SELECT id, octet_length(payload) AS bytes FROM relay_deliveries
+    WHERE relay_id = want.relay_id AND ${IS_FREE} ORDER BY next_attempt_at LIMIT want.room
+  ) d
+  LIMIT $3`;
+
+/** Locks exactly the rows that it leases. */
+export const CLAIM = `UPDATE relay_deliveries d SET leased_until = now() + make_interval(secs => $2::float8), lease_owner = $3
+  FROM (SELECT id FROM relay_deliveries WHERE id = ANY($1::bigint[]) AND ${IS_FREE} FOR UPDATE SKIP LOCKED) due
+  WHERE d.id = due.id
   RETURNING d.id, d.relay_id, d.account_id, d.epoch, d.partition, d.log_offset, d.log_index, d.message_id, d.event, d.payload, d.attempts`;
 
 export const FINISH = `WITH ended AS (

@@ -1,6 +1,7 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { IN_FLIGHT, type Delivery, type Outcome } from './delivery.ts';
 import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
+import type { DueRow, AvailableEndpoint } from './plan-claim.ts';
 import type { RelayRow } from './relay.ts';
 import * as sql from './statements.ts';
 
@@ -140,17 +141,35 @@ export class RelayStore {
     return this.#inFlightOf(partition, results);
   }
 
-  /** Leases due rows, at most `capacity` for each relay and `limit` in total. */
-  async claim(options: {
-    capacities: readonly { relayId: number; capacity: number }[];
+  /** The first due rows of each endpoint, in their order, at most `limit` in total. */
+  async due({
+    endpoints,
+    limit,
+  }: {
+    endpoints: readonly AvailableEndpoint[];
     limit: number;
+  }): Promise<DueRow[]> {
+    const { rows } = await this.#database.query<{ id: string; relay_id: string; bytes: number }>(
+      sql.DUE,
+      [endpoints.map(({ relayId }) => relayId), endpoints.map(({ capacity }) => capacity), limit],
+    );
+    return rows.map(({ id, relay_id: relayId, bytes }) => ({
+      id: Number(id),
+      relayId: Number(relayId),
+      bytes,
+    }));
+  }
+
+  /** Leases those of these rows that are still due, for `lease` ms. */
+  async claim({
+    ids,
+    lease,
+  }: {
+    ids: readonly number[];
     lease: number;
   }): Promise<ClaimedDelivery[]> {
-    const { capacities, limit, lease } = options;
     const { rows } = await this.#database.query<sql.ClaimResult>(sql.CLAIM, [
-      capacities.map(({ relayId }) => relayId),
-      capacities.map(({ capacity }) => capacity),
-      limit,
+      ids,
       lease / 1000,
       this.#owner,
     ]);

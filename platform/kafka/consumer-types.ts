@@ -9,6 +9,14 @@ export interface ConsumedMessage extends SourceRecord {
   size: number;
 }
 
+/** For a task that completes messages after `process` has resolved. Ignored after the fence. */
+export interface LaterCommits {
+  /** Commits the offset (the next to read): all effects before it are durable. */
+  commit(offset: number): void;
+  /** Crashes the process, like a rejection of `process`. */
+  failed(error: unknown): void;
+}
+
 /** Processes one partition, from its assignment to its revocation. */
 export interface PartitionTask {
   /** First offset to read; undefined: the committed one, or the beginning. */
@@ -21,6 +29,16 @@ export interface PartitionTask {
    * and its result is not committed.
    */
   process(messages: readonly ConsumedMessage[]): Promise<number | undefined>;
+  /**
+   * Called once, before the first `process`, by a task whose effects may become durable after
+   * `process` has resolved with undefined.
+   */
+  commitsLater?(commits: LaterCommits): void;
+  /**
+   * Resolves when the effects of all processed messages are durable and their commits requested.
+   * Called before the fence, and awaited within the drain timeout.
+   */
+  drain?(): Promise<void>;
   /**
    * Called after the last `process` call has ended, or its drain timeout has passed, and before
    * the partition is assigned to another member.

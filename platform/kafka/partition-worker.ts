@@ -80,7 +80,7 @@ export class PartitionWorker {
     const { log, partition } = this.#options;
     this.#stopping = true;
     this.#wake?.();
-    const ended = this.#task ? await within(ms, this.#done) : false;
+    const ended = this.#task ? await within(ms, this.#completed(this.#task)) : false;
     this.#fence.abort(new Error(`partition ${partition} was revoked`));
     if (!ended && !(await within(STOP_AFTER_FENCE, this.#done))) {
       log.warn(
@@ -93,6 +93,12 @@ export class PartitionWorker {
     } catch (error) {
       log.warn({ err: error, partition }, 'releasing the task failed');
     }
+  }
+
+  async #completed(task: PartitionTask): Promise<void> {
+    await this.#done;
+    // A failure has been reported through commitsLater.
+    await task.drain?.().catch(() => undefined);
   }
 
   #beginAt(offset: number): void {
@@ -110,6 +116,11 @@ export class PartitionWorker {
   async #run(): Promise<void> {
     const task = await this.#options.open(this.#fence.signal);
     this.#task = task;
+    const commit = (offset: number) => this.#commit(offset);
+    const failed = (error: unknown) => {
+      if (!this.#fence.signal.aborted) this.#options.crash(error);
+    };
+    task.commitsLater?.({ commit, failed });
     while (!this.#stopping) {
       const wait = this.#buffer.dueIn(performance.now());
       if (wait === undefined || wait > 0) await this.#sleep(wait);
@@ -128,16 +139,19 @@ export class PartitionWorker {
     const next = await task.process(messages);
     this.#firstInProgress = undefined;
     if (this.#fence.signal.aborted) return;
-    if (next !== undefined) {
-      this.position = next;
-      this.#options.commit(next);
-    }
+    if (next !== undefined) this.#commit(next);
     const bytes = messages.reduce((sum, { size }) => sum + size, 0);
     this.#options.onProcessed({
       records: messages.length,
       bytes,
       durationMs: performance.now() - startedAt,
     });
+  }
+
+  #commit(next: number): void {
+    if (this.#fence.signal.aborted) return;
+    this.position = next;
+    this.#options.commit(next);
   }
 
   async #sleep(ms: number | undefined): Promise<void> {

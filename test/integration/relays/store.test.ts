@@ -114,8 +114,12 @@ describe('the store of relays', () => {
     return rows[0];
   }
 
-  const claim = (by = store, capacity = 10) =>
-    by.claim({ capacities: [{ relayId, capacity }], limit: 100, lease: LEASE });
+  /** Leases due rows of the relay. */
+  async function claim(by = store, capacity = 10) {
+    const endpoints = [{ relayId, accountId, isQuick: true, capacity }];
+    const due = await by.due({ endpoints, limit: 100 });
+    return by.claim({ ids: due.map(({ id }) => id), lease: LEASE });
+  }
 
   it('stores the outcomes, the counts and the position in one transaction', async () => {
     await complete([
