@@ -9,6 +9,8 @@ const REQUEST: EventsToWrite['request'] = {
   ...{ source: 'import', path: '/v1/events', shape: 'batch', receivedAt: 5, trace: 't' },
   ...{ ip: '', userAgent: '', origin: '' },
 };
+type Claim = NonNullable<ConstructorParameters<typeof EventWriter>[0]['claims']>['claim'];
+
 const CLEAN: EventsToWrite['decided'] = { received: 2, rejected: [], counts: [] };
 
 function written(): { writer: EventWriter; published: LogRecord[] } {
@@ -36,6 +38,84 @@ function events(decided: EventsToWrite['decided'] = CLEAN): EventsToWrite {
     bytes: new ClientBody(Buffer.from('{"events":[{"a":1},{"a":2}]}'), 'events'),
   };
 }
+
+describe('a writer', () => {
+  const warned: EventsToWrite['decided'] = {
+    ...CLEAN,
+    counts: [
+      { kind: 'warn', code: 'generated_message_id', field: 'message_id', sdk: '', count: 2 },
+    ],
+  };
+
+  it('publishes events and their outcome at once: a request waits for one round trip', async () => {
+    const publishes: string[][] = [];
+    const writer = new EventWriter({
+      publish: (records) => {
+        publishes.push(records.map(({ topic }) => topic));
+        return Promise.resolve([]);
+      },
+      partitionsOf: () => 1,
+      gateway: 'g',
+    });
+    await writer.write(events(warned));
+    expect(publishes).toEqual([['events.raw', 'ingest.outcomes']]);
+  });
+
+  it.each(['events.raw', 'ingest.outcomes'])(
+    'answers that a request is not durable when only its record of %s is not, and keeps the claims of durable events',
+    async (topic) => {
+      const resolved: string[] = [];
+      const writer = new EventWriter({
+        claims: {
+          claim: (ids) => Promise.resolve({ ids, verdicts: ids.map(() => 'claimed' as const) }),
+          confirm: () => void resolved.push('confirmed'),
+          release: () => Promise.resolve(void resolved.push('released')),
+        },
+        publish: (records) => Promise.resolve(records.filter((record) => record.topic === topic)),
+        partitionsOf: () => 1,
+        gateway: 'g',
+      });
+      expect(await writer.write(events(warned))).toBe(undefined);
+      expect(resolved).toEqual([topic === 'events.raw' ? 'released' : 'confirmed']);
+    },
+  );
+
+  it('numbers outcome records in the order of the log, also when requests overlap', async () => {
+    const sequences: number[] = [];
+    const writer = new EventWriter({
+      claims: {
+        claim: (ids) =>
+          new Promise<Awaited<ReturnType<Claim>>>((resolve) =>
+            setTimeout(
+              () => resolve({ ids, verdicts: ids.map(() => 'claimed' as const) }),
+              Math.random() * 5,
+            ),
+          ),
+        confirm: () => undefined,
+        release: () => Promise.resolve(),
+      },
+      publish: (records) => {
+        for (const { topic, value } of records)
+          if (topic === 'ingest.outcomes')
+            sequences.push(ingestOutcomeCodec.decode(value).sequence);
+        return Promise.resolve([]);
+      },
+      partitionsOf: () => (Math.random() < 0.5 ? 1 : Promise.resolve(1)),
+      gateway: 'g',
+    });
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, at) => {
+        if (at % 3 === 0)
+          await writer.writeRefusal(REQUEST, {
+            events: 1,
+            count: { code: 'c', field: '', sdk: '' },
+          });
+        else await writer.write(events(warned));
+      }),
+    );
+    expect(sequences).toEqual(Array.from({ length: 50 }, (_, at) => at));
+  });
+});
 
 describe('a writer without claims', () => {
   it('publishes events of one message id as often as they come', async () => {

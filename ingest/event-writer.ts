@@ -5,7 +5,7 @@ import type { Delivery, OutcomeCount } from '../schemas/records.ts';
 import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh-events.ts';
 import type { LogRecord } from './log-record.ts';
 import { outcomeRecord, type EventCounts } from './outcome-record.ts';
-import { rawRecords, type EventBytes, type StoredEvent } from './raw-records.ts';
+import { rawRecords, type EventBytes, type RawRecordOf, type StoredEvent } from './raw-records.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
 
@@ -31,6 +31,12 @@ export interface WriterPorts<C extends Claimed> {
   onCounted?(counts: EventCounts): void;
 }
 
+/** Partitions of the two topics. */
+interface Partitions {
+  raw: number;
+  outcomes: number;
+}
+
 /** The decided events of a request, ready to be claimed and published. */
 export interface EventsToWrite {
   request: RequestFacts;
@@ -43,9 +49,15 @@ export interface EventsToWrite {
 }
 
 /**
- * Makes the events of all entrances durable: claims their message ids, publishes raw records and
- * then, for a request with rejects, warnings or duplicates, its outcome record (ARCHITECTURE.md,
- * G1, G2 and G6). A request that is cut off in between counts as what it published.
+ * Makes the events of all entrances durable: claims their message ids, then publishes raw records
+ * and, for a request with rejects, warnings or duplicates, its outcome record, all at once
+ * (ARCHITECTURE.md, G1, G2 and G6).
+ *
+ * A request that is not durable as a whole is answered 503, and what is durable of it counts:
+ * events as published, whose resend is a duplicate, and the outcome as what was received and
+ * rejected. The books balance either way, because received is the sum of both. Two publishes in
+ * turn would not change that: they only make the time longer in which an event without a message id
+ * is durable and its request is not.
  */
 export class EventWriter<C extends Claimed = Claimed> {
   readonly #ports: WriterPorts<C>;
@@ -61,64 +73,35 @@ export class EventWriter<C extends Claimed = Claimed> {
    * is answered 503 and sends it again. Rejects only when a port does.
    */
   async write(input: EventsToWrite): Promise<number | undefined> {
-    const { request, decided, events } = input;
-    const duplicates = events.length === 0 ? 0 : await this.#publishFresh(input);
-    if (duplicates === undefined) return undefined;
-    const counts: EventCounts = {
-      received: decided.received,
-      accepted: events.length - duplicates,
-      duplicate: duplicates,
-      rejected: decided.rejected.length,
-    };
-    this.#ports.onCounted?.(counts);
-    const isClean = decided.counts.length === 0 && duplicates === 0;
-    if (isClean || (await this.#record(request, { ...counts, counts: decided.counts })))
-      return duplicates;
-    return undefined;
-  }
-
-  /** Records a request that is refused with all its events. False when that is not durable. */
-  writeRefusal(
-    request: RequestFacts,
-    refused: { events: number; count: Omit<OutcomeCount, 'kind' | 'count'> },
-  ): Promise<boolean> {
-    const { events } = refused;
-    const counts: EventCounts = { received: events, accepted: 0, duplicate: 0, rejected: events };
-    this.#ports.onCounted?.(counts);
-    // A batch without items rejects no event; it counts as one reject, or it would be invisible.
-    const reject: OutcomeCount = { kind: 'reject', ...refused.count, count: Math.max(1, events) };
-    return this.#record(request, { ...counts, counts: [reject] });
-  }
-
-  async #publishFresh(input: EventsToWrite): Promise<number | undefined> {
     const ports = this.#ports;
     const { claims } = ports;
-    const { request, events } = input;
-    const { accountId } = request.principal;
-    const claimed = claims
-      ? await claims.claim(claimIds(accountId, events), request.receivedAt)
-      : undefined;
+    const { request, decided, events } = input;
+    const ids = claims ? claimIds(request.principal.accountId, events) : [];
+    const claimed = ids.length > 0 ? await claims?.claim(ids, request.receivedAt) : undefined;
     const fresh: FreshEvents = claimed
       ? freshEvents(events, claimed.verdicts)
       : { events, duplicates: 0, claims: undefined };
-    if (fresh.events.length === 0) return fresh.duplicates;
-    const partitions = ports.partitionsOf(TOPIC.raw);
-    const records = rawRecords({
-      request,
-      events: fresh.events,
-      bytes: input.bytes,
-      delivery: input.delivery ?? null,
-      partitions: typeof partitions === 'number' ? partitions : await partitions,
-      gateway: ports.gateway,
-      sequence: this.#sequence,
-    });
-    this.#sequence += fresh.events.length;
-    const refused = await ports.publish(records.map(({ record }) => record));
+    const { duplicates } = fresh;
+    const counts: EventCounts = {
+      received: decided.received,
+      accepted: fresh.events.length,
+      duplicate: duplicates,
+      rejected: decided.rejected.length,
+    };
+    const known = this.#partitions();
+    const partitions = known instanceof Promise ? await known : known;
+    // From here to publish() in one turn: sequence numbers rise in the order of the log.
+    const raw = fresh.events.length === 0 ? [] : this.#rawRecords(input, fresh, partitions.raw);
+    const records = raw.map(({ record }) => record);
+    if (decided.counts.length > 0 || duplicates > 0)
+      records.push(this.#outcome(request, { ...counts, counts: decided.counts }, partitions));
+    const refused = records.length === 0 ? [] : await ports.publish(records);
     if (refused.length === 0) {
-      if (claimed) claims?.confirm(claimed, claimPositions(fresh, undefined));
-      return fresh.duplicates;
+      if (claimed && raw.length > 0) claims?.confirm(claimed, claimPositions(fresh, undefined));
+      ports.onCounted?.(counts);
+      return duplicates;
     }
-    for (const { record, positions } of records) {
+    for (const { record, positions } of raw) {
       const own = claimPositions(fresh, positions);
       if (!claimed) continue;
       if (refused.includes(record)) void claims?.release(claimed, own);
@@ -127,18 +110,56 @@ export class EventWriter<C extends Claimed = Claimed> {
     return undefined;
   }
 
-  /** True once the outcome is durable. */
-  async #record(
+  /** Records a request that is refused with all its events. False when that is not durable. */
+  async writeRefusal(
+    request: RequestFacts,
+    refused: { events: number; count: Omit<OutcomeCount, 'kind' | 'count'> },
+  ): Promise<boolean> {
+    const { events } = refused;
+    const counts: EventCounts = { received: events, accepted: 0, duplicate: 0, rejected: events };
+    this.#ports.onCounted?.(counts);
+    // A batch without items rejects no event; it counts as one reject, or it would be invisible.
+    const reject: OutcomeCount = { kind: 'reject', ...refused.count, count: Math.max(1, events) };
+    const known = this.#partitions();
+    const partitions = known instanceof Promise ? await known : known;
+    const record = this.#outcome(request, { ...counts, counts: [reject] }, partitions);
+    return (await this.#ports.publish([record])).length === 0;
+  }
+
+  #rawRecords(input: EventsToWrite, fresh: FreshEvents, partitions: number): RawRecordOf[] {
+    const records = rawRecords({
+      request: input.request,
+      events: fresh.events,
+      bytes: input.bytes,
+      delivery: input.delivery ?? null,
+      partitions,
+      gateway: this.#ports.gateway,
+      sequence: this.#sequence,
+    });
+    this.#sequence += fresh.events.length;
+    return records;
+  }
+
+  #outcome(
     request: RequestFacts,
     outcome: EventCounts & { counts: OutcomeCount[] },
-  ): Promise<boolean> {
-    const ports = this.#ports;
-    const partitions = ports.partitionsOf(TOPIC.outcomes);
-    const record = outcomeRecord(request, outcome, {
-      gateway: ports.gateway,
-      partitions: typeof partitions === 'number' ? partitions : await partitions,
+    partitions: Partitions,
+  ): LogRecord {
+    return outcomeRecord(request, outcome, {
+      gateway: this.#ports.gateway,
+      partitions: partitions.outcomes,
       sequence: this.#outcomes++,
     });
-    return (await ports.publish([record])).length === 0;
+  }
+
+  #partitions(): Partitions | Promise<Partitions> {
+    const ports = this.#ports;
+    const raw = ports.partitionsOf(TOPIC.raw);
+    const outcomes = ports.partitionsOf(TOPIC.outcomes);
+    if (typeof raw === 'number' && typeof outcomes === 'number') return { raw, outcomes };
+    return Promise.all([raw, outcomes]).then(([first, second]) => ({
+      raw: first,
+      outcomes: second,
+    }));
   }
 }
