@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { truncateBytes, utf8Length } from '../../events/bytes.ts';
 import { readAudience } from '../audiences/read.ts';
 import { audienceSchema } from '../audiences/schema.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
@@ -8,7 +9,9 @@ import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
-import type { SegmentDraft } from './segment-store.ts';
+import { canonicalDefinition } from './canonical.ts';
+import { MAX_DEFINITION_BYTES, MAX_NAME_BYTES, tooManySegments } from './limits.ts';
+import type { SegmentDraft, Stored } from './segment-store.ts';
 
 /** GET /v1/segments (management 2.6): one account's newest 200, without paging. */
 export function listSegments(request: ApiRequest, services: Services): Promise<Answer> {
@@ -33,9 +36,8 @@ export function getSegment(request: ApiRequest, services: Services): Promise<Ans
 export function createSegment(request: ApiRequest, services: Services): Promise<Answer> {
   return stored('segment_unavailable', { request, services }, async (accountId) => {
     const draft = readDraft(request.body);
-    return 'ok' in draft
-      ? draft
-      : answer(await services.segments.create(accountId, draft), { status: 201 });
+    if ('ok' in draft) return draft;
+    return answerStored(await services.segments.create(accountId, draft), 201);
   });
 }
 
@@ -46,9 +48,14 @@ export function replaceSegment(request: ApiRequest, services: Services): Promise
     if (id === undefined) return reject('bad_id');
     const draft = readDraft(request.body);
     if ('ok' in draft) return draft;
-    const segment = await services.segments.replace(accountId, id, draft);
-    return segment ? answer(segment) : reject('not_found', { message: 'segment not found' });
+    return answerStored(await services.segments.replace(accountId, id, draft), 200);
   });
+}
+
+function answerStored(stored: Stored, status: number): Answer {
+  if (stored === 'not_found') return reject('not_found', { message: 'segment not found' });
+  if (stored === 'full') return reject('filter_invalid', { message: tooManySegments });
+  return answer(stored, { status });
 }
 
 /**
@@ -75,10 +82,16 @@ function readDraft(body: unknown): SegmentDraft | Answer {
   if (violation?.path === 'name') return reject('name_required');
   const { name: sent, definition } = body as Static<typeof SegmentDraftBody>;
   // PostgreSQL holds no NUL in text.
-  const name = sent.replaceAll('\0', '');
+  const name = truncateBytes(sent.replaceAll('\0', ''), MAX_NAME_BYTES);
   if (name.trim() === '') return reject('name_required');
   const outcome = readAudience(definition);
-  return outcome.ok ? { name, definition } : reject('filter_invalid', { message: outcome.message });
+  if (!outcome.ok) return reject('filter_invalid', { message: outcome.message });
+  const canonical = JSON.stringify(canonicalDefinition(definition));
+  if (utf8Length(canonical) > MAX_DEFINITION_BYTES)
+    return reject('filter_invalid', {
+      message: `segment: the definition is larger than ${MAX_DEFINITION_BYTES} bytes`,
+    });
+  return { name, definition: canonical };
 }
 
 interface Context {

@@ -28,7 +28,7 @@ const reading = {
 const writing = {
   ...segment,
   permission: 'segment.write',
-  bodyLimit: BODY.most,
+  bodyLimit: BODY.query,
   flat: [],
 } as const;
 

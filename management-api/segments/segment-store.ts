@@ -1,4 +1,6 @@
 import type { Database } from '../../platform/postgres/pool.ts';
+import { canonicalDefinition } from './canonical.ts';
+import { MAX_ACCOUNT_BYTES, MAX_SEGMENTS } from './limits.ts';
 
 /** A segment as clients read it (reports: Audiences). */
 export interface Segment {
@@ -11,22 +13,33 @@ export interface Segment {
 
 export interface SegmentDraft {
   name: string;
-  definition: unknown;
+  /** JSON text of the canonical definition. */
+  definition: string;
 }
+
+/** `full`: the account holds as many segments, or bytes of definitions, as it may (limits.ts). */
+export type Stored = Segment | 'not_found' | 'full';
 
 /** Segments of one account; every method rejects when the store is unavailable. */
 export interface SegmentStore {
-  /** The 200 most recently updated (management 2.6). */
+  /**
+   * The 200 most recently updated (management 2.6); of them the newest whose definitions have
+   * MAX_ACCOUNT_BYTES together, which only segments from before the limits can exceed.
+   */
   list(accountId: number): Promise<Segment[]>;
   find(accountId: number, id: string): Promise<Segment | undefined>;
-  create(accountId: number, draft: SegmentDraft): Promise<Segment>;
-  /** Undefined: there is no such segment in this account. */
-  replace(accountId: number, id: string, draft: SegmentDraft): Promise<Segment | undefined>;
+  create(accountId: number, draft: SegmentDraft): Promise<Stored>;
+  replace(accountId: number, id: string, draft: SegmentDraft): Promise<Stored>;
   remove(accountId: number, id: string): Promise<void>;
 }
 
 const LISTED = 200;
 const COLUMNS = 'id, name, definition, created_at, updated_at';
+const NEWEST = 'ORDER BY updated_at DESC, id DESC';
+/**
+ * Concurrent requests see the same sums: an account may exceed its limits by what they store.
+ */
+const OTHERS = `SELECT count(*) AS segments, coalesce(sum(definition_bytes), 0) AS bytes FROM segments WHERE account_id = $1`;
 
 interface Row {
   id: string;
@@ -39,28 +52,39 @@ interface Row {
 export function segmentStore(database: Database): SegmentStore {
   const rows = async (sql: string, values: readonly unknown[]) =>
     (await database.query<Row>(sql, [...values])).rows.map(segmentOf);
+  const find = async (accountId: number, id: string) =>
+    (
+      await rows(`SELECT ${COLUMNS} FROM segments WHERE account_id = $1 AND id = $2`, [
+        accountId,
+        id,
+      ])
+    )[0];
   return {
-    list: (accountId) =>
-      rows(
-        `SELECT ${COLUMNS} FROM segments WHERE account_id = $1 ORDER BY updated_at DESC, id DESC LIMIT ${LISTED}`,
+    async list(accountId) {
+      const { rows: sizes } = await database.query<{ id: string; definition_bytes: number }>(
+        `SELECT id, definition_bytes FROM segments WHERE account_id = $1 ${NEWEST} LIMIT ${LISTED}`,
         [accountId],
-      ),
-    find: async (accountId, id) =>
-      (
-        await rows(`SELECT ${COLUMNS} FROM segments WHERE account_id = $1 AND id = $2`, [
-          accountId,
-          id,
-        ])
-      )[0],
+      );
+      return rows(
+        `SELECT ${COLUMNS} FROM segments WHERE account_id = $1 AND id = ANY($2::bigint[]) ${NEWEST}`,
+        [accountId, listedIds(sizes)],
+      );
+    },
+    find,
     async create(accountId, { name, definition }) {
-      const sql = `INSERT INTO segments (account_id, name, definition) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`;
-      const [segment] = await rows(sql, [accountId, name, JSON.stringify(definition)]);
-      if (!segment) throw new Error('the insert into segments returned no row');
-      return segment;
+      const sql = `INSERT INTO segments (account_id, name, definition)
+        SELECT $1::bigint, $2::text, $3::json FROM (${OTHERS}) AS others WHERE segments < ${MAX_SEGMENTS} AND bytes + octet_length($3::text) <= ${MAX_ACCOUNT_BYTES}
+        RETURNING ${COLUMNS}`;
+      return (await rows(sql, [accountId, name, definition]))[0] ?? 'full';
     },
     async replace(accountId, id, { name, definition }) {
-      const sql = `UPDATE segments SET name = $3, definition = $4, updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2 RETURNING ${COLUMNS}`;
-      return (await rows(sql, [accountId, id, name, JSON.stringify(definition)]))[0];
+      // a definition that does not grow is stored also in an account that exceeds its limit
+      const sql = `UPDATE segments SET name = $3, definition = $4::json, updated_at = clock_timestamp()
+        FROM (${OTHERS} AND id <> $2) AS others
+        WHERE account_id = $1 AND id = $2 AND (bytes + octet_length($4::text) <= ${MAX_ACCOUNT_BYTES} OR octet_length($4::text) <= definition_bytes)
+        RETURNING ${COLUMNS}`;
+      const [segment] = await rows(sql, [accountId, id, name, definition]);
+      return segment ?? ((await find(accountId, id)) ? 'full' : 'not_found');
     },
     async remove(accountId, id) {
       await database.query('DELETE FROM segments WHERE account_id = $1 AND id = $2', [
@@ -71,11 +95,22 @@ export function segmentStore(database: Database): SegmentStore {
   };
 }
 
+/** The newest segments that fit into one list; newest first. */
+function listedIds(sizes: readonly { id: string; definition_bytes: number }[]): string[] {
+  let left = MAX_ACCOUNT_BYTES;
+  return sizes.flatMap(({ id, definition_bytes: bytes }) => {
+    if (bytes > left) return [];
+    left -= bytes;
+    return [id];
+  });
+}
+
 function segmentOf({ id, name, definition, created_at, updated_at }: Row): Segment {
   return {
     id: Number(id),
     name,
-    definition,
+    // segments of earlier versions are stored as they were sent
+    definition: canonicalDefinition(definition),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
   };
