@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import type { Config } from './config.ts';
 import { exportFiles } from '../platform/files/export-files.ts';
 import { packageVersion } from '../platform/package-version.ts';
@@ -9,12 +8,12 @@ import type { ServiceContext } from '../platform/run-service.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { isSession } from '../platform/sessions.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
-import { audienceCounter } from './audiences/count.ts';
 import { keyStore } from './auth/key-store.ts';
+import { OpenRequests } from './budget/open-requests.ts';
 import { redisBudget } from './budget/redis-budget.ts';
 import { ExportStore } from './exports/export-store.ts';
 import type { JobTools } from './exports/run-job.ts';
-import { runExportWorker } from './exports/worker.ts';
+import { runExportWorkers } from './exports/worker.ts';
 import { createFreshness } from './freshness/freshness.ts';
 import { logSnapshots } from './freshness/log-snapshot.ts';
 import { GROUP_OF } from './freshness/projections.ts';
@@ -26,18 +25,11 @@ import { billingStore } from './lock/billing-store.ts';
 import { softLock } from './lock/soft-lock.ts';
 import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
-import { qualityQuery } from './quality/queries.ts';
-import { clickhouseReports } from './reports/run.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
+import { connectQueries } from './queries.ts';
 import { servedRoutes } from './routes.ts';
 import { cachedSchema } from './schema/cached.ts';
-import { schemaQueries } from './schema/queries.ts';
 import { segmentStore } from './segments/segment-store.ts';
-import { mergesOf } from './warehouse/people-sql.ts';
-import { killOnAbort } from './warehouse/kill-on-abort.ts';
-
-/** An export may be silent for long while ClickHouse sorts or waits. */
-const EXPORT_IDLE_MS = 600_000;
 
 /** The management host over its services; it listens nowhere yet. */
 export function buildApp(options: Omit<ManagementOptions, 'routes'>): FastifyInstance {
@@ -51,29 +43,14 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const version = packageVersion();
   const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
   const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
-  const clickhouse = killOnAbort(
-    connectClickhouse({ settings: config, name: name, requestTimeout: 60_000, connections: 16 }),
-    log,
-  );
-  const exportClient = connectClickhouse({
-    settings: config,
-    name: `${name}-export`,
-    requestTimeout: EXPORT_IDLE_MS,
-    connections: 2,
-  });
+  const { exports: exportQueries, ...queries } = connectQueries({ config, name, log, registry });
   const snapshots = logSnapshots({ settings: config, groups: Object.values(GROUP_OF), name: name });
   onShutdown('clients', async () => {
     redis.disconnect();
-    await Promise.all([
-      database.end(),
-      clickhouse.close(),
-      exportClient.close(),
-      snapshots.close(),
-    ]);
+    await Promise.all([database.end(), queries.close(), snapshots.close()]);
   });
 
   const readUsage = usageStore(database, Date.now);
-  const merges = mergesOf(clickhouse);
   const publisher = importPublisher({ settings: config, log, name: name });
   onShutdown('publisher', () => publisher.close());
   const segments = segmentStore(database);
@@ -103,11 +80,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
       checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
       freshness: createFreshness({ fetchSnapshot: () => snapshots.fetch(), now: Date.now, log }),
-      reports: clickhouseReports(clickhouse),
-      schema: cachedSchema(schemaQueries(clickhouse)),
-      readQuality: qualityQuery(clickhouse),
-      mergesOf: merges,
-      countAudience: audienceCounter({ client: clickhouse, mergesOf: merges }),
+      openRequests: new OpenRequests(config.MAX_REQUESTS_PER_ACCOUNT),
+      ...queries,
+      schema: cachedSchema(queries.schema),
       segments,
       imports: {
         writer: new EventWriter({
@@ -123,9 +98,17 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   });
 
   const files = exportFiles(config);
-  const tools: JobTools = { client: exportClient, files, segments, mergesOf: merges };
-  const worker = runExportWorker({ store: exportStore, files, tools, log, signal: signal });
-  onShutdown('export worker', () => worker);
+  const tools: JobTools = {
+    ...exportQueries,
+    ...{ files, segments, maxRunMs: config.EXPORT_TIME_LIMIT },
+    fileLimits: {
+      maxAccountBytes: config.MAX_EXPORT_BYTES_PER_ACCOUNT,
+      minFreeBytes: config.EXPORT_MIN_FREE_BYTES,
+    },
+  };
+  const workers = config.EXPORT_WORKERS;
+  const worker = runExportWorkers({ workers, store: exportStore, files, tools, log, signal });
+  onShutdown('export workers', () => worker);
 
   const admin = await context.openAdminPort({
     pages: {

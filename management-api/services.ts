@@ -2,6 +2,7 @@ import type { Log } from '../platform/log.ts';
 import type { RunReports } from './reports/run.ts';
 import type { CountAudience } from './audiences/count.ts';
 import type { ResolveToken } from './auth/key-store.ts';
+import type { OpenRequests } from './budget/open-requests.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';
 import type { ExportStore } from './exports/export-store.ts';
 import type { Freshness } from './freshness/freshness.ts';
@@ -22,6 +23,7 @@ export interface GuardPorts {
   /** Units a key may use in a minute (PUBLIC_API_BUDGET_PER_MINUTE). */
   budgetPerMinute: number;
   checkLock: CheckLock;
+  openRequests: Pick<OpenRequests, 'enter' | 'leave'>;
 }
 
 /** What POST /v1/events needs. */

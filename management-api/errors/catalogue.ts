@@ -1,5 +1,5 @@
 import { QUOTA_SENTENCES } from '../../events/quota.ts';
-import { REPORT_UNAVAILABLE } from '../reports/report-problem.ts';
+import { REPORT_TOO_LARGE, REPORT_UNAVAILABLE } from '../reports/report-problem.ts';
 
 /** The envelope of an error unless the route overrides it: management 7.1 (1), (2), (3). */
 export type ErrorForm = 'coded' | 'flat' | 'flat_with_code';
@@ -86,6 +86,7 @@ export const catalogue = {
   count_unavailable: flat(503, 'count unavailable'),
   segments_unavailable: flat(503, 'segments unavailable'),
   report_unavailable: flat(503, REPORT_UNAVAILABLE),
+  report_too_large: flat(503, REPORT_TOO_LARGE),
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;

@@ -17,6 +17,14 @@ const MESSAGE_EVENTS = [
 ];
 
 const EVENT_COLUMNS = ['timestamp', 'received_at', ...Object.keys(EVENT_FIELDS)];
+/** Columns whose text clients choose. */
+const TEXT_COLUMNS: ReadonlySet<string> = new Set([
+  ...Object.entries(EVENT_FIELDS).flatMap(([name, kind]) =>
+    kind === 'text' || kind === 'persian' ? [name] : [],
+  ),
+  'person',
+  ...PROFILE_COLUMNS,
+]);
 const PERSON_COLUMNS = [
   'person',
   'first_seen',
@@ -37,23 +45,47 @@ export interface ExportPlan {
   audience?: Audience;
 }
 
+/** Begins a text that a spreadsheet would run as a formula (OWASP CSV Injection). */
+const FORMULA = String.raw`^[=+\\-@\\t\\r\\n＝＋－＠]`;
+/** A number is no formula: phone numbers and negative numbers stay as they are. */
+const NUMBER = String.raw`^[+-]?[0-9]+([.][0-9]+)?$`;
+
+/**
+ * A column in the file. In csv maps are JSON text, and a text that could be a formula begins with
+ * an apostrophe.
+ */
+function cell(name: string, format: ExportFormat): string {
+  if (format !== 'csv') return name;
+  if (MAP_COLUMNS.has(name)) return `toJSONString(${name}) AS ${name}`;
+  if (!TEXT_COLUMNS.has(name)) return name;
+  return `if(match(${name}, '${FORMULA}') AND NOT match(${name}, '${NUMBER}'), concat('\\'', ${name}), ${name}) AS ${name}`;
+}
+
+const MAP_COLUMNS: ReadonlySet<string> = new Set([
+  ...['properties', 'property_numbers', 'traits', 'trait_numbers'],
+]);
+
 /** The statement whose output is the export's file. Maps: objects in ndjson, JSON text in csv. */
 export function compileExport(
   { kind, format, spec, audience }: ExportPlan,
   context: CompileContext,
 ): string {
   const { params, accountId } = context;
-  const maps = (names: readonly string[]) =>
-    names.map((name) => (format === 'csv' ? `toJSONString(${name}) AS ${name}` : name));
+  // the inner SELECT, so that the conditions see the columns and not the cells
+  const file = (columns: readonly string[], rows: string) =>
+    `SELECT ${columns.map((name) => cell(name, format)).join(', ')} FROM (SELECT ${columns.join(', ')} FROM ${rows}) FORMAT ${FORMATS[format]}`;
   const account = `account_id = ${params.whole(accountId)}`;
   if (kind === 'profiles' || kind === 'segment') {
     const where = audience ? `${account} AND (${compileAudience(audience, context)})` : account;
-    return `SELECT ${[...PERSON_COLUMNS, ...maps(['traits', 'trait_numbers'])].join(', ')} FROM people WHERE ${where} FORMAT ${FORMATS[format]}`;
+    return file([...PERSON_COLUMNS, 'traits', 'trait_numbers'], `people WHERE ${where}`);
   }
   const where = [account];
   if (spec.from !== undefined) where.push(`timestamp >= ${params.instant(spec.from)}`);
   if (spec.to !== undefined) where.push(`timestamp < ${params.instant(spec.to)}`);
   if (spec.events) where.push(`event IN ${params.bind('Array(String)', spec.events)}`);
   if (kind === 'messages') where.push(`event IN ${params.bind('Array(String)', MESSAGE_EVENTS)}`);
-  return `SELECT ${[...EVENT_COLUMNS, ...maps(['properties', 'property_numbers'])].join(', ')} FROM events WHERE ${where.join(' AND ')} FORMAT ${FORMATS[format]}`;
+  return file(
+    [...EVENT_COLUMNS, 'properties', 'property_numbers'],
+    `events WHERE ${where.join(' AND ')}`,
+  );
 }

@@ -3,6 +3,8 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { ExportDraft, ExportFormat, ExportKind } from './request.ts';
 
 export const EXPIRES_AFTER_HOURS = 168;
+/** Queued and running exports of one account. */
+export const MAX_OPEN = 2;
 /** A worker without a heartbeat for this long loses its job. */
 const LEASE_SECONDS = 30;
 
@@ -26,7 +28,16 @@ export interface ExportJob {
   kind: ExportKind;
   format: ExportFormat;
   spec: JsonObject;
+  /** Rises with each claim. */
   attempt: number;
+  /** Attempts that failed, or whose worker died. */
+  failures: number;
+}
+
+/** A file whose time is over. */
+export interface ExpiredFile {
+  id: string;
+  file: string;
 }
 
 export interface Progress {
@@ -45,9 +56,11 @@ interface Row extends Omit<ExportJob, 'accountId'> {
 }
 
 const COLUMNS =
-  'id, account_id, kind, format, spec, status, attempt, created_at, expires_at, rows, bytes, error';
+  'id, account_id, kind, format, spec, status, attempt, failures, created_at, expires_at, rows, bytes, error';
+const UNIQUE_VIOLATION = '23505';
 /** The job still belongs to this worker. */
 const HELD = "id = $1 AND attempt = $2 AND status = 'running'";
+const OPEN = "status IN ('queued', 'running')";
 const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
 /**
@@ -69,21 +82,50 @@ export class ExportStore {
     ).map(itemOf);
   }
 
-  async create(accountId: number, { kind, format, spec }: ExportDraft): Promise<ExportItem> {
-    const sql = `INSERT INTO exports (account_id, kind, format, spec) VALUES ($1, $2, $3, $4) RETURNING ${COLUMNS}`;
-    const [row] = await this.#rows(sql, [accountId, kind, format, JSON.stringify(spec)]);
-    if (!row) throw new Error('the insert into exports returned no row');
-    return itemOf(row);
+  /**
+   * Queues an export and records who asked for it, in one statement. Undefined: the account has
+   * MAX_OPEN open ones.
+   */
+  async create(
+    accountId: number,
+    { draft: { kind, format, spec }, actor }: { draft: ExportDraft; actor: string },
+  ): Promise<ExportItem | undefined> {
+    const sql = `WITH made AS (
+        INSERT INTO exports (account_id, kind, format, spec, slot)
+        SELECT $1::bigint, $2::text, $3::text, $4::json, free.slot FROM generate_series(1, ${MAX_OPEN}) AS free (slot)
+        WHERE (SELECT count(*) FROM exports WHERE account_id = $1 AND ${OPEN}) < ${MAX_OPEN}
+          AND NOT EXISTS (SELECT 1 FROM exports AS other WHERE other.account_id = $1 AND other.slot = free.slot AND other.${OPEN})
+        ORDER BY free.slot LIMIT 1
+        ON CONFLICT (account_id, slot) WHERE ${OPEN} DO NOTHING
+        RETURNING ${COLUMNS}
+      ), audited AS (
+        INSERT INTO audit_lines (account_id, actor, action, details)
+        SELECT account_id, $5::text, 'export.created', jsonb_build_object('export_id', id, 'kind', kind, 'format', format) FROM made
+      ) SELECT ${COLUMNS} FROM made`;
+    // a concurrent request may take a slot first, at most MAX_OPEN times
+    for (let attempt = 1; attempt <= MAX_OPEN; attempt++) {
+      const [row] = await this.#rows(sql, [accountId, kind, format, JSON.stringify(spec), actor]);
+      if (row) return itemOf(row);
+    }
+    return undefined;
   }
 
   /**
-   * Claims the oldest job that is due, also one whose worker sends no heartbeat. Undefined: there
-   * is none.
+   * Claims a job that is due, also one whose worker sends no heartbeat: at most one of an account
+   * runs, and the next is of the account that was served longest ago. Undefined: there is none.
    */
   async claim(): Promise<ExportJob | undefined> {
-    const due = `SELECT id FROM exports WHERE status IN ('queued', 'running') AND due_at <= clock_timestamp() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`;
-    const sql = `UPDATE exports SET status = 'running', attempt = attempt + 1, due_at = ${LEASE}, rows = 0, bytes = 0 WHERE id = (${due}) RETURNING ${COLUMNS}`;
-    const [row] = await this.#rows(sql, []);
+    const due = `SELECT id FROM exports AS job WHERE ${OPEN} AND due_at <= clock_timestamp()
+        AND (status = 'running' OR NOT EXISTS (SELECT 1 FROM exports AS other WHERE other.account_id = job.account_id AND other.status = 'running'))
+      ORDER BY (SELECT max(claimed_at) FROM exports AS served WHERE served.account_id = job.account_id) NULLS FIRST, due_at, id
+      LIMIT 1 FOR UPDATE SKIP LOCKED`;
+    const sql = `UPDATE exports SET status = 'running', attempt = attempt + 1, failures = failures + (status = 'running')::integer,
+      claimed_at = clock_timestamp(), due_at = ${LEASE}, rows = 0, bytes = 0 WHERE id = (${due}) RETURNING ${COLUMNS}`;
+    const [row] = await this.#rows(sql, []).catch((error: unknown): Row[] => {
+      // another worker claimed a job of the same account at the same time
+      if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return [];
+      throw error;
+    });
     return (
       row && {
         id: row.id,
@@ -92,8 +134,18 @@ export class ExportStore {
         format: row.format,
         spec: row.spec,
         attempt: row.attempt,
+        failures: row.failures,
       }
     );
+  }
+
+  /** Bytes of the files that an account has. */
+  async storedBytes(accountId: number): Promise<number> {
+    const { rows } = await this.#database.query<{ bytes: string }>(
+      "SELECT coalesce(sum(bytes), 0) AS bytes FROM exports WHERE account_id = $1 AND status = 'ready'",
+      [accountId],
+    );
+    return Number(rows[0]?.bytes ?? 0);
   }
 
   /** Stores the progress and extends the lease. False: another worker has claimed the job. */
@@ -114,9 +166,12 @@ export class ExportStore {
   }
 
   /** Releases a job; it is due again after `delay` ms. */
-  async release({ id, attempt }: ExportJob, delay: number): Promise<boolean> {
-    const sql = `UPDATE exports SET status = 'queued', due_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE ${HELD}`;
-    return this.#changed(sql, [id, attempt, delay]);
+  async release(
+    { id, attempt }: ExportJob,
+    { delay, isFailure }: { delay: number; isFailure: boolean },
+  ): Promise<boolean> {
+    const sql = `UPDATE exports SET status = 'queued', failures = failures + $4, due_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE ${HELD}`;
+    return this.#changed(sql, [id, attempt, delay, isFailure ? 1 : 0]);
   }
 
   async fail({ id, attempt }: ExportJob, error: string): Promise<boolean> {
@@ -126,10 +181,41 @@ export class ExportStore {
     );
   }
 
-  /** Marks expired exports and returns their files, which can be deleted. */
-  async expire(): Promise<string[]> {
-    const sql = `UPDATE exports SET status = 'expired' WHERE status = 'ready' AND expires_at <= clock_timestamp() RETURNING file`;
-    return (await this.#database.query<{ file: string }>(sql)).rows.map(({ file }) => file);
+  /** Ready exports whose time is over, oldest first: remove the file, then mark the export. */
+  async listExpired(limit: number): Promise<ExpiredFile[]> {
+    const sql = `SELECT id, file FROM exports WHERE status = 'ready' AND expires_at <= clock_timestamp() ORDER BY expires_at LIMIT $1`;
+    return (await this.#database.query<ExpiredFile>(sql, [limit])).rows;
+  }
+
+  async markExpired({ id }: ExpiredFile): Promise<void> {
+    await this.#database.query(
+      "UPDATE exports SET status = 'expired' WHERE id = $1 AND status = 'ready'",
+      [id],
+    );
+  }
+
+  /** Of these exports: the attempt that runs, or the file that is ready. */
+  async filesInUse(
+    ids: readonly string[],
+  ): Promise<Map<string, { attempt: number | undefined; file: string | undefined }>> {
+    const { rows } = await this.#database.query<{
+      id: string;
+      status: string;
+      attempt: number;
+      file: string | null;
+    }>(
+      "SELECT id, status, attempt, file FROM exports WHERE id = ANY($1::bigint[]) AND status IN ('running', 'ready')",
+      [[...ids]],
+    );
+    return new Map(
+      rows.map(({ id, status, attempt, file }) => [
+        id,
+        {
+          attempt: status === 'running' ? attempt : undefined,
+          file: status === 'ready' ? (file ?? undefined) : undefined,
+        },
+      ]),
+    );
   }
 
   async #rows(sql: string, values: unknown[]): Promise<Row[]> {

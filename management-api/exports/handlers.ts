@@ -2,11 +2,12 @@ import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
-import { EXPIRES_AFTER_HOURS } from './export-store.ts';
+import { EXPIRES_AFTER_HOURS, MAX_OPEN } from './export-store.ts';
 import { readExport } from './request.ts';
 
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
+const TOO_MANY_OPEN = `this account has ${MAX_OPEN} exports that are queued or running; wait until one has ended`;
 
 /** GET /v1/exports (management 2.6, 4.2): newest first; the first answer is the whole list. */
 export function listExports(request: ApiRequest, services: Services): Promise<Answer> {
@@ -26,7 +27,9 @@ export function createExport(request: ApiRequest, services: Services): Promise<A
       return reject('export_spec_invalid', {
         message: 'spec.segment_id must be the id of a segment',
       });
-    const job = await services.exports.create(accountId, read.draft);
+    const actor = `key:${request.caller.keyId}`;
+    const job = await services.exports.create(accountId, { draft: read.draft, actor });
+    if (!job) return reject('budget_exhausted', { message: TOO_MANY_OPEN });
     return answer({ ...job, expires_after_hours: EXPIRES_AFTER_HOURS }, { status: 202 });
   });
 }

@@ -49,7 +49,7 @@ export interface ExportSpec {
 export interface ExportDraft {
   kind: ExportKind;
   format: ExportFormat;
-  /** As the client sent it; read again when the job runs. */
+  /** As the client sent it, without keys that are ignored; read again when the job runs. */
   spec: JsonObject;
 }
 
@@ -66,7 +66,18 @@ export function readExport(body: unknown): ReadDraft {
   const spec = readSpec(kind, sent ?? {});
   if (typeof spec === 'string')
     return { ok: false, error: { code: 'export_spec_invalid', message: spec } };
-  return { ok: true, draft: { kind, format: format ?? 'ndjson', spec: sent ?? {} }, spec };
+  const stored = storedSpec(spec, sent ?? {});
+  return { ok: true, draft: { kind, format: format ?? 'ndjson', spec: stored }, spec };
+}
+
+/** What readSpec reads as `spec`: its size is bounded, whatever was sent. */
+function storedSpec({ from, to, events, segmentId }: ExportSpec, sent: JsonObject): JsonObject {
+  return {
+    ...(from === undefined ? {} : { from: sent['from'] }),
+    ...(to === undefined ? {} : { to: sent['to'] }),
+    ...(events === undefined ? {} : { events }),
+    ...(segmentId === undefined ? {} : { segment_id: segmentId }),
+  };
 }
 
 /** The spec of a kind, or the sentence that says what is wrong. Other keys are ignored. */

@@ -1,25 +1,24 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
-import { Transform, type Readable } from 'node:stream';
 import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import { readAudience } from '../audiences/read.ts';
 import { SqlParams } from '../warehouse/sql.ts';
 import { dayOf } from '../conditions/time-zone.ts';
-import type { MergesOf } from '../warehouse/people-sql.ts';
 import type { SegmentStore } from '../segments/segment-store.ts';
 import { compileExport, type ExportPlan } from './compile.ts';
 import type { ExportJob } from './export-store.ts';
 import { readSpec } from './request.ts';
+import type { ExportQueries } from '../queries.ts';
+import { ExportImpossible, limitedFile, type FileLimits } from './file-limits.ts';
 import type { RowCounter } from './row-counter.ts';
 
-/** The job fails on every retry; the message is for the client. */
-export class ExportImpossible extends Error {}
+export { ExportImpossible };
 
-export interface JobTools {
-  client: ClickHouseClient;
+export interface JobTools extends ExportQueries {
   files: ExportFiles;
+  fileLimits: FileLimits;
   segments: SegmentStore;
-  mergesOf: MergesOf;
+  /** Longest run of a job, ms. */
+  maxRunMs: number;
 }
 
 export function fileName({
@@ -33,16 +32,34 @@ export function fileName({
 export interface JobRun {
   job: ExportJob;
   counter: RowCounter;
+  /** Bytes of the other files of the account. */
+  storedBytes: number;
   /** ms since the epoch */
   now: number;
   signal: AbortSignal;
 }
 
+/** An export gets a share of ClickHouse's threads and yields to every report. */
+const THREADS = 2;
+const PRIORITY = '1000';
+/** How long a block of an export waits for reports, ms; then it is read all the same. */
+const YIELD_MS = '100';
+
 /** Streams a job's file from ClickHouse to the folder, one chunk in memory at a time. */
-export async function runJob(
-  { job, counter, now, signal }: JobRun,
-  { client, files, segments, mergesOf }: JobTools,
-): Promise<void> {
+export async function runJob(run: JobRun, tools: JobTools): Promise<void> {
+  const late = AbortSignal.timeout(tools.maxRunMs);
+  try {
+    await writeFile({ ...run, signal: AbortSignal.any([run.signal, late]) }, tools);
+  } catch (error) {
+    if (!late.aborted || run.signal.aborted) throw error;
+    const message = `the export took longer than ${tools.maxRunMs / 1000} s; export a shorter range`;
+    throw new ExportImpossible(message, { cause: error });
+  }
+}
+
+async function writeFile(run: JobRun, tools: JobTools): Promise<void> {
+  const { job, counter, storedBytes, now, signal } = run;
+  const { client, files, fileLimits, segments, mergesOf, limits, kill, maxRunMs } = tools;
   const params = new SqlParams();
   const plan = await planOf(job, segments);
   const merges = await mergesOf(job.accountId, signal);
@@ -54,15 +71,6 @@ export async function runJob(
     params,
   });
   const queryId = randomUUID();
-  const kill = () => {
-    client
-      .command({
-        query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
-        query_params: { id: queryId },
-      })
-      .catch(() => undefined);
-  };
-  signal.addEventListener('abort', kill, { once: true });
   try {
     const { stream } = await client.exec({
       query,
@@ -74,12 +82,18 @@ export async function runJob(
         output_format_json_quote_64bit_integers: 0,
         date_time_output_format: 'iso',
         format_csv_null_representation: '',
-        max_execution_time: 0,
+        max_execution_time: Math.ceil(maxRunMs / 1000),
+        max_threads: THREADS,
+        priority: PRIORITY,
+        low_priority_query_wait_time_ms: YIELD_MS,
+        ...(await limits()),
       },
     });
-    await files.write(fileName(job), counted(stream, counter), signal);
-  } finally {
-    signal.removeEventListener('abort', kill);
+    const content = limitedFile(stream, { ...fileLimits, files, counter, storedBytes });
+    await files.write(fileName(job), content, signal);
+  } catch (error) {
+    kill(queryId);
+    throw error;
   }
 }
 
@@ -95,22 +109,4 @@ async function planOf(
   const outcome = readAudience(segment.definition);
   if (!outcome.ok) throw new ExportImpossible(outcome.message);
   return { kind, format, spec, audience: outcome.audience.root };
-}
-
-/**
- * An error of the source (ClickHouse breaks the connection when a query fails midway) reaches the
- * writer, so that no truncated file becomes ready.
- */
-function counted(source: Readable, counter: RowCounter): Readable {
-  const through = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      counter.count(chunk);
-      done(null, chunk);
-    },
-  });
-  source.once('error', (error) => through.destroy(error));
-  source.once('close', () => {
-    if (!source.readableEnded) through.destroy(new Error('the response of ClickHouse ended early'));
-  });
-  return source.pipe(through);
 }

@@ -4,41 +4,56 @@ import type { Log } from '../../platform/log.ts';
 import type { ExportJob, ExportStore } from './export-store.ts';
 import { RowCounter } from './row-counter.ts';
 import { ExportImpossible, fileName, runJob, type JobTools } from './run-job.ts';
+import { expireExports, removeOrphans } from './sweep.ts';
 
 const IDLE_MS = 1000;
 const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
-const MAX_ATTEMPTS = 3;
+const MAX_FAILURES = 3;
 const RETRY_DELAY = { base: 5000, cap: 60_000 };
 /** The error of a job that failed after all attempts. */
 const FAILED_FOR_GOOD = 'the export could not be written; request it again';
 
 export interface WorkerOptions {
+  /** Jobs at a time. */
+  workers: number;
   store: ExportStore;
   files: ExportFiles;
   tools: JobTools;
   log: Log;
-  /** Stops the worker; it releases its current job. */
+  /** Stops the workers; they release their current jobs. */
   signal: AbortSignal;
 }
 
 /**
- * Runs one job after the other until the signal aborts. Several processes may run workers: a job
- * belongs to the worker that claimed it last.
+ * Runs jobs until the signal aborts, at most one of an account at a time. Several processes may run
+ * workers: a job belongs to the worker that claimed it last.
  */
-export async function runExportWorker(options: WorkerOptions): Promise<void> {
-  const { store, log, signal } = options;
-  let sweptAt = 0;
-  const isEnding = () => signal.aborted;
-  while (!isEnding()) {
-    try {
-      if (Date.now() - sweptAt > SWEEP_MS) {
-        await sweep(options);
-        sweptAt = Date.now();
-      }
+export async function runExportWorkers(options: WorkerOptions): Promise<void> {
+  const { store, signal } = options;
+  let orphansAreGone = false;
+  const sweeping = repeat(options, async () => {
+    if (!orphansAreGone) await removeOrphans(options);
+    orphansAreGone = true;
+    await expireExports(options);
+    await delay(SWEEP_MS, signal);
+  });
+  const working = Array.from({ length: options.workers }, () =>
+    repeat(options, async () => {
       const job = await store.claim();
       if (job) await work(job, options);
       else await delay(IDLE_MS, signal);
+    }),
+  );
+  await Promise.all([sweeping, ...working]);
+}
+
+/** Repeats a step until the signal aborts; after a failure, later. */
+async function repeat({ log, signal }: WorkerOptions, step: () => Promise<void>): Promise<void> {
+  const isEnding = () => signal.aborted;
+  while (!isEnding()) {
+    try {
+      await step();
     } catch (error) {
       if (isEnding()) return;
       log.warn({ err: error, code: 'export_store' }, 'the export store is unavailable; retrying');
@@ -50,18 +65,11 @@ export async function runExportWorker(options: WorkerOptions): Promise<void> {
   }
 }
 
-async function sweep({ store, files, log }: WorkerOptions): Promise<void> {
-  for (const file of await store.expire()) {
-    await files.remove(file);
-    log.info({ file }, 'an export expired; its file is deleted');
-  }
-}
-
 async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
   const { store, files, tools, log, signal } = options;
   // the partial file of an attempt whose worker stopped
   if (job.attempt > 1) await files.remove(fileName({ ...job, attempt: job.attempt - 1 }));
-  if (job.attempt > MAX_ATTEMPTS) {
+  if (job.failures >= MAX_FAILURES) {
     await store.fail(job, FAILED_FOR_GOOD);
     return;
   }
@@ -76,10 +84,9 @@ async function work(job: ExportJob, options: WorkerOptions): Promise<void> {
     );
   }, HEARTBEAT_MS);
   try {
-    await runJob(
-      { job, counter, now: Date.now(), signal: AbortSignal.any([signal, lost.signal]) },
-      tools,
-    );
+    const storedBytes = await store.storedBytes(job.accountId);
+    const run = AbortSignal.any([signal, lost.signal]);
+    await runJob({ job, counter, storedBytes, now: Date.now(), signal: run }, tools);
     const { rows, bytes } = counter;
     if (await store.finish(job, { rows, bytes, file: fileName(job) }))
       log.info({ export_id: job.id, rows, bytes }, 'an export is ready');
@@ -98,25 +105,24 @@ async function handleFailure(
   const { store, log, signal } = options;
   if (isLost) return;
   if (signal.aborted) {
-    await store.release(job, 0);
+    await store.release(job, { delay: 0, isFailure: false });
     return;
   }
+  const failures = job.failures + 1;
   log.warn(
     {
       err: error,
       code: 'export_failed',
       export_id: job.id,
       account_id: job.accountId,
-      attempt: job.attempt,
+      attempt: failures,
     },
     'an export attempt failed',
   );
   if (error instanceof ExportImpossible) await store.fail(job, error.message);
-  else if (job.attempt >= MAX_ATTEMPTS) await store.fail(job, FAILED_FOR_GOOD);
-  else
-    await store.release(
-      job,
-      RETRY_DELAY.base +
-        backoffDelay({ ...RETRY_DELAY, attempt: job.attempt, random: Math.random() }),
-    );
+  else if (failures >= MAX_FAILURES) await store.fail(job, FAILED_FOR_GOOD);
+  else {
+    const retry = backoffDelay({ ...RETRY_DELAY, attempt: failures, random: Math.random() });
+    await store.release(job, { delay: RETRY_DELAY.base + retry, isFailure: true });
+  }
 }

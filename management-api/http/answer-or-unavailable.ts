@@ -1,3 +1,4 @@
+import { AccountBusy } from '../budget/account-slots.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { reject, type Answer } from '../errors/domain-error.ts';
 import type { Services } from '../services.ts';
@@ -21,7 +22,15 @@ export async function answerOrUnavailable(options: Work): Promise<Answer> {
   try {
     return await work(accountId);
   } catch (err) {
+    if (err instanceof AccountBusy) return rejectBusy();
     services.log.warn({ err, code, account_id: accountId, trace: request.trace }, message);
     return reject(error);
   }
+}
+
+/** The account has too many queries waiting (management 7.3). */
+export function rejectBusy(): Answer {
+  return reject('budget_exhausted', {
+    message: 'this account has too many queries in progress; wait for their answers',
+  });
 }

@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../platform/log.ts';
 import { buildApp } from '../app.ts';
 import type { StoredKey } from '../auth/decide.ts';
+import { AccountBusy } from '../budget/account-slots.ts';
+import { OpenRequests } from '../budget/open-requests.ts';
 import { decideFeatures } from '../introspection/features.ts';
 import type { Services } from '../services.ts';
 
@@ -31,6 +33,7 @@ function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<Sto
     chargeBudget: ({ units }) => (asked.push(`budget ${units}`), Promise.resolve(units)),
     budgetPerMinute: 600,
     checkLock: () => (asked.push('lock'), Promise.resolve(undefined)),
+    openRequests: new OpenRequests(2),
     mergesOf: () => Promise.resolve('none'),
     freshness: { freshUntil: () => Promise.resolve(0) },
     reports: {
@@ -121,6 +124,68 @@ describe('the host (management 3.1, 5, 8.1)', () => {
   it('answers 503, not 401, while keys cannot be looked up', async () => {
     const { funnel } = build({ resolveToken: () => Promise.reject(new Error('unavailable')) });
     expect((await funnel()).json()).toMatchObject({ error: { code: 'key_lookup_unavailable' } });
+  });
+});
+
+describe('what one account may have in progress', () => {
+  const WAIT = { code: 'budget_exhausted', message: expect.stringContaining('wait') as string };
+
+  it('is a number of requests; the next one is answered 429 until one has its answer', async () => {
+    const gates: (() => void)[] = [];
+    const reports = {
+      funnel: () => new Promise((resolve) => gates.push(() => resolve({ steps: [] }))),
+    } as unknown as Services['reports'];
+    const { app, funnel } = build({ reports });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const url = `${app.listeningOrigin}/v1/reports/funnel`;
+    const ask = () =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'x-service-key': 'sk_svc_x' },
+        body: JSON.stringify(FUNNEL),
+      });
+    const pending = [ask(), ask()];
+    await vi.waitFor(() => expect(gates).toHaveLength(2));
+    const refusal = await funnel();
+    expect([refusal.statusCode, refusal.headers['retry-after'], refusal.json()]).toEqual([
+      ...[429, '60', { error: WAIT }],
+    ]);
+    gates.shift()?.();
+    await vi.waitFor(async () => {
+      pending.push(ask());
+      expect(
+        (await Promise.race([pending.at(-1), vi.waitUntil(() => gates.length === 2)])) as unknown,
+      ).toBe(true);
+    });
+    for (const open of gates) open();
+    const answers = await Promise.all(pending);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+    await app.close();
+  });
+
+  it('is a number of waiting queries: 429 for a report and for a count', async () => {
+    const busy = () => Promise.reject(new AccountBusy('account 3 has 20 queries waiting'));
+    const { app, funnel } = build({
+      reports: { funnel: busy, retention: busy },
+      countAudience: busy,
+    });
+    const count = await app.inject({
+      ...{ method: 'POST', url: '/v1/audiences/count' },
+      headers: { 'x-service-key': 'sk_svc_x' },
+      payload: '{"attribute":"city","op":"is_set"}',
+    });
+    for (const refusal of [await funnel(), count])
+      expect([refusal.statusCode, refusal.json()]).toEqual([429, { error: WAIT }]);
+  });
+
+  it('is an amount of memory: a report that exceeds it is answered with a sentence of its own', async () => {
+    const exceeded = () =>
+      Promise.reject(Object.assign(new Error('memory limit exceeded'), { code: '241' }));
+    const answer = await build({ reports: { funnel: exceeded, retention: exceeded } }).funnel();
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      { error: expect.stringContaining('حافظه') as string },
+    ]);
   });
 });
 

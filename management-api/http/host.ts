@@ -7,7 +7,7 @@ import {
   parseTrustedProxies,
   type TrustedProxies,
 } from '../../platform/network/client-address.ts';
-import type { Answer, DomainError } from '../errors/domain-error.ts';
+import { reject, type Answer, type DomainError } from '../errors/domain-error.ts';
 import { renderError } from '../errors/render.ts';
 import type { Services } from '../services.ts';
 import { watchRequest } from './deadline.ts';
@@ -70,7 +70,7 @@ function hostRoute(
         ip: addressOfRequest(message, proxies),
         userAgent: message.headers['user-agent'] ?? '',
       };
-      const answer = await serve(route, { head, message, services });
+      const answer = await serve(route, { head, message, response, services });
       return answer?.ok === false ? renderError(answer.error, route.flat) : answer;
     },
   };
@@ -79,6 +79,7 @@ function hostRoute(
 interface Served {
   head: Omit<PublicRequest, 'body' | 'rawBody'>;
   message: HostRequest['message'];
+  response: HostRequest['response'];
   services: Services;
 }
 
@@ -88,13 +89,15 @@ interface Served {
  */
 async function serve(
   route: Route,
-  { head, message, services }: Served,
+  { head, message, response, services }: Served,
 ): Promise<Answer | undefined> {
   const guarded =
     route.auth === 'none'
       ? undefined
       : await passGuards({ route, headers: message.headers, ip: head.ip, now: head.now }, services);
   if (guarded && !guarded.ok) return guarded;
+  if (guarded && !enterAccount(guarded.caller.accountId, { response, services }))
+    return reject('budget_exhausted', { message: TOO_MANY_REQUESTS });
   let body: unknown;
   let rawBody: Buffer = NO_BYTES;
   if (route.bodyLimit !== undefined) {
@@ -109,6 +112,18 @@ async function serve(
   if (route.auth === 'none') return await route.handler({ ...head, body, rawBody }, services);
   if (!guarded) throw new Error('a route with a key was entered without guards');
   return await route.handler({ ...head, body, rawBody, caller: guarded.caller }, services);
+}
+
+const TOO_MANY_REQUESTS = 'this account has too many requests in progress; wait for their answers';
+
+/** False when the account has as many requests in progress as it may. */
+function enterAccount(
+  accountId: number,
+  { response, services: { openRequests } }: Pick<Served, 'response' | 'services'>,
+): boolean {
+  if (response.destroyed || !openRequests.enter(accountId)) return false;
+  response.once('close', () => openRequests.leave(accountId));
+  return true;
 }
 
 function renderUnknown(method: string, url: string): ReturnType<typeof renderError> {

@@ -74,6 +74,8 @@ export function reportProblem(kind: ReportProblemKind, path = ''): ReportProblem
 }
 
 /** The message of the 503 of a report (management 4.2). */
+export const REPORT_TOO_LARGE =
+  'این گزارش بیش از حافظهٔ مجاز نیاز دارد؛ بازهٔ زمانی را کوتاه‌تر یا تعداد گام‌ها را کمتر کنید.';
 export const REPORT_UNAVAILABLE = 'گزارش اکنون در دسترس نیست؛ اندکی بعد دوباره تلاش کنید.';
 
 /** Thrown inside the parser; parsed() converts it to a value. */

@@ -1,6 +1,9 @@
 import Type, { type TSchema } from 'typebox';
 import type { Filter } from '../conditions/condition.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
+import { AccountBusy } from '../budget/account-slots.ts';
+import { rejectBusy } from '../http/answer-or-unavailable.ts';
+import { exceedsMemory } from '../warehouse/query-limits.ts';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Route } from '../http/route.ts';
@@ -56,7 +59,7 @@ const report = {
   features: ['analytics'],
   bodyLimit: BODY.query,
   malformed: { code: 'invalid_report', message: reportProblem('body').message },
-  flat: ['invalid_report', 'report_unavailable'],
+  flat: ['invalid_report', 'report_unavailable', 'report_too_large'],
   coded: [],
   timeout: TIMEOUT.report,
 } as const;
@@ -157,6 +160,7 @@ async function answerReport<Request extends Omit<ReportConditions, 'selectors'>>
       await run({ accountId, request: parsed.request, freshUntil, merges, signal: request.signal }),
     );
   } catch (error) {
+    if (error instanceof AccountBusy) return rejectBusy();
     if (request.signal.aborted)
       services.log.info({ account_id: accountId, trace: request.trace }, 'report query aborted');
     else
@@ -164,6 +168,6 @@ async function answerReport<Request extends Omit<ReportConditions, 'selectors'>>
         { err: error, code: 'report_failed', account_id: accountId, trace: request.trace },
         'report query failed',
       );
-    return reject('report_unavailable');
+    return reject(exceedsMemory(error) ? 'report_too_large' : 'report_unavailable');
   }
 }

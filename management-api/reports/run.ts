@@ -14,11 +14,6 @@ import type { RetentionRequest } from './retention/request.ts';
  * is cancelled.
  */
 const MAX_SECONDS = 45;
-/**
- * Larger GROUP BY states spill to disk, so that a report over all people ends instead of failing.
- */
-const SPILL_BYTES = 2_000_000_000;
-const MAX_MEMORY_BYTES = 6_000_000_000;
 
 export interface ReportQuery<Request> {
   accountId: number;
@@ -70,8 +65,6 @@ async function readRows(
       output_format_json_quote_64bit_integers: 0,
       cancel_http_readonly_queries_on_client_close: 1,
       max_execution_time: MAX_SECONDS,
-      max_memory_usage: String(MAX_MEMORY_BYTES),
-      max_bytes_before_external_group_by: String(SPILL_BYTES),
     },
     ...(signal ? { abort_signal: signal } : {}),
   });

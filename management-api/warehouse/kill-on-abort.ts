@@ -2,14 +2,13 @@ import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/clie
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../platform/log.ts';
 
-/**
- * The same client, but an aborted query is also killed inside ClickHouse, which otherwise completes
- * it without a reader: KILL QUERY is sent when its `abort_signal` fires (the client disconnected,
- * the handler timed out) and when the connection fails.
- */
-export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClient {
-  const kill = (queryId: string) => {
-    client
+/** Ends a query inside ClickHouse; never rejects. */
+export type KillQuery = (queryId: string) => void;
+
+/** @param killer sends nothing else: KILL QUERY never waits for a socket behind a query */
+export function killQuery(killer: ClickHouseClient, log: Log): KillQuery {
+  return (queryId) => {
+    killer
       .command({
         query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
         query_params: { id: queryId },
@@ -21,6 +20,14 @@ export function killOnAbort(client: ClickHouseClient, log: Log): ClickHouseClien
         ),
       );
   };
+}
+
+/**
+ * The same client, but an aborted query is also killed inside ClickHouse, which otherwise completes
+ * it without a reader: KILL QUERY is sent when its `abort_signal` fires (the client disconnected,
+ * the handler timed out) and when the connection fails.
+ */
+export function killOnAbort(client: ClickHouseClient, kill: KillQuery): ClickHouseClient {
   const query = async <Format extends DataFormat>(params: QueryParams & { format?: Format }) => {
     const queryId = params.query_id ?? randomUUID();
     const abort = () => kill(queryId);

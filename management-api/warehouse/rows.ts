@@ -9,8 +9,6 @@ export interface RowQuery {
 }
 
 const MAX_SECONDS = 30;
-const MEMORY_BYTES = 4_000_000_000;
-const SPILL_BYTES = 1_000_000_000;
 
 /**
  * All rows of one bounded query. Rejects with the client's error. Parameters go in the body: they
@@ -26,8 +24,6 @@ export async function readRows<Row>({ client, sql, params, signal }: RowQuery): 
     clickhouse_settings: {
       output_format_json_quote_64bit_integers: 0,
       max_execution_time: MAX_SECONDS,
-      max_memory_usage: String(MEMORY_BYTES),
-      max_bytes_before_external_group_by: String(SPILL_BYTES),
     },
   });
   return await result.json<Row>();

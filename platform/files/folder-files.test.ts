@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -17,6 +17,10 @@ describe('folderFiles', () => {
     expect(readFileSync(join(folder, 'deep/a.csv'), 'utf8')).toBe('x');
     expect(await text(await files.read('a.csv'))).toBe('x');
     await expect(files.read('b.csv')).rejects.toThrow(FileMissing);
+    expect(await files.freeBytes()).toBeGreaterThan(0);
+    writeFileSync(join(folder, 'deep/c.csv.part'), '');
+    expect((await files.list()).sort()).toEqual(['a.csv', 'c.csv']);
+    await files.remove('c.csv');
     const breaking = new Readable({
       read() {
         this.destroy(new Error('cut'));

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +21,14 @@ export interface ExportFiles {
    * Removes a file and the remains of an interrupted write; does nothing when there is none.
    */
   remove(name: string): Promise<void>;
+  /** Names of the files and of interrupted writes. */
+  list(): Promise<string[]>;
+  /** Space that is left, bytes; Infinity where it is not known. */
+  freeBytes(): Promise<number>;
 }
+
+/** Ending of a file that is being written. */
+const PART = '.part';
 
 /** Files in a folder: written under another name, synced, then renamed. */
 export function folderFiles(folder: string): ExportFiles {
@@ -29,7 +36,7 @@ export function folderFiles(folder: string): ExportFiles {
   return {
     async write(name, content, signal) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const draft = `${pathOf(name)}.part`;
+      const draft = `${pathOf(name)}${PART}`;
       try {
         await pipeline(content, createWriteStream(draft, { mode: 0o600, flush: true }), { signal });
         await rename(draft, pathOf(name));
@@ -52,8 +59,20 @@ export function folderFiles(folder: string): ExportFiles {
     async remove(name) {
       await Promise.all([
         rm(pathOf(name), { force: true }),
-        rm(`${pathOf(name)}.part`, { force: true }),
+        rm(`${pathOf(name)}${PART}`, { force: true }),
       ]);
+    },
+    async list() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const names = (await readdir(folder)).map((name) =>
+        name.endsWith(PART) ? name.slice(0, -PART.length) : name,
+      );
+      return [...new Set(names)];
+    },
+    async freeBytes() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
     },
   };
 }

@@ -50,6 +50,8 @@ class FakeStore {
               .writeHead(400)
               .end('<Error><Code>XAmzContentSHA256Mismatch</Code></Error>');
           const found = this.objects.get(url.pathname);
+          if (url.searchParams.get('list-type') === '2')
+            return void response.end(this.#list(url.searchParams));
           if (request.method === 'GET') {
             if (!found) response.writeHead(404);
             response.end(found ?? '<Error><Code>NoSuchKey</Code></Error>');
@@ -65,6 +67,16 @@ class FakeStore {
           );
         });
     });
+  }
+
+  /** One key a page, in their order. */
+  #list(query: URLSearchParams): string {
+    const keys = [...this.objects.keys()]
+      .map((path) => path.replace('/bucket/', ''))
+      .filter((key) => key.startsWith(query.get('prefix') ?? ''));
+    const at = Number(query.get('continuation-token') ?? 0);
+    const next = at + 1 < keys.length;
+    return `<ListBucketResult><Contents><Key>${keys[at] ?? ''}</Key></Contents>${next ? `<NextContinuationToken>${at + 1}</NextContinuationToken>` : ''}</ListBucketResult>`;
   }
 
   #answer({
@@ -116,6 +128,9 @@ describe('s3Files', () => {
     expect(store.objects.get('/bucket/exports/a.csv')?.equals(big)).toBe(true);
     await files.write('empty.csv', Readable.from([]), never);
     expect(store.objects.get('/bucket/exports/empty.csv')?.length).toBe(0);
+    store.objects.set('/bucket/other', Buffer.from(''));
+    expect(await files.list()).toEqual(['a.csv', 'empty.csv']);
+    store.objects.delete('/bucket/other');
     store.failures = [500];
     expect((await buffer(await files.read('a.csv'))).equals(big)).toBe(true);
     await files.remove('a.csv');

@@ -22,6 +22,8 @@ export interface S3Options {
 interface StoreRequest {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   name: string;
+  /** The bucket itself, without prefix and name. */
+  bucket?: boolean;
   query?: Record<string, string>;
   body?: Buffer;
   signal?: AbortSignal;
@@ -32,14 +34,23 @@ class Refused extends Error {}
 
 /** Files in S3-compatible storage, in parts; a file appears when the last is acknowledged. */
 export function s3Files(options: S3Options): ExportFiles {
+  const base = new URL(options.url);
+  const [, bucketName = '', ...folders] = base.pathname.split('/');
+  const prefix = folders
+    .filter((one) => one !== '')
+    .map((one) => `${one}/`)
+    .join('');
   const fetchOnce = async ({
     method,
     name,
+    bucket = false,
     query = {},
     body = Buffer.alloc(0),
     signal,
   }: StoreRequest) => {
-    const url = new URL(`${options.url.replace(/\/$/, '')}/${name}`);
+    const url = bucket
+      ? new URL(`/${bucketName}`, base)
+      : new URL(`${options.url.replace(/\/$/, '')}/${name}`);
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
     const signed = await signS3({ method, url, body }, options);
     const timeout = AbortSignal.timeout(method === 'GET' ? DOWNLOAD_MS : REQUEST_MS);
@@ -99,6 +110,20 @@ export function s3Files(options: S3Options): ExportFiles {
     async remove(name) {
       await send({ method: 'DELETE', name });
     },
+    async list() {
+      const names: string[] = [];
+      let next: string | undefined;
+      do {
+        const token: Record<string, string> = next ? { 'continuation-token': next } : {};
+        const query = { 'list-type': '2', prefix, ...token };
+        const { text } = await send({ method: 'GET', bucket: true, name: '', query });
+        for (const [, key = ''] of text.matchAll(/<Key>([^<]+)<\/Key>/g))
+          names.push(key.slice(prefix.length));
+        next = /<NextContinuationToken>([^<]+)</.exec(text)?.[1];
+      } while (next !== undefined);
+      return names.filter((name) => name !== '' && !name.includes('/'));
+    },
+    freeBytes: () => Promise.resolve(Infinity),
   };
 }
 

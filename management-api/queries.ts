@@ -1,0 +1,134 @@
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import type { Registry } from 'prom-client';
+import { connectClickhouse } from '../platform/clickhouse/client.ts';
+import type { Log } from '../platform/log.ts';
+import { metricsOf } from '../platform/metrics.ts';
+import { audienceCounter } from './audiences/count.ts';
+import { AccountSlots } from './budget/account-slots.ts';
+import type { Config } from './config.ts';
+import { qualityQuery } from './quality/queries.ts';
+import { clickhouseReports } from './reports/run.ts';
+import { schemaQueries } from './schema/queries.ts';
+import type { Services } from './services.ts';
+import { killOnAbort, killQuery, type KillQuery } from './warehouse/kill-on-abort.ts';
+import { limitedClient } from './warehouse/limited-client.ts';
+import { mergesOf as readMerges, type MergesOf } from './warehouse/people-sql.ts';
+import { queryLimits } from './warehouse/query-limits.ts';
+
+/** Sockets and slots of reads that take milliseconds, apart from those of reports. */
+const READS = { total: 8, perAccount: 3, waiting: 32 };
+const KILL_SOCKETS = 4;
+/** An export may be silent for long while ClickHouse sorts or waits. */
+const EXPORT_IDLE_MS = 600_000;
+
+/** What export jobs need of ClickHouse. */
+export interface ExportQueries {
+  client: ClickHouseClient;
+  limits: () => Promise<ClickHouseSettings>;
+  kill: KillQuery;
+  mergesOf: MergesOf;
+}
+
+export interface Queries extends Pick<
+  Services,
+  'reports' | 'countAudience' | 'schema' | 'readQuality' | 'mergesOf'
+> {
+  exports: ExportQueries;
+  close: () => Promise<void>;
+}
+
+interface Options {
+  config: Config;
+  name: string;
+  log: Log;
+  registry: Registry;
+}
+
+/**
+ * The queries of the host. Each kind has sockets of its own, so a cheap read or KILL QUERY never
+ * waits behind reports, and accounts take turns. The nth query of an account at a time has priority
+ * n in ClickHouse: what one account runs at the same time slows others down like a single query.
+ */
+export function connectQueries({ config, name, log, registry }: Options): Queries {
+  const settings = {
+    ...config,
+    CLICKHOUSE_URL: config.CLICKHOUSE_REPORTS_URL || config.CLICKHOUSE_URL,
+  };
+  const connect = (kind: string, connections: number, requestTimeout = 60_000) =>
+    connectClickhouse({ settings, name: `${name}-${kind}`, requestTimeout, connections });
+  const killer = connect('kill', KILL_SOCKETS);
+  const reads = connect('reads', READS.total);
+  const reports = connect('reports', config.MAX_QUERIES);
+  const exports = connect('export', config.EXPORT_WORKERS, EXPORT_IDLE_MS);
+
+  const kill = killQuery(killer, log);
+  const limits = queryLimits({
+    ...{ client: reads, log, percent: config.REPORTS_MEMORY_PERCENT },
+    queries: config.MAX_QUERIES + config.EXPORT_WORKERS,
+    hasOwnUser: config.CLICKHOUSE_REPORTS_URL !== '',
+  });
+  const limited = (client: ClickHouseClient, priority: number) =>
+    killOnAbort(limitedClient(client, { limits, priority }), kill);
+  const slots = new AccountSlots({
+    total: config.MAX_QUERIES,
+    perAccount: config.MAX_QUERIES_PER_ACCOUNT,
+    waiting: config.MAX_QUERIES_WAITING,
+  });
+  const readSlots = new AccountSlots(READS);
+  measure(registry, { report: slots, read: readSlots });
+
+  const reading = limited(reads, 1);
+  const schema = schemaQueries(reading);
+  const readQuality = qualityQuery(reading);
+  const merges = readMerges(reading);
+  const mergesOf: MergesOf = (accountId, signal) =>
+    readSlots.run({ accountId, signal }, () => merges(accountId, signal));
+  const byRank = Array.from({ length: config.MAX_QUERIES_PER_ACCOUNT }, (_, at) => {
+    const client = limited(reports, at + 1);
+    const count = audienceCounter({ client, mergesOf });
+    return { ...clickhouseReports(client), count };
+  });
+  const ranked = (rank: number) => {
+    const found = byRank[rank - 1];
+    if (!found) throw new Error(`no queries of rank ${rank}`);
+    return found;
+  };
+
+  return {
+    reports: {
+      funnel: (query) => slots.run(turnOf(query), (rank) => ranked(rank).funnel(query)),
+      retention: (query) => slots.run(turnOf(query), (rank) => ranked(rank).retention(query)),
+    },
+    countAudience: (run) => slots.run(run, (rank) => ranked(rank).count(run)),
+    schema: {
+      events: (query) => readSlots.run(query, () => schema.events(query)),
+      traits: (query) => readSlots.run(query, () => schema.traits(query)),
+    },
+    readQuality: (query) => readSlots.run(query, () => readQuality(query)),
+    mergesOf,
+    exports: { client: exports, limits, kill, mergesOf: merges },
+    close: async () => {
+      await Promise.all([killer, reads, reports, exports].map((client) => client.close()));
+    },
+  };
+}
+
+function turnOf({ accountId, signal }: { accountId: number; signal?: AbortSignal }) {
+  return { accountId, signal: signal ?? new AbortController().signal };
+}
+
+function measure(registry: Registry, slots: Readonly<Record<string, AccountSlots>>): void {
+  metricsOf(registry).collected(
+    'management_queries',
+    'Queries of ClickHouse that run, and that wait for a slot of their account.',
+    {
+      labels: ['kind', 'state'],
+      collect(gauge) {
+        for (const [kind, { counts }] of Object.entries(slots)) {
+          gauge.set({ kind, state: 'running' }, counts.running);
+          gauge.set({ kind, state: 'waiting' }, counts.waiting);
+        }
+      },
+    },
+  );
+}
