@@ -72,6 +72,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       features,
       resolveToken: keyStore({
         database,
+        now: () => performance.now(),
         resolveSession: async (token) => ({
           kind: (await isSession(redis, token)) ? 'session' : 'unknown',
         }),

@@ -1,7 +1,7 @@
 import { decideQuota } from '../../events/quota.ts';
 import type { AccountFacts } from '../../ingest/account.ts';
 import type { AccountRow, AccountStore } from './account-store.ts';
-import { BatchedLookup } from './batched-lookup.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 
 /** Maximum age of a quota verdict and of the facts that it is based on (ingest 8). */

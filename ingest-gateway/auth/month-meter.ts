@@ -2,7 +2,7 @@ import { quotaMonth } from '../../events/tehran-time.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { STORE_DEADLINE } from './account-store.ts';
-import { BatchedLookup } from './batched-lookup.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 
 const READ =
   "SELECT account_id, value FROM meters WHERE meter = 'events' AND month = $1 AND account_id = ANY($2::bigint[])";

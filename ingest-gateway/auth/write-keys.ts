@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../../ingest/account.ts';
 import type { Accounts } from './accounts.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
-import { BatchedLookup } from './batched-lookup.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import { RecentSet } from './recent-set.ts';
+import { RecentSet } from '../../platform/recent-set.ts';
 
 /** Result of verifying a key (ingest 5.1). `unverified`: the store is unreachable. */
 export type Verification = Principal | 'invalid' | 'unverified';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { locationOf, readCode } from '../../events/short-link.ts';
-import { BatchedLookup } from '../auth/batched-lookup.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { discard } from '../http/discard.ts';
 import { traceOf } from '../../platform/http/trace.ts';

@@ -1,4 +1,4 @@
-import { BatchedLookup } from '../auth/batched-lookup.ts';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { STORE_PAUSE_MS } from '../auth/write-keys.ts';
 import type { Connection, ConnectionStore } from './connection-store.ts';

@@ -62,6 +62,12 @@ describe('a credential before any lookup (management 5.3)', () => {
       { source: 'cookie', token: 'wk_' },
       'write_key_rejected',
     ],
+    [
+      'is rejected when it is a management key in a cookie',
+      { source: 'cookie', token: 'sk_svc_x' },
+      'unauthenticated',
+    ],
+    ['passes when it may be a session', { source: 'cookie', token: 'x' }, undefined],
     ['passes when it is a management key', { source: 'header', token: 'sk_svc_x' }, undefined],
   ])('%s', (_, credential, code) => {
     expect(rejectBeforeLookup(credential)?.code).toBe(code);

@@ -37,12 +37,15 @@ export type Admission =
   { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
 
 /**
- * Errors that need no lookup: no credential, or a write key, recognised by its prefix alone
- * (management 5.3).
+ * Errors that need no lookup: no credential, a write key, recognised by its prefix alone (management
+ * 5.3), or a management key in a cookie. Browsers send cookies by themselves, so a cookie can only
+ * tell that a session was presented (management 5.2).
  */
 export function rejectBeforeLookup(credential: Credential | undefined): DomainError | undefined {
   if (!credential) return { code: 'unauthenticated' };
-  return credential.token.startsWith('wk_') ? { code: 'write_key_rejected' } : undefined;
+  const { source, token } = credential;
+  if (token.startsWith('wk_')) return { code: 'write_key_rejected' };
+  return source === 'cookie' && token.startsWith('sk_') ? { code: 'unauthenticated' } : undefined;
 }
 
 /**

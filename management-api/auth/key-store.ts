@@ -1,12 +1,16 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { BatchedLookup } from '../../platform/batched-lookup.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { Resolved } from './decide.ts';
+import { RecentSet } from '../../platform/recent-set.ts';
+import type { Resolved, StoredKey } from './decide.ts';
 import type { Role } from './roles.ts';
 
 /** Resolves a token to a key or a session. Rejects when the store is unavailable. */
 export type ResolveToken = (token: string) => Promise<Resolved>;
 
 interface KeyRow {
+  hash: string;
   key_id: string;
   account_id: string;
   role: Role;
@@ -16,37 +20,64 @@ interface KeyRow {
   ip_allow: string[];
 }
 
-const FIND = `SELECT k.id AS key_id, k.account_id, k.role, k.expires_at, k.revoked_at IS NOT NULL AS revoked, a.status = 'active' AS active, a.ip_allow
-FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = $1`;
+const FIND = `SELECT encode(k.key_hash, 'hex') AS hash, k.id AS key_id, k.account_id, k.role, k.expires_at, k.revoked_at IS NOT NULL AS revoked, a.status = 'active' AS active, a.ip_allow
+FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = ANY($1::bytea[])`;
+
+/** How long a key that does not exist is not looked up again; a key is created with a new text. */
+const UNKNOWN_MS = 10_000;
+const CAPACITY = 100_000;
+
+interface KeyStoreOptions {
+  database: Pick<Database, 'query'>;
+  resolveSession?: ResolveToken;
+  /** Monotonic, ms. */
+  now: () => number;
+}
 
 /**
- * Looks management keys up by their SHA-256; nothing is cached, so a revocation applies at once.
- * Only a token in the format of a key is looked up; `resolveSession` resolves all others, because
- * sessions belong to the control plane.
+ * Looks management keys up by their SHA-256. What a key may do is never cached, so a revocation
+ * applies at once; concurrent requests share a look-up. Anybody can present keys that do not exist:
+ * they are remembered for a moment by their digest, and looked up apart from keys that existed
+ * before, which they cannot delay. Only a token in the format of a key is looked up;
+ * `resolveSession` resolves all others, because sessions belong to the control plane.
  */
-export function keyStore(options: {
-  database: Database;
-  resolveSession?: ResolveToken;
-}): ResolveToken {
+export function keyStore({ database, resolveSession, now }: KeyStoreOptions): ResolveToken {
+  const find = async (digests: readonly string[]) => {
+    const { rows } = await database.query<KeyRow>(FIND, [
+      digests.map((digest) => Buffer.from(digest, 'hex')),
+    ]);
+    return new Map(rows.map((row) => [row.hash, keyOf(row)]));
+  };
+  const unknown = new RecentSet({ capacity: CAPACITY, keepFor: UNKNOWN_MS });
+  const seen = new BoundedMap<string, true>(CAPACITY);
+  const [firstLookup, laterLookup] = [
+    new BatchedLookup<string, StoredKey>(find),
+    new BatchedLookup<string, StoredKey>(find),
+  ];
   return async (token) => {
     if (!/^sk_svc_[A-Za-z0-9_-]{43}$/.test(token))
-      return (await options.resolveSession?.(token)) ?? { kind: 'unknown' };
-    const { rows } = await options.database.query<KeyRow>(FIND, [
-      createHash('sha256').update(token).digest(),
-    ]);
-    const row = rows[0];
-    if (!row) return { kind: 'unknown' };
-    return {
-      kind: 'key',
-      key: {
-        keyId: Number(row.key_id),
-        accountId: Number(row.account_id),
-        role: row.role,
-        expiresAt: row.expires_at.getTime(),
-        revoked: row.revoked,
-        accountActive: row.active,
-        ipAllow: row.ip_allow,
-      },
-    };
+      return (await resolveSession?.(token)) ?? { kind: 'unknown' };
+    const digest = hash('sha256', token, 'hex');
+    if (unknown.has(digest, now())) return { kind: 'unknown' };
+    const key = await (seen.get(digest) ? laterLookup : firstLookup).find(digest);
+    if (key) {
+      seen.set(digest, true);
+      return { kind: 'key', key };
+    }
+    seen.delete(digest);
+    unknown.add(digest, now());
+    return { kind: 'unknown' };
+  };
+}
+
+function keyOf(row: KeyRow): StoredKey {
+  return {
+    keyId: Number(row.key_id),
+    accountId: Number(row.account_id),
+    role: row.role,
+    expiresAt: row.expires_at.getTime(),
+    revoked: row.revoked,
+    accountActive: row.active,
+    ipAllow: row.ip_allow,
   };
 }

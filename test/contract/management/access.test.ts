@@ -13,14 +13,14 @@ const unauthenticated = coded('unauthenticated', 'a valid API key is required');
 const whoami = (headers: Record<string, string>) => call('GET', '/v1/whoami', { headers });
 
 describe('credentials (management 5)', () => {
-  it('are read from three places, of which the first is used', async () => {
-    for (const headers of [
-      { authorization: `bEARER ${key}` },
-      { 'x-service-key': key },
-      { cookie: `__Host-service_session=${key}` },
-      { cookie: `service_session=${key}` },
-    ])
+  it('are read from three places, of which the first is used; a key in a cookie is none', async () => {
+    for (const headers of [{ authorization: `bEARER ${key}` }, { 'x-service-key': key }])
       expect((await whoami(headers)).status).toBe(200);
+    for (const cookie of [`__Host-service_session=${key}`, `service_session=${key}`]) {
+      const reply = await whoami({ cookie });
+      expect([reply.status, reply.body]).toEqual([401, unauthenticated]);
+      expect((await whoami({ cookie, 'x-service-key': key })).status).toBe(200);
+    }
     expect((await whoami({ authorization: `Basic ${key}`, 'x-service-key': key })).status).toBe(
       200,
     );
