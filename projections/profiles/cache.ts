@@ -7,6 +7,12 @@ import type { Profile } from './profile.ts';
  */
 const PROFILE_BYTES = 100;
 
+/**
+ * A larger profile is not cached but loaded for each fold. Only profiles from before the limits of
+ * traits are larger.
+ */
+const MAX_PACKED_BYTES = 1024 * 1024;
+
 /** Estimated memory of a cached profile, bytes. */
 function sizeOf(key: string, packed: PackedProfile): number {
   return PROFILE_BYTES + 2 * key.length + packed.length;
@@ -63,8 +69,10 @@ export class ProfileCache {
 
   /** @param key `profileKey` of the profile */
   set(key: string, profile: Profile): void {
+    const packed = packProfile(profile);
     this.#old.delete(key);
-    this.#keep(key, packProfile(profile));
+    if (packed.length > MAX_PACKED_BYTES) this.#young.delete(key);
+    else this.#keep(key, packed);
   }
 
   clear(): void {

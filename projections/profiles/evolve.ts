@@ -2,10 +2,8 @@ import { accrue, NO_ACCRUAL } from '../../events/accrual.ts';
 import { distinctIdOf } from '../../events/event-name.ts';
 import type { Profile, ProfileEvent } from './profile.ts';
 import { compareWriteOrder } from '../../events/write-order.ts';
+import { maxTraitBytes, TRAIT_LIMITS, TraitRoom, type TraitLimits } from './trait-limits.ts';
 import { NO_WRITES, packWrites, unpackWrites, type PackedWrites } from './writes.ts';
-
-/** Further trait keys are ignored; existing ones still change. Bounds a row. */
-export const MAX_TRAITS = 4096;
 
 /**
  * An event came through another partition than the previous events of its distinct id: their order
@@ -36,9 +34,14 @@ export function isFoldedIn(profile: Profile | undefined, event: ProfileEvent): b
  * The profile after one more event of its distinct id, in the order of log positions (ingest 2.3)
  * (reports: People). Of two writes of a trait or column the one received later wins, then the one
  * with the higher position; a write replaces both text and number. Events of every type count, also
- * of bots. The caller skips events that isFoldedIn.
+ * of bots. Traits that exceed the limits of a profile are dropped and counted. The caller skips
+ * events that isFoldedIn.
  */
-export function evolve(before: Profile | undefined, event: ProfileEvent): Profile {
+export function evolve(
+  before: Profile | undefined,
+  event: ProfileEvent,
+  { limits = TRAIT_LIMITS, onDropped }: EvolveOptions = {},
+): Profile {
   const { event: name, revenue, timestamp, account_id: accountId } = event;
   return {
     accountId,
@@ -55,11 +58,21 @@ export function evolve(before: Profile | undefined, event: ProfileEvent): Profil
     firstSeen: before ? Math.min(before.firstSeen, timestamp) : timestamp,
     lastSeen: before ? Math.max(before.lastSeen, timestamp) : timestamp,
     accrual: accrue(before?.accrual ?? NO_ACCRUAL, { event: name, revenue, timestamp }),
-    writes: applyWrites(before?.writes ?? NO_WRITES, event),
+    writes: applyWrites(before?.writes ?? NO_WRITES, event, { limits, onDropped }),
   };
 }
 
-function applyWrites(before: PackedWrites, event: ProfileEvent): PackedWrites {
+export interface EvolveOptions {
+  limits?: TraitLimits;
+  /** Called for each trait that was dropped because of the limits. */
+  onDropped?: (() => void) | undefined;
+}
+
+function applyWrites(
+  before: PackedWrites,
+  event: ProfileEvent,
+  { limits, onDropped }: EvolveOptions & { limits: TraitLimits },
+): PackedWrites {
   const columns = Object.keys(event.profile);
   const traits = Object.keys(event.traits);
   if (columns.length === 0 && traits.length === 0) return before;
@@ -72,17 +85,28 @@ function applyWrites(before: PackedWrites, event: ProfileEvent): PackedWrites {
   } = event;
   const order = { receivedAt, epoch, partition, offset, index };
   const after = unpackWrites(before);
-  const write = (key: string, text: string, number: number | undefined) => {
+  for (const key of columns) {
     const old = after.get(key);
-    if (old ? compareWriteOrder(old.order, order) < 0 : after.size < MAX_TRAITS)
-      after.set(key, { text, number, order });
-  };
-  for (const key of columns) write(key, event.profile[key] ?? '', undefined);
-  for (const key of traits)
-    write(
-      key,
-      event.traits[key] ?? '',
-      Object.hasOwn(event.trait_numbers, key) ? event.trait_numbers[key] : undefined,
-    );
+    if (!old || compareWriteOrder(old.order, order) < 0)
+      after.set(key, { text: event.profile[key] ?? '', number: undefined, order });
+  }
+  // packed writes are larger than the traits in them: most profiles have room without counting
+  const isNearLimit =
+    after.size + traits.length > limits.traits ||
+    before.length + maxTraitBytes(event.traits) > limits.bytes;
+  const room = isNearLimit ? new TraitRoom(after, limits) : undefined;
+  // which trait gets the last room must not depend on how the event was decoded
+  if (room) traits.sort();
+  for (const key of traits) {
+    const text = event.traits[key] ?? '';
+    const old = after.get(key);
+    if (old && compareWriteOrder(old.order, order) >= 0) continue;
+    if (room && !room.admit(key, text, old?.text)) {
+      onDropped?.();
+      continue;
+    }
+    const number = Object.hasOwn(event.trait_numbers, key) ? event.trait_numbers[key] : undefined;
+    after.set(key, { text, number, order });
+  }
   return packWrites(after);
 }

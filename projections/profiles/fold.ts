@@ -44,6 +44,8 @@ export interface FoldResult {
   skipped: number;
   /** Events that are excluded because they came through another partition than earlier ones. */
   misplaced: MisplacedEvent[];
+  /** Traits that are in no profile because of the limits of a profile. */
+  droppedTraits: number;
 }
 
 /** Folds events in order; `profiles[n]` is the profile of `people[n]` before. */
@@ -54,12 +56,16 @@ export function fold(
   const after = profiles.slice();
   let skipped = 0;
   const misplaced: MisplacedEvent[] = [];
+  let droppedTraits = 0;
+  const onDropped = () => {
+    droppedTraits++;
+  };
   for (const [at, event] of events.entries()) {
     const person = personOf[at] ?? -1;
     const before = after[person];
     try {
       if (isFoldedIn(before, event)) skipped++;
-      else after[person] = evolve(before, event);
+      else after[person] = evolve(before, event, { onDropped });
     } catch (error) {
       if (!(error instanceof MisplacedEvent)) throw error;
       misplaced.push(error);
@@ -73,5 +79,5 @@ export function fold(
     changed.push(profile);
     keys.push(key);
   }
-  return { changed, keys, skipped, misplaced };
+  return { changed, keys, skipped, misplaced, droppedTraits };
 }

@@ -4,13 +4,14 @@ import { metricsOf } from '../../platform/metrics.ts';
 export interface ProfileMetrics {
   /**
    * One fold: events folded, events skipped because a profile included them, profiles loaded and
-   * saved, and the duration of each step, ms.
+   * saved, traits dropped, and the duration of each step, ms.
    */
   folded(report: {
     events: number;
     skipped: number;
     loaded: number;
     saved: number;
+    droppedTraits: number;
     loadMs: number;
     foldMs: number;
     saveMs: number;
@@ -39,6 +40,10 @@ export function profileMetrics(
   const saved = metrics.counter(
     'ravand_profiles_saved_total',
     'Changed profiles that ClickHouse acknowledged.',
+  );
+  const droppedTraits = metrics.counter(
+    'ravand_profiles_traits_dropped_total',
+    'Traits dropped because their profile has as many traits, or bytes of them, as it may.',
   );
   const unreadable = metrics.counter(
     'ravand_profiles_unreadable_total',
@@ -69,6 +74,7 @@ export function profileMetrics(
       skipped.inc(report.skipped);
       loaded.inc(report.loaded);
       saved.inc(report.saved);
+      droppedTraits.inc(report.droppedTraits);
       seconds.observe({ step: 'load' }, report.loadMs / 1000);
       seconds.observe({ step: 'fold' }, report.foldMs / 1000);
       seconds.observe({ step: 'save' }, report.saveMs / 1000);

@@ -78,7 +78,7 @@ export async function foldIn(
     for (const [at, { key }] of grouped.people.entries()) profiles[at] ??= loaded.get(key);
   }
   const loadedAt = performance.now();
-  const { changed, keys, skipped, misplaced } = fold(grouped, profiles);
+  const { changed, keys, skipped, misplaced, droppedTraits } = fold(grouped, profiles);
   const [first] = misplaced;
   if (first) {
     deps.metrics.misplaced(misplaced.length);
@@ -100,6 +100,7 @@ export async function foldIn(
     skipped,
     loaded: uncached.length,
     saved: changed.length,
+    droppedTraits,
     loadMs: loadedAt - started,
     foldMs: foldedAt - loadedAt,
     saveMs: performance.now() - foldedAt,
