@@ -37,9 +37,9 @@ export type Admission =
   { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
 
 /**
- * Errors that need no lookup: no credential, a write key, recognised by its prefix alone (management
- * 5.3), or a management key in a cookie. Browsers send cookies by themselves, so a cookie can only
- * tell that a session was presented (management 5.2).
+ * Errors that need no lookup: no credential, a write key, recognised by its prefix alone
+ * (management 5.3), or a management key in a cookie. Browsers send cookies by themselves, so a
+ * cookie can only tell that a session was presented (management 5.2).
  */
 export function rejectBeforeLookup(credential: Credential | undefined): DomainError | undefined {
   if (!credential) return { code: 'unauthenticated' };
