@@ -30,6 +30,11 @@ export function quoteLongIntegers(text: string): string {
   let scanned = 0;
   let isInString = false;
   for (const { 0: digits, index } of text.matchAll(LONG_INTEGERS)) {
+    const end = index + digits.length;
+    // The neighbours first: most digits are in the middle of a string, and quotation marks before
+    // them are searched for only when the neighbours look like those of a number.
+    if (!BEFORE_NUMBER.test(text.charAt(index - 1)) || !BEHIND_INTEGER.test(text.charAt(end)))
+      continue;
     for (
       let quote = text.indexOf('"', scanned);
       quote !== -1 && quote < index;
@@ -38,13 +43,7 @@ export function quoteLongIntegers(text: string): string {
       if (!isEscaped(text, quote)) isInString = !isInString;
       scanned = quote + 1;
     }
-    const end = index + digits.length;
-    if (
-      isInString ||
-      !BEFORE_NUMBER.test(text.charAt(index - 1)) ||
-      !BEHIND_INTEGER.test(text.charAt(end))
-    )
-      continue;
+    if (isInString) continue;
     if (Number.isSafeInteger(Number(digits))) continue;
     out += `${text.slice(copied, index)}"${digits}"`;
     copied = end;

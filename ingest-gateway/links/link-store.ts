@@ -29,11 +29,14 @@ export function connectLinkStore(database: Pick<Database, 'query'>): LinkStore {
       return new Map(rows.map(({ code, target }) => [code, target]));
     },
     async addClicks(clicks) {
-      const all = [...clicks];
+      const all = [...clicks].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      // In the order of their codes, as connection-store.ts does with its counters.
       await database.query(
-        `UPDATE short_links l
+        `WITH locked AS (SELECT code FROM short_links WHERE code = ANY($1::text[]) ORDER BY code FOR NO KEY UPDATE)
+         UPDATE short_links l
          SET clicks = l.clicks + c.count, last_click_at = greatest(l.last_click_at, to_timestamp(c.last_at / 1000.0))
          FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS c (code, count, last_at)
+           JOIN locked ON locked.code = c.code
          WHERE l.code = c.code`,
         [
           all.map(([code]) => code),

@@ -25,6 +25,8 @@ export interface DeliveryCounts {
 
 /** Connections in PostgreSQL; every method rejects when it is unreachable. */
 export interface ConnectionStore {
+  /** Changes whenever what `byToken` answers may change. */
+  revision(): Promise<string>;
   /** The connections of active accounts, by token. */
   byToken(tokens: readonly string[]): Promise<Map<string, Connection>>;
   add(counts: ReadonlyMap<number, DeliveryCounts>): Promise<void>;
@@ -45,6 +47,13 @@ const LOOKUP_DEADLINE = { ms: 3000, waitingFor: 'webhook connections in PostgreS
 
 export function connectConnectionStore(database: Pick<Database, 'query'>): ConnectionStore {
   return {
+    async revision() {
+      const query = database.query<{ revision: string }>('SELECT revision FROM webhook_revision');
+      const { rows } = await withDeadline(LOOKUP_DEADLINE, query);
+      const [row] = rows;
+      if (!row) throw new Error('the table webhook_revision is empty');
+      return row.revision;
+    },
     async byToken(tokens) {
       const query = database.query<Columns>(
         `SELECT c.token, c.id, c.account_id, c.app_id, c.source, c.enabled, c.secret
@@ -60,11 +69,15 @@ export function connectConnectionStore(database: Pick<Database, 'query'>): Conne
       );
     },
     async add(counts) {
-      const all = [...counts];
+      const all = [...counts].toSorted(([a], [b]) => a - b);
+      // The rows are locked in the order of their ids, because two gateways that lock each other's
+      // rows in different orders would wait for each other.
       await database.query(
-        `UPDATE webhook_connections c
+        `WITH locked AS (SELECT id FROM webhook_connections WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE)
+         UPDATE webhook_connections c
          SET received = c.received + t.received, accepted = c.accepted + t.accepted, rejected = c.rejected + t.rejected, last_error = t.last_error
          FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS t (id, received, accepted, rejected, last_error)
+           JOIN locked ON locked.id = t.id
          WHERE c.id = t.id`,
         [
           all.map(([id]) => id),

@@ -16,6 +16,8 @@ let now: number;
 let stored: Map<string, Connection>;
 let isDown: boolean;
 let queries: string[][];
+let revision: number;
+let checks: number;
 let connections: Connections;
 
 const find = (token: string = TOKEN, active = 1) => connections.find({ token, active });
@@ -25,8 +27,13 @@ beforeEach(() => {
   stored = new Map([[TOKEN, known]]);
   isDown = false;
   queries = [];
+  [revision, checks] = [1, 0];
   connections = new Connections({
     store: {
+      revision: () => {
+        checks++;
+        return isDown ? Promise.reject(new Error('down')) : Promise.resolve(String(revision));
+      },
       byToken: (tokens) => {
         queries.push([...tokens]);
         return isDown ? Promise.reject(new Error('down')) : Promise.resolve(stored);
@@ -36,36 +43,86 @@ beforeEach(() => {
   });
 });
 
+/** Changes what is stored, as the triggers of PostgreSQL do. */
+function store(connection: Connection | undefined): void {
+  stored = new Map(connection ? [[TOKEN, connection]] : []);
+  revision++;
+}
+
 describe('connections by token', () => {
-  it('are looked up each time: disabling and enabling take effect at once', async () => {
+  it('are checked each time: disabling and enabling take effect at once', async () => {
     expect(await find()).toBe(known);
-    stored = new Map([[TOKEN, { ...known, enabled: false }]]);
+    store({ ...known, enabled: false });
     expect(await find()).toMatchObject({ enabled: false });
-    stored = new Map([[TOKEN, known]]);
-    expect(await find(TOKEN, 100)).toBe(known);
+    store(known);
+    expect(await find(TOKEN, 9)).toMatchObject({ enabled: false });
+    now = 20;
+    expect(await find(TOKEN, 9)).toBe(known);
   });
 
-  it('share a lookup for 20 ms when many deliveries are in progress', async () => {
+  it('are looked up once as long as nothing changes, known or not', async () => {
+    for (let time = 0; time < 20; time++) {
+      expect(await find()).toBe(known);
+      expect(await find('b'.repeat(32))).toBe('unknown');
+    }
+    expect(queries).toEqual([[TOKEN], ['b'.repeat(32)]]);
+    expect(checks).toBe(40);
+    store(known);
+    await Promise.all([find(), find('b'.repeat(32))]);
+    expect(queries).toHaveLength(4);
+  });
+
+  it('share a check for 20 ms when many deliveries are in progress', async () => {
     for (let time = 0; time < 20; time++) {
       now = time;
       expect(await find(TOKEN, 9)).toBe(known);
     }
-    expect(queries).toHaveLength(1);
+    expect(checks).toBe(1);
     now = 20;
     await find(TOKEN, 9);
-    expect(queries).toHaveLength(2);
+    expect(checks).toBe(2);
   });
 
-  it('are looked up in one query for concurrent deliveries', async () => {
+  it('share a check among concurrent deliveries of all tokens', async () => {
     await Promise.all(Array.from({ length: 50 }, () => find()));
     expect(queries.length).toBeLessThan(3);
+    expect(checks).toBeLessThan(3);
+  });
+
+  it('are found in the order of a change: one that is made during a look-up is noticed next', async () => {
+    stored = new Map();
+    const looking = find();
+    await Promise.resolve();
+    store(known);
+    await looking;
+    expect(await find()).toBe(known);
+  });
+
+  it('are not delayed by tokens that nobody has', async () => {
+    expect(await find()).toBe(known);
+    const held = Promise.withResolvers<undefined>();
+    const slow = new Connections({
+      store: {
+        revision: () => Promise.resolve('1'),
+        byToken: (tokens) =>
+          tokens.includes(TOKEN) ? Promise.resolve(stored) : held.promise.then(() => new Map()),
+      },
+      now: () => now,
+    });
+    expect(await slow.find({ token: TOKEN, active: 1 })).toBe(known);
+    const flood = Array.from({ length: 1000 }, (_, n) =>
+      slow.find({ token: String(n).padStart(32, 'x'), active: 1 }),
+    );
+    expect(await slow.find({ token: TOKEN, active: 1 })).toBe(known);
+    held.resolve(undefined);
+    expect(new Set(await Promise.all(flood))).toEqual(new Set(['unknown']));
   });
 
   it.each(['', 'x', 'a'.repeat(33), `${'a'.repeat(31)}'`])(
     'are not looked up for %j, which is not a token',
     async (token) => {
       expect(await find(token)).toBe('unknown');
-      expect(queries).toEqual([]);
+      expect([queries, checks]).toEqual([[], 0]);
     },
   );
 
@@ -75,17 +132,17 @@ describe('connections by token', () => {
     now = 20;
     expect(await find()).toBe(known);
     expect(await find('b'.repeat(32))).toBe('unverified');
-    expect(queries).toHaveLength(2);
+    expect(checks).toBe(2);
     now = 5020;
     expect(await find()).toBe(known);
-    expect(queries).toHaveLength(3);
+    expect(checks).toBe(3);
     now = 60_000;
     expect(await find()).toBe('unverified');
   });
 
   it('are removed from the cache when they are deleted', async () => {
     await find();
-    stored = new Map();
+    store(undefined);
     now = 20;
     expect(await find()).toBe('unknown');
     isDown = true;

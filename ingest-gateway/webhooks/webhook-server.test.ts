@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
@@ -32,6 +32,8 @@ let duplicates: ReadonlySet<number>;
 let released: number;
 let server: Server;
 let port: number;
+/** Deliveries that are accepted wait for it. */
+let gate: Promise<void>;
 
 function sealerOf(): Sealer {
   const made = parseSealingKeys(makeSealingKey('k'));
@@ -86,6 +88,7 @@ beforeEach(async () => {
   connection = connected();
   budget = new BodyBudget(10_000);
   counts = [];
+  gate = Promise.resolve();
   published = [];
   isDurable = () => true;
   duplicates = new Set();
@@ -93,7 +96,7 @@ beforeEach(async () => {
   const webhooks = new WebhookServer({
     connections: { find: () => Promise.resolve(connection) },
     sealer,
-    accept: (delivery) => acceptDelivery(ports, delivery),
+    accept: (delivery) => gate.then(() => acceptDelivery(ports, delivery)),
     counters: { add: (_id, one) => counts.push(one) },
     budget,
     maxRequests: 10,
@@ -149,6 +152,23 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
     duplicates = new Set([0]);
     isDurable = ({ topic }) => topic !== 'ingest.outcomes';
     expect(await deliver()).toEqual([503, unavailable, null]);
+  });
+
+  it('when an account has a quarter of all deliveries in progress, and other accounts go on', async () => {
+    const held = Promise.withResolvers<undefined>();
+    gate = held.promise;
+    const answered: number[] = [];
+    const own = Array.from({ length: 8 }, () =>
+      deliver().then(([status]) => void answered.push(status)),
+    );
+    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]));
+    connection = connected({ id: 2, accountId: 9, sealed: null, source: 'hosted_storefront' });
+    expect((await deliver())[0]).toBe(401);
+    held.resolve(undefined);
+    await Promise.all(own);
+    expect(answered.filter((status) => status === 200)).toHaveLength(3);
+    connection = connected();
+    expect((await deliver())[0]).toBe(200);
   });
 
   it('when the memory budget for bodies is exhausted', async () => {

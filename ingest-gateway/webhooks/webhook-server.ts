@@ -23,6 +23,8 @@ import {
 import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
+import { DeliveriesInProgress } from './deliveries-in-progress.ts';
+import { OpenedSecrets } from './opened-secrets.ts';
 
 /** The route in the table of the ingest host. */
 export const WEBHOOKS_PATH = '/v1/hooks/:source/:token';
@@ -35,7 +37,7 @@ export interface WebhookServerOptions {
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
   counters: { add: (connectionId: number, counts: DeliveryCounts) => void };
   budget: BodyBudget;
-  /** Concurrent deliveries. */
+  /** Concurrent deliveries; an account may have a quarter of them. */
   maxRequests: number;
   log: Log;
   now: () => number;
@@ -54,10 +56,14 @@ export interface Exchange {
  */
 export class WebhookServer {
   readonly #options: WebhookServerOptions;
+  readonly #secrets: OpenedSecrets;
+  readonly #inProgress: DeliveriesInProgress;
   #active = 0;
 
   constructor(options: WebhookServerOptions) {
     this.#options = options;
+    this.#secrets = new OpenedSecrets(options.sealer);
+    this.#inProgress = new DeliveriesInProgress(Math.ceil(options.maxRequests / 4));
   }
 
   /** Never rejects. */
@@ -96,6 +102,19 @@ export class WebhookServer {
     if (connection === 'unverified') return UNVERIFIED;
     if (connection === 'unknown' || connection.source !== source || !connection.enabled)
       return UNKNOWN_WEBHOOK;
+    if (!this.#inProgress.begin(connection.accountId)) return UNAVAILABLE;
+    try {
+      return await this.#read(connection, request, trace);
+    } finally {
+      this.#inProgress.end(connection.accountId);
+    }
+  }
+
+  async #read(
+    connection: Connection,
+    request: IncomingMessage,
+    trace: string,
+  ): Promise<Answer | undefined> {
     const { budget } = this.#options;
     const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget });
     switch (raw) {
@@ -158,7 +177,7 @@ export class WebhookServer {
   #secretOf(connection: Connection, trace: string): { text: string } | undefined | 'sealed' {
     if (connection.sealed === null) return undefined;
     try {
-      return { text: this.#options.sealer.open(connection.sealed, connectionPurpose(connection)) };
+      return { text: this.#secrets.open(connection.sealed, connectionPurpose(connection)) };
     } catch (error) {
       const facts = {
         err: error,
