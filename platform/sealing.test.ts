@@ -88,3 +88,37 @@ describe('a sealer', () => {
     );
   });
 });
+
+describe('a rotation over several processes', () => {
+  const [OLD, NEW] = [`old:${KEY_A}`, `new:${KEY_B}`];
+  /** Whether what any process seals opens in any other while they are restarted one by one. */
+  const opensEverywhere = (before: string, after: string) =>
+    [before, after].every((sealing) => {
+      const sealed = sealer(sealing).seal('secret', 'p');
+      return [before, after].every((opening) => {
+        try {
+          return sealer(opening).open(sealed, 'p') === 'secret';
+        } catch {
+          return false;
+        }
+      });
+    });
+
+  it('in the order of docs/webhooks.md opens every secret in every process at every step', () => {
+    const steps = [OLD, `${OLD},${NEW}`, `${NEW},${OLD}`];
+    for (const [at, step] of steps.slice(1).entries())
+      expect(opensEverywhere(steps[at] ?? '', step), step).toBe(true);
+  });
+
+  it('that puts the new key first at once seals what a process before its restart cannot open', () => {
+    expect(opensEverywhere(OLD, `${NEW},${OLD}`)).toBe(false);
+  });
+
+  it('needs every secret resealed before the old key is removed', () => {
+    const sealed = sealer(OLD).seal('secret', 'p');
+    expect(() => sealer(NEW).open(sealed, 'p')).toThrow(SealError);
+    const both = sealer(`${NEW},${OLD}`);
+    expect(both.isCurrent(sealed)).toBe(false);
+    expect(sealer(NEW).open(both.seal(both.open(sealed, 'p'), 'p'), 'p')).toBe('secret');
+  });
+});

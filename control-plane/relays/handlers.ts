@@ -1,4 +1,9 @@
-import { MAX_RELAYS, parseRelay, type RelayDefinition } from '../../events/relays/definition.ts';
+import {
+  MAX_RELAYS,
+  parseRelay,
+  relayPurpose,
+  type RelayDefinition,
+} from '../../events/relays/definition.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { numericPathId } from '../../platform/http/path-id.ts';
@@ -90,7 +95,7 @@ async function saveOnce({
   // The secret is sealed for the id, so the id comes first; nothing is delivered unsigned in
   // between.
   const sealed =
-    secret === '' ? undefined : sealer.seal(secret, `relay:${accountId}:${resolved.id}`);
+    secret === '' ? undefined : sealer.seal(secret, relayPurpose({ accountId, id: resolved.id }));
   const saved = await relays.save({
     ...{ ...actorOf(caller), sealed, isKnown: resolved.isKnown },
     relay: { id: resolved.id, name, url, events, filters, enabled },

@@ -1,3 +1,4 @@
+import { relayPurpose } from '../../events/relays/definition.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -37,7 +38,8 @@ const TABLES: readonly SealedTable[] = [
   {
     table: 'relays',
     columns: 'id, account_id, secret',
-    purpose: ({ account_id, id }) => `relay:${account_id}:${id}`,
+    purpose: ({ account_id, id }) =>
+      relayPurpose({ accountId: Number(account_id), id: Number(id) }),
   },
 ];
 
