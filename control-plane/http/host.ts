@@ -7,6 +7,7 @@ import {
   type RenderedAnswer,
 } from '../../platform/http/host.ts';
 import type { Log } from '../../platform/log.ts';
+import { redactText } from '../../platform/redaction/redact-text.ts';
 import { refuse, renderError, type Answer } from '../errors.ts';
 import { StoreUnavailable } from '../store.ts';
 
@@ -36,7 +37,7 @@ export function buildListener({ name, routes, log, seconds }: ListenerOptions): 
       },
     })),
     unknown(method, url) {
-      const path = url.split('?')[0]?.slice(0, 200) ?? '';
+      const path = redactText(url.split('?')[0]?.slice(0, 200) ?? '');
       return render(refuse('unknown_endpoint', { message: `no such endpoint: ${method} ${path}` }));
     },
     failed: (error, request) => render(refuseFailed(error, request, log)),
