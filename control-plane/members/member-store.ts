@@ -51,6 +51,13 @@ export function memberStore(store: Store) {
       );
       return rows[0] && { ...rows[0], id: Number(rows[0].id) };
     },
+    /** The audit line of a sign-in; rejects before there is a session. */
+    async recordSignIn({ memberId, accountId }: Pick<Session, 'memberId' | 'accountId'>) {
+      await store.query(
+        'INSERT INTO audit_lines (account_id, actor, action, details) VALUES ($1, $2, $3, $4)',
+        [accountId, `member:${memberId}`, 'member.signed_in', '{}'],
+      );
+    },
     /** Undefined when the session ended, the membership is gone, or the account is suspended. */
     async active({
       memberId,

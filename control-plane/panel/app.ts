@@ -3,6 +3,7 @@ import type { HostRequest } from '../../platform/http/host.ts';
 import { readBytes, readJson } from '../../platform/http/read-body.ts';
 import { addressOfRequest, parseTrustedProxies } from '../../platform/network/client-address.ts';
 import { answer, refuse, refuseBody, type Answer } from '../errors.ts';
+import { limitConnections } from '../http/connection-limit.ts';
 import { clearSessionCookies, readSessionCookie } from '../http/cookies.ts';
 import { refuseCrossSite } from '../http/cross-site.ts';
 import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
@@ -99,7 +100,9 @@ export function buildPanel({
       }),
     },
   ];
-  return buildListener({ name: 'panel', routes, log: ports.log, seconds });
+  const listener = buildListener({ name: 'panel', routes, log: ports.log, seconds });
+  limitConnections(listener.server, { proxies });
+  return listener;
 }
 
 /**

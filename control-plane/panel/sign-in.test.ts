@@ -32,6 +32,7 @@ function build(change: Partial<SignInPorts> = {}) {
     members: {
       byEmail: (email) => (email === 'a@b.example' ? found() : Promise.resolve(undefined)),
       accountsOf: () => Promise.resolve(accounts),
+      recordSignIn: ({ memberId, accountId }) => note(`recorded ${memberId} in ${accountId}`)(),
     },
     sessions: {
       begin: (session) => (begun.push(session), Promise.resolve(NEW)),
@@ -75,7 +76,7 @@ describe('signing in', () => {
         'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
       },
     });
-    expect(done).toEqual(['counted', 'reset', `ended ${OLD}`]);
+    expect(done).toEqual(['counted', 'reset', `ended ${OLD}`, 'recorded 7 in 3']);
     expect(begun).toEqual([{ memberId: 7, accountId: 3, generation: 2, beganAt: 1000 }]);
   });
 
@@ -89,7 +90,7 @@ describe('signing in', () => {
   });
 
   it('looks nothing up during a pause', async () => {
-    const members = { byEmail: unavailable, accountsOf: unavailable };
+    const members = { byEmail: unavailable, accountsOf: unavailable, recordSignIn: unavailable };
     const limit = {
       countAttempt: () => Promise.resolve(1500),
       reset: unavailable,
@@ -104,9 +105,10 @@ describe('signing in', () => {
   it('fails closed without Redis, before the password check and when storing the session', async () => {
     const limit = { countAttempt: unavailable, reset: unavailable, discountAttempt: unavailable };
     expect(
-      await build({ limit, members: { byEmail: unavailable, accountsOf: unavailable } }).attempt(
-        right,
-      ),
+      await build({
+        limit,
+        members: { byEmail: unavailable, accountsOf: unavailable, recordSignIn: unavailable },
+      }).attempt(right),
     ).toEqual({ code: 'sessions_unavailable' });
     expect(
       await build({ sessions: { begin: unavailable, end: unavailable } }).attempt(right),
@@ -124,6 +126,7 @@ describe('signing in', () => {
       members: {
         byEmail: () => Promise.reject(new StoreUnavailable('unavailable')),
         accountsOf: unavailable,
+        recordSignIn: unavailable,
       },
     });
     await expect(store.attempt(right)).rejects.toThrow(StoreUnavailable);
@@ -136,9 +139,13 @@ describe('signing in', () => {
     expect(await attempt({ ...right, account_id: 4 })).toMatchObject({ code: 'no_account' });
     expect(begun).toEqual([]);
     expect(
-      await build({ members: { byEmail: found, accountsOf: () => Promise.resolve([]) } }).attempt(
-        right,
-      ),
+      await build({
+        members: {
+          byEmail: found,
+          accountsOf: () => Promise.resolve([]),
+          recordSignIn: unavailable,
+        },
+      }).attempt(right),
     ).toEqual({ code: 'no_account' });
   });
 });

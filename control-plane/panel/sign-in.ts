@@ -14,7 +14,7 @@ import { networkOf } from '../sign-in-limit/decide.ts';
 import type { SignInSubject, SignInLimit } from '../sign-in-limit/sign-in-limit.ts';
 
 export interface SignInPorts {
-  members: Pick<MemberStore, 'byEmail' | 'accountsOf'>;
+  members: Pick<MemberStore, 'byEmail' | 'accountsOf' | 'recordSignIn'>;
   sessions: Pick<SessionStore, 'begin' | 'end'>;
   limit: SignInLimit;
   hashes: HashQueue;
@@ -140,6 +140,7 @@ async function startSession(
   // The new session replaces the one that the request shows.
   const before = readSessionCookie(attempt.cookie, cookies);
   if (before !== undefined) await sessions.end(before);
+  await members.recordSignIn({ memberId: member.id, accountId: account.id });
   const token = await sessions.begin({
     memberId: member.id,
     accountId: account.id,

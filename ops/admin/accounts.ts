@@ -1,3 +1,4 @@
+import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { parseAccountChanges } from './account-fields.ts';
 import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
@@ -14,6 +15,15 @@ async function create(name: string, words: readonly string[], database: Database
   return Number(answer.rows[0]?.id);
 }
 
+/** The audit line of a change: what was set, with the new values. */
+async function record(
+  database: Database,
+  { id, action, words }: { id: number; action: string; words: readonly string[] },
+): Promise<void> {
+  const details = words.length === 0 ? {} : Object.fromEntries(parseAccountChanges(words));
+  await recordAudit(database, { accountId: id, actor: 'operator', action, details });
+}
+
 export const accountCreate = adminCommand({
   name: 'account create',
   usage: 'account create --name NAME [--retention-days N] [--max-events N]',
@@ -23,7 +33,9 @@ export const accountCreate = adminCommand({
       const value = line.values[option];
       return value === undefined ? [] : [`${option.replace('-', '_')}=${value}`];
     });
-    return { account_id: await create(textOption(line.values, 'name'), words, database) };
+    const id = await create(textOption(line.values, 'name'), words, database);
+    await record(database, { id, action: 'account.created', words });
+    return { account_id: id };
   },
 });
 
@@ -44,6 +56,7 @@ export const accountSet = adminCommand({
     );
     const row = answer.rows[0];
     if (!row) throw new CommandError(`there is no account ${id}`);
+    await record(database, { id, action: 'account.changed', words: line.words });
     return row;
   },
 });

@@ -1,3 +1,4 @@
+import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
 import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
@@ -14,6 +15,7 @@ import {
 export const KEY_ROLES = ['admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
+const OPERATOR = 'operator';
 const DAY = 86_400_000;
 const DEFAULT_EXPIRY_DAYS = 365;
 
@@ -52,11 +54,15 @@ export const writeKeyCreate = adminCommand({
   options: { account: REQUIRED, app: REQUIRED, environment: REQUIRED },
   async run(line, { database }) {
     const { key, hash } = makeKey(WRITE_KEY_PREFIX);
-    const made = await createWriteKey(database, {
-      account: idOption(line.values, 'account'),
-      app: textOption(line.values, 'app'),
-      environment: textOption(line.values, 'environment'),
-      hash,
+    const account = idOption(line.values, 'account');
+    const environment = textOption(line.values, 'environment');
+    const app = textOption(line.values, 'app');
+    const made = await createWriteKey(database, { account, app, environment, hash });
+    await recordAudit(database, {
+      accountId: account,
+      actor: OPERATOR,
+      action: 'write_key.created',
+      details: { write_key_id: made.keyId, app_id: made.appId, environment },
     });
     return { app_id: made.appId, write_key_id: made.keyId, write_key: key };
   },
@@ -78,29 +84,39 @@ export const managementKeyCreate = adminCommand({
         '--expires-in-days: expected a number of days; negative or a fraction is allowed',
       );
     const { key, hash } = makeKey(MANAGEMENT_KEY_PREFIX);
-    const id = await createManagementKey(database, {
-      account: idOption(line.values, 'account'),
-      role,
-      hash,
-      expiresAt: new Date(Date.now() + days * DAY),
+    const account = idOption(line.values, 'account');
+    const expiresAt = new Date(Date.now() + days * DAY);
+    const id = await createManagementKey(database, { account, role, hash, expiresAt });
+    await recordAudit(database, {
+      accountId: account,
+      actor: OPERATOR,
+      action: 'management_key.created',
+      details: { management_key_id: id, role, expires_at: expiresAt.toISOString() },
     });
     return { api_key_id: id, management_key: key };
   },
 });
 
 function revoke(group: 'write-key' | 'management-key', table: string): AdminCommand {
+  const record = group.replace('-', '_');
   return adminCommand({
     name: `${group} revoke`,
     usage: `${group} revoke --id ID`,
     options: { id: REQUIRED },
     async run(line, { database }) {
       const id = idOption(line.values, 'id');
-      const answer = await database.query<{ revoked_at: Date }>(
-        `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING revoked_at`,
+      const answer = await database.query<{ revoked_at: Date; account_id: string }>(
+        `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING revoked_at, account_id`,
         [id],
       );
       const row = answer.rows[0];
       if (!row) throw new CommandError(`there is no ${group} with the id ${id}`);
+      await recordAudit(database, {
+        accountId: Number(row.account_id),
+        actor: OPERATOR,
+        action: `${record}.revoked`,
+        details: { [`${record}_id`]: id },
+      });
       return { id, revoked_at: row.revoked_at };
     },
   });

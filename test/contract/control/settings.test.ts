@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAccount, eventually, readyStack } from '../../support/stack.ts';
+import { admin, createAccount, eventually, readyStack } from '../../support/stack.ts';
 import { openPostgres } from '../../support/stack-clients.ts';
 import { call, control, enter, makeAccount, partLog } from './panel.ts';
 
@@ -330,6 +330,7 @@ describe('the record of changes', () => {
       [
         ...['integration.saved', 'integration.enabled', 'integration.disabled'],
         ...['relay.saved', 'relay.deleted', 'relay.retried'],
+        'member.signed_in',
       ].sort(),
     );
     for (const { action, details } of rows.filter(({ action: one }) => one.startsWith('relay.')))
@@ -341,6 +342,32 @@ describe('the record of changes', () => {
       secret: 'set',
     });
     answers.push(JSON.stringify(rows));
+  });
+
+  it('has an audit line for accounts, allowed addresses, keys and their revocation', async () => {
+    const audited = await makeAccount();
+    const write = await admin<{ write_key_id: number }>(
+      ...['write-key', 'create', '--account', audited, '--app', 'a', '--environment', 'e'],
+    );
+    const management = await admin<{ api_key_id: number }>(
+      ...['management-key', 'create', '--account', audited, '--role', 'viewer'],
+    );
+    await admin('write-key', 'revoke', '--id', String(write.write_key_id));
+    await admin('management-key', 'revoke', '--id', String(management.api_key_id));
+    await admin('account', 'set', '--account', audited, 'ip_allow=192.0.2.0/24');
+    const { rows } = await database.query<Line>(
+      'SELECT action, actor, details FROM audit_lines WHERE account_id = $1 ORDER BY id',
+      [audited],
+    );
+    expect(rows.map(({ action, details }) => [action, details])).toEqual([
+      ['account.created', {}],
+      ['write_key.created', expect.objectContaining({ write_key_id: write.write_key_id })],
+      ['management_key.created', expect.objectContaining({ role: 'viewer' })],
+      ['write_key.revoked', { write_key_id: write.write_key_id }],
+      ['management_key.revoked', { management_key_id: management.api_key_id }],
+      ['account.changed', { ip_allow: ['192.0.2.0/24'] }],
+    ]);
+    expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(['operator']));
   });
 
   it('has no secret in an answer, an audit line or the log of the service', () => {
