@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
-import type { LogProducer } from '../platform/kafka/producer.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
@@ -10,7 +9,7 @@ import { EventWriter } from '../ingest/event-writer.ts';
 import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
-import type { Config } from './config.ts';
+import { RECORD_OVERHEAD, type Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
 import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
 import { FastPath } from './fast-path/fast-path.ts';
@@ -22,7 +21,7 @@ import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
 import { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { gatewayReadings } from './metrics/gauges.ts';
-import { KnownPartitions } from './publish/known-partitions.ts';
+import { KnownTopics } from './publish/known-topics.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { AdminPages } from '../platform/admin-server.ts';
 import type { ServiceContext } from '../platform/run-service.ts';
@@ -36,7 +35,7 @@ import { monthMeter } from './auth/month-meter.ts';
 import { connectConnectionStore } from './webhooks/connection-store.ts';
 import { connectLinkStore } from './links/link-store.ts';
 import { buildOpenapi, type ServedRoute } from './openapi/build.ts';
-import { connectLog } from './publish/connect-log.ts';
+import { logConnector, readLimits, type ConnectLog } from './publish/connect-log.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 
 /** What the gateway needs: `start` makes it from settings, tests from fakes. */
@@ -53,8 +52,10 @@ export interface GatewayOptions {
   log: Log;
   version: string;
   spool: Spool;
-  partitions: KnownPartitions;
-  connectLog: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
+  topics: KnownTopics;
+  connectLog: ConnectLog;
+  /** Reads the record limits of the topics. */
+  readLimits?: () => Promise<ReadonlyMap<string, number>>;
   claims: ClaimBatcher;
   accounts: AccountStore;
   /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
@@ -85,7 +86,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     timeout: config.PUBLISH_TIMEOUT,
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
-    onPartitions: options.partitions.learn,
+    topics: options.topics,
+    ...(options.readLimits ? { readLimits: options.readLimits } : {}),
     onAcknowledged: metrics.acknowledged,
   });
   const unreachable = (error: unknown) =>
@@ -111,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const writer = new EventWriter({
     claims,
     publish: (records) => publisher.publish(records),
-    partitionsOf: options.partitions.of,
+    partitionsOf: options.topics.partitionsOf,
     gateway: randomBytes(8).toString('hex'),
     onCounted: metrics.counted,
   });
@@ -163,13 +165,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const more = [...webhooks.routes, ...links.routes];
   const host = createHost({ routes, events, fastPath, clock, onAnswered: metrics.answered, more });
   for (const reading of gatewayReadings({
-    spool,
-    publisher,
-    claims,
-    keys,
-    events,
-    budget,
-    decider,
+    ...{ spool, publisher, claims, keys, events, budget, decider },
+    topics: options.topics,
   }))
     metrics.read(reading);
   return {
@@ -179,7 +176,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     notReady: () =>
       publisher.phase === 'direct' || spool.problem === undefined
         ? []
-        : [`Kafka is not reachable, and ${spool.problem}`],
+        : [...publisher.blockedDrains.values(), `Kafka is not reachable, and ${spool.problem}`],
     close: async (ms) => {
       events.isClosing = true;
       const closed = host.close();
@@ -196,18 +193,32 @@ export function createGateway(options: GatewayOptions): Gateway {
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, onShutdown } = context;
   const version = packageVersion();
-  const spool = await openSpool({ folder: config.SPOOL_DIR, maxBytes: config.SPOOL_MAX_BYTES });
+  const spool = await openSpool({
+    folder: config.SPOOL_DIR,
+    maxBytes: config.SPOOL_MAX_BYTES,
+    maxQueuedBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
+  });
   if (spool.records > 0 || spool.torn > 0 || spool.quarantine.found > 0)
     log.info(
       { records: spool.records, torn: spool.torn, quarantined: spool.quarantine.found },
       'the spool of an earlier process was recovered',
     );
-  const partitions = new KnownPartitions({
+  const topics = new KnownTopics({
     folder: config.SPOOL_DIR,
     fallback: config.EVENTS_PARTITIONS,
     log,
+    largestRecord: config.MAX_BODY_BYTES + RECORD_OVERHEAD,
   });
-  await partitions.load();
+  await topics.load();
+  const connection = {
+    settings: config,
+    log,
+    topics: [TOPIC.raw, TOPIC.outcomes],
+    timeout: config.PUBLISH_TIMEOUT,
+    linger: config.PUBLISH_LINGER,
+    maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
+    smallestLimit: () => topics.smallestLimit,
+  };
   const database = connectPostgres({
     url: config.DATABASE_URL,
     log,
@@ -224,16 +235,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     log,
     version,
     spool,
-    partitions,
-    connectLog: () =>
-      connectLog({
-        settings: config,
-        log,
-        topics: [TOPIC.raw, TOPIC.outcomes],
-        timeout: config.PUBLISH_TIMEOUT,
-        linger: config.PUBLISH_LINGER,
-        maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
-      }),
+    topics,
+    connectLog: logConnector(connection),
+    readLimits: () => readLimits(connection),
     claims: batchedClaims({ redis, config, log }),
     accounts: connectAccountStore(database),
     webhooks: config.SEALING_KEY && {

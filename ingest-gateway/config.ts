@@ -16,6 +16,8 @@ const MIB = 1024 * 1024;
  * A record of the log has at most 16 MiB: one holds a body and the decisions about its events.
  */
 const MAX_BODY_BYTES = 14 * MIB;
+/** What a record of the log may have besides a body, bytes. */
+export const RECORD_OVERHEAD = 2 * MIB;
 
 const bodyBytes = setting.bytes({
   default: 5 * MIB,
@@ -67,7 +69,7 @@ export const settings = defineSettings({
   PUBLISH_TIMEOUT: setting.duration({
     default: 3000,
     min: 100,
-    doc: 'A record that Kafka does not acknowledge within this time goes to the spool, with all records after it.',
+    doc: 'When Kafka acknowledges nothing of a partition for this time though records wait for it, these and all later ones go to the spool: those of the partition while others are acknowledged, otherwise all.',
   }),
   PUBLISH_LINGER: setting.duration({
     default: 2,
@@ -76,7 +78,7 @@ export const settings = defineSettings({
   PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
     default: 64 * MIB,
     min: 1,
-    doc: 'Limit of bytes without an acknowledgement of Kafka; above it records go to the spool.',
+    doc: 'Limit of bytes without an acknowledgement of Kafka. Above it, as many bytes wait in memory, accounts in turns; then records are answered 503.',
   }),
   MAX_REQUESTS_IN_FLIGHT: setting.integer({
     default: 10_000,

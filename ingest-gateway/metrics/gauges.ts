@@ -3,6 +3,8 @@ import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
 import type { EventServer } from '../http/serve-events.ts';
+import type { BlockedReason } from '../publish/drain-options.ts';
+import type { KnownTopics } from '../publish/known-topics.ts';
 import type { Phase } from '../publish/evolve.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -16,7 +18,14 @@ interface Components {
   events: EventServer;
   budget: BodyBudget;
   decider: BodyDecider;
+  topics: KnownTopics;
 }
+
+const BLOCKED: readonly BlockedReason[] = [
+  'quarantine_full',
+  'quarantine_unwritable',
+  'unknown_version',
+];
 
 const PHASES: readonly Phase[] = [
   'connecting',
@@ -36,6 +45,7 @@ export function gatewayReadings({
   events,
   budget,
   decider,
+  topics,
 }: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
@@ -63,6 +73,28 @@ export function gatewayReadings({
       'Pieces that this process put into quarantine.',
       () => spool.quarantine.found,
     ),
+    gauge(
+      'spool_drain_blocked',
+      '1 while spooled records can be neither published nor kept in quarantine.',
+      () => BLOCKED.map((reason) => [reason, publisher.blockedDrains.has(reason) ? 1 : 0]),
+      'reason',
+    ),
+    gauge(
+      'blocked_partitions',
+      'Partitions that cannot be written while others can; their records wait in the spool.',
+      () => publisher.blockedPartitions.length,
+    ),
+    gauge(
+      'record_limit_bytes',
+      'Largest record that Kafka accepts, by topic.',
+      () => topics.limits.known,
+      'topic',
+    ),
+    gauge(
+      'record_needed_bytes',
+      'Largest record that a request may become.',
+      () => topics.limits.needed,
+    ),
     counter('spool_torn_total', 'Torn segment tails found at the start.', () => spool.torn),
     gauge(
       'publisher_phase',
@@ -79,6 +111,16 @@ export function gatewayReadings({
       'in_flight_bytes',
       'Bytes of the records that wait for an acknowledgement of Kafka.',
       () => publisher.inFlight.bytes,
+    ),
+    gauge(
+      'waiting_records',
+      'Records in memory that are sent when others are acknowledged.',
+      () => publisher.waiting.records,
+    ),
+    gauge(
+      'waiting_bytes',
+      'Bytes of the records in memory that are sent when others are acknowledged.',
+      () => publisher.waiting.bytes,
     ),
     counter(
       'records_total',

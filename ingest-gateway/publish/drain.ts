@@ -1,118 +1,142 @@
-import { withDeadline } from '../../platform/deadline.ts';
-import { PublishFailed, type LogProducer } from '../../platform/kafka/producer.ts';
+import { QuarantineFailed } from '../spool/quarantine.ts';
 import type { SpooledFrame } from '../spool/read-cursor.ts';
-import type { Spool } from '../spool/spool.ts';
+import type { SpoolQueue, SpoolReader } from '../spool/spool-queue.ts';
 import { decodePayload } from '../spool/spooled-record.ts';
-import type { Fact } from './evolve.ts';
+import { publishGroup, type SpooledItem } from './drain-group.ts';
+import { DrainBlocked, type DrainOptions } from './drain-options.ts';
+import type { KnownTopics } from './known-topics.ts';
 
-export interface DrainOptions {
-  spool: Spool;
-  producer: LogProducer;
-  partitionsOf: (topic: string) => number | undefined;
-  /** A group that is not acknowledged within this many ms has failed. */
-  timeout: number;
-  /** Sends one frame at a time, to find the record that Kafka refused in the last attempt. */
-  isOneByOne: boolean;
-  /** False once another producer has replaced this one. */
-  isCurrent: () => boolean;
-  report: (fact: Extract<Fact, 'progressed' | 'caught_up' | 'drained'>) => void;
-  onQuarantined: (frame: SpooledFrame, reason: string) => void;
+/** The group with a record that Kafka refuses is done: the next one needs a common producer. */
+export class Isolated extends Error {
+  override readonly name = 'Isolated';
 }
 
 const GROUP_BYTES = 4 * 1024 * 1024;
 /** Below this many unread bytes new records stay in memory, or the spool would never empty. */
 const CAUGHT_UP_BYTES = 1024 * 1024;
-/** Kafka's MESSAGE_TOO_LARGE: no later attempt can succeed. */
-const TOO_LARGE = 10;
-
-/** Kafka refuses a record of the group, and always will. */
-export class RecordRefused extends Error {
-  override readonly name = 'RecordRefused';
-}
 
 /**
- * Publishes the spool in order until it is empty or this producer is no longer the current one. A
- * group is sent once the one before is acknowledged: when a record arrives, in whichever attempt,
- * everything before it has arrived. Rejects with the failure; the caller drops the producer and
- * drains again with another.
+ * Publishes the queue in order until it is empty or this producer is no longer the current one. A
+ * group is sent once the one before is durable elsewhere: in Kafka, in the queue of a partition
+ * that cannot be written, or in quarantine. Only then is it acknowledged, by the drain that is
+ * current. Rejects with the failure; the caller drops the producer and drains again with another.
  */
 export async function drainSpool(options: DrainOptions): Promise<void> {
-  const { spool } = options;
-  let isOneByOne = options.isOneByOne;
-  spool.rewind();
-  while (options.isCurrent()) {
-    const frames = await spool.read(isOneByOne ? 1 : GROUP_BYTES);
-    if (!options.isCurrent()) return;
-    if (frames.length > 0) {
-      await publishGroup(frames, { ...options, isOneByOne: isOneByOne });
-      await spool.acknowledge(frames);
-      isOneByOne = false;
+  const { queue, isCurrent } = options;
+  const { read: readFrames, acknowledge } = queue.startReading();
+  const reader: SpoolReader = {
+    read: readFrames,
+    acknowledge: async (frames) => (isCurrent() ? acknowledge(frames) : undefined),
+  };
+  while (isCurrent()) {
+    let frames = await read(reader);
+    while (frames.length > 0) {
+      if (!isCurrent()) return;
+      const count = await drainSome(frames, { ...options, reader });
+      if (!isCurrent()) return;
       options.report('progressed');
+      frames = frames.slice(count);
     }
-    if (spool.unreadBytes >= CAUGHT_UP_BYTES) continue;
-    if (spool.isEmpty) {
+    if (!isCurrent()) return;
+    if (queue.unreadBytes >= CAUGHT_UP_BYTES) continue;
+    if (queue.isEmpty) {
       // No await between the check and the change of state: a record could arrive in between.
       options.report('drained');
-      await spool.clear();
+      await queue.clear();
       return;
     }
     options.report('caught_up');
-    if (spool.unreadBytes === 0) await readable(spool);
+    if (queue.unreadBytes === 0) await readable(queue);
   }
 }
 
-/** Rejects with the first failure. Sends nothing after a refused record: order must hold. */
-async function publishGroup(frames: readonly SpooledFrame[], options: DrainOptions): Promise<void> {
-  const acknowledged = new Promise<readonly SpooledFrame[]>((resolve, reject) => {
-    const unusable: SpooledFrame[] = [];
-    let left = frames.length;
-    const complete = (error?: Error) => {
-      if (error) reject(error);
-      else if (--left === 0) resolve(unusable);
-    };
-    for (const frame of frames) {
-      const record = decodePayload(frame.payload);
-      if (!record) {
-        unusable.push(frame);
-        complete();
-        continue;
-      }
-      const partitions = options.partitionsOf(record.topic);
-      const partition = partitions === undefined ? record.partition : record.partition % partitions;
-      options.producer.send({ ...record, partition }, complete);
-    }
-  });
+async function read(reader: SpoolReader): Promise<SpooledFrame[]> {
   try {
-    const unusable = await withDeadline(
-      { ms: options.timeout, waitingFor: 'the acknowledgement of spooled records' },
-      acknowledged,
-    );
-    for (const frame of unusable)
-      await quarantine(frame, 'it was written by another version', options);
+    return await reader.read(GROUP_BYTES);
   } catch (error) {
-    if (!(error instanceof PublishFailed && error.kafkaCode === TOO_LARGE)) throw error;
-    const [frame] = frames;
-    if (!options.isOneByOne || !frame) throw new RecordRefused(error.message, { cause: error });
-    await quarantine(frame, error.message, options);
+    throw error instanceof QuarantineFailed ? blocked(error) : error;
   }
 }
 
-async function quarantine(
+/** Publishes the first frames, acknowledges them, and resolves with their number. */
+async function drainSome(
+  frames: readonly SpooledFrame[],
+  options: DrainOptions & { reader: SpoolReader },
+): Promise<number> {
+  const { reader, topics } = options;
+  const items: SpooledItem[] = [];
+  for (const frame of frames) {
+    const item = itemOf(frame, topics);
+    if (item && !isTooLarge(item, topics)) items.push(item);
+    else if (items.length > 0) break;
+    else return drainOdd(frame, { ...options, item });
+  }
+  const refused = await publishGroup(items, options);
+  if (!options.isCurrent()) return 0;
+  let done = 0;
+  for (const [at, { frame, record }] of items.entries()) {
+    if (!refused.has(frame)) continue;
+    await reader.acknowledge(frames.slice(done, at));
+    done = at;
+    // Should it not be kept now, the next drain finds it without sending anything again.
+    topics.learnRefusal(record.topic, record.value.length);
+    await setAside(frame, options);
+  }
+  await reader.acknowledge(frames.slice(done, items.length));
+  if (options.isIsolating) throw new Isolated('each record of the group was sent alone');
+  return items.length;
+}
+
+/** A frame that is not for Kafka. */
+async function drainOdd(
   frame: SpooledFrame,
-  reason: string,
-  options: DrainOptions,
-): Promise<void> {
-  await options.spool.quarantineFrame(frame);
-  options.onQuarantined(frame, reason);
+  options: DrainOptions & { reader: SpoolReader; item: SpooledItem | undefined },
+): Promise<number> {
+  if (!options.item)
+    throw new DrainBlocked(
+      'unknown_version',
+      `the spooled record at ${frame.start} of ${frame.segment.path} was written by another version of the gateway: start that version, or a later one, on this SPOOL_DIR`,
+    );
+  await setAside(frame, options);
+  await options.reader.acknowledge([frame]);
+  return 1;
+}
+
+async function setAside(frame: SpooledFrame, options: DrainOptions): Promise<void> {
+  try {
+    await options.queue.setAside(frame);
+  } catch (error) {
+    throw error instanceof QuarantineFailed ? blocked(error) : error;
+  }
+  options.onSetAside(frame, 'Kafka refuses it: it exceeds max.message.bytes');
+}
+
+function blocked(error: QuarantineFailed): DrainBlocked {
+  return new DrainBlocked(error.reason, error.message, { cause: error });
+}
+
+/** Undefined when the frame's version or fields are unknown. */
+function itemOf(
+  frame: SpooledFrame,
+  topics: Pick<KnownTopics, 'partitionsOf'>,
+): SpooledItem | undefined {
+  const record = decodePayload(frame.payload);
+  if (!record) return undefined;
+  const partition = record.partition % topics.partitionsOf(record.topic);
+  return { frame, record: { ...record, partition } };
+}
+
+function isTooLarge({ record }: SpooledItem, topics: Pick<KnownTopics, 'limitOf'>): boolean {
+  return record.value.length > topics.limitOf(record.topic);
 }
 
 /** Resolves when more can be read, or after 100 ms. */
-async function readable(spool: Spool): Promise<void> {
+async function readable(queue: SpoolQueue): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, 100);
-    spool.onReadable = () => {
+    queue.onReadable = () => {
       clearTimeout(timer);
-      spool.onReadable = () => undefined;
+      queue.onReadable = () => undefined;
       resolve();
     };
   });

@@ -15,10 +15,10 @@ export type Phase = PublisherState['phase'];
 
 /**
  * connected, connect_failed: the result of an attempt to reach Kafka. failed: a publish failed or
- * is ambiguous (error report, refused by the client, nothing acknowledged in time, too much in
- * flight). progressed: spooled records reached Kafka. caught_up: hardly anything in the spool is
- * unread. drained: the spool is empty. overflowed: too many bytes are held in memory. closing: the
- * process ends.
+ * is ambiguous (error report, refused by the client, nothing acknowledged in time), or the spool
+ * cannot be drained. progressed: spooled records reached Kafka. caught_up: hardly anything in the
+ * spool is unread. drained: the spool is empty. overflowed: too many bytes are held in memory, or
+ * older records follow. closing: the process ends.
  */
 export type Fact =
   | 'connected'

@@ -1,4 +1,17 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
+import type { AppendLimits } from '../spool/append-queue.ts';
+import type { DrainBlocked, Side } from './drain-options.ts';
+
+/** Takes the records of a partition that cannot be written. */
+export interface SideQueue extends Side {
+  /** Why it cannot drain; undefined while it can. */
+  readonly blocked: DrainBlocked | undefined;
+  /** A record of the partition, after all earlier ones. `limits` apply if it goes to disk. */
+  accept(entry: Entry, limits: AppendLimits): void;
+  /** Appends what is held in memory to the queue on disk. */
+  spoolHeld(): void;
+  close(): void;
+}
 
 /** The publish of one request; resolves when each of its records is durable or refused. */
 export interface Waiter {
@@ -12,36 +25,54 @@ export interface Waiter {
 export interface Entry {
   record: LogRecord;
   waiter: Waiter;
-  /** When it was accepted, ms of a monotonic clock. */
-  since: number;
+  /** When it was sent to Kafka: ms of a monotonic clock, and of the ActiveClock. */
+  sentAt: number;
+  activeSince: number;
   isComplete: boolean;
-  /** True while it is in InFlight. */
-  isHeld: boolean;
+  /** The partition whose entries in flight contain it. */
+  flow: Flow | undefined;
 }
 
 const COMPACT_AT = 1024;
 
-/** Accepted records that are not durable yet, in the order of their acceptance. */
-export class InFlight {
-  #entries: Entry[] = [];
-  #head = 0;
-  bytes = 0;
-  records = 0;
+/** Bytes and records of all partitions. */
+interface Totals {
+  bytes: number;
+  records: number;
+}
 
-  push(entry: Entry): void {
-    entry.isHeld = true;
-    this.#entries.push(entry);
-    this.bytes += entry.record.value.length;
-    this.records++;
+/** A partition, and its accepted records that are not durable yet, in order. */
+export class Flow {
+  readonly topic: string;
+  readonly partition: number;
+  readonly #totals: Totals;
+  #entries: (Entry | undefined)[] = [];
+  #head = 0;
+  records = 0;
+  /** When one of them was acknowledged last, ms of the ActiveClock. */
+  lastAcknowledged = -Infinity;
+  /** Takes its records while it cannot be written. */
+  side: SideQueue | undefined;
+
+  constructor(of: { topic: string; partition: number }, totals: Totals) {
+    this.topic = of.topic;
+    this.partition = of.partition;
+    this.#totals = totals;
   }
 
-  /** Removes a complete entry; entries complete in any order. */
+  push(entry: Entry): void {
+    entry.flow = this;
+    this.#entries.push(entry);
+    this.records++;
+    this.#totals.bytes += entry.record.value.length;
+    this.#totals.records++;
+  }
+
+  /** Removes an entry that is complete; entries complete in any order. */
   remove(entry: Entry): void {
-    entry.isHeld = false;
-    this.bytes -= entry.record.value.length;
-    this.records--;
-    while (this.#head < this.#entries.length && this.#entries[this.#head]?.isComplete === true)
-      this.#head++;
+    this.#release(entry);
+    while (this.#head < this.#entries.length && this.#entries[this.#head]?.flow !== this)
+      this.#entries[this.#head++] = undefined;
     if (this.#head === this.#entries.length) {
       this.#entries = [];
       this.#head = 0;
@@ -51,24 +82,81 @@ export class InFlight {
     }
   }
 
-  /** The entry that has waited longest. */
+  /** The entry that was pushed first. */
   get oldest(): Entry | undefined {
     return this.#entries[this.#head];
   }
 
-  /** The entries that are not complete, in order. */
-  incomplete(): Entry[] {
-    return this.#entries.slice(this.#head).filter((entry) => !entry.isComplete);
+  /** Its entries, in order. */
+  entries(): Entry[] {
+    return this.#entries.filter((entry): entry is Entry => entry?.flow === this);
   }
 
-  /** Removes and returns the entries that are not complete, in order. */
+  /** Removes and returns its entries, in order. */
   removeAll(): Entry[] {
-    const all = this.incomplete();
-    for (const entry of all) entry.isHeld = false;
+    const all = this.entries();
+    for (const entry of all) this.#release(entry);
     this.#entries = [];
     this.#head = 0;
-    this.bytes = 0;
-    this.records = 0;
     return all;
+  }
+
+  #release(entry: Entry): void {
+    entry.flow = undefined;
+    this.records--;
+    this.#totals.bytes -= entry.record.value.length;
+    this.#totals.records--;
+  }
+}
+
+interface TopicFlows {
+  /** Bytes of the largest value that Kafka accepts. */
+  limit: number;
+  partitions: (Flow | undefined)[];
+}
+
+/** The accepted records that are not durable yet, by partition. */
+export class InFlight implements Totals {
+  readonly #topics = new Map<string, TopicFlows>();
+  readonly #limitOf: (topic: string) => number;
+  readonly flows: Flow[] = [];
+  bytes = 0;
+  records = 0;
+
+  constructor(limitOf: (topic: string) => number) {
+    this.#limitOf = limitOf;
+  }
+
+  limitOf(topic: string): number {
+    return this.#topicOf(topic).limit;
+  }
+
+  of(topic: string, partition: number): Flow {
+    const { partitions } = this.#topicOf(topic);
+    const known = partitions[partition];
+    if (known) return known;
+    const flow = new Flow({ topic, partition }, this);
+    partitions[partition] = flow;
+    this.flows.push(flow);
+    return flow;
+  }
+
+  /** Reads the limits of the topics again. */
+  readLimits(): void {
+    for (const [topic, flows] of this.#topics) flows.limit = this.#limitOf(topic);
+  }
+
+  /** Removes and returns all entries; those of a partition in order. */
+  removeAll(): Entry[] {
+    return this.flows.flatMap((flow) => flow.removeAll());
+  }
+
+  #topicOf(topic: string): TopicFlows {
+    let flows = this.#topics.get(topic);
+    if (!flows) {
+      flows = { limit: this.#limitOf(topic), partitions: [] };
+      this.#topics.set(topic, flows);
+    }
+    return flows;
   }
 }

@@ -1,65 +1,64 @@
-import { backoffDelay } from '../../platform/backoff.ts';
-import type { LogProducer } from '../../platform/kafka/producer.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Spool } from '../spool/spool.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
-import { drainSpool, RecordRefused } from './drain.ts';
-import {
-  evolve,
-  initialState,
-  routeOf,
-  type Action,
-  type Fact,
-  type Phase,
-  type PublisherState,
-  type Route,
-} from './evolve.ts';
-import { InFlight, type Entry, type Waiter } from './in-flight.ts';
+import { BATCH_BYTES, PublishFailed } from '../../platform/kafka/producer.ts';
+import type { Log } from '../../platform/log.ts';
+import type { AppendLimits } from '../spool/append-queue.ts';
+import type { SpoolQueue } from '../spool/spool-queue.ts';
+import type { Spool, TopicPartition } from '../spool/spool.ts';
+import { ActiveClock } from './active-clock.ts';
+import { adoptRefused } from './adopt-refused.ts';
+import type { ConnectLog } from './connect-log.ts';
+import type { BlockedReason } from './drain-options.ts';
+import { TOO_LARGE } from './drain-group.ts';
+import type { Phase } from './evolve.ts';
+import { InFlight, type Entry, type Flow, type Waiter } from './in-flight.ts';
+import type { KnownTopics } from './known-topics.ts';
+import { DrainedQueue, type DrainContext } from './drained-queue.ts';
+import { PartitionQueue } from './partition-queue.ts';
+import { silentPartitions, mayBlock } from './silence.ts';
+import { Waiting } from './waiting.ts';
 
 export interface PublisherOptions {
   spool: Spool;
-  /** Makes a producer and reads the topics' partitions; rejects without Kafka. */
-  connect: () => Promise<{ producer: LogProducer; partitions: ReadonlyMap<string, number> }>;
+  connect: ConnectLog;
+  topics: KnownTopics;
+  /** Reads the record limits again while they are too low. */
+  readLimits?: () => Promise<ReadonlyMap<string, number>>;
   log: Log;
-  /** A record without an acknowledgement for this long has failed, ms. */
+  /** A partition that acknowledges nothing for this long has failed, ms. */
   timeout: number;
-  /** Bytes that may wait for acknowledgements; above it records go to the spool. */
+  /** Bytes that may wait for acknowledgements; as many may wait in memory to be sent. */
   maxInFlightBytes: number;
   /** Pause before another attempt to reach Kafka, ms. */
   retry?: { base: number; cap: number };
-  onPartitions?: (partitions: ReadonlyMap<string, number>) => void;
   onAcknowledged?: (milliseconds: number) => void;
 }
 
-/**
- * A drained group has this many times the timeout of a request's records: no client waits for it,
- * and a shorter one would send a slow Kafka the same group for ever.
- */
-const DRAIN_TIMEOUT_FACTOR = 10;
 const RETRY = { base: 100, cap: 5000 };
+const LIMITS_EVERY = 60_000;
 const NONE_REFUSED: readonly LogRecord[] = [];
 const now = () => performance.now();
 
 /**
  * Makes records durable in the order they arrive: acknowledged by Kafka with acks=all, or fsynced
- * in the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record was acknowledged
- * earlier or is sent before it by the same producer, so the first occurrences in a partition are in
- * order. A repeat has the same gateway and sequence number as its first occurrence.
+ * in the spool (ARCHITECTURE.md, G1 and G3). Everything accepted before a record of the same
+ * account and partition was acknowledged earlier or is sent before it by the same producer, so the
+ * first occurrences in a partition are in order. A repeat has the same gateway and sequence number
+ * as its first occurrence.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
-  readonly #inFlight = new InFlight();
+  readonly #context: DrainContext;
+  readonly #inFlight: InFlight;
+  readonly #waiting: Waiting;
+  readonly #main: DrainedQueue;
+  readonly #clock: ActiveClock;
   readonly #timer: NodeJS.Timeout;
-  #state: PublisherState = initialState;
-  /** That of #state; kept because every record reads it. */
-  #route: Route = routeOf(initialState);
-  #producer: LogProducer | undefined;
-  #partitions: ReadonlyMap<string, number> = new Map();
-  /** Rises with every producer; reports of earlier producers are ignored. */
-  #generation = 0;
-  #retryTimer: NodeJS.Timeout | undefined;
-  /** The last drain found a record that Kafka refuses; the next one finds it. */
-  #isOneByOne = false;
+  /** Of the clock and of the checks, ms. */
+  readonly #period: number;
+  #limitsReadAt = 0;
+  #isAdopting = false;
+  #isPumping = false;
+  #wasConnected = false;
   readonly counters = {
     acknowledged: 0,
     spooled: 0,
@@ -67,21 +66,67 @@ export class Publisher {
     drained: 0,
     failures: 0,
     setAside: 0,
+    tooLarge: 0,
   };
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#checkOldest(), Math.max(20, options.timeout / 10));
+    const { spool, topics, timeout, maxInFlightBytes } = options;
+    const period = Math.max(20, timeout / 10);
+    this.#period = period;
+    this.#clock = new ActiveClock({ period, now: now() });
+    this.#inFlight = new InFlight(topics.limitOf);
+    this.#waiting = new Waiting(maxInFlightBytes);
+    this.#context = {
+      ...options,
+      clock: () => this.#clock.value,
+      retry: options.retry ?? RETRY,
+      counters: this.counters,
+    };
+    this.#main = new DrainedQueue({
+      queue: spool.main,
+      context: this.#context,
+      name: 'main',
+      sideOf: ({ topic, partition }) => this.#inFlight.of(topic, partition).side,
+      onSilent: (silent, { isAnyAlive, isLast }) =>
+        (isAnyAlive || isLast) && this.#blockAll(silent.map((of) => this.#flowOf(of))),
+      onPartitionFailed: (of) => void this.#blockAll([this.#flowOf(of)]),
+      spoolHeld: () => this.#spoolHeld(),
+      sendHeld: () => this.#sendHeld(),
+      onConnected: () => this.#connected(),
+    });
+    for (const of of spool.occupied) this.#block(this.#flowOf(of));
+    this.#timer = setInterval(() => this.#check(), period);
     this.#timer.unref();
-    this.#connect();
+    this.#main.start();
   }
 
   get phase(): Phase {
-    return this.#state.phase;
+    return this.#main.phase;
   }
 
   get inFlight(): { records: number; bytes: number } {
     return this.#inFlight;
+  }
+
+  /** Records in memory that are sent when others are acknowledged. */
+  get waiting(): { records: number; bytes: number } {
+    return this.#waiting;
+  }
+
+  /** Partitions that cannot be written; their records wait on disk. */
+  get blockedPartitions(): TopicPartition[] {
+    return this.#inFlight.flows.filter(({ side }) => side !== undefined);
+  }
+
+  /** Why a queue of the spool cannot drain, by reason. */
+  get blockedDrains(): ReadonlyMap<BlockedReason, string> {
+    const all = [this.#main, ...this.#inFlight.flows.map(({ side }) => side)];
+    return new Map(
+      all.flatMap((queue) =>
+        queue?.blocked ? [[queue.blocked.reason, queue.blocked.message]] : [],
+      ),
+    );
   }
 
   /**
@@ -92,190 +137,268 @@ export class Publisher {
     return new Promise((resolve) => {
       const waiter: Waiter = { left: records.length, refused: [], resolve };
       if (records.length === 0) resolve(NONE_REFUSED);
-      const since = now();
       for (const record of records)
-        this.#accept({ record, waiter, since, isComplete: false, isHeld: false });
+        this.#accept({
+          record,
+          waiter,
+          sentAt: 0,
+          activeSince: 0,
+          isComplete: false,
+          flow: undefined,
+        });
     });
   }
 
   /** Waits up to `ms` for acknowledgements; the rest goes into the spool, which stays open. */
   async close(ms: number): Promise<void> {
     const until = now() + ms;
-    while (this.#inFlight.records > 0 && now() < until && this.#state.phase === 'direct')
+    while (
+      this.#inFlight.records + this.#waiting.records > 0 &&
+      now() < until &&
+      this.#main.phase === 'direct'
+    )
       await new Promise((resolve) => setTimeout(resolve, 10));
     clearInterval(this.#timer);
-    clearTimeout(this.#retryTimer);
-    this.#emit('closing');
+    this.#main.close();
+    for (const { side } of this.#inFlight.flows) side?.close();
   }
 
   #accept(entry: Entry): void {
-    switch (this.#route) {
+    const { topic, partition, value } = entry.record;
+    if (value.length > this.#inFlight.limitOf(topic)) return this.#refuseTooLarge(entry);
+    switch (this.#main.route) {
       case 'log':
-        this.#inFlight.push(entry);
-        if (this.#inFlight.bytes > this.#options.maxInFlightBytes)
-          this.#fail('more is in flight than PUBLISH_MAX_IN_FLIGHT_BYTES');
-        else this.#send(entry);
-        return;
+        if (
+          this.#waiting.records === 0 &&
+          this.#inFlight.bytes + value.length <= this.#maxInFlightBytes
+        )
+          return this.#dispatch(entry, 'memory_and_disk');
+        if (!this.#waiting.push(entry)) return this.#refuse(entry);
+        // A record that is larger than the limit is sent when nothing is in flight.
+        return this.#pump();
       case 'hold':
-        this.#inFlight.push(entry);
-        if (this.#inFlight.bytes > this.#options.maxInFlightBytes) this.#emit('overflowed');
+        this.#inFlight.of(topic, partition).push(entry);
+        if (this.#inFlight.bytes > this.#maxInFlightBytes) this.#main.emit('overflowed');
         return;
       case 'spool':
-        return this.#toSpool(entry);
+        return this.#append(entry, { queue: this.#options.spool.main, limits: 'memory_and_disk' });
       case 'refuse':
-        return this.#complete(entry, false);
+        return this.#refuse(entry);
     }
   }
 
-  #send(entry: Entry): void {
-    const generation = this.#generation;
+  get #maxInFlightBytes(): number {
+    return this.#options.maxInFlightBytes;
+  }
+
+  #flowOf({ topic, partition }: TopicPartition): Flow {
+    return this.#inFlight.of(topic, partition);
+  }
+
+  /** To Kafka, or to the side of a partition that cannot be written. */
+  #dispatch(entry: Entry, limits: AppendLimits): void {
+    const flow = this.#inFlight.of(entry.record.topic, entry.record.partition);
+    if (flow.side) return flow.side.accept(entry, limits);
+    flow.push(entry);
+    this.#send(entry, flow);
+  }
+
+  #send(entry: Entry, flow: Flow): void {
+    entry.sentAt = now();
+    entry.activeSince = this.#clock.value;
     try {
-      this.#producer?.send(entry.record, (error) => {
-        if (!error) {
+      this.#main.producer?.send(entry.record, (error) => {
+        if (error) this.#failed({ entry, flow, error });
+        else {
           this.counters.acknowledged++;
-          this.#options.onAcknowledged?.(now() - entry.since);
+          this.#options.onAcknowledged?.(now() - entry.sentAt);
+          if (entry.flow === flow) flow.lastAcknowledged = this.#clock.value;
           this.#complete(entry, true);
-        } else if (generation === this.#generation) this.#fail(error.message);
+        }
       });
     } catch (error) {
-      this.#fail(messageOf(error));
+      this.#failed({ entry, flow, error });
     }
   }
 
-  #toSpool(entry: Entry): void {
-    this.#options.spool.append(entry.record, (error) => {
-      if (error) this.counters.refused++;
-      else this.counters.spooled++;
-      this.#complete(entry, error === undefined);
-    });
+  /** Late reports of records that were spooled meanwhile do not matter. */
+  #failed({ entry, flow, error }: { entry: Entry; flow: Flow; error: unknown }): void {
+    if (entry.flow !== flow) return;
+    const code = error instanceof PublishFailed ? error.kafkaCode : undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (code === TOO_LARGE) {
+      const { topic, value } = entry.record;
+      if (value.length > BATCH_BYTES) this.#options.topics.learnRefusal(topic, value.length);
+      this.#refuseTooLarge(entry);
+      // The producer is unusable. What it refuses with this record is reported first.
+      const { producer } = this.#main;
+      setImmediate(() => {
+        if (producer && producer === this.#main.producer) this.#main.fail(reason);
+      });
+      return;
+    }
+    // Positive codes are Kafka's answers; it may answer otherwise for other partitions.
+    if (code !== undefined && code > 0) this.#blockAll([flow]);
+    this.#main.fail(reason);
+  }
+
+  #append(entry: Entry, { queue, limits }: { queue: SpoolQueue; limits: AppendLimits }): void {
+    queue.append(
+      entry.record,
+      (error) => {
+        if (error) return this.#refuse(entry);
+        this.counters.spooled++;
+        this.#complete(entry, true);
+      },
+      limits,
+    );
+  }
+
+  #refuseTooLarge(entry: Entry): void {
+    this.counters.tooLarge++;
+    this.#refuse(entry);
+  }
+
+  #refuse(entry: Entry): void {
+    this.counters.refused++;
+    this.#complete(entry, false);
   }
 
   /** Only the first result of an entry counts; it may come from an earlier producer. */
   #complete(entry: Entry, isDurable: boolean): void {
     if (entry.isComplete) return;
     entry.isComplete = true;
-    if (entry.isHeld) this.#inFlight.remove(entry);
+    entry.flow?.remove(entry);
     const { waiter } = entry;
     if (!isDurable) waiter.refused.push(entry.record);
     if (--waiter.left === 0) waiter.resolve(waiter.refused);
+    if (this.#waiting.records > 0) this.#pump();
   }
 
-  #fail(reason: string): void {
-    const before = this.#state.phase;
-    this.#emit('failed');
-    if (this.phase === before) return;
-    this.counters.failures++;
-    this.#options.log.warn(
-      { code: 'publish_failed', phase: before, in_spool: this.#options.spool.records },
-      `records go to the spool: ${reason}`,
+  /** Sends waiting records while there is room; a record that is refused at once calls it again. */
+  #pump(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    while (this.#main.route === 'log') {
+      const isIdle = this.#inFlight.records === 0;
+      const room = isIdle ? Infinity : this.#maxInFlightBytes - this.#inFlight.bytes;
+      const entry = this.#waiting.take(room);
+      if (!entry) break;
+      this.#dispatch(entry, 'disk');
+    }
+    this.#isPumping = false;
+  }
+
+  /**
+   * What is in flight first, then what waits; each in order. What sides hold in memory is older
+   * than what follows in the main queue, so it must not come back behind that.
+   */
+  #spoolHeld(): void {
+    for (const { side } of this.#inFlight.flows) side?.spoolHeld();
+    const queue = this.#options.spool.main;
+    for (const entry of this.#inFlight.removeAll()) this.#append(entry, { queue, limits: 'disk' });
+    for (const entry of this.#waiting.removeAll()) this.#append(entry, { queue, limits: 'disk' });
+  }
+
+  #sendHeld(): void {
+    this.#options.log.info('records go straight to Kafka');
+    for (const flow of this.#inFlight.flows)
+      for (const entry of flow.side ? flow.removeAll() : flow.entries()) {
+        if (flow.side) flow.side.accept(entry, 'disk');
+        else if (this.#main.route === 'log') this.#send(entry, flow);
+      }
+  }
+
+  #check(): void {
+    this.#clock.tick(now());
+    this.#inFlight.readLimits();
+    this.#readLimitsAgain();
+    if (this.#main.route !== 'log') return;
+    const { timeout } = this.#options;
+    const clock = this.#clock.value;
+    const { silent, isAnyAlive } = silentPartitions(this.#inFlight.flows, {
+      timeout: timeout + this.#period,
+      clock,
+    });
+    if (silent.length === 0 || (isAnyAlive && this.#blockAll(silent))) return;
+    this.#main.fail(`nothing was acknowledged for ${timeout} ms`);
+  }
+
+  /** False: with these, too many partitions cannot be written; then Kafka is unavailable. */
+  #blockAll(flows: readonly Flow[]): boolean {
+    const partitions = this.#options.topics.partitions;
+    const fresh = flows.filter(({ side }) => side === undefined);
+    const blocked = this.blockedPartitions.length;
+    if (!mayBlock({ blocked, more: fresh.length, partitions })) return false;
+    for (const flow of fresh) {
+      this.#options.log.error(
+        { code: 'partition_blocked', topic: flow.topic, partition: flow.partition },
+        `partition ${flow.partition} of ${flow.topic} cannot be written while others can: its records go to a queue of its own in the spool until it can. Look at its leader and in-sync replicas`,
+      );
+      this.#block(flow);
+    }
+    this.#pump();
+    return true;
+  }
+
+  #block(flow: Flow): void {
+    const { topic, partition } = flow;
+    const side = new PartitionQueue({
+      topic,
+      partition,
+      queue: this.#options.spool.of(flow),
+      context: this.#context,
+      append: (entry, to) => this.#append(entry, to),
+      refuse: (entry) => this.#refuse(entry),
+      onDrained: (held) => {
+        flow.side = undefined;
+        this.#options.log.info({ topic, partition }, 'the partition can be written again');
+        // They were accepted already: neither the limit of what is in flight nor a turn applies.
+        for (const entry of held)
+          if (this.#main.route === 'log') this.#dispatch(entry, 'disk');
+          else this.#append(entry, { queue: this.#options.spool.main, limits: 'disk' });
+      },
+    });
+    flow.side = side;
+    // While other records are spooled, those of this partition stay in order among them.
+    if (this.#main.route === 'log')
+      for (const entry of flow.removeAll()) side.accept(entry, 'disk');
+  }
+
+  #connected(): void {
+    this.#inFlight.readLimits();
+    const isFirst = !this.#wasConnected;
+    this.#wasConnected = true;
+    if (isFirst || this.#options.topics.limits.known.length > 0) this.#adopt();
+  }
+
+  #adopt(): void {
+    if (this.#isAdopting) return;
+    this.#isAdopting = true;
+    const { spool, topics, log } = this.#options;
+    adoptRefused({
+      quarantine: spool.quarantine,
+      topics,
+      publish: (records) => this.publish(records),
+      log,
+    })
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'the records in quarantine could not be read'),
+      )
+      .finally(() => (this.#isAdopting = false));
+  }
+
+  #readLimitsAgain(): void {
+    const { readLimits, topics } = this.#options;
+    if (!readLimits || !topics.isTooLow || this.#clock.value - this.#limitsReadAt < LIMITS_EVERY)
+      return;
+    this.#limitsReadAt = this.#clock.value;
+    readLimits().then(
+      (limits) => {
+        topics.learnLimits(limits);
+        this.#connected();
+      },
+      () => undefined,
     );
   }
-
-  #emit(fact: Fact): void {
-    const before = this.#state.phase;
-    const { state, actions } = evolve(this.#state, fact);
-    this.#state = state;
-    this.#route = routeOf(state);
-    for (const action of actions) this.#do[action]();
-    if (before !== 'direct' && this.phase === 'direct')
-      this.#options.log.info('records go straight to Kafka');
-  }
-
-  readonly #do: Record<Action, () => void> = {
-    connect: () => this.#connect(),
-    drain: () => this.#drain(),
-    drop_producer: () => {
-      this.#generation++;
-      const old = this.#producer;
-      this.#producer = undefined;
-      old
-        ?.close(200)
-        .catch((error: unknown) =>
-          this.#options.log.warn({ err: error }, 'a failed producer could not be closed'),
-        );
-    },
-    spool_held: () => {
-      for (const entry of this.#inFlight.removeAll()) this.#toSpool(entry);
-    },
-    send_held: () => {
-      for (const entry of this.#inFlight.incomplete())
-        if (this.#state.phase === 'direct') this.#send(entry);
-    },
-    retry_later: () => {
-      const failures = 'failures' in this.#state ? this.#state.failures : 1;
-      const ms = backoffDelay({
-        ...(this.#options.retry ?? RETRY),
-        attempt: failures - 1,
-        random: 0.5 + Math.random() / 2,
-      });
-      this.#retryTimer = setTimeout(() => this.#emit('retry_due'), ms);
-    },
-  };
-
-  #connect(): void {
-    const generation = ++this.#generation;
-    this.#options.connect().then(
-      ({ producer, partitions }) => {
-        if (generation !== this.#generation) return void producer.close(0);
-        this.#producer = producer;
-        this.#partitions = partitions;
-        this.#options.onPartitions?.(partitions);
-        this.#emit('connected');
-      },
-      (error: unknown) => {
-        if (generation !== this.#generation) return;
-        const failures = 'failures' in this.#state ? this.#state.failures : 0;
-        if (failures === 0)
-          this.#options.log.warn(
-            { err: error, code: 'kafka_unreachable' },
-            'Kafka is unreachable: events go into the spool; connecting again with backoff',
-          );
-        this.#emit('connect_failed');
-      },
-    );
-  }
-
-  #drain(): void {
-    const generation = this.#generation;
-    const producer = this.#producer;
-    if (!producer) return;
-    const isCurrent = () => generation === this.#generation;
-    drainSpool({
-      spool: this.#options.spool,
-      producer,
-      partitionsOf: (topic) => this.#partitions.get(topic),
-      timeout: DRAIN_TIMEOUT_FACTOR * this.#options.timeout,
-      isOneByOne: this.#isOneByOne,
-      isCurrent,
-      report: (fact) => {
-        if (isCurrent()) this.#emit(fact);
-      },
-      onQuarantined: (frame, reason) => {
-        this.counters.setAside++;
-        this.#options.log.error(
-          { code: 'spooled_record_refused', segment: frame.segment.number, position: frame.start },
-          `a spooled record was moved to the quarantine folder: ${reason}`,
-        );
-      },
-    }).then(
-      () => {
-        if (isCurrent()) this.#isOneByOne = false;
-      },
-      (error: unknown) => {
-        if (!isCurrent()) return;
-        this.#isOneByOne = error instanceof RecordRefused;
-        this.#fail(messageOf(error));
-      },
-    );
-  }
-
-  #checkOldest(): void {
-    const oldest = this.#inFlight.oldest;
-    if (oldest && now() - oldest.since > this.#options.timeout)
-      this.#fail(`nothing was acknowledged for ${this.#options.timeout} ms`);
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -14,6 +14,13 @@ export class SpoolRefused extends Error {
 
 export type Appended = (error: SpoolRefused | undefined) => void;
 
+/**
+ * Limits of an append. A new record is refused when too much waits for the disk or the spool is
+ * full; one that was in flight to Kafka only when the spool is full, for its memory is bounded
+ * already; one that moves from another queue never, for its bytes are freed there.
+ */
+export type AppendLimits = 'memory_and_disk' | 'disk' | 'none';
+
 interface Waiting {
   record: LogRecord;
   done: Appended;
@@ -27,7 +34,7 @@ const DISK_DEADLINE = 10_000;
 interface QueueOptions {
   writer: SegmentWriter;
   /** True when a frame of so many bytes may be queued. */
-  hasRoom: (bytes: number) => boolean;
+  hasRoom: (bytes: number, limits: AppendLimits) => boolean;
   /** Records that are on disk now. */
   onDurable: (records: readonly LogRecord[]) => void;
   onWritten: () => void;
@@ -50,10 +57,10 @@ export class AppendQueue {
     this.#options = options;
   }
 
-  push(record: LogRecord, done: Appended): void {
+  push(record: LogRecord, limits: AppendLimits, done: Appended): void {
     const bytes = frameHeadBytes(record) + record.value.length;
     if (this.#closed) return done(new SpoolRefused('spool_closed', 'the gateway is stopping'));
-    if (!this.#options.hasRoom(bytes))
+    if (!this.#options.hasRoom(bytes, limits))
       return done(
         new SpoolRefused(
           'spool_full',

@@ -1,6 +1,6 @@
-import { open, type FileHandle } from 'node:fs/promises';
 import type { Frame } from './frame.ts';
-import { readExactly, readFrames, type Segment } from './segment.ts';
+import type { Segment } from './segment.ts';
+import { SegmentFile } from './segment-file.ts';
 
 /** A frame and its segment. */
 export interface SpooledFrame extends Frame {
@@ -11,6 +11,7 @@ export interface SpooledFrame extends Frame {
 export interface Damage {
   segment: Segment;
   start: number;
+  end: number;
   bytes: Buffer;
 }
 
@@ -26,10 +27,15 @@ export interface SegmentProgress {
   outstanding: number;
 }
 
-/** Reads the frames of segments in order and tracks which are acknowledged. */
+/**
+ * Reads the frames of segments in order and tracks which are acknowledged. It has one reader at a
+ * time: `begin` starts another after the last acknowledged frame, and what an earlier reader still
+ * does has no effect.
+ */
 export class ReadCursor {
   readonly segments: SegmentProgress[] = [];
-  #file: { segment: Segment; handle: FileHandle } | undefined;
+  #reader = 0;
+  #file = new SegmentFile();
 
   add(segment: Segment): void {
     this.segments.push({
@@ -41,64 +47,71 @@ export class ReadCursor {
     });
   }
 
-  /** True when everything durable was read. */
-  get isAtEnd(): boolean {
-    return this.segments.every(({ segment, offset }) => offset === segment.size);
+  /** True when everything durable was read and acknowledged. */
+  get isFinished(): boolean {
+    return this.segments.every(isFinished);
   }
 
   get unreadBytes(): number {
     return this.segments.reduce((sum, { segment, offset }) => sum + segment.size - offset, 0);
   }
 
-  /** Next frames of a segment, about `maxBytes`, and damage between them. Empty at the end. */
-  async read(maxBytes: number): Promise<{ frames: SpooledFrame[]; damage: Damage[] }> {
+  /** Starts a reader, and returns its number. */
+  begin(): number {
+    this.#file.close().catch(() => undefined);
+    this.#file = new SegmentFile();
+    for (const progress of this.segments) {
+      progress.offset = progress.acknowledged;
+      progress.outstanding = 0;
+    }
+    return ++this.#reader;
+  }
+
+  /**
+   * Next frames of a segment, about `maxBytes`; empty at the end, or for an earlier reader. `keep`
+   * gets the damage between them first: while it rejects, the position stays before the damage.
+   */
+  async read(
+    reader: number,
+    { maxBytes, keep }: { maxBytes: number; keep: (damage: Damage) => Promise<void> },
+  ): Promise<SpooledFrame[]> {
     const progress = this.segments.find(({ segment, offset }) => offset < segment.size);
-    if (!progress) return { frames: [], damage: [] };
+    if (!progress || reader !== this.#reader) return [];
     const { segment } = progress;
-    const file = await this.#open(segment);
-    const decoded = await readFrames(file, { segment, offset: progress.offset });
+    const file = this.#file;
+    const decoded = await file.readFrames(segment, progress.offset);
     let bytes = 0;
     const over = decoded.frames.findIndex(
       (frame, index) => (bytes += frame.end - frame.start) > maxBytes && index > 0,
     );
     const frames = over === -1 ? decoded.frames : decoded.frames.slice(0, over);
-    progress.offset = over === -1 ? decoded.consumed : (frames.at(-1)?.end ?? progress.offset);
-    progress.outstanding += frames.length;
-    const damage: Damage[] = [];
+    const offset = over === -1 ? decoded.consumed : (frames.at(-1)?.end ?? progress.offset);
     for (const { start, end } of decoded.damage)
-      if (end <= progress.offset)
-        damage.push({
-          segment,
-          start,
-          bytes: await readExactly(file, { offset: start, length: end - start }),
-        });
-    return { frames: frames.map((frame) => ({ ...frame, segment })), damage };
+      if (end <= offset)
+        await keep({ segment, start, end, bytes: await file.readBytes(segment, { start, end }) });
+    if (reader !== this.#reader) return [];
+    progress.offset = offset;
+    progress.outstanding += frames.length;
+    return frames.map((frame) => ({ ...frame, segment }));
   }
 
-  /** These frames, all of one `read`, and everything before them are in Kafka. */
-  acknowledge(frames: readonly SpooledFrame[]): void {
+  /** Frames of one `read`, from its first, are in Kafka. False: an earlier reader read them. */
+  acknowledge(reader: number, frames: readonly SpooledFrame[]): boolean {
     const last = frames.at(-1);
     const progress = this.segments.find(({ segment }) => segment === last?.segment);
-    if (!last || !progress) return;
+    if (!last || !progress || reader !== this.#reader) return false;
     progress.acknowledged = last.end;
     progress.acknowledgedFrames += frames.length;
     progress.outstanding -= frames.length;
-  }
-
-  /** The next read starts after the last acknowledged frame. */
-  rewind(): void {
-    for (const progress of this.segments) {
-      progress.offset = progress.acknowledged;
-      progress.outstanding = 0;
-    }
+    return true;
   }
 
   /** Removes and returns the first segments that were read and acknowledged to their end. */
-  removeFinished(active: Segment | undefined): Segment[] {
+  removeFinished(): Segment[] {
     const finished: Segment[] = [];
     for (
       let first = this.segments[0];
-      first && first.segment !== active && isFinished(first);
+      first && !first.segment.isOpen && isFinished(first);
       first = this.segments[0]
     ) {
       finished.push(first.segment);
@@ -108,19 +121,11 @@ export class ReadCursor {
   }
 
   async close(): Promise<void> {
-    await this.#file?.handle.close();
-    this.#file = undefined;
-  }
-
-  async #open(segment: Segment): Promise<FileHandle> {
-    if (this.#file?.segment === segment) return this.#file.handle;
-    await this.close();
-    const handle = await open(segment.path, 'r');
-    this.#file = { segment, handle };
-    return handle;
+    await this.#file.close();
   }
 }
 
+/** Damage behind the last frame was kept when it was read. */
 function isFinished({ segment, offset, outstanding }: SegmentProgress): boolean {
   return offset === segment.size && outstanding === 0;
 }

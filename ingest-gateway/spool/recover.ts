@@ -5,8 +5,13 @@ import type { Quarantine } from './quarantine.ts';
 import { listSegments, readExactly, readFrames, removeFile, type Segment } from './segment.ts';
 import { basename } from 'node:path';
 
+/** The name of damaged bytes in the quarantine. */
+export function damagedName(segment: Segment, { start, end }: Range): string {
+  return `${basename(segment.path)}-${start}-${end}.damaged`;
+}
+
 export interface Recovered {
-  /** Segments that hold at least one whole frame, in order. */
+  /** Segments with a whole frame, or with damage that could not be kept; in order. */
   segments: Segment[];
   /** Number of the next segment. */
   nextNumber: number;
@@ -16,7 +21,8 @@ export interface Recovered {
 
 /**
  * Reads every segment that an earlier process left: counts its frames, cuts off a torn tail,
- * quarantines damaged bytes and removes empty files.
+ * quarantines damaged bytes and removes empty files. Damage that cannot be kept stays where it is:
+ * whoever reads the segment finds it again.
  */
 export async function recoverSegments(options: {
   folder: string;
@@ -27,19 +33,21 @@ export async function recoverSegments(options: {
   for (const segment of await listSegments(options.folder)) {
     recovered.nextNumber = segment.number + 1;
     segment.size = (await stat(segment.path)).size;
-    if (await recoverSegment(segment, options)) recovered.torn++;
-    if (segment.records > 0) recovered.segments.push(segment);
+    const { isTorn, isKept } = await recoverSegment(segment, options);
+    if (isTorn) recovered.torn++;
+    if (segment.records > 0 || !isKept) recovered.segments.push(segment);
     else await removeFile(segment.path);
   }
   return recovered;
 }
 
-/** True when the segment had a torn tail. */
+/** `isKept`: everything damaged is in the quarantine. */
 async function recoverSegment(
   segment: Segment,
   { quarantine, events }: { quarantine: Quarantine; events: SpooledEvents },
-): Promise<boolean> {
+): Promise<{ isTorn: boolean; isKept: boolean }> {
   const file = await open(segment.path, 'r+');
+  let isKept = true;
   try {
     let damage: Range | undefined;
     let isTorn = false;
@@ -55,7 +63,7 @@ async function recoverSegment(
     }
     if (damage?.end === segment.size) isTorn = await cutTornTail(damage);
     if (!isTorn) await keep(damage, undefined);
-    return isTorn;
+    return { isTorn, isKept };
 
     async function keep<T extends Range | undefined>(
       range: Range | undefined,
@@ -66,7 +74,12 @@ async function recoverSegment(
           offset: range.start,
           length: range.end - range.start,
         });
-        await quarantine.keep({ name: `${basename(segment.path)}-${range.start}.damaged`, bytes });
+        const piece = { name: damagedName(segment, range), bytes };
+        isKept =
+          (await quarantine.keep(piece).then(
+            () => true,
+            () => false,
+          )) && isKept;
       }
       return next;
     }

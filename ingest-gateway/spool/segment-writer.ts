@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { open, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { MARKER_BYTES } from './frame.ts';
 import { segmentPath, syncFolder, type Segment } from './segment.ts';
 import { encodeFrameHead } from './spooled-record.ts';
@@ -10,6 +11,8 @@ const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 
 interface WriterOptions {
   folder: string;
+  /** Creates the folder before the first segment. */
+  isFolderNew?: boolean;
   nextNumber: number;
   segmentBytes?: number;
   /** Called when a new segment is durable in its folder. */
@@ -27,11 +30,6 @@ export class SegmentWriter {
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#number = options.nextNumber;
-  }
-
-  /** The segment that is written to; undefined when the next write begins another. */
-  get active(): Segment | undefined {
-    return this.#open?.segment;
   }
 
   /** Writes all frames with one fdatasync. Rejects on a disk error: then none is written. */
@@ -58,23 +56,28 @@ export class SegmentWriter {
 
   /** The next write begins a new segment. */
   async seal(): Promise<void> {
-    const file = this.#open?.file;
+    const open = this.#open;
     this.#open = undefined;
-    await file?.close().catch(() => undefined);
+    if (open) open.segment.isOpen = false;
+    await open?.file.close().catch(() => undefined);
   }
 
   async #begin(): Promise<{ segment: Segment; file: FileHandle }> {
     const number = this.#number++;
     const marker = randomBytes(MARKER_BYTES);
-    const path = segmentPath(this.#options.folder, { number, marker });
+    const { folder, isFolderNew } = this.#options;
+    const path = segmentPath(folder, { number, marker });
+    if (isFolderNew === true) await mkdir(folder, { recursive: true });
     const file = await open(path, 'wx');
     try {
-      await syncFolder(this.#options.folder);
+      await syncFolder(folder);
+      if (isFolderNew === true) await syncFolder(dirname(folder));
+      if (isFolderNew === true) await syncFolder(dirname(dirname(folder)));
     } catch (error) {
       await file.close();
       throw error;
     }
-    const segment: Segment = { number, marker, path, size: 0, records: 0 };
+    const segment: Segment = { number, marker, path, size: 0, records: 0, isOpen: true };
     this.#options.onSegment(segment);
     return { segment, file };
   }

@@ -11,6 +11,8 @@ export interface Segment {
   size: number;
   /** Whole frames within `size`. */
   records: number;
+  /** True while it may be written to. */
+  isOpen: boolean;
 }
 
 /** `<number>-<marker>.spool`: names sort by number, and damage to the file spares the marker. */
@@ -35,6 +37,7 @@ export async function listSegments(folder: string): Promise<Segment[]> {
         path: join(folder, name),
         size: 0,
         records: 0,
+        isOpen: false,
       });
   }
   return segments;

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpoolRefused } from './append-queue.ts';
+import { QuarantineFailed } from './quarantine.ts';
 import { openSpool, type Spool, type SpoolOptions } from './spool.ts';
 import { SpoolLocked } from './spool-lock.ts';
 import { decodePayload } from './spooled-record.ts';
@@ -56,22 +57,25 @@ async function append(
   return Promise.all(
     values.map(
       (value) =>
-        new Promise<SpoolRefused | undefined>((resolve) => spool.append(record(value), resolve)),
+        new Promise<SpoolRefused | undefined>((resolve) =>
+          spool.main.append(record(value), resolve),
+        ),
     ),
   );
 }
 
 async function drain(spool: Spool): Promise<string[]> {
   const values: string[] = [];
+  const reader = spool.main.startReading();
   for (
-    let frames = await spool.read(1 << 20);
+    let frames = await reader.read(1 << 20);
     frames.length > 0;
-    frames = await spool.read(1 << 20)
+    frames = await reader.read(1 << 20)
   ) {
     values.push(
       ...frames.map((frame) => decodePayload(frame.payload)?.value.toString() ?? 'unreadable'),
     );
-    await spool.acknowledge(frames);
+    await reader.acknowledge(frames);
   }
   return values;
 }
@@ -102,7 +106,7 @@ describe('the spool', () => {
     expect((await segmentFiles()).length).toBeGreaterThan(3);
     expect(await drain(spool)).toEqual(values);
     expect(spool.isEmpty).toBe(true);
-    await spool.clear();
+    await spool.main.clear();
     expect(await segmentFiles()).toEqual([]);
     expect([spool.bytes, spool.records]).toEqual([0, 0]);
   });
@@ -113,7 +117,7 @@ describe('the spool', () => {
     expect(await drain(spool)).toEqual(['a']);
     await append(spool, ['b']);
     expect(await drain(spool)).toEqual(['b']);
-    await spool.clear();
+    await spool.main.clear();
     await append(spool, ['c']);
     expect(await drain(spool)).toEqual(['c']);
   });
@@ -123,7 +127,8 @@ describe('the spool', () => {
     await append(first, ['a', 'b']);
     await append(first, ['c', 'd']);
     await append(first, ['e']);
-    await first.acknowledge(await first.read(1));
+    const reader = first.main.startReading();
+    await reader.acknowledge(await reader.read(1));
     await abandon(first);
     const second = await opened();
     expect(second.events.of(7)).toBe(2 * second.records);
@@ -136,12 +141,63 @@ describe('the spool', () => {
   it('reads frames again that were not acknowledged', async () => {
     const spool = await opened();
     await append(spool, ['a', 'b', 'c']);
-    const [a] = await spool.read(1);
-    if (a) await spool.acknowledge([a]);
-    await spool.read(1);
-    spool.rewind();
+    const reader = spool.main.startReading();
+    await reader.acknowledge(await reader.read(1));
+    await reader.read(1);
     expect(await drain(spool)).toEqual(['b', 'c']);
     expect(spool.isEmpty).toBe(true);
+  });
+
+  it('ignores a reader that was replaced, also one whose read ends later', async () => {
+    const spool = await opened();
+    await append(spool, ['a', 'b', 'c']);
+    const old = spool.main.startReading();
+    const first = await old.read(1);
+    const late = old.read(1);
+    const reader = spool.main.startReading();
+    expect(await late.catch(() => [])).toEqual([]);
+    await old.acknowledge(first);
+    expect([spool.records, spool.events.total]).toEqual([3, 6]);
+    const frames = await reader.read(1 << 20);
+    expect(frames.length).toBe(3);
+    await reader.acknowledge(frames);
+    await old.acknowledge(first);
+    expect([spool.records, spool.events.total, spool.isEmpty]).toEqual([0, 0, true]);
+  });
+
+  it('always accepts what was in flight, however much new records wait for the disk', async () => {
+    const spool = await opened({ maxQueuedBytes: 200 });
+    const answers = Array.from({ length: 20 }, (_, number) => {
+      const { promise, resolve } = Promise.withResolvers<SpoolRefused | undefined>();
+      const spilled = number >= 10;
+      spool.main.append(record('x'.repeat(50)), resolve, spilled ? 'disk' : 'memory_and_disk');
+      return promise;
+    });
+    const codes = (await Promise.all(answers)).map((answer) => answer?.code);
+    expect(codes.slice(0, 10).filter((code) => code === 'spool_full').length).toBe(8);
+    expect(codes.slice(10)).toEqual(Array(10).fill(undefined));
+  });
+
+  it('has a queue for each partition that cannot be written, within the same limit', async () => {
+    const first = await opened({ maxBytes: 500, segmentBytes: 100 });
+    const side = first.of({ topic: 'events.raw', partition: 3 });
+    const appended = (value: string) =>
+      new Promise<SpoolRefused | undefined>((resolve) => side.append(record(value, 3), resolve));
+    expect(await appended('x'.repeat(100))).toBeUndefined();
+    await append(first, ['a']);
+    expect([first.records, first.events.of(7), first.isEmpty]).toEqual([2, 4, false]);
+    expect(first.occupied).toEqual([{ topic: 'events.raw', partition: 3 }]);
+    expect((await appended('x'.repeat(300)))?.code).toBe('spool_full');
+    await abandon(first);
+    const second = await opened();
+    expect([second.records, second.events.of(7)]).toEqual([2, 4]);
+    expect(second.occupied).toEqual([{ topic: 'events.raw', partition: 3 }]);
+    const reader = second.of({ topic: 'events.raw', partition: 3 }).startReading();
+    const frames = await reader.read(1000);
+    expect(frames.length).toBe(1);
+    await reader.acknowledge(frames);
+    expect(second.occupied).toEqual([]);
+    expect(await drain(second)).toEqual(['a']);
   });
 
   it('refuses records while it is full', async () => {
@@ -210,6 +266,43 @@ describe('recovery', () => {
     expect((await readFile(join(folder, 'quarantine', kept[0] ?? ''))).includes('b\0bb')).toBe(
       true,
     );
+  });
+
+  /** Damages the second of three frames on disk, and prevents that it can be kept. */
+  async function damageWithoutQuarantine(): Promise<void> {
+    const first = await opened();
+    await append(first, ['aaaa', 'bbbb', 'cccc']);
+    await abandon(first);
+    const [file = ''] = await segmentFiles();
+    const bytes = await readFile(join(folder, file));
+    bytes[bytes.indexOf('bbbb') + 1] = 0;
+    await writeFile(join(folder, file), bytes);
+    await writeFile(join(folder, 'quarantine'), 'a file where the folder should be');
+  }
+
+  it('does not read past damage that cannot be kept, until it can', async () => {
+    await damageWithoutQuarantine();
+    const spool = await opened();
+    expect([spool.quarantine.found, spool.records]).toEqual([0, 2]);
+    await expect(drain(spool)).rejects.toThrow(QuarantineFailed);
+    await expect(drain(spool)).rejects.toThrow('make the folder writable');
+    expect([spool.quarantine.found, spool.records]).toEqual([0, 2]);
+    await rm(join(folder, 'quarantine'));
+    expect(await drain(spool)).toEqual(['aaaa', 'cccc']);
+    expect([spool.quarantine.found, spool.isEmpty]).toEqual([1, true]);
+    const [kept = ''] = await readdir(join(folder, 'quarantine'));
+    expect((await readFile(join(folder, 'quarantine', kept))).includes('b\0bb')).toBe(true);
+  });
+
+  it('keeps the file of damage that cannot be kept, also over stops and starts', async () => {
+    await damageWithoutQuarantine();
+    const first = await opened();
+    await expect(drain(first)).rejects.toThrow(QuarantineFailed);
+    await first.close();
+    const second = await opened();
+    await rm(join(folder, 'quarantine'));
+    expect(await drain(second)).toEqual(['aaaa', 'cccc']);
+    expect(second.quarantine.found).toBe(1);
   });
 
   it('removes segments without frames', async () => {

@@ -1,87 +1,90 @@
-import { mkdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { AppendQueue, type Appended } from './append-queue.ts';
-import { SpooledEvents } from './spooled-events.ts';
+import { mkdir, readdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Quarantine } from './quarantine.ts';
-import { ReadCursor, type SpooledFrame } from './read-cursor.ts';
-import { recoverSegments } from './recover.ts';
-import { SegmentWriter } from './segment-writer.ts';
-import { removeFile, type Segment } from './segment.ts';
+import { recoverSegments, type Recovered } from './recover.ts';
 import { lockSpool } from './spool-lock.ts';
-import type { LogRecord } from '../../ingest/log-record.ts';
+import { SpooledEvents } from './spooled-events.ts';
+import { SpoolQueue } from './spool-queue.ts';
 
 export interface SpoolOptions {
   folder: string;
   /** Bytes of all segments and of what waits to be written. */
   maxBytes: number;
+  /** Bytes of new records in memory that wait to be written, in each queue. */
+  maxQueuedBytes?: number;
   segmentBytes?: number;
+  quarantineBytes?: number;
   diskDeadline?: number;
 }
 
-/** Bytes in memory that wait to be written, even if maxBytes is larger. */
-const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** A partition of a topic. */
+export interface TopicPartition {
+  topic: string;
+  partition: number;
+}
+
+const MIB = 1024 * 1024;
+const MAX_QUEUED_BYTES = 64 * MIB;
+/** The quarantine has an eighth of SPOOL_MAX_BYTES, and at least this. */
+const MIN_QUARANTINE_BYTES = 64 * MIB;
+/** Queues of partitions that cannot be written, in folders of this one. */
+const PARTITIONS = 'partitions';
 
 /**
- * The gateway's disk buffer: an append-only queue of records for Kafka in segment files. A record
- * is durable when `append` calls back without error. One process per folder; `openSpool` recovers
- * what an earlier process left.
+ * The gateway's disk buffer. `main` is the queue of all records while Kafka is unavailable; a
+ * partition that alone cannot be written has a queue of its own. A record is durable when `append`
+ * calls back without error. One process per folder; `openSpool` recovers what an earlier process
+ * left.
  */
 export class Spool {
   readonly #options: SpoolOptions;
-  readonly #quarantine: Quarantine;
-  readonly #cursor = new ReadCursor();
-  readonly #writer: SegmentWriter;
-  readonly #queue: AppendQueue;
   readonly #unlock: () => void;
+  readonly #queues = new Map<string, TopicPartition & { queue: SpoolQueue }>();
+  readonly main: SpoolQueue;
+  readonly quarantine: Quarantine;
   /** Torn segment tails found at the start. */
-  readonly torn: number;
-  /** Accepted events in the spool. */
-  readonly events: SpooledEvents;
-  /** Called whenever more frames can be read. */
-  onReadable: () => void = () => undefined;
+  torn: number;
 
   constructor(
     options: SpoolOptions,
-    recovered: {
+    found: { main: Found; partitions: readonly (TopicPartition & Found)[] } & {
       quarantine: Quarantine;
-      events: SpooledEvents;
-      segments: Segment[];
-      nextNumber: number;
-      torn: number;
       unlock: () => void;
     },
   ) {
     this.#options = options;
-    this.#quarantine = recovered.quarantine;
-    this.#unlock = recovered.unlock;
-    this.torn = recovered.torn;
-    this.events = recovered.events;
-    for (const segment of recovered.segments) this.#cursor.add(segment);
-    const { folder, maxBytes } = options;
-    const segmentBytes =
-      options.segmentBytes ??
-      Math.max(64 * 1024, Math.min(8 * 1024 * 1024, Math.floor(maxBytes / 8)));
-    this.#writer = new SegmentWriter({
-      folder,
-      nextNumber: recovered.nextNumber,
-      segmentBytes,
-      onSegment: (segment) => this.#cursor.add(segment),
-    });
-    this.#queue = new AppendQueue({
-      writer: this.#writer,
-      hasRoom: (bytes) =>
-        this.#queue.bytes + bytes <= MAX_QUEUED_BYTES && this.bytes + bytes <= maxBytes,
-      onDurable: (records) => this.events.add(records),
-      onWritten: () => this.onReadable(),
-      ...(options.diskDeadline === undefined ? {} : { diskDeadline: options.diskDeadline }),
-    });
+    this.#unlock = found.unlock;
+    this.quarantine = found.quarantine;
+    this.torn = found.main.recovered.torn;
+    this.main = this.#open(options.folder, found.main);
+    for (const each of found.partitions) {
+      this.torn += each.recovered.torn;
+      const queue = this.#open(partitionFolder(options.folder, each), each);
+      this.#queues.set(nameOf(each), { topic: each.topic, partition: each.partition, queue });
+    }
+  }
+
+  /** Partitions whose queues hold records. */
+  get occupied(): TopicPartition[] {
+    return [...this.#queues.values()]
+      .filter(({ queue }) => !queue.isEmpty)
+      .map(({ topic, partition }) => ({ topic, partition }));
+  }
+
+  /** The queue of a partition; its folder is created by the first record. */
+  of(of: TopicPartition): SpoolQueue {
+    const known = this.#queues.get(nameOf(of));
+    if (known) return known.queue;
+    const recovered: Recovered = { segments: [], nextNumber: 1, torn: 0 };
+    const folder = partitionFolder(this.#options.folder, of);
+    const queue = this.#open(folder, { recovered, events: new SpooledEvents() });
+    this.#queues.set(nameOf(of), { topic: of.topic, partition: of.partition, queue });
+    return queue;
   }
 
   /** Bytes of segments and of records that wait to be written. */
   get bytes(): number {
-    return (
-      this.#cursor.segments.reduce((sum, { segment }) => sum + segment.size, 0) + this.#queue.bytes
-    );
+    return this.#sum((queue) => queue.bytes);
   }
 
   get maxBytes(): number {
@@ -90,101 +93,62 @@ export class Spool {
 
   /** Records that are not in Kafka yet. */
   get records(): number {
-    return (
-      this.#cursor.segments.reduce(
-        (sum, { segment, acknowledgedFrames }) => sum + segment.records - acknowledgedFrames,
-        0,
-      ) + this.#queue.records
-    );
+    return this.#sum((queue) => queue.records);
   }
 
-  get segments(): number {
-    return this.#cursor.segments.length;
+  get isEmpty(): boolean {
+    return this.main.isEmpty && this.occupied.length === 0;
   }
 
-  get quarantine(): { found: number; bytes: number } {
-    return this.#quarantine;
+  /** Accepted events in the spool. */
+  get events(): { total: number; of: (accountId: number) => number } {
+    return {
+      total: this.#sum((queue) => queue.events.total),
+      of: (accountId) => this.#sum((queue) => queue.events.of(accountId)),
+    };
   }
 
   /** Why records cannot be appended at the moment; undefined when they can. */
   get problem(): string | undefined {
-    if (this.#queue.problem !== undefined)
-      return `the spool cannot be written: ${this.#queue.problem}`;
+    if (this.main.problem !== undefined) return `the spool cannot be written: ${this.main.problem}`;
     return this.bytes >= this.maxBytes
       ? `the spool is full (${this.bytes} of ${this.maxBytes} bytes)`
       : undefined;
   }
 
-  /** True when every record is in Kafka and none waits to be written. */
-  get isEmpty(): boolean {
-    return (
-      this.#queue.records === 0 &&
-      this.#cursor.isAtEnd &&
-      this.#cursor.segments.every(({ outstanding }) => outstanding === 0)
-    );
-  }
-
-  /** Durable bytes that are unread. */
-  get unreadBytes(): number {
-    return this.#cursor.unreadBytes;
-  }
-
-  /** Queues a record. `done` is called once: when it is on disk, or with the reason it is not. */
-  append(record: LogRecord, done: Appended): void {
-    this.#queue.push(record, done);
-  }
-
-  /**
-   * The next unread frames, about `maxBytes`; empty when everything durable was read. Damaged bytes
-   * between them go into quarantine. Rejects on a disk error.
-   */
-  async read(maxBytes: number): Promise<SpooledFrame[]> {
-    const { frames, damage } = await this.#cursor.read(maxBytes);
-    for (const { segment, start, bytes } of damage)
-      await this.#quarantine.keep({ name: `${basename(segment.path)}-${start}.damaged`, bytes });
-    return frames;
-  }
-
-  /** These frames, all of one `read`, are in Kafka. Removes segments that are finished. */
-  async acknowledge(frames: readonly SpooledFrame[]): Promise<void> {
-    this.#cursor.acknowledge(frames);
-    this.events.removeFrames(frames);
-    await this.#removeFinished();
-  }
-
-  /** Frames that were read and not acknowledged are read again. */
-  rewind(): void {
-    this.#cursor.rewind();
-  }
-
-  /** Quarantines a frame that Kafka will always refuse. The caller acknowledges it. */
-  async quarantineFrame(frame: SpooledFrame): Promise<void> {
-    await this.#quarantine.keep({
-      name: `${basename(frame.segment.path)}-${frame.start}.refused`,
-      bytes: frame.payload,
-    });
-  }
-
-  /** Removes the files if everything is in Kafka. */
-  async clear(): Promise<void> {
-    if (!this.isEmpty) return;
-    await this.#writer.seal();
-    await this.#removeFinished();
-  }
-
-  /** Writes what is queued and unlocks the folder. The next start recovers its records. */
+  /** Writes what is queued and unlocks the folder. */
   async close(): Promise<void> {
-    await this.#queue.close();
-    await this.#writer.seal();
-    if (this.isEmpty) await this.#removeFinished();
-    await this.#cursor.close();
+    await this.main.close();
+    for (const { queue } of this.#queues.values()) await queue.close();
     this.#unlock();
   }
 
-  async #removeFinished(): Promise<void> {
-    for (const segment of this.#cursor.removeFinished(this.#writer.active))
-      await removeFile(segment.path);
+  #sum(read: (queue: SpoolQueue) => number): number {
+    let sum = read(this.main);
+    for (const { queue } of this.#queues.values()) sum += read(queue);
+    return sum;
   }
+
+  #open(folder: string, { recovered, events }: Found): SpoolQueue {
+    const { maxBytes, segmentBytes, diskDeadline, maxQueuedBytes } = this.#options;
+    return new SpoolQueue({
+      folder,
+      isFolderNew: folder !== this.#options.folder,
+      segmentBytes:
+        segmentBytes ?? Math.max(64 * 1024, Math.min(8 * MIB, Math.floor(maxBytes / 8))),
+      diskDeadline,
+      maxQueuedBytes: maxQueuedBytes ?? MAX_QUEUED_BYTES,
+      hasDiskRoom: (bytes) => this.bytes + bytes <= maxBytes,
+      quarantine: this.quarantine,
+      events,
+      recovered,
+    });
+  }
+}
+
+interface Found {
+  recovered: Recovered;
+  events: SpooledEvents;
 }
 
 /**
@@ -192,16 +156,45 @@ export class Spool {
  * Rejects with SpoolLocked, or when the disk fails.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  await mkdir(options.folder, { recursive: true });
-  const unlock = await lockSpool(options.folder);
+  const { folder, maxBytes } = options;
+  await mkdir(folder, { recursive: true });
+  const unlock = await lockSpool(folder);
   try {
-    const quarantine = new Quarantine(join(options.folder, 'quarantine'));
-    await quarantine.open();
-    const events = new SpooledEvents();
-    const recovered = await recoverSegments({ folder: options.folder, quarantine, events });
-    return new Spool(options, { quarantine, events, unlock, ...recovered });
+    const quarantine = new Quarantine({
+      folder: join(folder, 'quarantine'),
+      maxBytes: options.quarantineBytes ?? Math.max(MIN_QUARANTINE_BYTES, Math.floor(maxBytes / 8)),
+    });
+    await quarantine.measure();
+    const recover = async (of: string): Promise<Found> => {
+      const events = new SpooledEvents();
+      return { recovered: await recoverSegments({ folder: of, quarantine, events }), events };
+    };
+    const main = await recover(folder);
+    const partitions: (TopicPartition & Found)[] = [];
+    for (const of of await listPartitions(folder)) {
+      const found = await recover(partitionFolder(folder, of));
+      if (found.recovered.segments.length > 0) partitions.push({ ...of, ...found });
+      else await rmdir(partitionFolder(folder, of)).catch(() => undefined);
+    }
+    return new Spool(options, { main, partitions, quarantine, unlock });
   } catch (error) {
     unlock();
     throw error;
   }
+}
+
+async function listPartitions(folder: string): Promise<TopicPartition[]> {
+  const names = await readdir(join(folder, PARTITIONS)).catch(() => []);
+  return names.flatMap((name) => {
+    const parts = /^(.+)-(\d+)$/.exec(name);
+    return parts?.[1] === undefined ? [] : [{ topic: parts[1], partition: Number(parts[2]) }];
+  });
+}
+
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}-${partition}`;
+}
+
+function partitionFolder(folder: string, of: TopicPartition): string {
+  return join(folder, PARTITIONS, nameOf(of));
 }

@@ -1,4 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
+import { withDeadline } from '../deadline.ts';
 import { kafkajsConnection, type KafkaSettings } from './connection.ts';
 
 /** `low`: first retained offset; `high`: high watermark, the offset of the next record. */
@@ -61,4 +62,39 @@ export async function committedOffsets(
       Number(offset) < 0 ? undefined : Number(offset),
     ]),
   );
+}
+
+/**
+ * Largest record batch of each topic in bytes (max.message.bytes, or the broker's message.max.bytes
+ * where the topic has none). Rejects without Kafka, or without the right to describe the topics.
+ */
+export async function maxMessageBytes(
+  settings: KafkaSettings,
+  { topics, ms }: { topics: readonly string[]; ms: number },
+): Promise<ReadonlyMap<string, number>> {
+  const connection = kafkajsConnection(settings, 'ravand-admin');
+  const admin = new kafkajs.Kafka({ ...connection, retry: { retries: 1 } }).admin();
+  const work = async () => {
+    await admin.connect();
+    const name = 'max.message.bytes';
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: topics.map((topic) => ({
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name: topic,
+        configNames: [name],
+      })),
+    });
+    return new Map(
+      resources.flatMap(({ resourceName, configEntries }): [string, number][] => {
+        const value = Number(configEntries.find((entry) => entry.configName === name)?.configValue);
+        return Number.isSafeInteger(value) && value > 0 ? [[resourceName, value]] : [];
+      }),
+    );
+  };
+  try {
+    return await withDeadline({ ms, waitingFor: 'the record limits of the topics' }, work());
+  } finally {
+    admin.disconnect().catch(() => undefined);
+  }
 }

@@ -33,6 +33,13 @@ export interface ProducerOptions {
   compression?: 'lz4';
   /** How often delivery reports are polled, ms. */
   pollInterval: number;
+  /** Largest batch of several records, before compression; 1,000,000 bytes by default. */
+  batchBytes?: number;
+  /**
+   * True by default: after a record that can never be appended the whole producer fails. False: the
+   * records after it are appended; for callers that have one record per partition in flight.
+   */
+  isGapless?: boolean;
   /** Maximum records and bytes in the client's queue. */
   maxQueued: { records: number; bytes: number };
 }
@@ -55,6 +62,8 @@ export interface LogProducer {
 }
 
 const UNKNOWN_TOPIC = 3;
+/** Larger records are sent alone. */
+export const BATCH_BYTES = 1_000_000;
 
 /** A record in flight; one callback may serve several, so each has its object. */
 interface Sent {
@@ -72,11 +81,11 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       ...rdkafkaConnection(options.settings),
       'client.id': options.clientId,
       'enable.idempotence': true,
-      'enable.gapless.guarantee': true,
+      'enable.gapless.guarantee': options.isGapless ?? true,
       'linger.ms': options.linger,
       'compression.type': options.compression ?? 'none',
       'batch.num.messages': 10_000,
-      'batch.size': 1_000_000,
+      'batch.size': options.batchBytes ?? BATCH_BYTES,
       'message.max.bytes': 16 * 1024 * 1024,
       'message.timeout.ms': options.timeout,
       'queue.buffering.max.messages': options.maxQueued.records,

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { cpSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { ModelLog, type Behaviour } from './testing/model-log.ts';
+import {
+  makeFolder,
+  openPublisher,
+  record,
+  until,
+  type UnderTest,
+} from './testing/publisher-under-test.ts';
+
+/** Steps of a run; each number of `publish` is a partition. */
+type Step =
+  | { do: 'publish'; to: readonly number[] }
+  | { do: 'toggle'; partition: number }
+  | { do: 'outage' }
+  | { do: 'misbehave'; how: readonly Behaviour[] }
+  | { do: 'pause'; ms: number }
+  | { do: 'kill' }
+  | { do: 'stop' };
+
+const PARTITIONS = [0, 1, 2, 3];
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('publish' as const),
+      to: fc.array(fc.constantFrom(...PARTITIONS), { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('toggle' as const), partition: fc.nat(1) }),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'outage' }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('misbehave' as const),
+      how: fc.array(
+        fc.constantFrom<Behaviour>('late', 'slow', 'ambiguous', 'lost', 'silent', 'throw'),
+        { minLength: 1, maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('pause' as const), ms: fc.constantFrom(1, 5, 40, 150) }),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'kill' }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'stop' }) },
+);
+
+/** Runs the gateway's publisher against a log that fails, with kills and stops. */
+class Run {
+  readonly model = new ModelLog();
+  /** Numbers of records that were answered as durable, by partition. */
+  readonly durable = new Map<number, number[]>(PARTITIONS.map((partition) => [partition, []]));
+  readonly #folders: string[] = [];
+  readonly #abandoned: UnderTest[] = [];
+  #under!: UnderTest;
+  #answers: Promise<void>[] = [];
+  #next = 0;
+  /** Rises with every kill: answers of a killed process reach nobody. */
+  #life = 0;
+
+  async start(): Promise<void> {
+    const folder = await makeFolder();
+    this.#folders.push(folder);
+    this.#under = await openPublisher(this.model, { folder });
+  }
+
+  async take(one: Step): Promise<void> {
+    const { model } = this;
+    switch (one.do) {
+      case 'publish':
+        for (const partition of one.to) this.#publish(partition);
+        return;
+      case 'toggle': {
+        const name = `events.raw-${one.partition}`;
+        if (!model.down.delete(name)) model.down.add(name);
+        model.wake();
+        return;
+      }
+      case 'outage':
+        model.isUp = !model.isUp;
+        model.wake();
+        return;
+      case 'misbehave':
+        model.script.push(...one.how);
+        return;
+      case 'pause':
+        await new Promise((resolve) => setTimeout(resolve, one.ms));
+        return;
+      case 'kill':
+        return this.#kill();
+      case 'stop':
+        await this.#under.publisher.close(20);
+        await this.#under.spool.close();
+        this.#under = await openPublisher(model, { folder: this.#under.folder });
+    }
+  }
+
+  /** Heals everything, and waits until all records are in the log. */
+  async finish(): Promise<void> {
+    this.model.down.clear();
+    this.model.isUp = true;
+    this.model.script.length = 0;
+    this.model.wake();
+    const { publisher, spool } = this.#under;
+    await Promise.all(this.#answers);
+    await until(
+      () =>
+        publisher.phase === 'direct' &&
+        spool.isEmpty &&
+        publisher.inFlight.records + publisher.waiting.records === 0 &&
+        publisher.blockedPartitions.length === 0,
+      20_000,
+    );
+    expect([spool.records, spool.events.total]).toEqual([0, 0]);
+  }
+
+  async remove(): Promise<void> {
+    for (const { publisher, spool } of [...this.#abandoned, this.#under]) {
+      await publisher.close(0);
+      await spool.close();
+    }
+    for (const folder of this.#folders)
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #publish(partition: number): void {
+    const number = this.#next++;
+    const accountId = 1 + (number % 3);
+    const life = this.#life;
+    this.#answers.push(
+      this.#under.publisher.publish([record(number, { partition, accountId })]).then((refused) => {
+        if (refused.length === 0 && life === this.#life) this.durable.get(partition)?.push(number);
+      }),
+    );
+  }
+
+  /** What is on disk at this moment is all that the next process has. */
+  async #kill(): Promise<void> {
+    const folder = await makeFolder();
+    this.#folders.push(folder);
+    const killed = this.#under;
+    cpSync(killed.folder, folder, { recursive: true });
+    this.#life++;
+    this.model.killProducers();
+    this.#abandoned.push(killed);
+    this.#answers = [];
+    this.#under = await openPublisher(this.model, { folder });
+  }
+}
+
+it('whatever partitions, Kafka and the process do, every answered record is in the log in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const run = new Run();
+      await run.start();
+      try {
+        for (const one of steps) await run.take(one);
+        await run.finish();
+        for (const partition of PARTITIONS) {
+          const answered = new Set(run.durable.get(partition));
+          const own = run.model.appended.filter((one) => one.partition === partition);
+          const found = [...new Set(own.map((one) => Number(one.value)))];
+          expect(found.filter((number) => answered.has(number))).toEqual(
+            [...answered].toSorted((a, b) => a - b),
+          );
+        }
+      } finally {
+        await run.remove();
+      }
+    }),
+    { numRuns: Number(process.env['SIMULATION_RUNS'] ?? 25) },
+  );
+}, 600_000);
