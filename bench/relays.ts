@@ -16,6 +16,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { relayPayload } from '../events/relays/payload.ts';
 import { attemptWith } from '../pipeline/relays/attempt.ts';
+import { DeliveryLog } from '../pipeline/relays/delivery-log.ts';
 import { WakeSignal } from '../pipeline/relays/wake-signal.ts';
 import { FirstAttempts } from '../pipeline/relays/first-attempts.ts';
 import { EndpointQueues } from '../pipeline/relays/endpoint-queues.ts';
@@ -59,6 +60,9 @@ const url = `http://127.0.0.1:${port}/hook`;
 /** A row with an empty value in every field. */
 const EMPTY = emptyRow();
 
+/** Statements of the relay code. */
+const counted = { statements: 0 };
+
 interface Measured {
   what: string;
   count: number;
@@ -82,6 +86,13 @@ try {
       'CPU µs a delivery': Math.round((cpu / count) * 1000),
       'deliveries/s a core of the process': Math.round((count / cpu) * 1000),
     })),
+  );
+  const { rows: logged } = await database.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM relay_deliveries WHERE account_id = $1',
+    [accountId],
+  );
+  console.log(
+    JSON.stringify({ postgres: { statements: counted.statements, rows: logged[0]?.count } }),
   );
   const received = nextMessage<{ requests: number }>(receiver);
   receiver.send('report');
@@ -212,9 +223,17 @@ async function deliverAll(
     onPhase: () => undefined,
   });
   queues.update(relays);
-  const store = new RelayStore(database, `bench/${randomUUID()}`);
+  const counting = new Proxy(database, {
+    get(target, name, receiver) {
+      if (name === 'query') counted.statements++;
+      return Reflect.get(target, name, receiver) as unknown;
+    },
+  });
+  const store = new RelayStore(counting, `bench/${randomUUID()}`);
   const { signal } = new AbortController();
-  const outcomes = new OutcomeWriter({ store, log, signal });
+  const bounds = { rows: 200_000, bytes: 512 * 2 ** 20 };
+  const deliveryLog = new DeliveryLog({ store, metrics, limits, bounds, now });
+  const outcomes = new OutcomeWriter({ store, deliveryLog, log, signal });
   const first = new FirstAttempts({
     queues,
     outcomes,
@@ -227,6 +246,7 @@ async function deliverAll(
     store,
     definitions: { asOf: () => Promise.resolve(byAccount) },
     firstAttempts: first,
+    deliveryLog,
     metrics,
     limits,
     log,
@@ -236,6 +256,7 @@ async function deliverAll(
   // Like the consumer, which passes many row batches at a time.
   for (let from = 0; from < messages.length; from += 20)
     await task.process(messages.slice(from, from + 20));
+  await task.drain?.();
   client.close();
   return events * relayCount;
 }

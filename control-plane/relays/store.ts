@@ -4,7 +4,10 @@ import { UniqueViolation, changeWithAudit, type Store } from '../store.ts';
 import { destinationOf } from './destination.ts';
 
 /** A relay as clients see it (ingest 2.8): without its secret. */
-export type RelayView = Required<Omit<RelayDefinition, 'secret'>>;
+export type RelayView = Required<Omit<RelayDefinition, 'secret'>> & {
+  /** Why the relays service disabled it; absent otherwise. */
+  disabled_reason?: string;
+};
 
 export interface DeliveryView {
   id: number;
@@ -38,8 +41,8 @@ interface SavedRelay extends Change {
 
 /** Newest deliveries in an answer. */
 export const MAX_DELIVERIES = 100;
-/** Deliveries per statement, and statements per request. */
-const RETRY = { rows: 5000, rounds: 20 };
+/** Deliveries per statement of a retry. */
+const RETRY_ROWS = 5000;
 
 const FIND = 'SELECT url FROM relays WHERE id = $1 AND account_id = $2';
 
@@ -51,7 +54,7 @@ const INSERT = `INSERT INTO relays (id, account_id, name, url, events, filters, 
 
 /** Events that were accepted while a relay was disabled are not delivered later. */
 const UPDATE = `UPDATE relays SET name = $3, url = $4, events = $5, filters = $6, enabled = $7, secret = coalesce($8, secret), updated_at = clock_timestamp(),
-    active_since = CASE WHEN $7 AND NOT enabled THEN clock_timestamp() ELSE active_since END
+    active_since = CASE WHEN $7 AND NOT enabled THEN clock_timestamp() ELSE active_since END, disabled_reason = NULL
   WHERE id = $1 AND account_id = $2 RETURNING account_id, id AS audit_id`;
 
 const REMOVE =
@@ -65,7 +68,14 @@ const DELIVERIES = `SELECT id, message_id, event, status, attempts, response_sta
 
 /** A dead delivery that could not be built has no body to send. */
 const REQUEUE = `UPDATE relay_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
-  WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' AND payload <> '' ORDER BY id LIMIT ${RETRY.rows} FOR UPDATE SKIP LOCKED)`;
+  WHERE id IN (SELECT id FROM relay_deliveries WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' AND payload <> '' AND id <= $3 ORDER BY id LIMIT ${RETRY_ROWS} FOR UPDATE SKIP LOCKED)`;
+
+const NEWEST = 'SELECT max(id) AS id FROM relay_deliveries WHERE relay_id = $1';
+
+type RelayColumns = Omit<RelayView, 'id' | 'disabled_reason'> & {
+  id: string;
+  disabled_reason: string | null;
+};
 
 type DeliveryColumns = Omit<DeliveryView, 'id' | 'next_attempt_at' | 'created_at'> & {
   id: string;
@@ -96,14 +106,15 @@ export function relayStore(store: Store) {
   };
   return {
     async list(accountId: number): Promise<RelayView[]> {
-      const { rows } = await store.query<Omit<RelayView, 'id'> & { id: string }>(
-        'SELECT id, name, url, events, filters, enabled FROM relays WHERE account_id = $1 ORDER BY id',
+      const { rows } = await store.query<RelayColumns>(
+        'SELECT id, name, url, events, filters, enabled, disabled_reason FROM relays WHERE account_id = $1 ORDER BY id',
         [accountId],
       );
-      return rows.map(({ id, name, url, events, filters, enabled }) => ({
+      return rows.map(({ id, name, url, events, filters, enabled, disabled_reason: reason }) => ({
         ...{ id: Number(id), name, url, events },
         filters: filters.map(inOrder),
         enabled,
+        ...(reason === null || enabled ? {} : { disabled_reason: reason }),
       }));
     },
     /**
@@ -182,12 +193,12 @@ export function relayStore(store: Store) {
     async retry(change: RelayChange): Promise<number | undefined> {
       if (!(await changeRelay(SELECT_RELAY, { ...change, action: 'relay.retried' })))
         return undefined;
+      // Not those that die meanwhile, so that it ends.
+      const { rows } = await store.query<{ id: string | null }>(NEWEST, [change.id]);
+      const values = [change.id, change.accountId, rows[0]?.id ?? 0];
       let requeued = 0;
-      for (let round = 0; round < RETRY.rounds; round++) {
-        const { rowCount } = await store.query(REQUEUE, [change.id, change.accountId]);
-        requeued += rowCount ?? 0;
-        if ((rowCount ?? 0) < RETRY.rows) break;
-      }
+      for (let changed = RETRY_ROWS; changed === RETRY_ROWS; requeued += changed)
+        changed = (await store.query(REQUEUE, values)).rowCount ?? 0;
       return requeued;
     },
   };

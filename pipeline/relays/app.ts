@@ -9,6 +9,7 @@ import { attemptWith } from './attempt.ts';
 import { WakeSignal } from './wake-signal.ts';
 import type { RelaysConfig } from './config.ts';
 import { Definitions } from './definitions.ts';
+import { DeliveryLog } from './delivery-log.ts';
 import { FirstAttempts } from './first-attempts.ts';
 import type { EndpointQueueDeps } from './endpoint-queue.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
@@ -89,7 +90,11 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     changed: (relays) => queues.update(relays),
   });
   const stopped = new AbortController();
-  const outcomes = new OutcomeWriter({ store, log, signal: stopped.signal });
+  const deliveryLog = new DeliveryLog({
+    ...{ store, metrics, limits, now },
+    bounds: { rows: config.RELAY_QUEUE_ROWS, bytes: config.RELAY_QUEUE_BYTES },
+  });
+  const outcomes = new OutcomeWriter({ store, deliveryLog, log, signal: stopped.signal });
   const wakeSignal = new WakeSignal();
   const firstAttempts = new FirstAttempts({ queues, outcomes, metrics, limits, wakeSignal });
 
@@ -124,6 +129,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
         store,
         definitions,
         firstAttempts,
+        deliveryLog,
         metrics,
         limits,
         log,
@@ -134,7 +140,12 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
   });
   const loops = new AbortController();
   const loopSignal = AbortSignal.any([signal, loops.signal]);
-  const keeping = { keep: config.RELAY_LOG_SUCCESSES, retention: config.RELAY_LOG_RETENTION };
+  const keeping = {
+    keep: config.RELAY_LOG_SUCCESSES,
+    retention: config.RELAY_LOG_RETENTION,
+    pendingRetention: config.RELAY_QUEUE_RETENTION,
+    disableAfter: config.RELAY_DISABLE_AFTER,
+  };
   const running = [
     retryLoop({
       store,
@@ -148,7 +159,16 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       wakeSignal,
       signal: loopSignal,
     }).catch((error: unknown) => options.crash(error)),
-    maintenanceLoop({ store, queues, metrics, log, now, signal: loopSignal, ...keeping }),
+    maintenanceLoop({
+      store,
+      queues,
+      deliveryLog,
+      metrics,
+      log,
+      now,
+      signal: loopSignal,
+      ...keeping,
+    }),
   ];
   return {
     connected: () => consumer.connected(),

@@ -48,9 +48,9 @@ export class EndpointQueues {
   }
 
   /** Relays whose endpoint has failed without a success since before this time, ms. */
-  failingSince(time: number): number[] {
+  failingSince(time: number): { relayId: number; accountId: number }[] {
     return [...this.#queues]
       .filter(([, queue]) => (queue.failingSince ?? Number.POSITIVE_INFINITY) <= time)
-      .map(([id]) => id);
+      .map(([relayId, { accountId }]) => ({ relayId, accountId }));
   }
 }

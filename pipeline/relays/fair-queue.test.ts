@@ -7,6 +7,7 @@ import { RELAY_LIMITS } from './limits.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
 import { retryLoop } from './retry-loop.ts';
+import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { QueueModel } from './testing/queue-model.ts';
 import { WakeSignal } from './wake-signal.ts';
 
@@ -76,7 +77,10 @@ async function p99OfHealthy(hostile: Hostile | undefined): Promise<number> {
     relay(at + 1, HOSTILE_ACCOUNT),
   );
   queues.update([...hostileRelays, relay(HEALTHY.relayId, HEALTHY.accountId)]);
-  const outcomes = new OutcomeWriter({ store: model, log, signal: stop.signal });
+  const outcomes = new OutcomeWriter({
+    ...{ store: model, deliveryLog: KEEP_EVERYTHING, log },
+    signal: stop.signal,
+  });
   const wakeSignal = new WakeSignal();
   const definitions = { asOf: () => Promise.resolve(new Map<number, Relay[]>()) };
   for (const { id } of hostileRelays)

@@ -24,6 +24,9 @@ export interface RelayLimits {
   claimPerEndpoint: number;
   claimed: number;
   claimedBytes: number;
+  /** Successes that are logged in a second, of one relay and in total. */
+  loggedPerRelay: number;
+  logged: number;
   /** Lease of a claimed row, ms: longer than it may wait in memory and be attempted. */
   lease: number;
   /** Lease of a row whose attempt has begun, ms. */
@@ -46,6 +49,8 @@ export const RELAY_LIMITS: RelayLimits = {
   claimPerEndpoint: 64,
   claimed: 1024,
   claimedBytes: 64 * 2 ** 20,
+  loggedPerRelay: 10,
+  logged: 1000,
   lease: 90_000,
   leaseInFlight: 30_000,
   minPause: 50,

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { BreakerPhase } from './breaker.ts';
+import type { Size } from './queue-bounds.ts';
 
 export interface RelayMetrics {
   matched(deliveries: number): void;
@@ -10,8 +11,10 @@ export interface RelayMetrics {
   unreadable(): void;
   /** Deliveries that became dead without or despite attempts left. */
   givenUp(reason: GivenUpReason, deliveries: number): void;
-  /** Pending rows, due rows, and since when the oldest is due, ms. */
-  queue(depth: { pending: number; due: number; oldest: number }): void;
+  /** Dead deliveries that are only counted: the dead log of their relay or account is full. */
+  notKept(deliveries: number): void;
+  /** Stored deliveries, due rows, and since when the oldest is due, ms. */
+  queue(depth: { pending: Size; dead: Size; due: number; oldest: number }): void;
 }
 
 /** Why a delivery is dead although it has attempts left. */
@@ -55,9 +58,18 @@ export function relayMetrics(
     'Deliveries that are dead although they had attempts left: unsendable (cannot be built or stored), queue_full (the queue of the relay or account is at its limit), expired (pending for too long).',
     'reason',
   );
+  const notKept = metrics.counter(
+    'ravand_relay_not_kept_total',
+    'Dead deliveries that are counted but not stored, because their relay or account has too many.',
+  );
   const rows = metrics.gauge(
     'ravand_relay_queue_rows',
-    'Deliveries in the queue: pending, and due.',
+    'Stored deliveries: pending, due (of them; at most 1,000 of each relay are counted), dead.',
+    'state',
+  );
+  const bytes = metrics.gauge(
+    'ravand_relay_queue_bytes',
+    'Bodies of stored deliveries: pending, dead.',
     'state',
   );
   const oldest = metrics.gauge(
@@ -87,8 +99,12 @@ export function relayMetrics(
     queued: (kind, deliveries) => queued.inc({ reason: QUEUED_REASON[kind] }, deliveries),
     unreadable: () => unreadable.inc(),
     givenUp: (reason, deliveries) => givenUp.inc({ reason }, deliveries),
+    notKept: (deliveries) => notKept.inc(deliveries),
     queue(depth) {
-      rows.set({ state: 'pending' }, depth.pending);
+      for (const state of ['pending', 'dead'] as const) {
+        rows.set({ state }, depth[state].rows);
+        bytes.set({ state }, depth[state].bytes);
+      }
       rows.set({ state: 'due' }, depth.due);
       oldest.set(depth.oldest / 1000);
     },

@@ -2,7 +2,8 @@ import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { Delivery, Outcome } from './delivery.ts';
-import type { RelayStore } from './store.ts';
+import type { DeliveryLog } from './delivery-log.ts';
+import type { FinishedDelivery, RelayStore } from './store.ts';
 
 /** Maximum number of outcomes per statement. */
 const BATCH_OUTCOMES = 500;
@@ -11,6 +12,7 @@ const LINGER_MS = 20;
 
 interface OutcomeWriterDeps {
   store: Pick<RelayStore, 'finish'>;
+  deliveryLog: Pick<DeliveryLog, 'refresh' | 'keeps'>;
   log: Log;
   signal: AbortSignal;
 }
@@ -30,7 +32,7 @@ export class OutcomeWriter {
   readonly #inFlight = new Map<number, InMemory>();
   readonly #byAccount = new Map<number, { rows: number; bytes: number }>();
   #bytes = 0;
-  readonly #pending: { id: number; outcome: Outcome }[] = [];
+  readonly #pending: { id: number; delivery: Delivery; outcome: Outcome }[] = [];
   #isWriting = false;
 
   constructor(deps: OutcomeWriterDeps) {
@@ -55,16 +57,13 @@ export class OutcomeWriter {
   }
 
   /** The row is in flight until its outcome is written. */
-  track(
-    id: number,
-    { accountId, payload }: Pick<Delivery, 'accountId' | 'payload'>,
-    outcome: Promise<Outcome>,
-  ): void {
+  track(id: number, delivery: Delivery, outcome: Promise<Outcome>): void {
+    const { accountId, payload } = delivery;
     const held = { accountId, bytes: payload.length };
     this.#inFlight.set(id, held);
     this.#count(held, 1);
     void outcome.then((found) => {
-      this.#pending.push({ id, outcome: found });
+      this.#pending.push({ id, delivery, outcome: found });
       if (!this.#isWriting) void this.#write();
     });
   }
@@ -90,15 +89,22 @@ export class OutcomeWriter {
   }
 
   async #write(): Promise<void> {
-    const { store, log, signal } = this.#deps;
+    const { store, deliveryLog, log, signal } = this.#deps;
     this.#isWriting = true;
     while (this.#pending.length > 0) {
       if (this.#pending.length < BATCH_OUTCOMES) await delay(LINGER_MS);
       const batch = this.#pending.splice(0, BATCH_OUTCOMES);
+      let finished: FinishedDelivery[] | undefined;
       // Rejects only when the process ends: the leases expire, and the rows are attempted again.
       await retryUntilAborted(
         { log, signal, code: 'postgres_unreachable', what: 'writing outcomes of the relay queue' },
-        () => store.finish(batch),
+        async () => {
+          await deliveryLog.refresh();
+          finished ??= batch.map(({ id, delivery, outcome }) => ({
+            ...{ id, outcome, isKept: deliveryLog.keeps(delivery, outcome) },
+          }));
+          await store.finish(finished);
+        },
       ).catch(() => undefined);
       for (const { id } of batch) this.#remove(id);
     }

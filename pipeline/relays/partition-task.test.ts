@@ -13,6 +13,7 @@ import type { Relay } from './relay.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Completion } from './store.ts';
 import { relayPartitionTask } from './partition-task.ts';
+import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { message, relay, row } from './testing/records.ts';
 
 const log = pino({ level: 'silent' });
@@ -47,6 +48,7 @@ async function taskUnderTest(options: {
   const { signal } = new AbortController();
   const outcomes = new OutcomeWriter({
     store: { finish: (batch) => Promise.resolve(void finished.push(...batch)) },
+    deliveryLog: KEEP_EVERYTHING,
     log,
     signal,
   });
@@ -79,6 +81,7 @@ async function taskUnderTest(options: {
       limits,
       wakeSignal: new WakeSignal(),
     }),
+    deliveryLog: KEEP_EVERYTHING,
     metrics,
     limits,
     log,
@@ -167,7 +170,7 @@ describe('the task of a partition', () => {
     expect(outcomes.has(100)).toBe(true);
     answer(SUCCESS);
     await outcomes.drain(2000);
-    expect(finished).toEqual([{ id: 100, outcome: SUCCESS }]);
+    expect(finished).toEqual([{ id: 100, outcome: SUCCESS, isKept: true }]);
   });
 
   test('stores a 4.2 MB event for 64 relays in statements of one delivery each (relays-panel 1)', async () => {

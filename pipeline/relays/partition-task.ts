@@ -5,6 +5,7 @@ import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { Definitions, RelaysByAccount } from './definitions.ts';
+import type { DeliveryLog } from './delivery-log.ts';
 import { unsendable, WAITING, type GivenUp } from './delivery.ts';
 import type { FirstAttempts, NewDelivery } from './first-attempts.ts';
 import type { RelayLimits } from './limits.ts';
@@ -18,6 +19,7 @@ export interface PartitionTaskDeps {
   store: Pick<RelayStore, 'position' | 'complete'>;
   definitions: Pick<Definitions, 'asOf'>;
   firstAttempts: FirstAttempts;
+  deliveryLog: Pick<DeliveryLog, 'refresh' | 'ofStream'>;
   metrics: RelayMetrics;
   limits: RelayLimits;
   log: Log;
@@ -33,7 +35,8 @@ export interface PartitionTaskDeps {
  * Skips positions that are completed already. While PostgreSQL is unavailable, the partition waits.
  */
 export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<PartitionTask> {
-  const { store, definitions, firstAttempts, metrics, limits, log, partition, signal } = deps;
+  const { store, definitions, firstAttempts, deliveryLog, metrics, limits } = deps;
+  const { log, partition, signal } = deps;
   const read = { log, signal, code: 'postgres_unreachable' };
   /** The last stored position, and that of the newest event in a chunk. */
   let written = await retryUntilAborted(
@@ -54,7 +57,11 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
     metrics.matched(deliveries.length);
     const started = firstAttempts.start(deliveries);
     completions.add({ deliveries: deliveries.length, characters: size }, () =>
-      firstAttempts.complete(started, async (results) => {
+      firstAttempts.complete(started, async (found) => {
+        await retryUntilAborted({ ...read, what: 'reading the sizes of the relay queues' }, () =>
+          deliveryLog.refresh(),
+        );
+        const results = found.map((one) => deliveryLog.ofStream(one));
         const { leaseInFlight: lease, chunkCharacters } = limits;
         const completion = { partition, from: written, to: end, results, lease };
         const isOversized = size > chunkCharacters;

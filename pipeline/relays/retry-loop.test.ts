@@ -7,6 +7,7 @@ import { RELAY_LIMITS } from './limits.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import type { Relay } from './relay.ts';
 import { retryLoop } from './retry-loop.ts';
+import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { AvailableEndpoint } from './plan-claim.ts';
 import type { ClaimedDelivery } from './store.ts';
@@ -60,7 +61,9 @@ function loopUnderTest(options: {
   queues.update(options.relays);
   const finish = (batch: readonly { id: number }[]) =>
     Promise.resolve(void finished.push(...batch.map(({ id }) => id)));
-  const outcomes = new OutcomeWriter({ store: { finish }, log, signal: stop.signal });
+  const outcomes = new OutcomeWriter({
+    ...{ store: { finish }, deliveryLog: KEEP_EVERYTHING, log, signal: stop.signal },
+  });
   const claims = [...options.claims];
   const { promise: drained, resolve } = Promise.withResolvers<undefined>();
   let next: ClaimedDelivery[] = [];

@@ -10,6 +10,7 @@ import { RELAY_LIMITS } from './limits.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { relayPartitionTask } from './partition-task.ts';
+import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { message, relay, row } from './testing/records.ts';
 import { WakeSignal } from './wake-signal.ts';
 
@@ -52,7 +53,9 @@ async function timesWith(slowMs: number): Promise<{ completed: number; arrived: 
   queues.update([...healthy, other]);
   const { signal } = new AbortController();
   const metrics = relayMetrics(new Registry(), { phases: () => [], attemptsNow: () => 0 });
-  const outcomes = new OutcomeWriter({ store: { finish: () => delay(2) }, log, signal });
+  const outcomes = new OutcomeWriter({
+    ...{ store: { finish: () => delay(2) }, deliveryLog: KEEP_EVERYTHING, log, signal },
+  });
   const firstAttempts = new FirstAttempts({
     ...{ queues, outcomes, metrics, limits: RELAY_LIMITS, wakeSignal: new WakeSignal() },
   });
@@ -62,7 +65,8 @@ async function timesWith(slowMs: number): Promise<{ completed: number; arrived: 
       complete: () => delay(2).then(() => new Map()),
     },
     definitions: { asOf: () => Promise.resolve(relays) },
-    ...{ firstAttempts, metrics, limits: RELAY_LIMITS, log, partition: 2, signal },
+    ...{ firstAttempts, deliveryLog: KEEP_EVERYTHING, metrics, limits: RELAY_LIMITS },
+    ...{ log, partition: 2, signal },
   });
   let completed = 0;
   task.commitsLater?.({

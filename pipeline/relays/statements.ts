@@ -27,6 +27,15 @@ export interface ClaimResult {
   attempts: number;
 }
 
+export interface QueueResult {
+  relay_id: string;
+  account_id: string;
+  pending_rows: string;
+  pending_bytes: string;
+  dead_rows: string;
+  dead_bytes: string;
+}
+
 interface OutcomeColumns {
   status: 'pending' | 'succeeded' | 'dead';
   isAttempt: boolean;
@@ -83,7 +92,8 @@ export function columnsOf(outcome: Outcome | typeof IN_FLIGHT): OutcomeColumns {
 
 export const RELAYS = `SELECT v.revision::text AS revision, r.id, r.account_id, r.url, r.events, r.filters, r.secret,
     extract(epoch FROM r.active_since)::float8 * 1000 AS active_since
-  FROM relay_revision v LEFT JOIN relays r ON r.enabled ORDER BY r.id`;
+  FROM relay_revision v LEFT JOIN relays r ON r.enabled AND EXISTS (SELECT FROM accounts a WHERE a.id = r.account_id AND a.status = 'active')
+  ORDER BY r.id`;
 
 export const POSITION =
   'SELECT epoch, log_offset, log_index FROM relay_positions WHERE partition = $1';
@@ -107,8 +117,8 @@ export const COMPLETE = `WITH moved AS (
     RETURNING 1
   ), ended AS (
     SELECT e.* FROM unnest($10::int[], $11::bigint[], $12::bigint[], $13::int[], $14::bigint[], $15::int[], $16::text[], $17::text[], $18::text[], $19::text[],
-        $20::bool[], $21::int[], $22::text[], $23::float8[], $24::bool[])
-      AS e (at, relay_id, account_id, epoch, log_offset, log_index, message_id, event, payload, status, is_attempt, response_status, error, delay, in_hand)
+        $20::bool[], $21::int[], $22::text[], $23::float8[], $24::bool[], $25::bool[])
+      AS e (at, relay_id, account_id, epoch, log_offset, log_index, message_id, event, payload, status, is_attempt, response_status, error, delay, in_hand, kept)
     JOIN relays r ON r.id = e.relay_id
     WHERE EXISTS (SELECT FROM moved)
   ), logged AS (
@@ -118,7 +128,7 @@ export const COMPLETE = `WITH moved AS (
       CASE WHEN status = 'pending' THEN now() + make_interval(secs => delay) END,
       CASE WHEN in_hand THEN now() + make_interval(secs => $9::float8) END, CASE WHEN in_hand THEN $8::text END,
       CASE WHEN status <> 'pending' THEN now() END
-    FROM ended ORDER BY at
+    FROM ended WHERE kept ORDER BY at
     ON CONFLICT DO NOTHING
     RETURNING id, relay_id, epoch, log_offset, log_index
   ), counted AS (${COUNT_HOURS})
@@ -132,7 +142,10 @@ const IS_FREE = `status = 'pending' AND next_attempt_at <= now() AND (leased_unt
 
 /** The first due rows of each relay in the order of $1, at most $2 of each and $3 in total. */
 export const DUE = `SELECT d.id, want.relay_id, d.bytes
-  FROM unnest($1::bigint[], $2::int[]) AS want (relay_id, room)
+  FROM (
+    SELECT want.relay_id, want.room FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS want (relay_id, room, turn)
+    JOIN relay_queues q ON q.relay_id = want.relay_id AND q.pending_rows > 0 ORDER BY want.turn
+  ) want
   CROSS JOIN LATERAL (
     SELECT id, octet_length(payload) AS bytes FROM relay_deliveries
     WHERE relay_id = want.relay_id AND ${IS_FREE} ORDER BY next_attempt_at LIMIT want.room
@@ -145,7 +158,11 @@ export const CLAIM = `UPDATE relay_deliveries d SET leased_until = now() + make_
   WHERE d.id = due.id
   RETURNING d.id, d.relay_id, d.account_id, d.epoch, d.partition, d.log_offset, d.log_index, d.message_id, d.event, d.payload, d.attempts`;
 
-export const FINISH = `WITH ended AS (
+/** A row that the log does not keep is deleted. */
+export const FINISH = `WITH given AS (
+    SELECT * FROM unnest($2::bigint[], $3::text[], $4::bool[], $5::int[], $6::text[], $7::float8[], $8::bool[])
+      AS g (id, status, is_attempt, response_status, error, delay, kept)
+  ), changed AS (
     UPDATE relay_deliveries d SET
       status = g.status,
       attempts = d.attempts + g.is_attempt::int,
@@ -156,41 +173,97 @@ export const FINISH = `WITH ended AS (
       finished_at = CASE WHEN g.status <> 'pending' THEN now() END,
       leased_until = NULL,
       lease_owner = NULL
-    FROM unnest($2::bigint[], $3::text[], $4::bool[], $5::int[], $6::text[], $7::float8[]) AS g (id, status, is_attempt, response_status, error, delay)
-    WHERE d.id = g.id AND d.lease_owner = $1 AND d.status = 'pending'
+    FROM given g
+    WHERE d.id = g.id AND g.kept AND d.lease_owner = $1 AND d.status = 'pending'
     RETURNING d.relay_id, d.status, g.is_attempt
+  ), removed AS (
+    DELETE FROM relay_deliveries d USING given g
+    WHERE d.id = g.id AND NOT g.kept AND d.lease_owner = $1 AND d.status = 'pending'
+    RETURNING d.relay_id, g.status, g.is_attempt
+  ), ended AS (
+    SELECT * FROM changed UNION ALL SELECT * FROM removed
   ) ${COUNT_HOURS}`;
 
 /** Leased rows of a killed process with the same instance name are due at once. */
 export const RELEASE = `UPDATE relay_deliveries SET leased_until = NULL, lease_owner = NULL
   WHERE status = 'pending' AND leased_until IS NOT NULL AND starts_with(lease_owner, $1)`;
 
+/** Relays with deliveries that have been pending for more than $1 seconds. */
+export const WITH_EXPIRED = `SELECT q.relay_id, q.account_id FROM relay_queues q
+  WHERE q.pending_rows > 0 AND EXISTS (
+    SELECT FROM relay_deliveries d WHERE d.relay_id = q.relay_id AND d.status = 'pending' AND d.pending_since < now() - make_interval(secs => $1::float8)
+  ) LIMIT 1000`;
+
+/** Rows of one statement of maintenance. */
+export const MAINTENANCE_ROWS = 1000;
+
+/** Ends deliveries of relay $1 that have been pending for $2 seconds; deletes them unless $4. */
 export const EXPIRE_PENDING = `WITH old AS (
     SELECT id FROM relay_deliveries
-    WHERE relay_id = ANY($1::bigint[]) AND status = 'pending' AND pending_since < now() - interval '2 hours' AND (leased_until IS NULL OR leased_until < now())
-    LIMIT 5000 FOR UPDATE SKIP LOCKED
+    WHERE relay_id = $1::bigint AND status = 'pending' AND pending_since < now() - make_interval(secs => $2::float8) AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY pending_since LIMIT ${MAINTENANCE_ROWS} FOR UPDATE SKIP LOCKED
+  ), kept AS (
+    UPDATE relay_deliveries d SET status = 'dead', next_attempt_at = NULL, finished_at = now(), leased_until = NULL, lease_owner = NULL, error = coalesce(d.error, $3::text)
+    FROM old WHERE d.id = old.id AND $4::bool RETURNING d.id
+  ), removed AS (
+    DELETE FROM relay_deliveries d USING old WHERE d.id = old.id AND NOT $4::bool RETURNING d.id
   ), ended AS (
-    UPDATE relay_deliveries d SET status = 'dead', next_attempt_at = NULL, finished_at = now(), leased_until = NULL, lease_owner = NULL,
-      error = coalesce(d.error, 'the endpoint failed for two hours')
-    FROM old WHERE d.id = old.id RETURNING d.relay_id
+    SELECT (SELECT count(*) FROM kept) + (SELECT count(*) FROM removed) AS rows
+  ), counted AS (
+    INSERT INTO relay_hours AS h (relay_id, hour, dead) SELECT $1::bigint, date_trunc('hour', now()), rows FROM ended WHERE rows > 0
+    ON CONFLICT (relay_id, hour) DO UPDATE SET dead = h.dead + excluded.dead
   )
-  INSERT INTO relay_hours AS h (relay_id, hour, dead) SELECT relay_id, date_trunc('hour', now()), count(*) FROM ended GROUP BY relay_id ORDER BY relay_id
-  ON CONFLICT (relay_id, hour) DO UPDATE SET dead = h.dead + excluded.dead`;
+  SELECT rows::int FROM ended`;
 
-/** Only relays with recent deliveries. */
-export const PRUNE_SUCCESSES = `DELETE FROM relay_deliveries d USING (
-    SELECT DISTINCT relay_id FROM relay_hours WHERE hour >= date_trunc('hour', now() - interval '1 hour') AND succeeded > 0
-  ) r
+/** Relays that logged successes recently. */
+export const WITH_SUCCESSES = `SELECT DISTINCT relay_id FROM relay_hours WHERE hour >= date_trunc('hour', now() - interval '1 hour') AND succeeded > 0`;
+
+/** Successes of these relays beyond their newest $2. */
+export const PRUNE_SUCCESSES = `DELETE FROM relay_deliveries WHERE id IN (
+    SELECT d.id FROM unnest($1::bigint[]) AS r (relay_id)
+    CROSS JOIN LATERAL (
+      SELECT id FROM relay_deliveries WHERE relay_id = r.relay_id AND status = 'succeeded' ORDER BY id DESC OFFSET $2 LIMIT ${MAINTENANCE_ROWS}
+    ) d LIMIT ${MAINTENANCE_ROWS}
+  )`;
+
+export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE id IN (
+    SELECT id FROM relay_deliveries WHERE status = 'dead' AND finished_at < now() - make_interval(secs => $1::float8) ORDER BY finished_at LIMIT ${MAINTENANCE_ROWS}
+  )`;
+
+export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE (relay_id, hour) IN (
+    SELECT relay_id, hour FROM relay_hours WHERE hour < now() - interval '400 days' ORDER BY hour LIMIT ${MAINTENANCE_ROWS}
+  )`;
+
+/** Stored deliveries of each relay that has some. */
+export const QUEUES = `SELECT relay_id, account_id, pending_rows, pending_bytes, dead_rows, dead_bytes FROM relay_queues WHERE pending_rows > 0 OR dead_rows > 0`;
+
+/** Due rows, at most 1,000 of each relay; rows of disabled relays are not due. */
+export const DUE_ROWS = `SELECT coalesce(sum(d.rows), 0)::int AS due, greatest(0, coalesce(extract(epoch FROM now() - min(d.oldest))::float8, 0)) * 1000 AS oldest
+  FROM relay_queues q JOIN relays r ON r.id = q.relay_id AND r.enabled
   CROSS JOIN LATERAL (
-    SELECT id FROM relay_deliveries WHERE relay_id = r.relay_id AND status = 'succeeded' ORDER BY id DESC OFFSET $1 LIMIT 1
-  ) newest
-  WHERE d.relay_id = r.relay_id AND d.status = 'succeeded' AND d.id <= newest.id`;
+    SELECT count(*) AS rows, min(next_attempt_at) AS oldest FROM (
+      SELECT next_attempt_at FROM relay_deliveries WHERE relay_id = q.relay_id AND status = 'pending' AND next_attempt_at <= now() ORDER BY next_attempt_at LIMIT 1000
+    ) first
+  ) d
+  WHERE q.pending_rows > 0`;
 
-export const PRUNE_DEAD = `DELETE FROM relay_deliveries WHERE status = 'dead' AND finished_at < now() - make_interval(secs => $1::float8)`;
-
-export const PRUNE_HOURS = `DELETE FROM relay_hours WHERE hour < now() - interval '400 days'`;
-
-/** `due`: endpoint and secret allow an attempt now. Rows of disabled relays are pending. */
-export const QUEUE = `SELECT count(*) AS pending, count(*) FILTER (WHERE r.enabled AND d.next_attempt_at <= now()) AS due,
-    greatest(0, coalesce(extract(epoch FROM now() - min(d.next_attempt_at) FILTER (WHERE r.enabled))::float8, 0)) * 1000 AS oldest
-  FROM relay_deliveries d JOIN relays r ON r.id = d.relay_id WHERE d.status = 'pending'`;
+/**
+ * Disables relays without a success in $1 seconds, whose attempts failed already at the beginning
+ * of that time and a hundred times since; with an audit line for each.
+ */
+export const DISABLE_FAILING = `WITH failing AS (
+    SELECT r.id FROM relay_queues q JOIN relays r ON r.id = q.relay_id
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(succeeded), 0) AS succeeded, coalesce(sum(failed_attempts), 0) AS failed, min(hour) FILTER (WHERE failed_attempts > 0) AS since
+      FROM relay_hours h WHERE h.relay_id = r.id AND h.hour >= now() - make_interval(secs => $1::float8)
+    ) h
+    WHERE r.enabled AND r.updated_at < now() - make_interval(secs => $1::float8) AND (q.pending_rows > 0 OR q.dead_rows > 0)
+      AND h.succeeded = 0 AND h.failed >= 100 AND h.since < now() - make_interval(secs => 0.8 * $1::float8)
+    LIMIT 100
+  ), disabled AS (
+    UPDATE relays r SET enabled = false, disabled_reason = $2::text, updated_at = clock_timestamp() FROM failing WHERE r.id = failing.id AND r.enabled
+    RETURNING r.id, r.account_id
+  ), line AS (
+    INSERT INTO audit_lines (account_id, actor, action, details) SELECT account_id, 'service:relays', 'relay.disabled', jsonb_build_object('relay_id', id, 'reason', $2::text) FROM disabled
+  )
+  SELECT id, account_id FROM disabled`;

@@ -2,6 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { IN_FLIGHT, type Delivery, type Outcome } from './delivery.ts';
 import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { DueRow, AvailableEndpoint } from './plan-claim.ts';
+import type { RelayQueue } from './queue-bounds.ts';
 import type { RelayRow } from './relay.ts';
 import * as sql from './statements.ts';
 
@@ -9,6 +10,16 @@ import * as sql from './statements.ts';
 export interface DeliveryResult {
   delivery: Delivery;
   outcome: Outcome | typeof IN_FLIGHT;
+  /** False: it is only counted. A pending one is always kept. */
+  isKept?: boolean;
+}
+
+/** The outcome of a row of the queue. */
+export interface FinishedDelivery {
+  id: number;
+  outcome: Outcome;
+  /** False: it is counted, and the row is deleted. */
+  isKept?: boolean;
 }
 
 /** A row of the queue that this process has leased. */
@@ -96,9 +107,10 @@ export class RelayStore {
     results,
     lease,
   }: Completion): Promise<Map<number, number>> {
-    const rows = results.map(({ delivery, outcome }, at) => ({
+    const rows = results.map(({ delivery, outcome, isKept = true }, at) => ({
       at,
       delivery,
+      isKept,
       ...sql.columnsOf(outcome),
     }));
     const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of);
@@ -132,6 +144,7 @@ export class RelayStore {
       column(({ error }) => error),
       column(({ delay }) => delay / 1000),
       column(({ isInFlight }) => isInFlight),
+      column(({ isKept }) => isKept),
     ]);
     const [answer] = answers;
     if (answer?.moved === true) return new Map(answer.ids ?? []);
@@ -193,8 +206,12 @@ export class RelayStore {
   }
 
   /** Writes outcomes of leased rows. Rows that another process has leased are not changed. */
-  async finish(outcomes: readonly { id: number; outcome: Outcome }[]): Promise<void> {
-    const rows = outcomes.map(({ id, outcome }) => ({ id, ...sql.columnsOf(outcome) }));
+  async finish(outcomes: readonly FinishedDelivery[]): Promise<void> {
+    const rows = outcomes.map(({ id, outcome, isKept = true }) => ({
+      id,
+      isKept,
+      ...sql.columnsOf(outcome),
+    }));
     await this.#database.query(sql.FINISH, [
       this.#owner,
       rows.map(({ id }) => id),
@@ -203,6 +220,7 @@ export class RelayStore {
       rows.map(({ responseStatus }) => responseStatus),
       rows.map(({ error }) => error),
       rows.map(({ delay }) => delay / 1000),
+      rows.map(({ isKept }) => isKept),
     ]);
   }
 
@@ -214,31 +232,90 @@ export class RelayStore {
     return (await this.#database.query(sql.RELEASE, [ownerPrefix])).rowCount ?? 0;
   }
 
-  /** Marks deliveries dead that have been pending for two hours to endpoints that are down. */
-  async expirePending(relayIds: readonly number[]): Promise<void> {
-    await this.#database.query(sql.EXPIRE_PENDING, [relayIds]);
+  /** Relays with deliveries that have been pending for more than `age` ms. */
+  async withExpired(age: number): Promise<{ relayId: number; accountId: number }[]> {
+    const { rows } = await this.#database.query<{ relay_id: string; account_id: string }>(
+      sql.WITH_EXPIRED,
+      [age / 1000],
+    );
+    return rows.map(({ relay_id: relayId, account_id: accountId }) => ({
+      relayId: Number(relayId),
+      accountId: Number(accountId),
+    }));
   }
 
   /**
-   * Deletes successes beyond the newest `keep` of each relay, dead deliveries older than
-   * `retention` ms, and hours older than 400 days; answers how many deliveries.
+   * Ends at most MAINTENANCE_ROWS deliveries of a relay that have been pending for `age` ms;
+   * answers how many. They are dead with this reason, or only counted.
    */
-  async prune({ keep, retention }: { keep: number; retention: number }): Promise<number> {
-    const succeeded = (await this.#database.query(sql.PRUNE_SUCCESSES, [keep])).rowCount ?? 0;
-    const dead = (await this.#database.query(sql.PRUNE_DEAD, [retention / 1000])).rowCount ?? 0;
-    await this.#database.query(sql.PRUNE_HOURS);
-    return succeeded + dead;
+  async expirePending(options: {
+    relayId: number;
+    age: number;
+    reason: string;
+    isKept: boolean;
+  }): Promise<number> {
+    const { relayId, age, reason, isKept } = options;
+    const { rows } = await this.#database.query<{ rows: number }>(sql.EXPIRE_PENDING, [
+      relayId,
+      age / 1000,
+      reason,
+      isKept,
+    ]);
+    return rows[0]?.rows ?? 0;
   }
 
-  async queue(): Promise<{ pending: number; due: number; oldest: number }> {
-    const { rows } = await this.#database.query<{ pending: string; due: string; oldest: number }>(
-      sql.QUEUE,
+  /** Relays whose successes may be pruned. */
+  async withSuccesses(): Promise<number[]> {
+    const { rows } = await this.#database.query<{ relay_id: string }>(sql.WITH_SUCCESSES);
+    return rows.map(({ relay_id: relayId }) => Number(relayId));
+  }
+
+  /**
+   * Deletes at most MAINTENANCE_ROWS rows: successes of these relays beyond their newest `keep`;
+   * dead deliveries older than `retention` ms; hours older than 400 days. Answers how many.
+   */
+  pruneSuccesses(relayIds: readonly number[], keep: number): Promise<number> {
+    return this.#change(sql.PRUNE_SUCCESSES, [relayIds, keep]);
+  }
+  pruneDead(retention: number): Promise<number> {
+    return this.#change(sql.PRUNE_DEAD, [retention / 1000]);
+  }
+  pruneHours(): Promise<number> {
+    return this.#change(sql.PRUNE_HOURS, []);
+  }
+
+  /** Stored deliveries of each relay that has some. */
+  async queues(): Promise<RelayQueue[]> {
+    const { rows } = await this.#database.query<sql.QueueResult>(sql.QUEUES);
+    return rows.map((row) => ({
+      relayId: Number(row.relay_id),
+      accountId: Number(row.account_id),
+      pending: { rows: Number(row.pending_rows), bytes: Number(row.pending_bytes) },
+      dead: { rows: Number(row.dead_rows), bytes: Number(row.dead_bytes) },
+    }));
+  }
+
+  /** Due rows, at most 1,000 of each relay, and how long the oldest has been due, ms. */
+  async dueRows(): Promise<{ due: number; oldest: number }> {
+    const { rows } = await this.#database.query<{ due: number; oldest: number }>(sql.DUE_ROWS);
+    return rows[0] ?? { due: 0, oldest: 0 };
+  }
+
+  /** Disables relays that have only failed for `age` ms; answers them. */
+  async disableFailing(age: number): Promise<{ relayId: number; accountId: number }[]> {
+    const days = Math.round(age / 86_400_000);
+    const { rows } = await this.#database.query<{ id: string; account_id: string }>(
+      sql.DISABLE_FAILING,
+      [age / 1000, `its endpoint answered no attempt with success for ${days} days`],
     );
-    return {
-      pending: Number(rows[0]?.pending),
-      due: Number(rows[0]?.due),
-      oldest: rows[0]?.oldest ?? 0,
-    };
+    return rows.map(({ id, account_id: accountId }) => ({
+      relayId: Number(id),
+      accountId: Number(accountId),
+    }));
+  }
+
+  async #change(statement: string, values: readonly unknown[]): Promise<number> {
+    return (await this.#database.query(statement, [...values])).rowCount ?? 0;
   }
 
   async #inFlightOf(

@@ -10,7 +10,7 @@ import { createAccount, readyStack } from '../../support/stack.ts';
 /** The statement of the control plane for POST /v1/relays/{id}/retry (RELAYS.md). */
 const RETRY = `UPDATE relay_deliveries
    SET status = 'pending', attempts = 0, next_attempt_at = now(), pending_since = now(), finished_at = NULL
- WHERE relay_id = $1 AND account_id = $2 AND status = 'dead'`;
+ WHERE relay_id = $1 AND account_id = $2 AND status = 'dead' AND payload <> ''`;
 
 const LEASE = 60_000;
 const SUCCESS: Outcome = { kind: 'succeeded', status: 204 };
@@ -313,12 +313,8 @@ describe('the store of relays', () => {
       `UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`,
       [relayId],
     );
-    // The statement prunes other tests' relays too; a million days and successes keep everything.
-    await database.query(`DELETE FROM relay_deliveries WHERE relay_id <> $1 AND account_id = $2`, [
-      relayId,
-      accountId,
-    ]);
-    await store.prune({ keep: 1_000_000, retention: 40 * 86_400_000 });
+    await store.pruneSuccesses([relayId], 1000);
+    await store.pruneDead(40 * 86_400_000);
     expect((await log()).map(({ message_id }) => message_id)).toEqual([
       'm1',
       'm2',
@@ -326,32 +322,142 @@ describe('the store of relays', () => {
       'm5',
       'm6',
     ]);
-    await store.prune({ keep: 2, retention: 40 * 86_400_000 });
+    expect(await store.withSuccesses()).toContain(relayId);
+    expect(await store.pruneSuccesses([relayId], 2)).toBe(1);
     expect((await log()).map(({ message_id }) => message_id)).toEqual(['m2', 'm3', 'm5', 'm6']);
     expect(await counts()).toEqual({ succeeded: 3, dead: 2, failed: 3 });
   });
 
-  it('marks deliveries dead that were pending for two hours to an endpoint that is down', async () => {
+  it('ends deliveries that were pending for too long', async () => {
     await complete([LATER, LATER, { kind: 'waiting', delay: 0, error: null }]);
     await database.query(
       `UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND message_id <> 'm2'`,
       [relayId],
     );
-    await store.expirePending([relayId]);
+    const expiring = { relayId, age: 7_200_000, reason: 'too late' };
+    expect(await store.withExpired(7_200_000)).toContainEqual({ relayId, accountId });
+    expect(await store.expirePending({ ...expiring, isKept: true })).toBe(2);
+    expect(await store.expirePending({ ...expiring, isKept: true })).toBe(0);
     expect((await log()).map(({ status, error }) => [status, error])).toEqual([
       ['dead', 'down'],
       ['pending', 'down'],
-      ['dead', 'the endpoint failed for two hours'],
+      ['dead', 'too late'],
     ]);
     expect(await counts()).toEqual({ succeeded: 0, dead: 2, failed: 2 });
+    // A relay with too many dead deliveries: the others are only counted.
+    await database.query(
+      `UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND status = 'pending'`,
+      [relayId],
+    );
+    expect(await store.expirePending({ ...expiring, isKept: false })).toBe(1);
+    expect((await log()).map(({ message_id }) => message_id)).toEqual(['m1', 'm3']);
+    expect(await counts()).toEqual({ succeeded: 0, dead: 3, failed: 2 });
   });
 
-  it('measures the queue and does not count rows of disabled relays as due', async () => {
-    const before = await store.queue();
+  it('only counts deliveries that the log does not keep', async () => {
+    const outcomes: Outcome[] = [SUCCESS, DEAD, LATER, LATER];
+    const results = outcomes.map((outcome, at) => ({
+      ...{ delivery: delivery(at + 1), outcome },
+      isKept: outcome.kind === 'retry',
+    }));
+    const to = { epoch: 0, offset: 4, index: 0 };
+    await store.complete({ partition, from: BEFORE_FIRST, to, results, lease: LEASE });
+    expect((await log()).map(({ message_id }) => message_id)).toEqual(['m3', 'm4']);
+    const [a = { id: 0 }, b = { id: 0 }] = await claim();
+    const finished = [
+      { id: a.id, outcome: SUCCESS, isKept: false },
+      { id: b.id, outcome: DEAD, isKept: false },
+    ];
+    await new RelayStore(database, 'test/other').finish(finished);
+    expect(await log()).toHaveLength(2);
+    await store.finish(finished);
+    await store.finish(finished);
+    expect(await log()).toEqual([]);
+    expect(await counts()).toEqual({ succeeded: 2, dead: 2, failed: 4 });
+  });
+
+  it('counts the stored deliveries of each relay, whoever changes them', async () => {
+    const stored = async () => {
+      const found = (await store.queues()).find((queue) => queue.relayId === relayId);
+      return found && [found.pending, found.dead];
+    };
+    const size = (rows: number) => ({ rows, bytes: rows * '{"n":1}'.length });
+    await complete([SUCCESS, LATER, DEAD, LATER, IN_FLIGHT]);
+    expect(await stored()).toEqual([size(3), size(1)]);
+    const [first = { id: 0 }, second = { id: 0 }] = await claim();
+    expect(await stored()).toEqual([size(3), size(1)]);
+    await store.finish([
+      { id: first.id, outcome: DEAD },
+      { id: second.id, outcome: SUCCESS },
+    ]);
+    expect(await stored()).toEqual([size(1), size(2)]);
+    await database.query(RETRY, [relayId, accountId]);
+    expect(await stored()).toEqual([size(3), size(0)]);
+    await database.query('DELETE FROM relay_deliveries WHERE relay_id = $1 AND log_offset = 3', [
+      relayId,
+    ]);
+    expect(await stored()).toEqual([size(2), size(0)]);
+    await database.query('DELETE FROM relays WHERE id = $1', [relayId]);
+    expect([await stored(), await log()]).toEqual([undefined, []]);
+  });
+
+  it('counts no due rows of disabled relays', async () => {
+    const before = await store.dueRows();
     await complete([LATER, LATER, SUCCESS]);
-    const after = await store.queue();
-    expect([after.pending - before.pending, after.due - before.due]).toEqual([2, 0]);
-    expect(after.oldest).toBeGreaterThanOrEqual(0);
+    expect((await store.dueRows()).due).toBe(before.due);
+    expect((await store.dueRows()).oldest).toBeGreaterThanOrEqual(0);
+  });
+
+  it('reads no relays of a suspended account, and sees at once when that changes', async () => {
+    const other = (await createAccount('suspended relays')).accountId;
+    const { rows } = await database.query<{ id: string }>(
+      `INSERT INTO relays (account_id, name, url) VALUES ($1, 'one', 'http://127.0.0.1:1/') RETURNING id`,
+      [other],
+    );
+    const isRead = async () =>
+      (await store.relays()).rows.some(({ id }) => id === Number(rows[0]?.id));
+    expect(await isRead()).toBe(true);
+    for (const [status, expected] of [
+      ['suspended', false],
+      ['active', true],
+    ] as const) {
+      const before = Number(await store.revision());
+      await database.query('UPDATE accounts SET status = $2 WHERE id = $1', [other, status]);
+      expect(Number(await store.revision())).toBeGreaterThan(before);
+      expect(await isRead()).toBe(expected);
+    }
+    await database.query('DELETE FROM relays WHERE account_id = $1', [other]);
+  });
+
+  it('disables a relay that has only failed for days, with an audit line', async () => {
+    const days = 86_400_000;
+    await database.query(
+      `UPDATE relays SET enabled = true, url = 'http://127.0.0.1:1/', updated_at = now() - interval '8 days' WHERE id = $1`,
+      [relayId],
+    );
+    await complete([DEAD]);
+    const disabled = async () => (await store.disableFailing(7 * days)).map((one) => one.relayId);
+    expect(await disabled()).not.toContain(relayId);
+    await database.query(
+      `INSERT INTO relay_hours (relay_id, hour, failed_attempts) VALUES ($1, date_trunc('hour', now() - interval '6 days 20 hours'), 100)`,
+      [relayId],
+    );
+    await database.query('UPDATE relay_hours SET succeeded = 1 WHERE relay_id = $1', [relayId]);
+    expect(await disabled()).not.toContain(relayId);
+    await database.query('UPDATE relay_hours SET succeeded = 0 WHERE relay_id = $1', [relayId]);
+    expect(await disabled()).toContain(relayId);
+    const { rows } = await database.query(
+      `SELECT r.enabled, r.disabled_reason, a.actor FROM relays r
+       JOIN audit_lines a ON a.action = 'relay.disabled' AND (a.details->>'relay_id')::bigint = r.id WHERE r.id = $1`,
+      [relayId],
+    );
+    expect(rows).toEqual([
+      {
+        enabled: false,
+        disabled_reason: 'its endpoint answered no attempt with success for 7 days',
+        actor: 'service:relays',
+      },
+    ]);
   });
 
   it('increments the revision at every change of a relay and reads the enabled ones', async () => {
