@@ -86,9 +86,9 @@ export const settings = defineSettings({
     doc: 'Limit of concurrent requests; further ones are answered 503.',
   }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
-    default: 256 * MIB,
+    default: 128 * MIB,
     min: 1,
-    doc: 'Limit of request bodies in memory; above it the answer is 503.',
+    doc: 'Limit of request bodies in memory, as decoded; above it the answer is 503. One account holds half of it at most, and less while others hold some. The process takes up to four times as much.',
   }),
 });
 

@@ -10,7 +10,7 @@ import { MAX_DISCARDED_BYTES } from '../http/discard.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import type { EventServer } from '../http/serve-events.ts';
-import { IncompleteBody } from './incomplete-body.ts';
+import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
 import { parseHead, type Head } from './parse-head.ts';
 import { answerText, type KeepAlive } from './write-answer.ts';
 
@@ -190,10 +190,11 @@ export class Connection {
       return this.#refuse(known, TOO_LARGE, body.length);
     const { budget } = this.#options;
     if (body.length === contentLength) {
-      if (!budget.acquire(body.length)) return this.#refuse(known, UNAVAILABLE, body.length);
+      if (!budget.acquire(verified.accountId, body.length))
+        return this.#refuse(known, UNAVAILABLE, body.length);
       return this.#serve(known, verified, body);
     }
-    const incomplete = new IncompleteBody(contentLength, budget);
+    const incomplete = new IncompleteBody(contentLength, budget.of(verified.accountId));
     if (!incomplete.add(body)) return this.#refuse(known, UNAVAILABLE, body.length);
     this.#expect(known, {
       missing: contentLength - body.length,
@@ -271,7 +272,7 @@ export class Connection {
     void this.#options.events
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
-        this.#options.budget.release(body.length);
+        this.#options.budget.release(principal.accountId, body.length);
         this.#answer(answer, trace);
       });
   }

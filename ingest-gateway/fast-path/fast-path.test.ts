@@ -50,7 +50,7 @@ type Options = Partial<Omit<FastPathOptions, 'events'>> & {
 };
 
 async function running({ submit, ...options }: Options = {}): Promise<Running> {
-  const budget = new BodyBudget(100_000);
+  const budget = new BodyBudget(200_000);
   const submitted: string[] = [];
   const passedOn: string[] = [];
   const refused: [string, number][] = [];

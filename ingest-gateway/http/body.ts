@@ -1,63 +1,107 @@
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import {
-  readBytes,
-  type MemoryBudget,
-  type ReadFailure,
-  type ReadLimits,
-} from '../../platform/http/read-body.ts';
+import { createGunzip } from 'node:zlib';
+import { FairQueue } from '../../platform/fair-queue.ts';
+import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
+import { readBytes, type MemoryBudget, type ReadFailure } from '../../platform/http/read-body.ts';
 
 /** Why there is no body. */
 export type BodyFailure = ReadFailure | 'undecodable';
 
-/** Limits the bytes of request bodies in memory, over all requests. */
-export class BodyBudget implements MemoryBudget {
+/** Bodies that are decoded at once, and that wait for it. */
+const DECODERS = { concurrency: 4, maxWaiting: { total: 1024, perAccount: 128 } };
+
+/**
+ * Limits the bytes of request bodies in memory. An account may hold as many as are free after that:
+ * one alone holds half of all, two a third each, and there is always room for another one.
+ */
+export class BodyBudget {
   readonly #max: number;
+  readonly #held = new Map<number, number>();
+  readonly decoders = new FairQueue(DECODERS);
   bytes = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  acquire(bytes: number): boolean {
-    if (this.bytes + bytes > this.#max) return false;
+  acquire(accountId: number, bytes: number): boolean {
+    const own = (this.#held.get(accountId) ?? 0) + bytes;
+    if (own > this.#max - this.bytes - bytes) return false;
+    this.#held.set(accountId, own);
     this.bytes += bytes;
     return true;
   }
 
-  release(bytes: number): void {
+  release(accountId: number, bytes: number): void {
+    const own = (this.#held.get(accountId) ?? 0) - bytes;
+    if (own > 0) this.#held.set(accountId, own);
+    else this.#held.delete(accountId);
     this.bytes -= bytes;
+  }
+
+  /** The part of one account. */
+  of(accountId: number): MemoryBudget {
+    return {
+      acquire: (bytes) => this.acquire(accountId, bytes),
+      release: (bytes) => this.release(accountId, bytes),
+    };
   }
 }
 
-/** The limit holds for the body as sent and as decoded (ingest 8). */
-type BodyOptions = Required<ReadLimits>;
-
-const unzip = promisify(gunzip);
+export interface BodyOptions {
+  /** Bytes of the body as sent and as decoded (ingest 8). */
+  limit: number;
+  budget: BodyBudget;
+  accountId: number;
+}
 
 /** Reads a body, whatever its Content-Type says, and decodes gzip; see readBytes. */
 export async function readBody(
   request: IncomingMessage,
-  options: BodyOptions,
+  { limit, budget, accountId }: BodyOptions,
 ): Promise<Buffer | BodyFailure> {
   const encoding = request.headers['content-encoding'];
   const isPlain =
     encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
   if (!isPlain && !/^(x-)?gzip$/i.test(encoding)) return 'undecodable';
-  const sent = await readBytes(request, options);
-  return isPlain || typeof sent === 'string' ? sent : decode(sent, options);
+  const own = budget.of(accountId);
+  const sent = await readBytes(request, { limit, budget: own });
+  if (isPlain || typeof sent === 'string') return sent;
+  const decoded = budget.decoders.run(accountId, () => decodeGzip(sent, { limit, budget: own }));
+  const body = decoded ? await decoded : 'overloaded';
+  own.release(sent.length);
+  return body;
 }
 
-async function decode(sent: Buffer, { limit, budget }: BodyOptions): Promise<Buffer | BodyFailure> {
-  try {
-    const decoded = await unzip(sent, { maxOutputLength: limit });
-    budget.release(sent.length);
-    return budget.acquire(decoded.length) ? decoded : 'overloaded';
-  } catch (error) {
-    budget.release(sent.length);
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
-      ? 'too_large'
-      : 'undecodable';
-  }
+/**
+ * Decodes gzip of one or more members. The budget counts what is decoded as it grows: a body of a
+ * few KB may become a thousand times as much, and ends at the limit.
+ */
+export function decodeGzip(
+  sent: Buffer,
+  { limit, budget }: { limit: number; budget: MemoryBudget },
+): Promise<Buffer | BodyFailure> {
+  return new Promise((resolve) => {
+    const body = new IncompleteBody(limit, budget);
+    const gunzip = createGunzip();
+    let length = 0;
+    let isOpen = true;
+    const fail = (failure: BodyFailure) => {
+      if (!isOpen) return;
+      isOpen = false;
+      body.release();
+      gunzip.destroy();
+      resolve(failure);
+    };
+    gunzip.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) fail('too_large');
+      else if (!body.add(chunk)) fail('overloaded');
+    });
+    gunzip.on('error', () => fail('undecodable'));
+    gunzip.on('end', () => {
+      if (isOpen) resolve(body.bytes());
+    });
+    gunzip.end(sent);
+  });
 }

@@ -120,7 +120,8 @@ export class EventServer {
     if (principal === 'invalid') return INVALID;
     if (principal === 'unverified') return UNVERIFIED;
     const { budget, maxBodyBytes: limit } = this.#options;
-    const body = await readBody(request, { limit, budget });
+    const { accountId } = principal;
+    const body = await readBody(request, { limit, budget, accountId });
     if (typeof body === 'string') return body === 'client_gone' ? undefined : WITHOUT_BODY[body];
     try {
       const { headers, socket } = request;
@@ -134,7 +135,7 @@ export class EventServer {
       const sdkRequest = this.#sdkRequest({ route, principal, head, body, trace, remote });
       return renderResult(route.shape, await this.#options.service.accept(sdkRequest));
     } finally {
-      budget.release(body.length);
+      budget.release(accountId, body.length);
     }
   }
 

@@ -116,7 +116,8 @@ export class WebhookServer {
     trace: string,
   ): Promise<Answer | undefined> {
     const { budget } = this.#options;
-    const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget });
+    const { accountId } = connection;
+    const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget, accountId });
     switch (raw) {
       case 'client_gone':
         return undefined;
@@ -130,7 +131,7 @@ export class WebhookServer {
         try {
           return await this.#accept(connection, raw, { request, trace });
         } finally {
-          budget.release(raw.length);
+          budget.release(accountId, raw.length);
         }
     }
   }

@@ -1,14 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { IncompleteBody, type MemoryBudget } from './incomplete-body.ts';
+
+export type { MemoryBudget } from './incomplete-body.ts';
 
 /** Why there is no body: too large, client gone, or too many bytes in memory. */
 export type ReadFailure = 'too_large' | 'client_gone' | 'overloaded';
-
-/** Bytes of bodies in memory, over all requests. */
-export interface MemoryBudget {
-  /** False when there is no room for so many more bytes. */
-  acquire(bytes: number): boolean;
-  release(bytes: number): void;
-}
 
 export interface ReadLimits {
   /** Bytes of one body. */
@@ -29,30 +25,24 @@ export async function readBytes(
   // `close` has been emitted already.
   if (message.destroyed) return 'client_gone';
   return await new Promise((resolve) => {
-    let first: Buffer | undefined;
-    let chunks: Buffer[] | undefined;
+    const body = new IncompleteBody(Number(message.headers['content-length'] ?? limit), budget);
     let length = 0;
-    let acquired = 0;
     let isOpen = true;
     const end = (result: Buffer | ReadFailure) => {
       if (!isOpen) return;
       isOpen = false;
-      if (typeof result === 'string') budget?.release(acquired);
-      first = chunks = undefined;
+      if (typeof result === 'string') body.release();
       resolve(result);
     };
     message.on('data', (chunk: Buffer) => {
       if (!isOpen) return;
       length += chunk.length;
       if (length > limit) return end('too_large');
-      if (budget?.acquire(chunk.length) === false) return end('overloaded');
-      acquired += chunk.length;
-      if (!first) first = chunk;
-      else (chunks ??= [first]).push(chunk);
+      if (!body.add(chunk)) return end('overloaded');
     });
-    message.on('end', () =>
-      end(chunks ? Buffer.concat(chunks, length) : (first ?? Buffer.alloc(0))),
-    );
+    message.on('end', () => {
+      if (isOpen) end(body.bytes());
+    });
     // Without a listener for `error`, a client that leaves only emits `close`.
     message.on('close', () => end('client_gone'));
   });

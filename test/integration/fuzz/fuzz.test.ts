@@ -18,8 +18,8 @@ const SEED = Number(process.env['RAVAND_FUZZ_SEED'] ?? 20_261_121);
 const INPUTS = Number(process.env['RAVAND_FUZZ_INPUTS'] ?? 20_000);
 const WARM_UP = 500;
 /**
- * The gateway holds at most 256 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), and what JSON.parse
- * makes of a few of them.
+ * The gateway holds at most 128 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), their records, and what
+ * its thread makes of one of them.
  */
 const MAX_GROWTH = 512 * 1024 * 1024;
 /** 503 is the answer to a body that comes too slowly; any other is a fault. */

@@ -1,4 +1,9 @@
-import type { BodyBudget } from '../http/body.ts';
+/** Bytes of bodies in memory, of one account or of all. */
+export interface MemoryBudget {
+  /** False when there is no room for so many more bytes. */
+  acquire(bytes: number): boolean;
+  release(bytes: number): void;
+}
 
 /**
  * A body that arrives in pieces, in one buffer that grows: a client that sends byte by byte would
@@ -6,12 +11,12 @@ import type { BodyBudget } from '../http/body.ts';
  */
 export class IncompleteBody {
   readonly #length: number;
-  readonly #budget: BodyBudget;
+  readonly #budget: MemoryBudget | undefined;
   #bytes = Buffer.alloc(0);
   #arrived = 0;
 
-  /** @param length bytes of the complete body */
-  constructor(length: number, budget: BodyBudget) {
+  /** @param length bytes of the complete body, or its limit */
+  constructor(length: number, budget: MemoryBudget | undefined) {
     this.#length = length;
     this.#budget = budget;
   }
@@ -21,7 +26,7 @@ export class IncompleteBody {
     const arrived = this.#arrived + piece.length;
     if (arrived > this.#bytes.length) {
       const size = Math.min(this.#length, Math.max(arrived, 2 * this.#bytes.length));
-      if (!this.#budget.acquire(size - this.#bytes.length)) return false;
+      if (this.#budget?.acquire(size - this.#bytes.length) === false) return false;
       const larger = Buffer.allocUnsafeSlow(size);
       this.#bytes.copy(larger, 0, 0, this.#arrived);
       this.#bytes = larger;
@@ -31,14 +36,18 @@ export class IncompleteBody {
     return true;
   }
 
-  /** The complete body; who takes it releases its bytes. */
+  /** What has arrived; who takes it releases its bytes. */
   bytes(): Buffer {
-    return this.#bytes;
+    const unused = this.#bytes.length - this.#arrived;
+    if (unused === 0) return this.#bytes;
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#arrived));
+    this.#budget?.release(unused);
+    return bytes;
   }
 
   /** Releases what the budget counts. */
   release(): void {
-    this.#budget.release(this.#bytes.length);
+    this.#budget?.release(this.#bytes.length);
     this.#bytes = Buffer.alloc(0);
   }
 }
