@@ -10,7 +10,7 @@ import {
 import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
 import { CommandError, type CommandContext } from '../cli/command.ts';
 import { readJsonFile } from '../cli/json-file.ts';
-import type { StackPlan } from '../cli/stack/stack-plan.ts';
+import { ownBrokerEnv, type StackPlan } from '../cli/stack/stack-plan.ts';
 
 const table = defineSettings({
   LOG_LEVEL: processSettings.LOG_LEVEL,
@@ -64,6 +64,6 @@ function urlsOf(plan: StackPlan): Record<string, string> {
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,
-    ...(own ? { KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' } : {}),
+    ...(own ? ownBrokerEnv(plan) : {}),
   };
 }

@@ -20,6 +20,8 @@ export interface Home {
   socket: string;
   demoFile: string;
   sealingKeyFile: string;
+  /** Passwords of the servers that the stack runs. */
+  passwordsFile: string;
 }
 
 /** Below the longest path of a Unix socket on every system. */
@@ -44,6 +46,7 @@ export function homeOf({ checkout, env }: { checkout: string; env: NodeJS.Proces
     socket: socketPath(dir, join(run, 'control.sock')),
     demoFile: join(dir, 'demo.json'),
     sealingKeyFile: join(dir, 'sealing-key'),
+    passwordsFile: join(dir, 'server-passwords.json'),
   };
 }
 

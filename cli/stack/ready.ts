@@ -37,6 +37,8 @@ export interface Ready {
   clickhouse_url: string;
   clickhouse_database: string;
   kafka_brokers: string;
+  /** Only when the broker of the stack asks for it (LOCAL_KAFKA_SASL). */
+  kafka_login?: { username: string; password: string } | undefined;
   redis_url: string;
   database_url: string;
   demo: DemoKeys;

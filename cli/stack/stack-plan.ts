@@ -16,6 +16,8 @@ export interface StackPlan {
   http_addr: string;
   public_api_addr: string;
   panel_addr: string;
+  /** What the stack's own broker asks for (LOCAL_KAFKA_SASL). */
+  kafka_login?: { username: string; password: string } | undefined;
   /** Whether external brokers use TLS. */
   kafka_tls: boolean;
   spool_dir: string;
@@ -23,4 +25,15 @@ export interface StackPlan {
   /** The settings that each service reads, by its name: it gets no other in its environment. */
   settings: Record<string, readonly string[]>;
   own: OwnServers;
+}
+
+/** How clients reach the broker that the stack runs, whatever the environment says. */
+export function ownBrokerEnv({
+  kafka_login: login,
+}: Pick<StackPlan, 'kafka_login'>): Record<string, string> {
+  return {
+    KAFKA_TLS: 'false',
+    KAFKA_SASL_MECHANISM: login ? 'PLAIN' : '',
+    ...(login ? { KAFKA_SASL_USERNAME: login.username, KAFKA_SASL_PASSWORD: login.password } : {}),
+  };
 }

@@ -3,15 +3,25 @@
  * Started as `node deploy/local/clickhouse-server.ts CONFIG`; the call into the engine never
  * returns and holds the main thread (its stack check requires it), so this process handles no
  * signals: SIGTERM ends it at once, which its tables survive as they survive kill -9.
+ *
+ * Unless it believes that a person types at a terminal, the engine ends its process when a
+ * connection fails in an unexpected place, such as a TCP reset during the head of a request
+ * (ClickHouse issue 115666). Therefore standard input is a terminal, and the mode interactive.
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { DataType, load, open } from 'ffi-rs';
+import { openTerminalAsStdin } from './pseudo-terminal.ts';
 
-/** Starts the HTTP listener, then runs for ever. */
-const QUERY =
-  'SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM system.numbers SETTINGS max_block_size = 1, max_execution_time = 0 FORMAT Null';
+/**
+ * Starts the HTTP listener, then runs for ever. A client may be faster than the second statement:
+ * the limit of the user `default` (services/clickhouse.ts) does not hold for it.
+ */
+const QUERY = `SYSTEM START LISTEN HTTP;
+SELECT sleepEachRow(3) FROM system.numbers
+SETTINGS max_block_size = 1, max_execution_time = 0, max_concurrent_queries_for_all_users = 0
+FORMAT Null`;
 
 function findEngine(): string {
   const fromChdb = createRequire(createRequire(import.meta.url).resolve('chdb'));
@@ -36,10 +46,22 @@ function findEngine(): string {
 
 const config = process.argv[2];
 if (config === undefined) throw new Error('usage: node deploy/local/clickhouse-server.ts CONFIG');
+/** Without a terminal it runs too, but a TCP reset can end it. */
+function interactiveOptions(): string[] {
+  try {
+    openTerminalAsStdin();
+    return ['--interactive', '--progress=off', '--disable_suggestion'];
+  } catch (error) {
+    console.error('no pseudo-terminal here: a TCP reset can end this process:', error);
+    return [];
+  }
+}
+
 const args = [
   'clickhouse',
   `--config-file=${config}`,
-  '--log-level=warning',
+  '--log-level=error',
+  ...interactiveOptions(),
   '--multiquery',
   `--query=${QUERY}`,
 ];

@@ -25,6 +25,10 @@ export const settings = defineSettings({
     min: 128 * 2 ** 20,
     doc: 'Java heap of the Kafka broker of `./ravand up`.',
   }),
+  LOCAL_KAFKA_SASL: setting.flag({
+    default: false,
+    doc: 'Whether the Kafka broker of `./ravand up` asks for the password of its home (SASL PLAIN). By default any process on this machine can connect: clients find only addresses in `kafka_brokers`.',
+  }),
   TEST_SERVICES: setting.oneOf(['local', 'containers'], {
     default: 'local',
     doc: 'Where the servers under `./ravand up` and `./ravand test` come from: processes on this machine, or testcontainers on a Docker engine.',

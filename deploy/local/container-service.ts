@@ -1,16 +1,17 @@
 /**
  * Runs one container for as long as this process runs. Started by the supervisor as `node
- * deploy/local/container-service.ts SPEC` (JSON of ContainerSpec).
+ * deploy/local/container-service.ts FILE` (JSON of ContainerSpec).
  */
+import { readFileSync } from 'node:fs';
 import { GenericContainer, Wait } from 'testcontainers';
 import type { ContainerSpec } from './containers.ts';
 
 const STOP_MS = 10_000;
 const PULL_AND_START_MS = 300_000;
 
-const text = process.argv[2];
-if (text === undefined) throw new Error('usage: node deploy/local/container-service.ts SPEC');
-const spec = JSON.parse(text) as ContainerSpec;
+const file = process.argv[2];
+if (file === undefined) throw new Error('usage: node deploy/local/container-service.ts FILE');
+const spec = JSON.parse(readFileSync(file, 'utf8')) as ContainerSpec;
 
 const container = new GenericContainer(spec.image)
   .withNetworkMode('host')

@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
+import { writeJsonFile } from '../../cli/json-file.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Launch, ServerLaunches } from './services/service.ts';
 import { redisConfiguration } from './services/redis.ts';
+import { SERVER_USER, type ServerPasswords } from './server-passwords.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
 /** One server as a container, on the machine's network, listening on loopback only. */
@@ -25,10 +27,12 @@ export function containerLaunches({
   plan,
   home,
   checkout,
+  passwords,
 }: {
   plan: StackPlan;
   home: Home;
   checkout: string;
+  passwords: ServerPasswords;
 }): ServerLaunches {
   const { kafka, clickhouse, postgres, redis } = plan.own;
   const data = (name: string) => {
@@ -37,18 +41,23 @@ export function containerLaunches({
     mkdirSync(folder, { recursive: true, mode: 0o777 });
     return folder;
   };
-  const launch = (spec: ContainerSpec): Launch => ({
-    command: process.execPath,
-    args: [join(checkout, 'deploy/local/container-service.ts'), JSON.stringify(spec)],
-    env: {},
-  });
+  const launch = (name: string, spec: ContainerSpec): Launch => {
+    // A file: other users of the machine can read the arguments of a process.
+    const file = join(home.run, `container-${name}.json`);
+    writeJsonFile(file, spec);
+    return {
+      command: process.execPath,
+      args: [join(checkout, 'deploy/local/container-service.ts'), file],
+      env: {},
+    };
+  };
   return {
-    kafka: kafka && launch(kafkaSpec({ ...kafka, data: data('kafka') })),
+    kafka: kafka && launch('kafka', kafkaSpec({ ...kafka, data: data('kafka') })),
     clickhouse:
       clickhouse &&
-      launch({
+      launch('clickhouse', {
         image: 'clickhouse/clickhouse-server:26.7',
-        env: { CLICKHOUSE_SKIP_USER_SETUP: '1' },
+        env: { CLICKHOUSE_USER: SERVER_USER, CLICKHOUSE_PASSWORD: passwords.clickhouse },
         mounts: [{ source: data('clickhouse'), target: '/var/lib/clickhouse' }],
         files: [
           {
@@ -59,21 +68,25 @@ export function containerLaunches({
       }),
     postgres:
       postgres &&
-      launch({
+      launch('postgres', {
         image: 'postgres:18',
         command: ['postgres', '-c', 'listen_addresses=127.0.0.1', '-c', `port=${postgres.port}`],
-        env: { POSTGRES_HOST_AUTH_METHOD: 'trust', PGDATA: '/data/pg' },
+        env: { POSTGRES_PASSWORD: passwords.postgres, PGDATA: '/data/pg' },
         mounts: [{ source: data('postgres'), target: '/data' }],
       }),
     redis:
       redis &&
-      launch({
+      launch('redis', {
         image: 'redis:7.0',
         command: ['redis-server', '/usr/local/etc/ravand.conf'],
         mounts: [{ source: data('redis'), target: '/data' }],
         files: [
           {
-            content: redisConfiguration({ folder: '/data', port: redis.port }),
+            content: redisConfiguration({
+              folder: '/data',
+              port: redis.port,
+              password: passwords.redis,
+            }),
             target: '/usr/local/etc/ravand.conf',
           },
         ],

@@ -1,4 +1,9 @@
-import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import {
+  committedOffsets,
+  topicEnds,
+  withKafkaAdmin,
+  type PartitionEnds,
+} from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { loadExternal } from './config.ts';
 import type { Home } from '../../cli/stack/home.ts';
@@ -24,17 +29,25 @@ export async function lagOf(question: LagQuestion): Promise<Map<string, number>>
   const lags = new Map<string, number>();
   const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
   const work = withKafkaAdmin(settings, async (admin) => {
-    for (const { name, lag } of services) {
-      if (lag === undefined) continue;
-      const [ends, committed] = await Promise.all([
-        topicEnds(admin, lag.topic),
-        committedOffsets(admin, lag.group, lag.topic),
-      ]);
-      let unread = 0;
-      for (const { partition, low, high } of ends)
-        unread += high - Math.max(low, committed.get(partition) ?? low);
-      lags.set(name, unread);
-    }
+    const topics = new Map<string, Promise<PartitionEnds[]>>();
+    const endsOf = (topic: string) => {
+      const asked = topics.get(topic) ?? topicEnds(admin, topic);
+      topics.set(topic, asked);
+      return asked;
+    };
+    await Promise.all(
+      services.map(async ({ name, lag }) => {
+        if (lag === undefined) return;
+        const [ends, committed] = await Promise.all([
+          endsOf(lag.topic),
+          committedOffsets(admin, lag.group, lag.topic),
+        ]);
+        let unread = 0;
+        for (const { partition, low, high } of ends)
+          unread += high - Math.max(low, committed.get(partition) ?? low);
+        lags.set(name, unread);
+      }),
+    );
   });
   await withDeadline({ ms: TIMEOUT_MS, waitingFor: 'Kafka' }, work).catch(() => undefined);
   return lags;

@@ -3,6 +3,7 @@ import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import type { ExternalSettings } from './config.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
+import { SERVER_USER, type ServerPasswords } from './server-passwords.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 /**
@@ -17,6 +18,10 @@ interface Planning {
   listeners: Record<'HTTP_ADDR' | 'PUBLIC_API_ADDR' | 'PANEL_ADDR', Address | undefined>;
   external: ExternalSettings;
   spoolDir: string;
+  /** Of the servers that the stack runs. */
+  passwords: ServerPasswords;
+  /** Whether the stack's broker asks for a password. */
+  kafkaSasl: boolean;
   settings: StackPlan['settings'];
 }
 
@@ -25,6 +30,7 @@ const LOOPBACK = '127.0.0.1';
 export async function planStack(
   planning: Planning,
 ): Promise<{ plan: StackPlan; ports: KeptPorts }> {
+  const { passwords } = planning;
   const ports: KeptPorts = {};
   const reserved = new Set<number>();
   const free = async (host: string, port: number) =>
@@ -75,13 +81,19 @@ export async function planStack(
         ? `${LOOPBACK}:${kafka.port}`
         : splitList(given('KAFKA_BROKERS')).join(','),
       clickhouse_url: clickhouse
-        ? `http://${LOOPBACK}:${clickhouse.port}`
+        ? `http://${SERVER_USER}:${passwords.clickhouse}@${LOOPBACK}:${clickhouse.port}`
         : given('CLICKHOUSE_URL'),
       clickhouse_database: planning.external.CLICKHOUSE_DATABASE,
       database_url: postgres
-        ? `postgres://postgres@${LOOPBACK}:${postgres.port}/postgres`
+        ? `postgres://postgres:${passwords.postgres}@${LOOPBACK}:${postgres.port}/postgres`
         : given('DATABASE_URL'),
-      redis_url: redis ? `redis://${LOOPBACK}:${redis.port}` : given('REDIS_URL'),
+      redis_url: redis
+        ? `redis://:${passwords.redis}@${LOOPBACK}:${redis.port}`
+        : given('REDIS_URL'),
+      kafka_login:
+        kafka && planning.kafkaSasl
+          ? { username: SERVER_USER, password: passwords.kafka }
+          : undefined,
       kafka_tls: planning.external.KAFKA_TLS,
       spool_dir: planning.spoolDir,
       http_addr,

@@ -1,20 +1,23 @@
 /**
  * The PostgreSQL of the local stack: PGlite behind a socket. Started as `node
- * deploy/local/postgres-server.ts FOLDER PORT`. One statement or transaction runs at a time, and
- * all clients share one session (no advisory locks, no session state).
+ * deploy/local/postgres-server.ts FOLDER PORT PASSWORDS`, the last a file (server-passwords.ts).
+ * One statement or transaction runs at a time, and all clients share one session (no advisory
+ * locks, no session state).
  */
 import { PGlite } from '@electric-sql/pglite';
 import { createFront } from './postgres/front.ts';
+import { ensureServerPasswords } from './server-passwords.ts';
 
-const [folder, port] = process.argv.slice(2);
-if (folder === undefined || port === undefined)
-  throw new Error('usage: node deploy/local/postgres-server.ts FOLDER PORT');
+const [folder, port, passwordsFile] = process.argv.slice(2);
+if (folder === undefined || port === undefined || passwordsFile === undefined)
+  throw new Error('usage: node deploy/local/postgres-server.ts FOLDER PORT PASSWORDS');
 
 const CLOSE_MS = 8000;
 
 const db = await PGlite.create({ dataDir: folder });
 const server = createFront({
   engine: db,
+  password: ensureServerPasswords({ passwordsFile }).postgres,
   maxConnections: 200,
   idleInTransaction: 15_000,
   onEngineFailure: (error) => {

@@ -15,7 +15,8 @@ import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
 import { setupSteps } from './services/setup-steps.ts';
 import { sealingEnv } from './sealing-key.ts';
-import type { StackPlan } from '../../cli/stack/stack-plan.ts';
+import { ensureServerPasswords } from './server-passwords.ts';
+import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 interface StackContext {
@@ -84,14 +85,26 @@ export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): St
 export function prepareServers({ plan, home, checkout, env }: StackContext): ServerLaunches {
   const config = loadConfig(env);
   const { kafka, clickhouse, postgres, redis } = plan.own;
-  if (config.TEST_SERVICES === 'containers') return containerLaunches({ plan, home, checkout });
+  const passwords = ensureServerPasswords(home);
+  if (config.TEST_SERVICES === 'containers')
+    return containerLaunches({ plan, home, checkout, passwords });
   const libs = env['RAVAND_KAFKA_LIBS'] ?? '';
   const memory = clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT);
   return {
-    kafka: kafka && prepareKafka({ home, ...kafka, heap: config.KAFKA_HEAP, libs }),
-    clickhouse: clickhouse && prepareClickhouse({ home, checkout, ...clickhouse, memory }),
+    kafka:
+      kafka &&
+      prepareKafka({ home, ...kafka, login: plan.kafka_login, heap: config.KAFKA_HEAP, libs }),
+    clickhouse:
+      clickhouse &&
+      prepareClickhouse({
+        home,
+        checkout,
+        ...clickhouse,
+        memory,
+        password: passwords.clickhouse,
+      }),
     postgres: postgres && preparePostgres({ home, checkout, ...postgres }),
-    redis: redis && prepareRedis({ home, ...redis }),
+    redis: redis && prepareRedis({ home, ...redis, password: passwords.redis }),
   };
 }
 
@@ -114,9 +127,7 @@ export function serviceEnv({
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
     ...sealingEnv(home, process.env),
-    ...(own
-      ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', KAFKA_TLS: 'false', KAFKA_SASL_MECHANISM: '' }
-      : {}),
+    ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),
   };
 }
 

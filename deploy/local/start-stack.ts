@@ -7,6 +7,7 @@ import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endOrphanedProcesses } from './orphaned-processes.ts';
 import { serviceSettings } from '../service-settings.ts';
 import { ensureSealingKey } from './sealing-key.ts';
+import { ensureServerPasswords } from './server-passwords.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
@@ -49,11 +50,14 @@ export async function startStack({
       );
     rmSync(home.readyFile, { force: true });
     const given = parseSettings(listeners, env);
+    const config = loadConfig(env);
     const { plan, ports } = await planStack({
       env,
       kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
       listeners: given,
       external: loadExternal(env),
+      passwords: ensureServerPasswords(home),
+      kafkaSasl: config.LOCAL_KAFKA_SASL && config.TEST_SERVICES === 'local',
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
       settings,
     });

@@ -1,4 +1,5 @@
 import type { CommandContext } from '../../cli/command.ts';
+import { ownBrokerEnv } from '../../cli/stack/stack-plan.ts';
 
 /** The environment with the addresses of the running stack; without a stack, as it is. */
 export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
@@ -9,6 +10,7 @@ export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
     ...context.env,
     DATABASE_URL: ready.database_url,
     KAFKA_BROKERS: ready.kafka_brokers,
+    ...(ready.kafka_login ? ownBrokerEnv(ready) : {}),
     CLICKHOUSE_URL: ready.clickhouse_url,
     CLICKHOUSE_DATABASE: ready.clickhouse_database,
   };

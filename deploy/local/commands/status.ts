@@ -30,20 +30,21 @@ export const status: Command = {
       throw new CommandError(
         `no stack is running in ${context.home.dir}: start it with ./ravand up`,
       );
-    const services = await readServices(context, plan, running);
+    const asked = {
+      services: readServices(context, plan, running),
+      lags: readLags(context, plan),
+      reconciliation: readReconciliation(plan, values.account),
+    };
+    const services = await asked.services;
     const broker = services.find(({ name }) => name === 'kafka');
-    // Loaded here: the Kafka client is most of the load time of this command.
-    const { lagOf } = await import('../lag.ts');
-    const lags =
-      broker?.up === true
-        ? await lagOf({ ...context, plan, services: stackServices({ ...context, plan }) })
-        : new Map<string, number>();
+    // A broker that is down costs the client its whole timeout: its answer is not waited for.
+    const lags = broker?.up === true ? await asked.lags : new Map<string, number>();
     const rows = services.map((service) => ({ ...service, lag: lags.get(service.name) ?? null }));
     if (died)
       printError(
         'the supervisor has died: this status was probed without it, and nothing is restarted; ./ravand up or ./ravand down cleans up',
       );
-    const reconciliation = await readReconciliation(plan, values.account);
+    const reconciliation = await asked.reconciliation;
     if (values.json === true)
       print(JSON.stringify({ parts: rows, books: reconciliation ?? null }, null, 2));
     else {
@@ -53,6 +54,12 @@ export const status: Command = {
     return running ? 0 : 1;
   },
 };
+
+async function readLags(context: CommandContext, plan: StackPlan): Promise<Map<string, number>> {
+  // Loaded here: the Kafka client is most of the load time of this command.
+  const { lagOf } = await import('../lag.ts');
+  return await lagOf({ ...context, plan, services: stackServices({ ...context, plan }) });
+}
 
 type Row = ServiceStatus & { lag: number | null };
 

@@ -1,6 +1,7 @@
 import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
-import { readReady, type Ready } from '../../../cli/stack/ready.ts';
+import type { Home } from '../../../cli/stack/home.ts';
+import { readReady } from '../../../cli/stack/ready.ts';
 import { startStack } from '../start-stack.ts';
 import { requestSupervisor } from '../../../cli/stack/control-client.ts';
 import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
@@ -49,7 +50,7 @@ export async function bringUp(
         return false;
       case 'ready':
         outcome = 'ready';
-        if (context.quiet !== true) announce(readReady(home), stay);
+        if (context.quiet !== true) announce(home, stay);
         return !stay;
       case 'down':
         if (outcome === 'ready') outcome = 'down';
@@ -97,7 +98,14 @@ function listenForInterrupt(): { promise: Promise<Outcome>; again: () => void } 
   };
 }
 
-function announce(ready: Ready | undefined, stay: boolean): void {
+/** Output ends up in the logs of CI systems. */
+function withoutPassword(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+}
+
+function announce(home: Home, stay: boolean): void {
+  const ready = readReady(home);
   if (ready === undefined) return;
   const { demo } = ready;
   print();
@@ -109,7 +117,7 @@ function announce(ready: Ready | undefined, stay: boolean): void {
     print(`  management key (${role}) ${key}`);
   print(`  panel ${ready.panel_url}, sign in as ${demo.member.email} with ${demo.member.password}`);
   print(
-    `  ClickHouse ${ready.clickhouse_url}/?database=${ready.clickhouse_database}   all addresses: ./ravand status`,
+    `  ClickHouse ${withoutPassword(ready.clickhouse_url)}/?database=${ready.clickhouse_database}   all addresses: ./ravand status; passwords of the servers: ${home.readyFile}`,
   );
   print(`try:`);
   print(

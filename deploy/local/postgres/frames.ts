@@ -7,6 +7,8 @@ export type Unit =
   /** The client asks for TLS or GSS, and is answered that there is none. */
   | { kind: 'encryption' }
   | { kind: 'startup'; bytes: Buffer }
+  /** The answer to the request for a password; without its closing zero. */
+  | { kind: 'password'; bytes: Buffer }
   /**
    * Runs in the engine. `held`: the client has flushed without Sync and continues with the same
    * statement.
@@ -32,6 +34,7 @@ const GSS = 80_877_104;
 
 const QUERY = 0x51;
 const FLUSH = 0x48;
+const PASSWORD = 0x70;
 const SYNC = 0x53;
 const TERMINATE = 0x58;
 
@@ -60,9 +63,13 @@ export function cutUnits(buffer: Buffer, started: boolean): Cut {
       throw new Error(`more than ${MAX_UNIT_BYTES} bytes in one statement`);
     if (buffer.length - at < length) break;
     const type = buffer[at];
+    const body = at + 5;
     at += length;
     if (type === TERMINATE) {
       units.push({ kind: 'end' });
+      begin = at;
+    } else if (type === PASSWORD) {
+      units.push({ kind: 'password', bytes: buffer.subarray(body, Math.max(body, at - 1)) });
       begin = at;
     } else if (type === QUERY || type === SYNC || type === FLUSH) {
       units.push({ kind: 'query', bytes: buffer.subarray(begin, at), held: type === FLUSH });

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { Admission } from './admission.ts';
 import { cutUnits, type Unit } from './frames.ts';
 
 /** What the front needs of the engine; PGlite has it. */
@@ -13,6 +14,8 @@ export interface Engine {
 
 interface Options {
   engine: Engine;
+  /** What each client must send before the engine runs anything for it. */
+  password: string;
   maxConnections: number;
   /**
    * A client that holds a transaction open for so long without a word is disconnected and rolled
@@ -58,11 +61,13 @@ export function createFront(options: Options): Server {
 
   const runUnit = async (client: Client, unit: Unit): Promise<void> => {
     switch (unit.kind) {
-      case 'encryption':
-        client.socket.write('N');
-        return;
       case 'end':
         client.socket.end();
+        return;
+      // Only before the admission of the client.
+      case 'encryption':
+      case 'password':
+        client.socket.destroy();
         return;
       case 'startup':
       case 'query': {
@@ -115,8 +120,13 @@ export function createFront(options: Options): Server {
       started: false,
       gone: false,
     };
+    const admission = new Admission(socket, options.password);
     socket.setNoDelay(true);
     socket.on('data', (data) => {
+      if (!admission.allows(data.length)) {
+        socket.destroy();
+        return;
+      }
       try {
         const cut = cutUnits(
           client.rest.length === 0 ? data : Buffer.concat([client.rest, data]),
@@ -124,7 +134,10 @@ export function createFront(options: Options): Server {
         );
         client.rest = cut.rest;
         client.started = cut.started;
-        client.waiting.push(...cut.units);
+        for (const unit of cut.units) {
+          const passed = admission.pass(unit);
+          if (passed) client.waiting.push(passed);
+        }
       } catch {
         socket.destroy();
         return;

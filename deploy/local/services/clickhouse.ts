@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
+import { SERVER_USER } from '../server-passwords.ts';
 import type { Launch } from './service.ts';
 
 interface Server {
@@ -10,15 +13,20 @@ interface Server {
   port: number;
   /** Memory limit, bytes. */
   memory: number;
+  password: string;
 }
 
 const MIB = 2 ** 20;
+/** Longer than any process runs; much more overflows in the engine. */
+const QUOTA_SECONDS = 10 * 365 * 86_400;
 
 /** Writes the configuration, with small caches: the defaults are for larger machines. */
-export function prepareClickhouse({ home, checkout, port, memory }: Server): Launch {
+export function prepareClickhouse({ home, checkout, port, memory, password }: Server): Launch {
   const folder = join(home.data, 'clickhouse');
   mkdirSync(folder, { recursive: true });
   const cache = Math.floor(Math.min(256 * MIB, memory / 8));
+  const users = join(home.run, 'clickhouse-users.xml');
+  writePrivateFile(users, usersFile(password));
   const settings: Record<string, string | number> = {
     path: folder,
     tmp_path: join(folder, 'tmp/'),
@@ -31,6 +39,7 @@ export function prepareClickhouse({ home, checkout, port, memory }: Server): Lau
     index_mark_cache_size: Math.floor(cache / 4),
     background_pool_size: Math.max(2, availableParallelism()),
     max_concurrent_queries: 200,
+    users_config: users,
   };
   const file = join(home.run, 'clickhouse.xml');
   const lines = Object.entries(settings).map(
@@ -45,6 +54,49 @@ export function prepareClickhouse({ home, checkout, port, memory }: Server): Lau
     args: [join(checkout, 'deploy/local/clickhouse-server.ts'), file],
     env: {},
   };
+}
+
+/**
+ * `ravand` is the user of all clients. The engine starts itself as `default`, without a password
+ * and from 127.0.0.1, which cannot be changed. That user reads no table: it has no other grant, the
+ * two statements of clickhouse-server.ts exhaust its quota, and no query of it runs beside another;
+ * the second of the two statements never ends.
+ */
+function usersFile(password: string): string {
+  const hash = createHash('sha256').update(password).digest('hex');
+  return `<clickhouse>
+  <profiles>
+    <default/>
+    <start>
+      <max_concurrent_queries_for_all_users>1</max_concurrent_queries_for_all_users>
+    </start>
+  </profiles>
+  <quotas>
+    <default/>
+    <start><interval><duration>${QUOTA_SECONDS}</duration><queries>2</queries></interval></start>
+  </quotas>
+  <users>
+    <default>
+      <no_password/>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>start</profile>
+      <quota>start</quota>
+      <grants>
+        <query>GRANT SYSTEM LISTEN ON *.*</query>
+        <query>GRANT SELECT ON system.numbers</query>
+      </grants>
+    </default>
+    <${SERVER_USER}>
+      <password_sha256_hex>${hash}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+      <access_management>1</access_management>
+      <named_collection_control>1</named_collection_control>
+    </${SERVER_USER}>
+  </users>
+</clickhouse>
+`;
 }
 
 function escapeXml(text: string): string {

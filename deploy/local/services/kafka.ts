@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import type { Launch } from './service.ts';
 
 const run = promisify(execFile);
@@ -12,6 +14,8 @@ interface Broker {
   home: Home;
   port: number;
   controllerPort: number;
+  /** What clients and the controller must send; undefined: nothing. */
+  login: StackPlan['kafka_login'];
   /** Java heap, bytes. */
   heap: number;
   /** Folder of the jars. */
@@ -38,15 +42,18 @@ function java(broker: Broker): string[] {
   ];
 }
 
-function serverProperties({ home, port, controllerPort }: Broker): string {
+function serverProperties({ home, port, controllerPort, login }: Broker): string {
+  const protocol = login ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
   return Object.entries({
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    listeners: `CLIENTS://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `CLIENTS://127.0.0.1:${port}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'listener.security.protocol.map': `CONTROLLER:${protocol},CLIENTS:${protocol}`,
+    'inter.broker.listener.name': 'CLIENTS',
+    ...(login ? saslProperties(login) : {}),
     'log.dirs': join(home.data, 'kafka'),
     'offsets.topic.replication.factor': 1,
     // One broker: few partitions of the offsets topic make start and failover faster.
@@ -63,12 +70,27 @@ function serverProperties({ home, port, controllerPort }: Broker): string {
     .join('');
 }
 
+function saslProperties({
+  username,
+  password,
+}: NonNullable<StackPlan['kafka_login']>): Record<string, string> {
+  const module = 'org.apache.kafka.common.security.plain.PlainLoginModule';
+  const jaas = `${module} required username="${username}" password="${password}" user_${username}="${password}";`;
+  return {
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+    'sasl.mechanism.controller.protocol': 'PLAIN',
+    'listener.name.clients.plain.sasl.jaas.config': jaas,
+    'listener.name.controller.plain.sasl.jaas.config': jaas,
+  };
+}
+
 /** Writes the broker's configuration; its storage is formatted before the first start. */
 export function prepareKafka(broker: Broker): Launch {
   const { home } = broker;
   const properties = join(home.run, 'kafka.properties');
   writeFileSync(join(home.run, 'log4j2.properties'), LOGGING);
-  writeFileSync(properties, serverProperties(broker));
+  writePrivateFile(properties, serverProperties(broker));
   const heap = Math.ceil(broker.heap / 2 ** 20);
   return {
     command: 'java',

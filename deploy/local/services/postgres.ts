@@ -16,7 +16,12 @@ export function preparePostgres({
   mkdirSync(folder, { recursive: true });
   return {
     command: process.execPath,
-    args: [join(checkout, 'deploy/local/postgres-server.ts'), folder, String(port)],
+    args: [
+      join(checkout, 'deploy/local/postgres-server.ts'),
+      folder,
+      String(port),
+      home.passwordsFile,
+    ],
     env: {},
   };
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import type { Launch } from './service.ts';
 
@@ -7,12 +8,21 @@ import type { Launch } from './service.ts';
 const LISTPACK = { entries: 512, value: 64 };
 
 /** The server's configuration. noeviction: an evicted claim would let a duplicate in. */
-export function redisConfiguration({ folder, port }: { folder: string; port: number }): string {
+export function redisConfiguration({
+  folder,
+  port,
+  password,
+}: {
+  folder: string;
+  port: number;
+  password: string;
+}): string {
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
     'daemonize no',
     'protected-mode yes',
+    `requirepass ${password}`,
     `dir ${JSON.stringify(folder)}`,
     'appendonly yes',
     'appendfsync everysec',
@@ -26,10 +36,18 @@ export function redisConfiguration({ folder, port }: { folder: string; port: num
   return `${lines.join('\n')}\n`;
 }
 
-export function prepareRedis({ home, port }: { home: Home; port: number }): Launch {
+export function prepareRedis({
+  home,
+  port,
+  password,
+}: {
+  home: Home;
+  port: number;
+  password: string;
+}): Launch {
   const folder = join(home.data, 'redis');
   mkdirSync(folder, { recursive: true });
   const file = join(home.run, 'redis.conf');
-  writeFileSync(file, redisConfiguration({ folder, port }));
+  writePrivateFile(file, redisConfiguration({ folder, port, password }));
   return { command: 'redis-server', args: [file], env: {} };
 }

@@ -33,7 +33,10 @@ function accept(socket: Socket, serve: Serve): void {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   };
   socket.on('error', () => socket.destroy());
-  createInterface({ input: socket }).once('line', (line) => {
+  const lines = createInterface({ input: socket });
+  // It repeats the errors of the socket.
+  lines.on('error', () => undefined);
+  lines.once('line', (line) => {
     let request: ControlRequest;
     try {
       request = JSON.parse(line) as ControlRequest;

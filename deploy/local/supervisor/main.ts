@@ -35,6 +35,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   clickhouse_url: plan.clickhouse_url,
   clickhouse_database: plan.clickhouse_database,
   kafka_brokers: plan.kafka_brokers,
+  kafka_login: plan.kafka_login,
   redis_url: plan.redis_url,
   database_url: plan.database_url,
   demo,

@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { homeOf } from '../../../cli/stack/home.ts';
+import { homeOf, makeHome, type Home } from '../../../cli/stack/home.ts';
 import { prepareClickhouse } from '../../../deploy/local/services/clickhouse.ts';
 import type { Launch } from '../../../deploy/local/services/service.ts';
+import { ensureServerPasswords, SERVER_USER } from '../../../deploy/local/server-passwords.ts';
 import { preparePostgres } from '../../../deploy/local/services/postgres.ts';
 import { choosePort, isPortFree } from '../../../deploy/local/ports.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
@@ -30,6 +31,16 @@ export class OwnServer {
     this.url = options.url;
     this.#launch = options.launch;
     this.#answers = options.answers;
+  }
+
+  /** Of the process that runs now. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** How it ended: exit code or signal; undefined while it runs. */
+  get exit(): number | string | undefined {
+    return this.#child?.exitCode ?? this.#child?.signalCode ?? undefined;
   }
 
   async start(): Promise<void> {
@@ -58,24 +69,35 @@ export interface OwnServers {
   close(): Promise<void>;
 }
 
-/** ClickHouse and PGlite of this test's own, both started. */
-export async function startOwnServers(): Promise<OwnServers> {
-  const dir = mkdtempSync(join(tmpdir(), 'ravand-sink-'));
+/** Any free port. */
+const FREE = {
+  preferred: [],
+  isFree: (port: number) => isPortFree('127.0.0.1', port),
+  random: Math.random,
+};
+
+function makeOwnHome(): Home {
+  const dir = mkdtempSync(join(tmpdir(), 'ravand-own-'));
   const home = homeOf({ checkout, env: { RAVAND_HOME: dir } });
-  for (const folder of [home.run, home.data]) mkdirSync(folder, { recursive: true });
-  const free = {
-    preferred: [],
-    isFree: (port: number) => isPortFree('127.0.0.1', port),
-    random: Math.random,
-  };
-  const [clickhousePort, postgresPort] = [await choosePort(free), await choosePort(free)];
-  const clickhouseUrl = `http://127.0.0.1:${clickhousePort}`;
-  const postgresUrl = `postgres://postgres@127.0.0.1:${postgresPort}/postgres`;
-  const clickhouse = new OwnServer({
-    url: clickhouseUrl,
-    launch: prepareClickhouse({ home, checkout, port: clickhousePort, memory: 1024 * 2 ** 20 }),
+  makeHome(home);
+  return home;
+}
+
+async function prepareOwnClickhouse(home: Home): Promise<OwnServer> {
+  const port = await choosePort(FREE);
+  const password = ensureServerPasswords(home).clickhouse;
+  const url = `http://${SERVER_USER}:${password}@127.0.0.1:${port}`;
+  return new OwnServer({
+    url,
+    launch: prepareClickhouse({
+      home,
+      checkout,
+      port,
+      memory: 1024 * 2 ** 20,
+      password,
+    }),
     async answers() {
-      const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: clickhouseUrl });
+      const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: url });
       const client = connectClickhouse({
         settings,
         name: 'test',
@@ -89,6 +111,28 @@ export async function startOwnServers(): Promise<OwnServers> {
       }
     },
   });
+}
+
+/** A ClickHouse of the test's own, started. `close` removes its data. */
+export async function startOwnClickhouse(): Promise<OwnServer & { close(): Promise<void> }> {
+  const home = makeOwnHome();
+  const server = await prepareOwnClickhouse(home);
+  await server.start();
+  return Object.assign(server, {
+    async close() {
+      await server.kill();
+      rmSync(home.dir, { recursive: true, force: true });
+    },
+  });
+}
+
+/** ClickHouse and PGlite of this test's own, both started. */
+export async function startOwnServers(): Promise<OwnServers> {
+  const home = makeOwnHome();
+  const clickhouse = await prepareOwnClickhouse(home);
+  const passwords = ensureServerPasswords(home);
+  const postgresPort = await choosePort(FREE);
+  const postgresUrl = `postgres://postgres:${passwords.postgres}@127.0.0.1:${postgresPort}/postgres`;
   const postgres = new OwnServer({
     url: postgresUrl,
     launch: preparePostgres({ home, checkout, port: postgresPort }),
@@ -112,7 +156,7 @@ export async function startOwnServers(): Promise<OwnServers> {
     postgres,
     async close() {
       await Promise.all([clickhouse.kill(), postgres.kill()]);
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(home.dir, { recursive: true, force: true });
     },
   };
 }
