@@ -11,9 +11,11 @@ const MIN_CHARACTERS = 8;
 /** Every secret of the stack under test: those of its files in $RAVAND_HOME and its sealing key. */
 export function secretsOfStack(home: string): Secrets {
   const secrets: Secrets = new Map();
-  const run = join(home, 'run');
-  for (const file of readdirSync(run).filter((name) => name.endsWith('.json')))
-    collect(JSON.parse(readFileSync(join(run, file), 'utf8')), { name: file, secrets });
+  for (const folder of [home, join(home, 'run')])
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.json')))
+      collect(JSON.parse(readFileSync(join(folder, file), 'utf8')), {
+        ...{ name: file, secrets, isSecret: SECRET_FIELD.test(file) },
+      });
   const sealingKey = readFileSync(join(home, 'sealing-key'), 'utf8').trim();
   add(secrets, 'sealing-key', sealingKey.slice(sealingKey.indexOf(':') + 1));
   return secrets;
