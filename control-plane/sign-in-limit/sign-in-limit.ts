@@ -17,7 +17,8 @@ export interface SignInSubject {
 /**
  * KEYS: the two hashes {n, until}. ARGV: for each its retention and number of pauses, then the
  * pauses. Uses the clock of Redis, so that all processes agree. An attempt during a pause counts,
- * which lengthens the next pause, but never this one: waiting always ends it.
+ * which lengthens the next pause, but never this one: waiting always ends it. It creates no hash,
+ * so that a network that is refused cannot fill Redis with addresses.
  */
 const COUNT = `local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -29,11 +30,13 @@ end
 local at = 1
 for i = 1, #KEYS do
   local retention, pauses = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
-  if wait == 0 then
-    redis.call('HSET', KEYS[i], 'until', now + tonumber(ARGV[at + 1 + math.min(n, pauses)]))
+  if wait == 0 or redis.call('EXISTS', KEYS[i]) == 1 then
+    local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
+    if wait == 0 then
+      redis.call('HSET', KEYS[i], 'until', now + tonumber(ARGV[at + 1 + math.min(n, pauses)]))
+    end
+    redis.call('PEXPIRE', KEYS[i], retention)
   end
-  redis.call('PEXPIRE', KEYS[i], retention)
   at = at + 2 + pauses
 end
 return wait`;

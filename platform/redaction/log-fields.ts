@@ -69,7 +69,8 @@ export function errorFields(error: Error): ErrorFields {
     .map((one) => (one instanceof Error ? one.message : String(one)))
     .filter((message) => message !== '');
   return {
-    type: error.name,
+    // Many classes do not set their name.
+    type: error.name === 'Error' || error.name === 'error' ? error.constructor.name : error.name,
     message: messages.join(': '),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(error.stack === undefined

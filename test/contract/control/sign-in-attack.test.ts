@@ -1,5 +1,7 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, ServiceProcess } from '../../support/service-process.ts';
+import { readyStack } from '../../support/stack.ts';
 import { call, makeAccount, makeMember, signIn, type Member, type Reply } from './panel.ts';
 
 let service: ServiceProcess;
@@ -61,6 +63,27 @@ describe('a stranger who guesses the password of a member', () => {
     expect(statuses(member)).toEqual([200]);
     for (const status of statuses(await Promise.all(flood)))
       expect([401, 429, 503]).toContain(status);
+  });
+
+  it('cannot fill Redis with addresses while their network is refused', async () => {
+    const redis = new Redis(readyStack().redis_url);
+    try {
+      const guess = (n: number) =>
+        signIn(
+          { email: `filling-${n}@test.example`, password: 'guess' },
+          { base, headers: { 'x-forwarded-for': '10.99.0.1' } },
+        );
+      const counted = async () => (await redis.keys('guesses:email:*')).length;
+      // Ends within a few hundred: 99 failures are free, then the network pauses.
+      for (let n = 0; n < 500; n++) if ((await guess(n)).status === 429) break;
+      const before = await counted();
+      const replies = await Promise.all(Array.from({ length: 200 }, (_, n) => guess(1000 + n)));
+      const checked = replies.filter(({ status }) => status !== 429).length;
+      expect((await counted()) - before).toBeLessThanOrEqual(checked);
+      expect(checked).toBeLessThan(20);
+    } finally {
+      redis.disconnect();
+    }
   });
 
   it('learns from no answer whether an address is a member', async () => {
