@@ -134,7 +134,8 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
         limits,
         log,
         partition,
-        signal: AbortSignal.any([signal, fenced]),
+        // A shutdown drains the partition before it fences it.
+        signal: fenced,
       }),
     crash: options.crash,
   });

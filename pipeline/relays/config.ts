@@ -22,7 +22,7 @@ export const settings = defineSettings({
     doc: 'Pending deliveries of an account, and as many dead ones; a relay has at most half. Further deliveries are dead, and further dead ones only counted.',
   }),
   RELAY_QUEUE_BYTES: setting.bytes({
-    default: 512 * 2 ** 20,
+    default: 2 ** 30,
     min: 2,
     doc: 'Bodies of the pending deliveries of an account, and as much of dead ones; a relay has at most half.',
   }),
