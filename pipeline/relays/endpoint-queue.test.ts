@@ -139,7 +139,7 @@ describe('the queue of an endpoint', () => {
       await attempts.at(-1)?.end(SUCCESS);
       return queue.acceptsFromStream;
     };
-    expect([await attemptFor(200), queue.isQuick]).toEqual([false, false]);
+    expect([await attemptFor(400), queue.isQuick]).toEqual([false, false]);
     expect([await attemptFor(5), await attemptFor(5), await attemptFor(5)]).toEqual([
       ...[false, false, true],
     ]);

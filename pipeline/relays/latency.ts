@@ -9,7 +9,7 @@ export interface Latency {
 export type Speed = 'unknown' | 'quick' | 'slow';
 
 /** Mean latency up to which an endpoint is quick, ms. */
-export const QUICK_MS = 100;
+export const QUICK_MS = 150;
 const WEIGHT = 0.3;
 /** A longer attempt counts as this, so that an endpoint that recovers is quick again soon, ms. */
 const MAX_SAMPLE_MS = 1000;

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attemptWith } from '../../pipeline/relays/attempt.ts';
 import type { Relay } from '../../pipeline/relays/relay.ts';
+import { AddressRules } from '../../platform/outbound/address-rules.ts';
 import { AllowedHosts } from '../../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../../platform/outbound/client.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
@@ -282,6 +283,7 @@ describe('relays', () => {
     let lookups = 0;
     const client = new OutboundClient({
       allowed: new AllowedHosts([]),
+      rules: new AddressRules({ ports: 'any' }),
       timeout: 2000,
       excerptBytes: 500,
       resolve: () =>
