@@ -13,6 +13,7 @@ import { RECORD_OVERHEAD, type Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
 import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
 import { FastPath } from './fast-path/fast-path.ts';
+import { connectionLimit, OpenConnections } from './http/connection-limit.ts';
 import { CLIENT_LIMITS, createHost } from './http/host.ts';
 import { BodyBudget } from './http/body.ts';
 import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
@@ -48,7 +49,8 @@ export interface GatewayOptions {
     | 'PUBLISH_TIMEOUT'
     | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
   > &
-    Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'>;
+    Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
+    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH'>;
   log: Log;
   version: string;
   spool: Spool;
@@ -140,6 +142,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const routes = ingestRoutes({ version: options.version, now: () => new Date() });
   const clock = new ClientClock();
+  const connections = new OpenConnections(connectionLimit(config.MAX_CONNECTIONS));
+  if (connections.max < config.MAX_CONNECTIONS)
+    log.warn(
+      { max: connections.max, code: 'connections_limited' },
+      'MAX_CONNECTIONS exceeds what the descriptor limit of the process (ulimit -n) allows; raise the limit or lower the setting',
+    );
   const fastPath = new FastPath({
     ...{ events, keys, ...bodies },
     routes: eventRoutesByPath(routes),
@@ -163,9 +171,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const links = linkRoutes({ ...serving, store: options.links });
   const more = [...webhooks.routes, ...links.routes];
-  const host = createHost({ routes, events, fastPath, clock, onAnswered: metrics.answered, more });
+  const host = createHost({
+    routes,
+    events,
+    clock,
+    connections,
+    onAnswered: metrics.answered,
+    more,
+    ...(config.FAST_PATH ? { fastPath } : {}),
+  });
   for (const reading of gatewayReadings({
-    ...{ spool, publisher, claims, keys, events, budget, decider },
+    ...{ spool, publisher, claims, keys, events, budget, connections, decider },
     topics: options.topics,
   }))
     metrics.read(reading);

@@ -85,6 +85,14 @@ export const settings = defineSettings({
     min: 1,
     doc: 'Limit of concurrent requests; further ones are answered 503.',
   }),
+  MAX_CONNECTIONS: setting.integer({
+    default: 0,
+    doc: 'Limit of open connections; further ones are closed at once. 0: 10,000, or fewer when the descriptor limit of the process does not leave 256 for spool, Kafka and databases.',
+  }),
+  FAST_PATH: setting.flag({
+    default: true,
+    doc: 'Whether common requests are read without node:http, at a third of the cost; false serves every request through node:http, with the same answers.',
+  }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
     default: 128 * MIB,
     min: 1,

@@ -7,6 +7,7 @@ import { ClientClock } from '../../platform/http/client-clock.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { FastPath } from '../fast-path/fast-path.ts';
+import { OpenConnections } from './connection-limit.ts';
 import { CLIENT_LIMITS, createHost } from './host.ts';
 import { BodyBudget } from './body.ts';
 import { eventRoutesByPath, type Route } from './routes.ts';
@@ -61,7 +62,14 @@ async function listening(
     clock,
     onAnswered: () => undefined,
   });
-  host = createHost({ routes: [route], events, fastPath, clock, onAnswered: () => undefined });
+  host = createHost({
+    routes: [route],
+    events,
+    fastPath,
+    clock,
+    connections: new OpenConnections(100),
+    onAnswered: () => undefined,
+  });
   await host.listen({ host: '127.0.0.1', port: 0 });
   return { events, budget, port: (host.server.address() as AddressInfo).port };
 }

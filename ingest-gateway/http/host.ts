@@ -1,9 +1,15 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { answerBrokenRequest, endWith, lastAnswer } from '../../platform/http/broken-request.ts';
+import {
+  answerBrokenRequest,
+  endWith,
+  lastAnswer,
+  lingerAfterLastAnswer,
+} from '../../platform/http/broken-request.ts';
 import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
+import type { OpenConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
 import { eventRoutesByPath, type EventRoute, type Route } from './routes.ts';
@@ -17,6 +23,7 @@ export interface HostOptions {
   fastPath?: { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
   clock: ClientClock;
+  connections: OpenConnections;
   /** Routes with path parameters; they read and answer themselves. */
   more?: readonly SelfServedRoute[];
 }
@@ -62,8 +69,11 @@ export function createHost(options: HostOptions): FastifyInstance {
     serverFactory: (handler) => {
       const server = createIngestServer(options, handler);
       options.fastPath?.attach(server);
+      options.connections.watch(server);
       return server;
     },
+    // createIngestServer has one; that of the framework would write a second answer.
+    clientErrorHandler: () => undefined,
     frameworkErrors: (_error, request, reply) => void answerUnrouted(options, request, reply),
   });
   app.addHook('preClose', (done) => {
@@ -132,6 +142,8 @@ function createIngestServer(
   };
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '';
+    // It came behind the last answer: nothing may be done for it that is not answered.
+    if (!request.socket.writable) return;
     if (connections.inProgress(request.socket) > MAX_PIPELINED) {
       answerUnavailable(request, response, { isLast: events.isClosing });
       return;
@@ -152,6 +164,7 @@ function createIngestServer(
   );
   // A client that has ended its side still gets its answers.
   Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', lingerAfterLastAnswer);
   const connections = new HttpConnections({
     ...{ server, limits: CLIENT_LIMITS, clock },
     answerOverdue: (request, response) => answerUnavailable(request, response, { isLast: true }),

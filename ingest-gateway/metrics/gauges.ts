@@ -2,6 +2,7 @@ import type { ClaimBatcher } from '../../platform/claims/claim-batcher.ts';
 import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
+import type { OpenConnections } from '../http/connection-limit.ts';
 import type { EventServer } from '../http/serve-events.ts';
 import type { BlockedReason } from '../publish/drain-options.ts';
 import type { KnownTopics } from '../publish/known-topics.ts';
@@ -17,6 +18,7 @@ interface Components {
   keys: WriteKeys;
   events: EventServer;
   budget: BodyBudget;
+  connections: OpenConnections;
   decider: BodyDecider;
   topics: KnownTopics;
 }
@@ -44,6 +46,7 @@ export function gatewayReadings({
   keys,
   events,
   budget,
+  connections,
   decider,
   topics,
 }: Components): Reading[] {
@@ -148,6 +151,13 @@ export function gatewayReadings({
       'where',
     ),
     gauge('bodies_waiting', 'Request bodies that wait for the thread.', () => decider.waiting),
+    gauge('connections', 'Open connections of clients.', () => connections.open),
+    gauge('max_connections', 'Limit of connections: MAX_CONNECTIONS.', () => connections.max),
+    counter(
+      'connections_refused_total',
+      'Connections that were closed at once because of the limit.',
+      () => connections.refused,
+    ),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];
 }

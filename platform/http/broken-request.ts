@@ -12,6 +12,12 @@ const STATUSES: Record<BrokenReason, number> = { malformed_request: 400, headers
 /** How long a client has to read the answer before the connection is destroyed, ms. */
 export const LINGERING_CLOSE_MS = 1000;
 
+/**
+ * A request that was cut off: a proxy that lost its client does the same, and a 400 would make the
+ * client discard its data. Bytes behind the last request, which `Connection: close` announced.
+ */
+const SILENT = new Set(['HPE_INVALID_EOF_STATE', 'HPE_CLOSED_CONNECTION']);
+
 /** Sockets that got their answer; the bytes that still arrive on them are broken too. */
 const answered = new WeakSet<Duplex>();
 
@@ -25,8 +31,7 @@ interface Broken {
 
 /**
  * Answers bytes that are not an HTTP request, and closes the connection. The complete requests
- * before them are answered first. A request that the client cut off by ending its side gets no
- * answer: a proxy that lost its client does the same, and a 400 makes clients discard their data.
+ * before them are answered first.
  */
 export function answerBrokenRequest({ error, socket, connections, bodyOf }: Broken): void {
   if (answered.has(socket)) return;
@@ -35,11 +40,11 @@ export function answerBrokenRequest({ error, socket, connections, bodyOf }: Brok
     socket.destroy();
     return;
   }
-  connections.afterAnswers(socket, () => {
+  connections.afterAnswers(socket, (isAnswered) => {
     if (!socket.writable) return;
     // Nothing may be written into the middle of an answer.
     if (connections.isAnswering(socket)) return void socket.destroy();
-    if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.end();
+    if (isAnswered || SILENT.has(error.code ?? '')) return endWith(socket, undefined);
     const reason = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request';
     endWith(socket, lastAnswer(STATUSES[reason], bodyOf(reason)));
   });

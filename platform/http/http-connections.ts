@@ -15,6 +15,9 @@ export interface ClientLimits {
   write: number;
 }
 
+/** @param isAnswered the request that is not complete has its answer already */
+type AfterAnswers = (isAnswered: boolean) => void;
+
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -25,6 +28,8 @@ interface Connection {
   socket: Socket;
   /** Requests without a finished answer, in order. */
   exchanges: Exchange[];
+  /** The last request, while it is not complete. */
+  incomplete: Exchange | undefined;
   /** Bytes read and bytes to be written at the last check, and when they changed. */
   read: number;
   unwritten: number;
@@ -33,8 +38,7 @@ interface Connection {
   /** When the head began that is being read; undefined while the connection is idle. */
   headSince: number | undefined;
   isOverdue: boolean;
-  /** To be called when all complete requests are answered. */
-  onAnswered: (() => void) | undefined;
+  onAnswered: AfterAnswers | undefined;
 }
 
 interface Options {
@@ -80,9 +84,9 @@ export class HttpConnections {
   }
 
   /** Calls back when the complete requests of the connection are answered: answers keep order. */
-  afterAnswers(socket: Duplex, callback: () => void): void {
+  afterAnswers(socket: Duplex, callback: AfterAnswers): void {
     const connection = this.#connections.get(socket);
-    if (!connection) return callback();
+    if (!connection) return callback(false);
     connection.onAnswered ??= callback;
     callBackWhenAnswered(connection);
   }
@@ -96,7 +100,14 @@ export class HttpConnections {
   readonly #add = (socket: Socket): void => {
     const now = this.#clock.now();
     this.#connections.set(socket, {
-      ...{ socket, exchanges: [], read: socket.bytesRead, unwritten: 0, isOverdue: false },
+      ...{
+        socket,
+        exchanges: [],
+        incomplete: undefined,
+        read: socket.bytesRead,
+        unwritten: 0,
+        isOverdue: false,
+      },
       ...{ readAt: now, writtenAt: now, headSince: now, onAnswered: undefined },
     });
     socket.once('close', () => this.#connections.delete(socket));
@@ -109,12 +120,18 @@ export class HttpConnections {
     const exchange: Exchange = { request, response, startedAt: now };
     connection.readAt = now;
     connection.exchanges.push(exchange);
-    response.once('close', () => {
+    connection.incomplete = exchange;
+    const remove = () => {
+      if (!connection.exchanges.includes(exchange)) return;
       connection.exchanges = connection.exchanges.filter((one) => one !== exchange);
+      if (connection.incomplete?.request.complete === true) connection.incomplete = undefined;
       connection.headSince = undefined;
       connection.read = connection.socket.bytesRead;
       callBackWhenAnswered(connection);
-    });
+    };
+    // Before the listener of node:http, which may end the connection.
+    response.prependOnceListener('finish', remove);
+    response.once('close', remove);
   };
 
   #checkOne(connection: Connection): void {
@@ -161,8 +178,9 @@ export class HttpConnections {
 }
 
 function callBackWhenAnswered(connection: Connection): void {
-  const callback = connection.onAnswered;
-  if (!callback || connection.exchanges.some(({ request }) => request.complete)) return;
+  const { onAnswered: callback, exchanges, incomplete } = connection;
+  const isOpen = ({ request, response }: Exchange) => request.complete || response.writableEnded;
+  if (!callback || exchanges.some(isOpen)) return;
   connection.onAnswered = undefined;
-  callback();
+  callback(incomplete?.request.complete === false && incomplete.response.writableEnded);
 }
