@@ -22,6 +22,7 @@ import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { RelayStore } from './store.ts';
 import { relayPartitionTask } from './partition-task.ts';
 import { maintenanceLoop } from './maintenance.ts';
+import { MaintenanceStore } from './maintenance-store.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 
@@ -161,7 +162,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       signal: loopSignal,
     }).catch((error: unknown) => options.crash(error)),
     maintenanceLoop({
-      store,
+      store: new MaintenanceStore(database),
       queues,
       deliveryLog,
       metrics,

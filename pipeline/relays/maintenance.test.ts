@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { maintain } from './maintenance.ts';
 import { relayMetrics } from './metrics.ts';
-import { MAINTENANCE_ROWS } from './statements.ts';
+import { MAINTENANCE_ROWS } from './maintenance-statements.ts';
 
 /** A round of maintenance with so much to do; `statements` records what it ran. */
 async function roundWith(

@@ -4,15 +4,11 @@ import type { DeliveryLog } from './delivery-log.ts';
 import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { Size } from './queue-bounds.ts';
-import { MAINTENANCE_ROWS } from './statements.ts';
-import type { RelayStore } from './store.ts';
+import { MAINTENANCE_ROWS } from './maintenance-statements.ts';
+import type { MaintenanceStore } from './maintenance-store.ts';
 
 interface MaintenanceDeps {
-  store: Pick<
-    RelayStore,
-    | ('withExpired' | 'expirePending' | 'withSuccesses' | 'pruneSuccesses' | 'pruneDead')
-    | ('pruneHours' | 'dueRows' | 'disableFailing')
-  >;
+  store: Pick<MaintenanceStore, keyof MaintenanceStore>;
   queues: Pick<EndpointQueues, 'failingSince'>;
   deliveryLog: Pick<DeliveryLog, 'read' | 'keepsDead'>;
   metrics: Pick<RelayMetrics, 'queue' | 'givenUp' | 'notKept'>;

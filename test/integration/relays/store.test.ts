@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IN_FLIGHT, type Delivery, type Outcome } from '../../../pipeline/relays/delivery.ts';
 import { BEFORE_FIRST } from '../../../schemas/log-position.ts';
+import { MaintenanceStore } from '../../../pipeline/relays/maintenance-store.ts';
 import { PositionMoved, RelayStore, type DeliveryResult } from '../../../pipeline/relays/store.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import { createAccount, readyStack } from '../../support/stack.ts';
@@ -21,6 +22,7 @@ describe('the store of relays', () => {
   let database: Database;
   let accountId: number;
   let store: RelayStore;
+  let maintenance: MaintenanceStore;
   let relayId: number;
   let partition = 0;
 
@@ -40,6 +42,7 @@ describe('the store of relays', () => {
   });
   beforeEach(async () => {
     store = new RelayStore(database, `test/${randomUUID()}`);
+    maintenance = new MaintenanceStore(database);
     // Beyond the partitions of any topic; the relay is disabled, so the running service ignores it.
     partition = 1_000_000 + Math.floor(Math.random() * 1e9);
     relayId = await saveRelay();
@@ -313,8 +316,8 @@ describe('the store of relays', () => {
       `UPDATE relay_deliveries SET finished_at = now() - interval '50 days' WHERE relay_id = $1 AND message_id = 'm4'`,
       [relayId],
     );
-    await store.pruneSuccesses([relayId], 1000);
-    await store.pruneDead(40 * 86_400_000);
+    await maintenance.pruneSuccesses([relayId], 1000);
+    await maintenance.pruneDead(40 * 86_400_000);
     expect((await log()).map(({ message_id }) => message_id)).toEqual([
       'm1',
       'm2',
@@ -322,8 +325,8 @@ describe('the store of relays', () => {
       'm5',
       'm6',
     ]);
-    expect(await store.withSuccesses()).toContain(relayId);
-    expect(await store.pruneSuccesses([relayId], 2)).toBe(1);
+    expect(await maintenance.withSuccesses()).toContain(relayId);
+    expect(await maintenance.pruneSuccesses([relayId], 2)).toBe(1);
     expect((await log()).map(({ message_id }) => message_id)).toEqual(['m2', 'm3', 'm5', 'm6']);
     expect(await counts()).toEqual({ succeeded: 3, dead: 2, failed: 3 });
   });
@@ -335,9 +338,9 @@ describe('the store of relays', () => {
       [relayId],
     );
     const expiring = { relayId, age: 7_200_000, reason: 'too late' };
-    expect(await store.withExpired(7_200_000)).toContainEqual({ relayId, accountId });
-    expect(await store.expirePending({ ...expiring, isKept: true })).toBe(2);
-    expect(await store.expirePending({ ...expiring, isKept: true })).toBe(0);
+    expect(await maintenance.withExpired(7_200_000)).toContainEqual({ relayId, accountId });
+    expect(await maintenance.expirePending({ ...expiring, isKept: true })).toBe(2);
+    expect(await maintenance.expirePending({ ...expiring, isKept: true })).toBe(0);
     expect((await log()).map(({ status, error }) => [status, error])).toEqual([
       ['dead', 'down'],
       ['pending', 'down'],
@@ -349,7 +352,7 @@ describe('the store of relays', () => {
       `UPDATE relay_deliveries SET pending_since = now() - interval '121 minutes' WHERE relay_id = $1 AND status = 'pending'`,
       [relayId],
     );
-    expect(await store.expirePending({ ...expiring, isKept: false })).toBe(1);
+    expect(await maintenance.expirePending({ ...expiring, isKept: false })).toBe(1);
     expect((await log()).map(({ message_id }) => message_id)).toEqual(['m1', 'm3']);
     expect(await counts()).toEqual({ succeeded: 0, dead: 3, failed: 2 });
   });
@@ -402,10 +405,10 @@ describe('the store of relays', () => {
   });
 
   it('counts no due rows of disabled relays', async () => {
-    const before = await store.dueRows();
+    const before = await maintenance.dueRows();
     await complete([LATER, LATER, SUCCESS]);
-    expect((await store.dueRows()).due).toBe(before.due);
-    expect((await store.dueRows()).oldest).toBeGreaterThanOrEqual(0);
+    expect((await maintenance.dueRows()).due).toBe(before.due);
+    expect((await maintenance.dueRows()).oldest).toBeGreaterThanOrEqual(0);
   });
 
   it('reads no relays of a suspended account, and sees at once when that changes', async () => {
@@ -436,7 +439,8 @@ describe('the store of relays', () => {
       [relayId],
     );
     await complete([DEAD]);
-    const disabled = async () => (await store.disableFailing(7 * days)).map((one) => one.relayId);
+    const disabled = async () =>
+      (await maintenance.disableFailing(7 * days)).map((one) => one.relayId);
     expect(await disabled()).not.toContain(relayId);
     await database.query(
       `INSERT INTO relay_hours (relay_id, hour, failed_attempts) VALUES ($1, date_trunc('hour', now() - interval '6 days 20 hours'), 100)`,
