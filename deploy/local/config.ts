@@ -21,7 +21,7 @@ export const settings = defineSettings({
     doc: 'Memory limit of the ClickHouse of `./ravand up`; 0: a third of the machine, at least 1 GiB and at most 8 GiB.',
   }),
   KAFKA_HEAP: setting.bytes({
-    default: 512 * 2 ** 20,
+    default: 256 * 2 ** 20,
     min: 128 * 2 ** 20,
     doc: 'Java heap of the Kafka broker of `./ravand up`.',
   }),

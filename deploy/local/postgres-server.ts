@@ -14,7 +14,13 @@ if (folder === undefined || port === undefined || passwordsFile === undefined)
 
 const CLOSE_MS = 8000;
 
-const db = await PGlite.create({ dataDir: folder });
+/** The default of 128 MiB is for larger machines; the system's cache holds the files anyway. */
+const SHARED_BUFFERS = '16MB';
+
+const db = await PGlite.create({
+  dataDir: folder,
+  startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+});
 const server = createFront({
   engine: db,
   password: ensureServerPasswords({ passwordsFile }).postgres,

@@ -1,19 +1,21 @@
-import { mkdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Home } from '../../../cli/stack/home.ts';
 import type { Launch } from './service.ts';
 
-export function preparePostgres({
-  home,
-  checkout,
-  port,
-}: {
+const run = promisify(execFile);
+const INIT_MS = 120_000;
+
+interface Server {
   home: Home;
   checkout: string;
   port: number;
-}): Launch {
+}
+
+export function preparePostgres({ home, checkout, port }: Server): Launch {
   const folder = join(home.data, 'postgres');
-  mkdirSync(folder, { recursive: true });
   return {
     command: process.execPath,
     args: [
@@ -23,5 +25,19 @@ export function preparePostgres({
       home.passwordsFile,
     ],
     env: {},
+    prepare: () => initialise(folder, checkout),
   };
+}
+
+/** Makes the data folder, whole or not at all, unless there is one. */
+async function initialise(folder: string, checkout: string): Promise<void> {
+  if (existsSync(join(folder, 'PG_VERSION'))) return;
+  const draft = `${folder}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+  const script = join(checkout, 'deploy/local/setup/init-postgres.ts');
+  await run(process.execPath, [script, draft], { timeout: INIT_MS });
+  // Fails when there are files: without PG_VERSION nobody knows whose they are.
+  if (existsSync(folder)) rmdirSync(folder);
+  renameSync(draft, folder);
 }

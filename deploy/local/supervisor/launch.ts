@@ -6,6 +6,7 @@ import { CommandError } from '../../../cli/command.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '../../../cli/stack/process-identity.ts';
+import { SMALL_HEAP } from '../services/node-service.ts';
 import { lastLines, logFile, openLog } from './log-file.ts';
 
 const APPEAR_MS = 20_000;
@@ -20,12 +21,16 @@ interface Launching {
 /** Starts the supervisor in its own session, out of reach of Ctrl-C, and waits for it. */
 export async function launchSupervisor({ home, checkout, env }: Launching): Promise<void> {
   const log = openLog(home.logs, 'supervisor');
-  const child = spawn(process.execPath, [join(checkout, 'deploy/local/supervisor/main.ts')], {
-    cwd: checkout,
-    env: { ...env, RAVAND_HOME: home.dir },
-    detached: true,
-    stdio: ['ignore', log, log],
-  });
+  const child = spawn(
+    process.execPath,
+    [...SMALL_HEAP, join(checkout, 'deploy/local/supervisor/main.ts')],
+    {
+      cwd: checkout,
+      env: { ...env, RAVAND_HOME: home.dir },
+      detached: true,
+      stdio: ['ignore', log, log],
+    },
+  );
   closeSync(log);
   const over = new AbortController();
   child.on('error', () => over.abort());

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { readJsonFile } from '../../../cli/json-file.ts';
+import { homeOf } from '../../../cli/stack/home.ts';
+import type { ProcessIdentity } from '../../../cli/stack/process-identity.ts';
+import { ravand } from '../../support/stack.ts';
+
+const LIMIT_BYTES = 2e9;
+
+const home = homeOf({ checkout: '', env: process.env });
+
+/**
+ * Resident memory of each process of the stack, bytes; a page that several processes share counts
+ * in parts (PSS), so that the sum is what the stack takes of the machine.
+ */
+function memoryOfProcesses(): Record<string, number> {
+  const supervisor = readJsonFile<ProcessIdentity>(home.supervisorFile);
+  const processes = readJsonFile<Record<string, ProcessIdentity>>(home.processesFile);
+  const all = Object.entries({ ...processes, ...(supervisor ? { supervisor } : {}) });
+  return Object.fromEntries(
+    all.map(([name, { pid }]) => {
+      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+      return [name, Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? Number.NaN) * 1024];
+    }),
+  );
+}
+
+describe.runIf(process.platform === 'linux')('a whole stack', () => {
+  it('takes at most 2 GB, before and after the demo', async () => {
+    const before = memoryOfProcesses();
+    expect(Object.keys(before).length).toBeGreaterThan(16);
+    expect(sum(before), JSON.stringify(before)).toBeLessThan(LIMIT_BYTES);
+    await ravand('demo');
+    const after = memoryOfProcesses();
+    expect(sum(after), JSON.stringify(after)).toBeLessThan(LIMIT_BYTES);
+  }, 120_000);
+});
+
+function sum(memory: Record<string, number>): number {
+  return Object.values(memory).reduce((total, bytes) => total + bytes, 0);
+}
