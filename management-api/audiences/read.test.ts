@@ -48,6 +48,23 @@ describe('the reader of definitions (management 8.3)', () => {
 });
 
 describe('an invalid definition', () => {
+  it('is answered with a short sentence, whatever stands in place of a name or an operator', () => {
+    const nested = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000)) as unknown;
+    const places = (value: unknown) => [
+      { attribute: value, op: 'is_set' },
+      { engagement: value },
+      { trait: 't', op: value },
+      { event: 'e', times: { op: value, value: 1 } },
+      { event: 'e', where: [{ property: 'p', op: value }] },
+    ];
+    for (const value of [nested, { nested }, 'x'.repeat(1_000_000), Array(10_000).fill('x'), 1e300])
+      for (const definition of places(value)) {
+        const sentence = message(definition);
+        expect(sentence).toMatch(/^segment: unknown /);
+        expect(sentence.length).toBeLessThan(200);
+      }
+  });
+
   it.each([
     [null, 'segment: expected an object at $'],
     [

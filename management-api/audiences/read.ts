@@ -228,10 +228,13 @@ function sentenceOf(problem: TestProblem): string {
   }
 }
 
-/** A value as part of a message, at most 60 characters. */
+/** A value as part of a message, at most 60 characters; of lists and objects only the kind. */
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) as string | undefined);
-  return text === undefined ? 'nothing' : `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (isJsonObject(value)) return 'an object';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
 }
 
 /** Thrown inside the reader; readAudience converts it to a value. */
