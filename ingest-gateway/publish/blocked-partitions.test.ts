@@ -7,6 +7,7 @@ import { ModelLog } from './testing/model-log.ts';
 import {
   makeFolder,
   record,
+  TIMEOUT,
   until,
   withPublisher,
   type UnderTest,
@@ -129,6 +130,42 @@ describe('a partition that cannot be written while others can', () => {
     expect(firstOccurrences(model, 0)).toEqual(all);
     expect(firstOccurrences(model, 1)).toEqual(all);
     await rm(folder, { recursive: true, maxRetries: 5 });
+  });
+
+  it('keeps what it holds in memory before what is spooled after a failure of Kafka', async () => {
+    const model = new ModelLog();
+    await withPublisher(model, async (under) => {
+      const { publisher } = under;
+      await until(() => publisher.phase === 'direct');
+      const answers: Promise<unknown>[] = [];
+      const publish = (number: number, partition: number) =>
+        answers.push(publisher.publish([record(number, { partition })]));
+      model.down.add(P0);
+      publish(0, 0);
+      for (let other = 100; publisher.blockedPartitions.length === 0; other++) {
+        publish(other, 1);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await Promise.all(answers);
+      await until(() => model.pending(P0) === 2);
+      // The main producer and that of the queue append record 0, and acknowledge it later.
+      model.script.push('late', 'late');
+      model.down.clear();
+      model.wake();
+      // The queue is almost empty: record 1 waits in memory while record 0 is in flight.
+      publish(1, 0);
+      model.script.push('lost');
+      model.connectFailures = Infinity;
+      publish(99, 1);
+      await until(() => publisher.phase !== 'direct');
+      publish(2, 0);
+      await new Promise((resolve) => setTimeout(resolve, 2 * TIMEOUT));
+      model.connectFailures = 0;
+      await complete(under);
+      await until(() => publisher.blockedPartitions.length === 0);
+      await Promise.all(answers);
+      expect(firstOccurrences(model, 0)).toEqual([0, 1, 2]);
+    });
   });
 
   it('does not change the order when all of Kafka fails meanwhile', async () => {

@@ -5,7 +5,6 @@ import type { AppendLimits } from '../spool/append-queue.ts';
 import type { SpoolQueue } from '../spool/spool-queue.ts';
 import type { Spool, TopicPartition } from '../spool/spool.ts';
 import { ActiveClock } from './active-clock.ts';
-import { adoptRefused } from './adopt-refused.ts';
 import type { ConnectLog } from './connect-log.ts';
 import type { BlockedReason } from './drain-options.ts';
 import { TOO_LARGE } from './drain-group.ts';
@@ -14,6 +13,7 @@ import { InFlight, type Entry, type Flow, type Waiter } from './in-flight.ts';
 import type { KnownTopics } from './known-topics.ts';
 import { DrainedQueue, type DrainContext } from './drained-queue.ts';
 import { PartitionQueue } from './partition-queue.ts';
+import { RefusedRecords } from './refused-records.ts';
 import { silentPartitions, mayBlock } from './silence.ts';
 import { Waiting } from './waiting.ts';
 
@@ -34,7 +34,6 @@ export interface PublisherOptions {
 }
 
 const RETRY = { base: 100, cap: 5000 };
-const LIMITS_EVERY = 60_000;
 const NONE_REFUSED: readonly LogRecord[] = [];
 const now = () => performance.now();
 
@@ -52,13 +51,11 @@ export class Publisher {
   readonly #waiting: Waiting;
   readonly #main: DrainedQueue;
   readonly #clock: ActiveClock;
+  readonly #refused: RefusedRecords;
   readonly #timer: NodeJS.Timeout;
   /** Of the clock and of the checks, ms. */
   readonly #period: number;
-  #limitsReadAt = 0;
-  #isAdopting = false;
   #isPumping = false;
-  #wasConnected = false;
   readonly counters = {
     acknowledged: 0,
     spooled: 0,
@@ -77,6 +74,14 @@ export class Publisher {
     this.#clock = new ActiveClock({ period, now: now() });
     this.#inFlight = new InFlight(topics.limitOf);
     this.#waiting = new Waiting(maxInFlightBytes);
+    this.#refused = new RefusedRecords({
+      quarantine: spool.quarantine,
+      topics,
+      publish: (records) => this.publish(records),
+      readLimits: options.readLimits,
+      onLimits: () => this.#inFlight.readLimits(),
+      log: options.log,
+    });
     this.#context = {
       ...options,
       clock: () => this.#clock.value,
@@ -93,7 +98,7 @@ export class Publisher {
       onPartitionFailed: (of) => void this.#blockAll([this.#flowOf(of)]),
       spoolHeld: () => this.#spoolHeld(),
       sendHeld: () => this.#sendHeld(),
-      onConnected: () => this.#connected(),
+      onConnected: () => this.#refused.connected(),
     });
     for (const of of spool.occupied) this.#block(this.#flowOf(of));
     this.#timer = setInterval(() => this.#check(), period);
@@ -312,7 +317,7 @@ export class Publisher {
   #check(): void {
     this.#clock.tick(now());
     this.#inFlight.readLimits();
-    this.#readLimitsAgain();
+    this.#refused.check(this.#clock.value);
     if (this.#main.route !== 'log') return;
     const { timeout } = this.#options;
     const clock = this.#clock.value;
@@ -363,42 +368,5 @@ export class Publisher {
     // While other records are spooled, those of this partition stay in order among them.
     if (this.#main.route === 'log')
       for (const entry of flow.removeAll()) side.accept(entry, 'disk');
-  }
-
-  #connected(): void {
-    this.#inFlight.readLimits();
-    const isFirst = !this.#wasConnected;
-    this.#wasConnected = true;
-    if (isFirst || this.#options.topics.limits.known.length > 0) this.#adopt();
-  }
-
-  #adopt(): void {
-    if (this.#isAdopting) return;
-    this.#isAdopting = true;
-    const { spool, topics, log } = this.#options;
-    adoptRefused({
-      quarantine: spool.quarantine,
-      topics,
-      publish: (records) => this.publish(records),
-      log,
-    })
-      .catch((error: unknown) =>
-        log.warn({ err: error }, 'the records in quarantine could not be read'),
-      )
-      .finally(() => (this.#isAdopting = false));
-  }
-
-  #readLimitsAgain(): void {
-    const { readLimits, topics } = this.#options;
-    if (!readLimits || !topics.isTooLow || this.#clock.value - this.#limitsReadAt < LIMITS_EVERY)
-      return;
-    this.#limitsReadAt = this.#clock.value;
-    readLimits().then(
-      (limits) => {
-        topics.learnLimits(limits);
-        this.#connected();
-      },
-      () => undefined,
-    );
   }
 }

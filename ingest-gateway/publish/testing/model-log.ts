@@ -59,6 +59,11 @@ export class ModelLog {
     };
   };
 
+  /** Records of a partition that producers have sent and the log has not processed. */
+  pending(name: string): number {
+    return [...this.#producers].reduce((sum, producer) => sum + producer.pending(name), 0);
+  }
+
   /** Partitions answer again. */
   wake(): void {
     for (const producer of this.#producers) producer.wake();
@@ -99,6 +104,10 @@ class ModelProducer {
         return Promise.resolve();
       },
     };
+  }
+
+  pending(name: string): number {
+    return this.#queues.get(name)?.length ?? 0;
   }
 
   wake(): void {
