@@ -29,8 +29,11 @@ export type ConnectLog = (how: { isIsolating: boolean }) => Promise<LogConnectio
 
 /** Delivery reports are collected this often, ms. */
 const POLL_INTERVAL = 1;
-/** At least this long in the client: draining the spool may take longer than PUBLISH_TIMEOUT. */
-const DELIVERY_TIMEOUT = 60_000;
+/**
+ * The publisher has its own timeout, by partition. The client's would renew the producer's epoch
+ * and stop every partition meanwhile.
+ */
+const DELIVERY_TIMEOUT = 3_600_000;
 
 /** Connects producers, and reads the partitions and limits of their topics. */
 export function logConnector(options: ConnectOptions): ConnectLog {
