@@ -9,7 +9,7 @@ const WINDOW_BYTES = 256;
  * for each brace, bracket, colon and comma, ordinary ones 30.
  */
 const NS_PER_TOKEN = 150;
-const NS_PER_BYTE = 4;
+const NS_PER_BYTE = 6;
 const MAX_NS = 8_000_000;
 /** Tokens for each byte. Events have 0.05 to 0.2; a body of `{},` has 0.7. */
 const MAX_DENSITY = 0.35;

@@ -44,6 +44,10 @@ export class GatewayProcess {
     return (await this.#process?.end(signal)) ?? null;
   }
 
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
   /** The end of the output of the last process. */
   get log(): string {
     return this.#process?.log ?? '';

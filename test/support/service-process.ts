@@ -50,6 +50,10 @@ export class ServiceProcess {
     this.#child = child;
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get exitCode(): number | null {
     return this.#child.exitCode;
   }
