@@ -52,11 +52,36 @@ export type ReadJson =
   | { ok: true; value: unknown; bytes: Buffer }
   | { ok: false; reason: 'too_large' | 'malformed' | 'client_gone' };
 
+/** Lists and objects inside each other; what writes JSON again would overflow its stack earlier. */
+const MAX_NESTING = 1000;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** `[` and `{` differ in this bit only, and so do `]` and `}`. */
+const CURLY = 0x20;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+
+/** Whether JSON has lists and objects more than `most` deep; one pass, without parsing. */
+export function isNestedDeeper(bytes: Buffer, most: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) {
+      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+    } else if ((byte & ~CURLY) === OPEN) {
+      if (++depth > most) return true;
+    } else if ((byte & ~CURLY) === CLOSE) depth--;
+  }
+  return false;
+}
+
 /** Reads a body of at most `limit` bytes as JSON, whatever its Content-Type says. */
 export async function readJson(message: IncomingMessage, limit: number): Promise<ReadJson> {
   const bytes = await readBytes(message, { limit });
   if (typeof bytes === 'string')
     return { ok: false, reason: bytes === 'too_large' ? 'too_large' : 'client_gone' };
+  // 8 MiB of nested lists take seconds to parse and hundreds of megabytes to hold
+  if (isNestedDeeper(bytes, MAX_NESTING)) return { ok: false, reason: 'malformed' };
   try {
     return { ok: true, value: JSON.parse(bytes.toString('utf8')) as unknown, bytes };
   } catch {
