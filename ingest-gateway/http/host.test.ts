@@ -160,6 +160,36 @@ describe('the host', () => {
     expect(budget.bytes).toBe(0);
   });
 
+  it('has at most 100 requests of one connection in progress, so that others are served', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const { events, port } = await listening({
+      maxRequests: 120,
+      accept: ({ body }) =>
+        body.toString() === 'x' ? held.then(() => ACCEPTED) : Promise.resolve(ACCEPTED),
+    });
+    const [greedy, other] = [open(port), open(port)];
+    greedy.socket.write(`${head(1).replace('Host', 'TE: x\r\nHost')}x`.repeat(150));
+    await eventually(() => events.active === 100);
+    other.socket.write(`${head(1)}y`);
+    await other.until('HTTP/1.1 200');
+    release();
+    await eventually(() => greedy.received().split('HTTP/1.1 ').length === 151);
+    expect(greedy.received().split('HTTP/1.1 503').length).toBe(51);
+  });
+
+  it('outlives a client that resets its connection after CONNECT', async () => {
+    const { port } = await listening();
+    const { socket } = open(port);
+    socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    socket.write('bytes that nobody reads');
+    socket.resetAndDestroy();
+    const next = open(port);
+    next.socket.write(`${head(1)}x`);
+    await next.until('HTTP/1.1 200');
+  });
+
   it('loses no byte of the body while its key is looked up', async () => {
     const { port } = await listening({
       verify: async () =>
