@@ -190,6 +190,8 @@ describe('a hostile client', () => {
       expect(disturbed[0].p99 / noise).toBeLessThanOrEqual(MAX_RATIO);
       expect(peak).toBeLessThan(MAX_RSS_MB);
       expect(appended / report.received).toBeLessThanOrEqual(MAX_APPENDED);
+      if (after[0] > before[0])
+        console.log(attacked.log.split('\n').filter((line) => line.includes('publish_failed')));
       // When the neighbour spools, too, Kafka itself did not answer in time on this machine.
       if (after[1] === before[1]) expect(after[0] - before[0]).toBe(0);
       for (const { statuses } of [...undisturbed, ...disturbed])
