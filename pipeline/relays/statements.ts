@@ -109,7 +109,10 @@ const COUNT_HOURS = `INSERT INTO relay_hours AS h (relay_id, hour, succeeded, de
     ON CONFLICT (relay_id, hour) DO UPDATE SET succeeded = h.succeeded + excluded.succeeded, dead = h.dead + excluded.dead,
       failed_attempts = h.failed_attempts + excluded.failed_attempts`;
 
-/** Moves the position and writes queue, log and counts, or nothing if it is not ours. */
+/**
+ * Moves the position and writes queue, log and counts, or nothing if it is not ours. $26 is the
+ * body of a single delivery: to read a large text in an array takes PostgreSQL ten times as long.
+ */
 export const COMPLETE = `WITH moved AS (
     INSERT INTO relay_positions AS p (partition, epoch, log_offset, log_index) VALUES ($1::int, $2::int, $3::bigint, $4::int)
     ON CONFLICT (partition) DO UPDATE SET epoch = excluded.epoch, log_offset = excluded.log_offset, log_index = excluded.log_index
@@ -124,7 +127,7 @@ export const COMPLETE = `WITH moved AS (
   ), logged AS (
     INSERT INTO relay_deliveries (account_id, relay_id, epoch, partition, log_offset, log_index, message_id, event, payload, status, attempts, response_status, error,
       next_attempt_at, leased_until, lease_owner, finished_at)
-    SELECT account_id, relay_id, epoch, $1, log_offset, log_index, message_id, event, payload, status, is_attempt::int, response_status, error,
+    SELECT account_id, relay_id, epoch, $1, log_offset, log_index, message_id, event, CASE WHEN status <> 'succeeded' THEN coalesce(payload, $26::text) END, status, is_attempt::int, response_status, error,
       CASE WHEN status = 'pending' THEN now() + make_interval(secs => delay) END,
       CASE WHEN in_hand THEN now() + make_interval(secs => $9::float8) END, CASE WHEN in_hand THEN $8::text END,
       CASE WHEN status <> 'pending' THEN now() END

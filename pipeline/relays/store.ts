@@ -137,7 +137,9 @@ export class RelayStore {
       column(({ delivery }) => delivery.position.index),
       column(({ delivery }) => storable(delivery.messageId)),
       column(({ delivery }) => storable(delivery.event)),
-      column(({ delivery, status }) => (status === 'succeeded' ? null : delivery.payload)),
+      column(({ delivery, status }) =>
+        status === 'succeeded' || rows.length === 1 ? null : delivery.payload,
+      ),
       column(({ status }) => status),
       column(({ isAttempt }) => isAttempt),
       column(({ responseStatus }) => responseStatus),
@@ -145,6 +147,7 @@ export class RelayStore {
       column(({ delay }) => delay / 1000),
       column(({ isInFlight }) => isInFlight),
       column(({ isKept }) => isKept),
+      rows.length === 1 ? rows[0]?.delivery.payload : null,
     ]);
     const [answer] = answers;
     if (answer?.moved === true) return new Map(answer.ids ?? []);
