@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { reportsUser } from './services/clickhouse.ts';
 import { writeJsonFile } from '../../cli/json-file.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Launch, ServerLaunches } from './services/service.ts';
@@ -63,6 +64,10 @@ export function containerLaunches({
           {
             content: clickhouseFile(clickhouse.port),
             target: '/etc/clickhouse-server/config.d/ravand.xml',
+          },
+          {
+            content: `<clickhouse><users>${reportsUser(hash('sha256', passwords.clickhouse))}</users></clickhouse>\n`,
+            target: '/etc/clickhouse-server/users.d/ravand-reports.xml',
           },
         ],
       }),

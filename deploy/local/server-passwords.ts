@@ -13,6 +13,15 @@ export interface ServerPasswords {
 
 /** The user of ClickHouse and of Kafka; PostgreSQL has `postgres`, Redis its default user. */
 export const SERVER_USER = 'ravand';
+/** The user of reports in ClickHouse, with the same password: its memory is limited by itself. */
+export const REPORTS_USER = 'ravand_reports';
+
+/** The URL of ClickHouse for reports. */
+export function reportsUrl(clickhouseUrl: string): string {
+  const url = new URL(clickhouseUrl);
+  url.username = REPORTS_USER;
+  return url.href;
+}
 
 /**
  * The passwords of a home, readable by its owner only; makes those that are missing. No server

@@ -15,7 +15,7 @@ import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
 import { setupSteps } from './services/setup-steps.ts';
 import { sealingEnv } from './sealing-key.ts';
-import { ensureServerPasswords } from './server-passwords.ts';
+import { ensureServerPasswords, reportsUrl } from './server-passwords.ts';
 import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
@@ -119,6 +119,7 @@ export function serviceEnv({
     KAFKA_BROKERS: plan.kafka_brokers,
     CLICKHOUSE_URL: plan.clickhouse_url,
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
+    ...(plan.own.clickhouse ? { CLICKHOUSE_REPORTS_URL: reportsUrl(plan.clickhouse_url) } : {}),
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,
     HTTP_ADDR: plan.http_addr,

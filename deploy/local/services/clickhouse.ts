@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
-import { SERVER_USER } from '../server-passwords.ts';
+import { REPORTS_USER, SERVER_USER } from '../server-passwords.ts';
 import type { Launch } from './service.ts';
 
 interface Server {
@@ -57,7 +57,7 @@ export function prepareClickhouse({ home, checkout, port, memory, password }: Se
 }
 
 /**
- * `ravand` is the user of all clients. The engine starts itself as `default`, without a password
+ * `ravand` is the user of all clients but reports. The engine starts itself as `default`, without a password
  * and from 127.0.0.1, which cannot be changed. That user reads no table: it has no other grant, the
  * two statements of clickhouse-server.ts exhaust its quota, and no query of it runs beside another;
  * the second of the two statements never ends.
@@ -94,9 +94,21 @@ function usersFile(password: string): string {
       <access_management>1</access_management>
       <named_collection_control>1</named_collection_control>
     </${SERVER_USER}>
+    ${reportsUser(hash)}
   </users>
 </clickhouse>
 `;
+}
+
+/** The user of reports (CLICKHOUSE_REPORTS_URL), which reads and does nothing else. */
+export function reportsUser(passwordHash: string): string {
+  return `<${REPORTS_USER}>
+      <password_sha256_hex>${passwordHash}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+      <grants><query>GRANT SELECT ON *.*</query></grants>
+    </${REPORTS_USER}>`;
 }
 
 function escapeXml(text: string): string {

@@ -69,6 +69,9 @@ export interface OwnServers {
   close(): Promise<void>;
 }
 
+/** Memory of the ClickHouse of a test's own. */
+export const OWN_CLICKHOUSE_BYTES = 2 ** 30;
+
 /** Any free port. */
 const FREE = {
   preferred: [],
@@ -93,7 +96,7 @@ async function prepareOwnClickhouse(home: Home): Promise<OwnServer> {
       home,
       checkout,
       port,
-      memory: 1024 * 2 ** 20,
+      memory: OWN_CLICKHOUSE_BYTES,
       password,
     }),
     async answers() {

@@ -1,0 +1,111 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killOnAbort, killQuery } from '../../../management-api/warehouse/kill-on-abort.ts';
+import { limitedClient } from '../../../management-api/warehouse/limited-client.ts';
+import { exceedsMemory, queryLimits } from '../../../management-api/warehouse/query-limits.ts';
+import { readRows } from '../../../management-api/warehouse/rows.ts';
+import { reportsUrl } from '../../../deploy/local/server-passwords.ts';
+import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { createLog } from '../../../platform/log.ts';
+import { clickhouseSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
+import { eventually } from '../../support/stack.ts';
+import { OWN_CLICKHOUSE_BYTES, startOwnClickhouse } from '../sink/own-servers.ts';
+
+const log = createLog({ part: 'test', level: 'silent' });
+/** Keeps an array for each of a hundred million groups: more than any limit. */
+const HUNGRY = `SELECT count() AS n FROM (
+  SELECT number AS key, groupArray(toString(number)) AS texts FROM numbers_mt(100000000) GROUP BY key
+) SETTINGS max_bytes_before_external_group_by = 0, max_bytes_ratio_before_external_group_by = 0`;
+
+let server: Awaited<ReturnType<typeof startOwnClickhouse>>;
+let sink: ClickHouseClient;
+const opened: ClickHouseClient[] = [];
+const connect = (url: string) => {
+  const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: url });
+  const client = connectClickhouse({
+    settings,
+    name: 'test',
+    database: 'default',
+    requestTimeout: 60_000,
+  });
+  opened.push(client);
+  return client;
+};
+beforeAll(async () => {
+  server = await startOwnClickhouse();
+  sink = connect(server.url);
+  await sink.command({
+    query: 'CREATE TABLE kept (n UInt64, text String) ENGINE = MergeTree ORDER BY n',
+  });
+});
+afterAll(async () => {
+  await Promise.all(opened.map((client) => client.close()));
+  await server.close();
+});
+
+function reportClient({ url, hasOwnUser }: { url: string; hasOwnUser: boolean }) {
+  const client = connect(url);
+  const limits = queryLimits({ client, log, percent: 50, queries: 4, hasOwnUser });
+  const kill = killQuery(connect(url), log);
+  return { client: killOnAbort(limitedClient(client, { limits, priority: 1 }), kill), limits };
+}
+
+const ask = (client: ClickHouseClient, sql: string, signal = AbortSignal.timeout(60_000)) =>
+  readRows({ client, sql, params: {}, signal });
+
+describe.each([
+  ['a user of their own', true],
+  ['the user that inserts', false],
+])('reports under %s', (_, hasOwnUser) => {
+  it('that want too much memory end with their own error, and inserts succeed meanwhile', async () => {
+    const url = hasOwnUser ? reportsUrl(server.url) : server.url;
+    const { client, limits } = reportClient({ url, hasOwnUser });
+    expect(await limits()).toMatchObject({
+      max_memory_usage: String(OWN_CLICKHOUSE_BYTES / (hasOwnUser ? 4 : 8)),
+    });
+    const ended = new AbortController();
+    const reports = Promise.allSettled(
+      Array.from({ length: 4 }, (_unused, at) => ask(client, `${HUNGRY} -- ${at}`)),
+    ).finally(() => ended.abort());
+    let inserts = 0;
+    do {
+      const values = Array.from({ length: 20_000 }, (_unused, n) => ({ n, text: 'x'.repeat(100) }));
+      await sink.insert({ table: 'kept', values, format: 'JSONEachRow' });
+      inserts++;
+    } while (!ended.signal.aborted);
+    for (const report of await reports)
+      expect(report.status === 'rejected' && exceedsMemory(report.reason)).toBe(true);
+    expect(await ask(client, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(inserts).toBeGreaterThan(0);
+  });
+});
+
+it('an aborted query is killed although all sockets of reports are in use', async () => {
+  const { client } = reportClient({ url: reportsUrl(server.url), hasOwnUser: true });
+  const marker = 'endless_of_this_test';
+  const endless = `SELECT count() AS ${marker} FROM system.numbers SETTINGS max_execution_time = 0`;
+  const gone = new AbortController();
+  // the client has eight sockets
+  const queries = Array.from({ length: 12 }, () => ask(client, endless, gone.signal));
+  const running = async () => {
+    const sql = `SELECT count() AS n FROM system.processes WHERE query LIKE '%${marker}%' AND query NOT LIKE '%processes%'`;
+    return (
+      await readRows<{ n: number }>({
+        client: sink,
+        sql,
+        params: {},
+        signal: AbortSignal.timeout(30_000),
+      })
+    )[0]?.n;
+  };
+  const until = (n: number) =>
+    eventually(
+      { ms: 30_000, every: 100, waitingFor: `${n} running queries` },
+      async () => (await running()) === n || undefined,
+    );
+  await until(8);
+  gone.abort(new Error('the client left'));
+  for (const one of await Promise.allSettled(queries)) expect(one.status).toBe('rejected');
+  await until(0);
+});
