@@ -1,11 +1,18 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAudience } from '../../../management-api/audiences/read.ts';
+import { settings as managementSettings } from '../../../management-api/config.ts';
+import { connectQueries } from '../../../management-api/queries.ts';
+import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import { killOnAbort, killQuery } from '../../../management-api/warehouse/kill-on-abort.ts';
 import { limitedClient } from '../../../management-api/warehouse/limited-client.ts';
 import { exceedsMemory, queryLimits } from '../../../management-api/warehouse/query-limits.ts';
 import { readRows } from '../../../management-api/warehouse/rows.ts';
 import { reportsUrl } from '../../../deploy/local/server-passwords.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { createLog } from '../../../platform/log.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
@@ -108,4 +115,41 @@ it('an aborted query is killed although all sockets of reports are in use', asyn
   gone.abort(new Error('the client left'));
   for (const one of await Promise.allSettled(queries)) expect(one.status).toBe('rejected');
   await until(0);
+});
+
+it('the user of reports may run every query of the host, and change nothing', async () => {
+  const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
+  const folders = ['events', 'identities', 'profiles', 'catalogue', 'quality'];
+  await migrateClickhouse(
+    settings,
+    folders.map((name) => join(import.meta.dirname, '../../../projections', name, 'ddl')),
+  );
+  const config = parseSettings(managementSettings, {
+    ...{ CLICKHOUSE_URL: server.url, CLICKHOUSE_REPORTS_URL: reportsUrl(server.url) },
+  });
+  const queries = connectQueries({ config, name: 'test', log, registry: new Registry() });
+  const signal = AbortSignal.timeout(60_000);
+  const now = Date.now();
+  const funnel = parseFunnel({
+    ...{ from: '2026-01-01', to: '2026-02-01' },
+    steps: [{ event: 'a' }, { event: 'b', filters: [{ trait: 't', op: 'eq', value: 'x' }] }],
+  });
+  if (!funnel.ok) throw new Error(funnel.problem.message);
+  for (const merges of ['none', 'table'] as const) {
+    const report = { accountId: 1, request: funnel.request, freshUntil: now, merges, signal };
+    expect((await queries.reports.funnel(report)).steps).toHaveLength(2);
+  }
+  const audience = readAudience({ event: 'a', where: [{ property: 'p', op: 'eq', value: 1 }] });
+  if (!audience.ok) throw new Error(audience.message);
+  const count = { accountId: 1, audience: audience.audience.root, now, signal };
+  expect(await queries.countAudience(count)).toBe(0);
+  expect(await queries.mergesOf(1, signal)).toBe('none');
+  expect(await queries.schema.events({ accountId: 1, now, signal })).toEqual([]);
+  expect(await queries.schema.traits({ accountId: 1, now, signal })).toEqual([]);
+  const days = { accountId: 1, from: '2026-01-01', to: '2026-02-01', signal };
+  expect(await queries.readQuality(days)).toEqual([]);
+  const { client } = queries.exports;
+  for (const query of ['DROP TABLE events', "INSERT INTO events (event) VALUES ('x')"])
+    await expect(client.command({ query })).rejects.toMatchObject({ type: 'ACCESS_DENIED' });
+  await queries.close();
 });
