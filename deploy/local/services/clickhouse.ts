@@ -57,7 +57,8 @@ export function prepareClickhouse({ home, checkout, port, memory, password }: Se
 }
 
 /**
- * `ravand` is the user of all clients but reports. The engine starts itself as `default`, without a password
+ * `ravand` is the user of all clients but reports.
+ * The engine starts itself as `default`, without a password
  * and from 127.0.0.1, which cannot be changed. That user reads no table: it has no other grant, the
  * two statements of clickhouse-server.ts exhaust its quota, and no query of it runs beside another;
  * the second of the two statements never ends.
