@@ -1,5 +1,6 @@
 import kafka from 'node-rdkafka';
 import type { Log } from '../log.ts';
+import { deliveryCode } from './delivery-error.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 
 export interface OutgoingRecord {
@@ -101,7 +102,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
     complete(
       report.opaque as Sent,
-      error ? new PublishFailed(error.message, error.code) : undefined,
+      error ? new PublishFailed(error.message, deliveryCode(error)) : undefined,
       error ? -1 : report.offset,
     );
   });

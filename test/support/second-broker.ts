@@ -66,9 +66,11 @@ export class SecondBroker {
 
   async remove(): Promise<void> {
     this.resume();
-    const ended = once(this.#process, 'exit');
-    this.#process.kill('SIGKILL');
-    await ended;
+    if (this.#process.exitCode === null) {
+      const ended = once(this.#process, 'exit');
+      this.#process.kill('SIGKILL');
+      await ended;
+    }
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -1,6 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { stackKafka } from './read-topic.ts';
+import { eventually } from './stack.ts';
 
 /** Sets one configuration value of a topic and keeps the others; answers what it was. */
 export async function setTopicConfig(
@@ -44,18 +45,18 @@ export async function movePartition(of: {
   broker: number;
 }): Promise<void> {
   const { topic, partition, broker } = of;
+  const wait = { ms: 120_000, waitingFor: `broker ${broker} to lead ${topic}-${partition}` };
   await withKafkaAdmin(stackKafka(), async (admin) => {
-    for (let attempt = 0; attempt < 200; attempt++) {
+    await eventually({ ms: 120_000, waitingFor: `broker ${broker} to register` }, async () => {
+      const { brokers } = await admin.describeCluster();
+      return brokers.some(({ nodeId }) => nodeId === broker) ? true : undefined;
+    });
+    const partitionAssignment = [{ partition, replicas: [broker] }];
+    await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] });
+    await eventually(wait, async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
       const found = topics[0]?.partitions.find((one) => one.partitionId === partition);
-      if (found?.leader === broker && found.replicas.length === 1) return;
-      const partitionAssignment = [{ partition, replicas: [broker] }];
-      // Refused until the broker is registered, and while the partition moves.
-      await admin
-        .alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
-        .catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-    throw new Error(`broker ${broker} does not lead partition ${partition} of ${topic}`);
+      return found?.leader === broker && found.replicas.length === 1 ? true : undefined;
+    });
   });
 }
