@@ -11,6 +11,7 @@ import { createLog } from '../platform/log.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { parseSealingKeys } from '../platform/sealing.ts';
 import { sealingKey } from '../test/support/webhooks/connection.ts';
+import { intakeScenario } from './fairness/intake.ts';
 import { exportsScenario, reportsScenario, schemaScenario } from './fairness/management.ts';
 import { relaysScenario } from './fairness/relays.ts';
 import { latencies, type Parties, type Scenario } from './fairness/scenario.ts';
@@ -48,6 +49,7 @@ if (!sealer) throw new Error('the stack has no sealing key');
 const relays = () => relaysScenario({ parties, database, sealer, sealingKey: key });
 
 const scenarios: Record<string, () => Scenario | Promise<Scenario>> = {
+  intake: () => intakeScenario(parties),
   webhooks: () => webhooksScenario(parties),
   relays,
   reports: () => reportsScenario(parties),

@@ -30,7 +30,7 @@ export async function webhooksScenario(parties: Parties): Promise<Scenario> {
       await response.arrayBuffer();
       if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
     },
-    begin: () => attackFrom('webhook-attack.ts', [url(theirs.token), url('')]),
+    begin: () => attackFrom('webhook-attack-process.ts', [url(theirs.token), url('')]),
   };
 }
 
