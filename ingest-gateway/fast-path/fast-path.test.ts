@@ -322,7 +322,7 @@ describe('a connection of common requests', () => {
       ['c', 'd'],
     ]);
     expect(answered(text())).toEqual(['a', 'b', 'c', 'd']);
-    expect(isEnded()).toBe(true);
+    await until(isEnded);
   });
 
   it('answers 401 to a client that ended its side while its key was looked up', async () => {
