@@ -18,7 +18,7 @@ export function attributeTargetSql(
   context: { params: SqlParams; today: number },
 ): TargetSql {
   if (isProfileColumn(name)) return traitTargetSql(name, context.params);
-  const today = `toDate32(${context.params.text(new Date(context.today * DAY).toISOString().slice(0, 10))})`;
+  const today = todaySql(context);
   switch (name) {
     case 'total_revenue':
     case 'order_count':
@@ -34,23 +34,40 @@ export function attributeTargetSql(
         `toFloat64(greatest(0, dateDiff('day', toDate32(last_seen, 'Asia/Tehran'), ${today})))`,
       );
     case 'days_until_birthday':
-      return birthday(today);
+      return numeric(BIRTHDAY.isDate, BIRTHDAY.days);
   }
 }
+
+interface DayContext {
+  params: SqlParams;
+  /** Days since 1970-01-01 of today in Tehran. */
+  today: number;
+}
+
+function todaySql({ params, today }: DayContext): string {
+  return `toDate32(${params.text(new Date(today * DAY).toISOString().slice(0, 10))})`;
+}
+
+/** Names of the statement: whether a person's birthday is a date, and the days until it. */
+export const BIRTHDAY = { isDate: 'birthday_is_date', days: 'birthday_days' };
 
 /**
  * Days to the next birthday. The column contains the date as sent: a Gregorian YYYY-MM-DD, with
  * or without a time behind it, counts; anything else is no birthday. The 29th of February falls on
  * the 28th in common years.
  */
-function birthday(today: string): TargetSql {
+export function birthdayNames(context: DayContext): string[] {
+  const today = todaySql(context);
   const born = "ifNull(toDate32OrNull(substring(birthday, 1, 10)), toDate32('1900-01-01'))";
   // The parser rolls 30 February over into March: the text must come out as it went in.
   const isDate = `match(birthday, '^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])') AND toString(${born}) = substring(birthday, 1, 10)`;
   const inYear = (plus: number) =>
     `addYears(${born}, toYear(${today}) - toYear(${born}) + ${plus})`;
   const next = `if(${inYear(0)} >= ${today}, ${inYear(0)}, ${inYear(1)})`;
-  return numeric(`(${isDate})`, `toFloat64(dateDiff('day', ${today}, ${next}))`);
+  return [
+    `(${isDate}) AS ${BIRTHDAY.isDate}`,
+    `toFloat64(dateDiff('day', ${today}, ${next})) AS ${BIRTHDAY.days}`,
+  ];
 }
 
 function always(value: string): TargetSql {

@@ -6,9 +6,15 @@ import {
   traitTargetSql,
   type TargetSql,
 } from '../conditions/condition-sql.ts';
-import { peopleSql, type Merges } from '../warehouse/people-sql.ts';
+import { mergedSql, peopleSql, type Merges } from '../warehouse/people-sql.ts';
 import type { SqlParams } from '../warehouse/sql.ts';
-import { attributeTargetSql, bandSql, METRIC_SQL } from './attribute-sql.ts';
+import {
+  attributeTargetSql,
+  bandSql,
+  BIRTHDAY,
+  birthdayNames,
+  METRIC_SQL,
+} from './attribute-sql.ts';
 import type { Audience, EventCondition } from './definition.ts';
 
 const DAY = 86_400_000;
@@ -58,9 +64,24 @@ export function compileAudience(audience: Audience, context: CompileContext): st
   }
 }
 
+const MERGED = 'merged';
+
+/**
+ * The WITH clause of a statement whose condition is `where`: what every condition would write out.
+ * ClickHouse takes at most 128 KiB in one field of a form, and a statement with parameters is one.
+ */
+export function audienceNames(where: string, context: CompileContext): string {
+  const names = [
+    ...(where.includes(`JOIN ${MERGED} `) ? [`${MERGED} AS (${mergedSql(context)})`] : []),
+    ...(where.includes(BIRTHDAY.days) ? birthdayNames(context) : []),
+  ];
+  return names.length === 0 ? '' : `WITH ${names.join(', ')} `;
+}
+
 /** The statement that counts an audience. */
 export function compileCount(audience: Audience, context: CompileContext): string {
-  return `SELECT count() AS count FROM people WHERE account_id = ${context.params.whole(context.accountId)} AND (${compileAudience(audience, context)})`;
+  const where = `account_id = ${context.params.whole(context.accountId)} AND (${compileAudience(audience, context)})`;
+  return `${audienceNames(where, context)}SELECT count() AS count FROM people WHERE ${where}`;
 }
 
 function eventSql(
@@ -92,7 +113,7 @@ interface Counted {
  */
 function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
   const { accountId, merges, params } = context;
-  const { source, person } = peopleSql({ merges, accountId, params });
+  const { source, person } = peopleSql({ merges, accountId, params }, MERGED);
   const zeroPasses = matchesTest(test, { text: undefined, number: 0 });
   const having = testSql(test, { has: 'true', number: { has: 'true', value } }, params);
   const isOnce = test.op === 'gte' && test.number === 1 && value === 'toFloat64(count())';

@@ -156,22 +156,14 @@ function listSql(
 ): string {
   const texts = values.flatMap((value) => ('text' in value ? [value.text] : []));
   const numbers = values.flatMap((value) => ('number' in value ? [value.number] : []));
-  const verb = isIn ? 'IN' : 'NOT IN';
+  const not = isIn ? '' : 'NOT ';
   const sides: string[] = [];
-  if (texts.length > 0) {
-    sides.push(
-      target.text
-        ? `${target.text.has} AND ${target.text.value} ${verb} ${params.bind('Array(String)', texts)}`
-        : 'false',
-    );
-  }
-  // `+ 0` turns a negative zero into zero: a set compares by bits
+  const { text, number } = target;
+  if (texts.length > 0)
+    sides.push(text ? `${text.has} AND ${not}${params.isTextIn(text.value, texts)}` : 'false');
   if (numbers.length > 0)
     sides.push(
-      numberSql(
-        target,
-        `+ 0 ${verb} (${numbers.map((number) => params.float(number)).join(', ')})`,
-      ),
+      number ? `${number.has} AND ${not}${params.isFloatIn(number.value, numbers)}` : 'false',
     );
   return sides.map((side) => `(${side})`).join(isIn ? ' OR ' : ' AND ');
 }

@@ -1,5 +1,5 @@
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
-import { compileAudience, type CompileContext } from '../audiences/compile.ts';
+import { audienceNames, compileAudience, type CompileContext } from '../audiences/compile.ts';
 import type { Audience } from '../audiences/definition.ts';
 import { EVENT_FIELDS } from '../conditions/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
@@ -72,17 +72,18 @@ export function compileExport(
 ): string {
   const { params, accountId } = context;
   // the inner SELECT, so that the conditions see the columns and not the cells
-  const file = (columns: readonly string[], rows: string) =>
-    `SELECT ${columns.map((name) => cell(name, format)).join(', ')} FROM (SELECT ${columns.join(', ')} FROM ${rows}) FORMAT ${FORMATS[format]}`;
+  const file = (columns: readonly string[], rows: string, names = '') =>
+    `SELECT ${columns.map((name) => cell(name, format)).join(', ')} FROM (${names}SELECT ${columns.join(', ')} FROM ${rows}) FORMAT ${FORMATS[format]}`;
   const account = `account_id = ${params.whole(accountId)}`;
   if (kind === 'profiles' || kind === 'segment') {
     const where = audience ? `${account} AND (${compileAudience(audience, context)})` : account;
-    return file([...PERSON_COLUMNS, 'traits', 'trait_numbers'], `people WHERE ${where}`);
+    const names = audienceNames(where, context);
+    return file([...PERSON_COLUMNS, 'traits', 'trait_numbers'], `people WHERE ${where}`, names);
   }
   const where = [account];
   if (spec.from !== undefined) where.push(`timestamp >= ${params.instant(spec.from)}`);
   if (spec.to !== undefined) where.push(`timestamp < ${params.instant(spec.to)}`);
-  if (spec.events) where.push(`event IN ${params.bind('Array(String)', spec.events)}`);
+  if (spec.events) where.push(params.isTextIn('event', spec.events));
   if (kind === 'messages') where.push(`event IN ${params.bind('Array(String)', MESSAGE_EVENTS)}`);
   return file(
     [...EVENT_COLUMNS, 'properties', 'property_numbers'],

@@ -33,19 +33,27 @@ export interface PeopleSql {
   person: string;
 }
 
-/** Rows of `events` with their people: with merges, one hash table probe per row. */
-export function peopleSql(options: {
+interface PeopleContext {
   merges: Merges;
   accountId: number;
   params: SqlParams;
-}): PeopleSql {
-  const { merges, accountId, params } = options;
-  if (merges === 'none') return { source: 'events', person: '_person' };
-  const joined = `SELECT sipHash64(name) AS joined_name, sipHash64(canonical) AS joined_person
+}
+
+/** Distinct ids with an alias, and their people. */
+export function mergedSql({ accountId, params }: Omit<PeopleContext, 'merges'>): string {
+  return `SELECT sipHash64(name) AS joined_name, sipHash64(canonical) AS joined_person
     FROM identities_flat FINAL
     WHERE account_id = ${params.whole(accountId)} AND name != canonical`;
+}
+
+/**
+ * Rows of `events` with their people: with merges, one hash table probe per row. `merged`: the name
+ * under which the statement defines mergedSql(); by default the SQL is written out.
+ */
+export function peopleSql(context: PeopleContext, merged = `(${mergedSql(context)})`): PeopleSql {
+  if (context.merges === 'none') return { source: 'events', person: '_person' };
   return {
-    source: `events LEFT ANY JOIN (${joined}) AS identities ON _person = joined_name`,
+    source: `events LEFT ANY JOIN ${merged} AS identities ON _person = joined_name`,
     // a row without a match has 0 in both
     person: 'if(joined_name = _person, joined_person, _person)',
   };
