@@ -15,10 +15,6 @@ import { stepsOverlap } from '../overlap.ts';
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const source = nestedSelects(eventArrays(context), [
-    ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
-  ]);
-  const matched = stepsOverlap(request.steps) ? folded(context, source) : covered(context, source);
   const gaps = request.steps
     .slice(1)
     .map(
@@ -26,11 +22,17 @@ export function anyPeople(context: FunnelSqlContext): string {
         `if(depth < ${at + 2}, 0, toInt64(ts[qs[${at + 2}]]) - toInt64(ts[qs[${at + 1}]])) AS gap${at + 1}`,
     );
   const value = hasEventValue(request) ? [`vs[qs[${request.breakdown?.step ?? 1}]] AS value`] : [];
-  return `SELECT person, depth, ${[...gaps, ...value].join(', ')} FROM (${matched})`;
+  const read = ['person', 'depth', ...gaps, ...value].join(', ');
+  const lists = [
+    ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
+    ...(stepsOverlap(request.steps) ? folded(context) : covered(context)),
+  ];
+  const reads = { columns: ['person', 'es'], by: read };
+  return `SELECT ${read} FROM (${nestedSelects(eventArrays(context), lists, reads)})`;
 }
 
 /** Without steps that share events: positions from the latest events of each step. */
-function covered({ request, params }: FunnelSqlContext, source: string): string {
+function covered({ request, params }: FunnelSqlContext): string[][] {
   const window = params.whole(request.windowMs);
   const steps = request.steps.map((_, at) => at);
   const each = (write: (at: number) => string, separator = ', '): string =>
@@ -49,7 +51,7 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
   const last = (at: number, also = ''): string =>
     `arrayLastIndex((m, t, i) -> i <= pe AND bitTest(m, ${stepBit(at)}) AND te <= t + ${window}${also}, ms, ts, arrayEnumerate(ms))`;
   const position = (name: string): string => each((at) => `${name}${at}`);
-  return nestedSelects(source, [
+  return [
     [`${endOfRange(request, params)} AS to`],
     [...latest, ...inside],
     [counts],
@@ -73,7 +75,7 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
     [
       `if(depth < 2, [pe], arraySort(arrayFilter(x -> x > 0, [toUInt64(q1), toUInt64(pe), ${each((at) => `toUInt64(c${at})`)}]))) AS qs`,
     ],
-  ]);
+  ];
 }
 
 /**
@@ -81,7 +83,7 @@ function covered({ request, params }: FunnelSqlContext, source: string): string 
  * positions); of those that cover the same steps the best is kept: the later start, then the
  * earlier second event, and so on, because whatever continues the other continues it too.
  */
-function folded({ request, params }: FunnelSqlContext, source: string): string {
+function folded({ request, params }: FunnelSqlContext): string[][] {
   const count = request.steps.length;
   const fold = (length?: string): string => {
     const bit = 'toUInt8(bitShiftLeft(1, b))';
@@ -100,11 +102,11 @@ function folded({ request, params }: FunnelSqlContext, source: string): string {
         : `(now, acc.2, if(${isFound}, ${found}, acc.3))`;
     return `arrayFold((acc, t, m, p) -> arrayMap(now -> CAST(${next} AS ${type}), [${states}])[1], ts, ms, arrayEnumerate(ts), CAST(([(0, 0, [])], 0, []) AS ${type}))`;
   };
-  return nestedSelects(source, [
+  return [
     [`${endOfRange(request, params)} AS to`],
     [`${fold()}.2 AS depth`],
     [`${fold('depth')}.3 AS qs`],
-  ]);
+  ];
 }
 
 function endOfRange(

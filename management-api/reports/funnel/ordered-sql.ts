@@ -1,4 +1,4 @@
-import { nestedSelects } from '../../warehouse/sql.ts';
+import { columnsOf, nestedSelects } from '../../warehouse/sql.ts';
 import { stepsSharedApart } from '../overlap.ts';
 import { hasEventValue } from '../breakdown-sql.ts';
 import {
@@ -10,11 +10,10 @@ import {
   hasGap,
   isShared,
   stepBit,
-  STEP_BITS,
   TIME_SHIFT,
   type FunnelSqlContext,
 } from './event-arrays.ts';
-import { foldTies, isTied, needsTies } from './ties-sql.ts';
+import { needsTies, tiedColumns } from './ties-sql.ts';
 
 /**
  * The ordered funnel as passes over sorted arrays, each of them one vectorised function over all
@@ -32,29 +31,54 @@ import { foldTies, isTied, needsTies } from './ties-sql.ts';
 export function orderedPeople(context: FunnelSqlContext): string {
   const { request } = context;
   const hasTieBreakers = hasEventValue(request) || needsTies(context);
-  return countedPath(
-    context,
-    forward(context, eventArraysByPerson(context, { hasTieBreakers }), hasTieBreakers),
-  );
+  const people = eventArraysByPerson(context, { hasTieBreakers });
+  const passes = forward(context, hasTieBreakers);
+  const walked = [
+    ...ending(context),
+    ...(request.exclude.length > 0 ? backward(context) : []),
+    ...walk(context),
+    ...(needsTies(context) ? tiedColumns(context) : []),
+  ];
+  const path = countedPath(context).join(', ');
+  const columns = ['person', 'es'];
+  const read = `person, p1, ${walked.flat().join(', ')}, ${path}`;
+  const reached = nestedSelects(people, passes, { columns, by: read });
+  const known = [...columns, ...columnsOf(passes)];
+  const source = `SELECT * FROM (${reached}) WHERE p1 > 0`;
+  return `SELECT ${path} FROM (${nestedSelects(source, walked, { columns: known, by: path })})`;
 }
 
-function forward(context: FunnelSqlContext, elements: string, hasTieBreakers: boolean): string {
+function forward(context: FunnelSqlContext, hasTieBreakers: boolean): string[][] {
   const { request } = context;
+  const count = request.steps.length;
   const lists = [
+    [hasTieBreakers ? 'es.1 AS ks' : 'es AS ks', ...(hasEventValue(request) ? ['es.6 AS vs'] : [])],
+    [`arrayMap(k -> bitShiftRight(k, ${TIME_SHIFT}), ks) AS ts`],
     [
-      hasTieBreakers ? 'es.1 AS ks' : 'es AS ks',
-      ...(hasEventValue(request) ? ['es.6 AS vs'] : []),
-      `arrayMap(k -> bitShiftRight(k, ${TIME_SHIFT}), ks) AS ts`,
-      `arrayMap(k -> if(bitTest(k, ${stepBit(0)}), bitShiftRight(k, ${TIME_SHIFT}), 0), ks) AS l1`,
-      'arrayFirstIndex(l -> l > 0, l1) AS p1',
+      `arrayMap((k, t) -> if(bitTest(k, ${stepBit(0)}), t, 0), ks, ts) AS l1`,
+      ...request.steps.slice(1).flatMap((_, at) => broken(context, at + 1)),
     ],
   ];
-  for (let step = 1; step < request.steps.length; step++)
-    lists.push(
-      ...(isPrunedAfter(context, step) ? [prune(context, step)] : []),
-      advance(context, step),
-    );
-  return nestedSelects(elements, lists);
+  for (let step = 1; step < count; step++) {
+    const isPruned = isPrunedAfter(context, step);
+    if (isPruned) lists.push([reached(context, step)], prune(context, step));
+    lists.push([...(isPruned ? [] : [reached(context, step)]), advance(context, step)]);
+  }
+  return [...lists, [reached(context, count)]];
+}
+
+/** `x<step>`: at each element the time of the last event before it that breaks the gap. */
+function broken(context: FunnelSqlContext, step: number): string[] {
+  if (!hasGap(context, step - 1)) return [];
+  const times = `arrayMap((k, t) -> if(bitTest(k, ${gapBit(step - 1)}), t, 0), ks, ts)`;
+  return [`${carried(times)} AS x${step}`];
+}
+
+/** `p<step>`: position of the first element at which a path of so many steps ends. */
+function reached(context: FunnelSqlContext, step: number): string {
+  if (step === 1) return 'arrayFirstIndex(l -> l > 0, l1) AS p1';
+  const window = context.params.whole(context.request.windowMs);
+  return `arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${window}, l${step}, ${arraysAt(context, step).ts}) AS p${step}`;
 }
 
 /** Empties the arrays of those who have no path of so many steps. */
@@ -69,21 +93,15 @@ function prune(context: FunnelSqlContext, step: number): string[] {
 }
 
 /** From paths that end with `step` (1-based) to those that end with the next. */
-function advance(context: FunnelSqlContext, step: number): string[] {
-  const { request, params } = context;
+function advance(context: FunnelSqlContext, step: number): string {
   const earlier = isShared(context, step - 1) ? before : (array: string): string => array;
   const isNext = `bitTest(k, ${stepBit(step)})`;
-  const { ks, ts } = arraysAt(context, step + 1);
+  const { ks } = arraysAt(context, step + 1);
   const starts = earlier(carried(isPrunedAfter(context, step) ? `m${step}` : `l${step}`));
-  const reached = `arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${params.whole(request.windowMs)}, l${step + 1}, ${ts}) AS p${step + 1}`;
   if (!hasGap(context, step - 1))
-    return [`arrayMap((k, s) -> if(${isNext}, s, 0), ${ks}, ${starts}) AS l${step + 1}`, reached];
+    return `arrayMap((k, s) -> if(${isNext}, s, 0), ${ks}, ${starts}) AS l${step + 1}`;
   const origins = earlier(carried(`arrayMap((l, t) -> if(l > 0, t, 0), l${step}, ts)`));
-  return [
-    `${carried(`arrayMap((k, t) -> if(bitTest(k, ${gapBit(step - 1)}), t, 0), ks, ts)`)} AS x${step}`,
-    `arrayMap((k, s, g, x) -> if(${isNext} AND g >= x, s, 0), ks, ${starts}, ${origins}, x${step}) AS l${step + 1}`,
-    reached,
-  ];
+  return `arrayMap((k, s, g, x) -> if(${isNext} AND g >= x, s, 0), ks, ${starts}, ${origins}, x${step}) AS l${step + 1}`;
 }
 
 /** The arrays are pruned after every third pass. */
@@ -106,29 +124,21 @@ function isPrunedAfter({ request }: FunnelSqlContext, step: number): boolean {
   return request.exclude.length === 0 && step % PRUNE_EVERY === 0 && step < request.steps.length;
 }
 
-/**
- * SELECT of one row per person: depth, gap1…, and the value, by walking the counted path over the
- * columns of the forward passes.
- */
-function countedPath(context: FunnelSqlContext, source: string): string {
+/** One row per person: depth, gap1…, and the value, of the counted path. */
+function countedPath(context: FunnelSqlContext): string[] {
   const { request } = context;
-  const walked = nestedSelects(`SELECT * FROM (${source}) WHERE p1 > 0`, [
-    ...ending(context),
-    request.exclude.length > 0 ? backward(context) : [],
-    walk(context),
-  ]);
   const steps = request.steps.slice(1).map((_, at) => at + 2);
   const at = request.breakdown?.step ?? 1;
   const isExact = needsTies(context);
   const time = (step: number): string =>
     isExact ? `if(is_tied, zt[tied[${step}]], ts[q${step}])` : `ts[q${step}]`;
   const value = isExact ? `if(is_tied, zv[tied[${at}]], vs[q${at}])` : `vs[q${at}]`;
-  const columns = [
+  return [
+    'person',
     `${isExact ? 'if(is_tied, tied_depth, depth)' : 'depth'} AS depth`,
     ...steps.map((step) => `toInt64(${time(step)}) - toInt64(${time(step - 1)}) AS gap${step - 1}`),
     ...(hasEventValue(request) ? [`${value} AS value`] : []),
   ];
-  return `SELECT person, ${columns.join(', ')} FROM (${isExact ? nestedSelects(walked, tiedColumns(context)) : walked})`;
 }
 
 /** `depth`, `pe`, the position of the path's last event, and `a`, the time of its first. */
@@ -151,7 +161,7 @@ function ending(context: FunnelSqlContext): string[][] {
 }
 
 /** `q<i>`: position of the i-th event of the path. */
-function walk({ request }: FunnelSqlContext): string[] {
+function walk({ request }: FunnelSqlContext): string[][] {
   const isBackward = request.exclude.length > 0;
   // with a breakdown by an event's value, the path starts at the last of the simultaneous events;
   // otherwise at the first, so that the others can match later steps
@@ -161,14 +171,16 @@ function walk({ request }: FunnelSqlContext): string[] {
     const [isNext, over] = isBackward
       ? ['k', `f${at + 2}`]
       : [`bitTest(k, ${stepBit(at + 1)})`, 'ks'];
-    return `if(depth < ${at + 2}, 0, arrayFirstIndex((k, i) -> ${isNext} AND i > q${at + 1}, ${over}, arrayEnumerate(ks))) AS q${at + 2}`;
+    return [
+      `if(depth < ${at + 2}, 0, arrayFirstIndex((k, i) -> ${isNext} AND i > q${at + 1}, ${over}, arrayEnumerate(ks))) AS q${at + 2}`,
+    ];
   });
-  return [`if(depth = 1, pe, ${start}) AS q1`, ...next];
+  return [[`if(depth = 1, pe, ${start}) AS q1`], ...next];
 }
 
-function backward(context: FunnelSqlContext): string[] {
+function backward(context: FunnelSqlContext): string[][] {
   const count = context.request.steps.length;
-  const columns = [`arrayMap(i -> depth = ${count} AND i = pe, arrayEnumerate(ks)) AS f${count}`];
+  const lists = [[`arrayMap(i -> depth = ${count} AND i = pe, arrayEnumerate(ks)) AS f${count}`]];
   for (let step = count - 1; step >= 1; step--) {
     // at an element that can be the next one: the time of the last event that breaks the gap before
     // it, + 1
@@ -178,35 +190,9 @@ function backward(context: FunnelSqlContext): string[] {
     const nearest = `arrayReverseFill(r -> r > 0, ${mark})`;
     const ahead = isShared(context, step - 1) ? after(nearest) : nearest;
     const isOnPath = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= t`;
-    columns.push(
+    lists.push([
       `arrayMap((k, t, r, i) -> if(depth = ${step}, i = pe, ${isOnPath}), ks, ts, ${ahead}, arrayEnumerate(ks)) AS f${step}`,
-    );
+    ]);
   }
-  return columns;
-}
-
-/**
- * The exact fold, for people with ambiguous simultaneous events. For all others the arrays are
- * empty and cost nothing.
- */
-function tiedColumns(context: FunnelSqlContext): string[][] {
-  const order = `(bitShiftRight(e.1, ${TIME_SHIFT}), e.2, e.3, e.4, e.5)`;
-  return [
-    [`${isTied('ks')} AS is_tied`],
-    [
-      `if(is_tied, arraySort(e -> ${order}, arrayFilter(e -> bitAnd(e.1, ${STEP_BITS}) != 0, es)), []) AS zs`,
-    ],
-    [
-      `arrayMap(e -> bitShiftRight(e.1, ${TIME_SHIFT}), zs) AS zt`,
-      `arrayMap(e -> bitAnd(e.1, ${STEP_BITS}), zs) AS zm`,
-      'arrayEnumerate(zs) AS zp',
-      ...(context.request.exclude.length > 0
-        ? [`if(is_tied, arrayFilter(k -> bitTest(k, 23), ks), []) AS zx`]
-        : []),
-      ...(hasEventValue(context.request) ? ['zs.6 AS zv'] : []),
-    ],
-    ['arrayMap((t, n) -> t != n, zt, arrayPopFront(arrayPushBack(zt, 0))) AS zl'],
-    [`${foldTies(context)}.2 AS tied_depth`],
-    [`${foldTies(context, 'tied_depth')}.3 AS tied`],
-  ];
+  return lists;
 }
