@@ -36,6 +36,15 @@ function accepted({ test }: Filter): string[] | undefined {
   return texts?.length === scalars?.length ? texts : undefined;
 }
 
+/** True when every event that matches `one` matches `other` too. */
+export function implies(one: EventSelector, other: EventSelector): boolean {
+  const filters = one.filters.map((filter) => JSON.stringify(filter));
+  return (
+    one.event === other.event &&
+    other.filters.every((filter) => filters.includes(JSON.stringify(filter)))
+  );
+}
+
 function isSame(one: EventSelector, other: EventSelector): boolean {
   return one.event === other.event && JSON.stringify(one.filters) === JSON.stringify(other.filters);
 }

@@ -143,7 +143,7 @@ function isInRange({ range }: FunnelRequest, event: EventRow): boolean {
  * earliest second event, third event, and so on.
  */
 function countedPath(paths: readonly Path[]): Path | undefined {
-  const depth = Math.max(0, ...paths.map((path) => path.length));
+  const depth = paths.reduce((most, path) => Math.max(most, path.length), 0);
   return paths.filter((path) => path.length === depth).sort(comparePaths)[0];
 }
 
