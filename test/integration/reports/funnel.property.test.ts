@@ -289,7 +289,7 @@ const longCases: Record<string, LongCase> = {
   },
   'ordered, the last 4 of 12 steps overlap, ties, broken down': {
     ...{ names: [...seriesNames(8), 'a', 'a', 'a', 'a', 'a', 'b', 'b'], ordered: 8 },
-    ...{ times: instants(0, 0, 0, 1), people: 25, events: 16, telling: 9 },
+    ...{ times: instants(0, 0, 0, 1), people: 40, events: 16, telling: 8 },
     ...{ steps: fc.constant([...series(8), sa, ax, sb, sa]), more: { breakdown: true } },
   },
   'ordered, 7 steps overlap, ties, exclusions, broken down': {
