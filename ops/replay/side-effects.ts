@@ -7,7 +7,7 @@ import { postgresIdentities } from '../../projections/identities/postgres-store.
 import { aliasOf } from '../../projections/identities/read-aliases.ts';
 import { isFoldedIn } from '../../projections/profiles/evolve.ts';
 import { profileKey } from '../../projections/profiles/profile.ts';
-import { clickhouseProfiles } from '../../projections/profiles/store.ts';
+import { clickhouseProfiles, loadInParts } from '../../projections/profiles/store.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { SourceEvent } from './source.ts';
@@ -82,7 +82,8 @@ export class SideEffects {
         .flatMap(({ accountId, row }) =>
           row ? [{ accountId, distinctId: distinctIdOf(row) }] : [],
         );
-      const states = wanted.length === 0 ? new Map() : await store.load(wanted, this.#signal);
+      const states =
+        wanted.length === 0 ? new Map() : await loadInParts(store, wanted, this.#signal);
       for (const event of some) {
         if (!event.row) continue;
         const state = states.get(

@@ -47,6 +47,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
       client: options.clickhouse,
       cluster: config.CLICKHOUSE_CLUSTER,
       table: names.table,
+      maxLoadBytes: config.PROFILES_LOAD_BYTES,
     }),
   );
   return startPartitionConsumer({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { coalescingStore } from './coalescing-store.ts';
 import { profileKey, type Profile } from './profile.ts';
-import type { ProfileId, ProfileStore } from './store.ts';
+import { ProfilesTooLarge, type ProfileId, type ProfileStore } from './store.ts';
 
 interface Load {
   ids: readonly ProfileId[];
@@ -39,6 +39,25 @@ describe('a coalescing store', () => {
     const found = new Map([[profileKey(1, 'c'), profile('c')]]);
     loads[1]?.respond(found);
     expect(await Promise.all(others)).toEqual([found, found]);
+  });
+
+  it('repeats calls one by one that are too large together, and leaves a single one to its caller', async () => {
+    const { store, loads } = manualStore();
+    const busy = store.load([id('x')], never);
+    const [a, b] = [store.load([id('a')], never), store.load([id('b'), id('c')], never)];
+    loads[0]?.respond(new Map());
+    await busy;
+    await nextTurn();
+    loads[1]?.fail(new ProfilesTooLarge('too large'));
+    await nextTurn();
+    loads[2]?.respond(new Map());
+    await nextTurn();
+    loads[3]?.fail(new ProfilesTooLarge('too large'));
+    expect(await a).toEqual(new Map());
+    await expect(b).rejects.toThrow(ProfilesTooLarge);
+    expect(loads.map(({ ids }) => ids.map(({ distinctId }) => distinctId).join(''))).toEqual([
+      ...['x', 'abc', 'a', 'bc'],
+    ]);
   });
 
   it('rejects the calls of a failed request and continues with later ones', async () => {

@@ -1,5 +1,5 @@
 import type { Profile } from './profile.ts';
-import type { ProfileId, ProfileStore } from './store.ts';
+import { ProfilesTooLarge, type ProfileId, type ProfileStore } from './store.ts';
 
 /** Maximum items of a combined request, which bounds its response. One caller may exceed it. */
 const MAX_ITEMS = 200_000;
@@ -80,7 +80,10 @@ class RequestCoalescer<Item, Response> {
       const response = await this.#send(items, request.signal);
       for (const { resolve } of calls) resolve(response);
     } catch (error) {
-      for (const { reject } of calls) reject(error);
+      // Together they are too large; each caller is asked to divide its own.
+      if (error instanceof ProfilesTooLarge && calls.length > 1)
+        for (const call of calls) await this.#request([call]);
+      else for (const { reject } of calls) reject(error);
     } finally {
       for (const { signal } of calls) signal.removeEventListener('abort', onAbort);
     }

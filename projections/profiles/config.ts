@@ -22,6 +22,11 @@ export const settings = defineSettings({
     doc: 'Limit of events in one fold: their people are loaded together and stay in memory until ClickHouse acknowledges them.',
     unit: 'events',
   }),
+  PROFILES_LOAD_BYTES: setting.bytes({
+    default: 128 * 1024 * 1024,
+    min: 1024 * 1024,
+    doc: 'Limit of bytes of the profiles that are loaded from ClickHouse at once; a fold whose people exceed it is done in parts.',
+  }),
   PROFILES_INTERVAL: setting.duration({
     default: 1000,
     doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later.',

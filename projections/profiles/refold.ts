@@ -10,7 +10,7 @@ import { fold, groupByPerson } from './fold.ts';
 import { profileKey, type Profile, type ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
 import type { RefoldRequest, RefoldRequests } from './refold-requests.ts';
-import type { ProfileStore } from './store.ts';
+import { loadInParts, type ProfileStore } from './store.ts';
 
 export interface RefoldDeps {
   /** Folds the partition. */
@@ -109,7 +109,7 @@ async function refold(deps: RefoldDeps, requested: DueRequests): Promise<void> {
   // Loads from ClickHouse, not from the cache: a former owner may have written since.
   const stored = await retryUntilAborted(
     { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
-    () => store.load([...profiles.values()], signal),
+    () => loadInParts(store, [...profiles.values()], signal),
   );
   const hasMoreEvents = (key: string, { eventCount }: Profile) =>
     eventCount > (stored.get(key)?.eventCount ?? 0);

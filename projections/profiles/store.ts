@@ -10,12 +10,20 @@ export interface ProfileId {
   distinctId: string;
 }
 
+/** Several profiles are too large for one load: load them in parts. */
+export class ProfilesTooLarge extends Error {
+  override readonly name = 'ProfilesTooLarge';
+}
+
 /**
  * Stores profiles. Both methods reject when the store does not answer; the outcome is unknown then,
  * and a repeat is harmless.
  */
 export interface ProfileStore {
-  /** The latest state of each distinct id that has one, by `profileKey`. */
+  /**
+   * The latest state of each distinct id that has one, by `profileKey`. Rejects with
+   * ProfilesTooLarge when there are several ids whose states exceed what one load may hold.
+   */
   load(ids: readonly ProfileId[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
   /**
    * Resolves when every state is durable and visible to later loads. Of two states of a distinct id
@@ -26,6 +34,7 @@ export interface ProfileStore {
 
 /** Approximate size of one insert, bytes. */
 const INSERT_BYTES = 16 * 1024 * 1024;
+const LOAD_BYTES = 128 * 1024 * 1024;
 
 const INSERT_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
@@ -51,6 +60,8 @@ export function clickhouseProfiles(options: {
   client: ClickHouseClient;
   cluster: string;
   table?: string;
+  /** Bytes of the states of several profiles in one load; 128 MiB by default. */
+  maxLoadBytes?: number;
 }): ProfileStore {
   const { client, cluster, table = 'profiles' } = options;
   const insert = cluster === '' ? INSERT_SETTINGS : { ...INSERT_SETTINGS, ...CLUSTER_INSERT };
@@ -61,7 +72,8 @@ export function clickhouseProfiles(options: {
     async load(ids, signal) {
       const query = `SELECT ${columns} FROM ${table} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))) FORMAT RowBinary`;
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings: load });
-      return latest(new RowBinaryReader(await wholeAnswer(answer.stream)));
+      const maxBytes = ids.length > 1 ? (options.maxLoadBytes ?? LOAD_BYTES) : Infinity;
+      return latest(new RowBinaryReader(await wholeAnswer(answer.stream, maxBytes)));
     },
 
     async save(profiles, signal) {
@@ -86,11 +98,35 @@ export function clickhouseProfiles(options: {
   };
 }
 
-/** `buffer` of node:stream/consumers would copy it through a Blob. */
-async function wholeAnswer(stream: Readable): Promise<Buffer> {
+/**
+ * The whole answer; leaving it early ends the query. `buffer` of node:stream/consumers would copy
+ * it through a Blob.
+ */
+async function wholeAnswer(stream: Readable, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new ProfilesTooLarge(`the profiles exceed ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks);
+}
+
+/** Loads profiles of any total size, in as many parts as it takes. */
+export async function loadInParts(
+  store: Pick<ProfileStore, 'load'>,
+  ids: readonly ProfileId[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Profile>> {
+  try {
+    return await store.load(ids, signal);
+  } catch (error) {
+    if (!(error instanceof ProfilesTooLarge) || ids.length < 2) throw error;
+    const half = Math.ceil(ids.length / 2);
+    const first = await loadInParts(store, ids.slice(0, half), signal);
+    return new Map([...first, ...(await loadInParts(store, ids.slice(half), signal))]);
+  }
 }
 
 function encodeIds(ids: readonly ProfileId[]): string {

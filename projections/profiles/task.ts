@@ -7,7 +7,7 @@ import { fold, groupByPerson } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
 import type { ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
-import type { ProfileStore } from './store.ts';
+import { ProfilesTooLarge, type ProfileStore } from './store.ts';
 
 export interface FoldDeps {
   store: ProfileStore;
@@ -58,7 +58,10 @@ function decodeEvents({ log, metrics }: FoldDeps, message: ConsumedMessage): Pro
   });
 }
 
-/** Folds events into stored profiles, in order; resolves when they are durable. */
+/**
+ * Folds events into stored profiles, in order; resolves when they are durable. Events whose people
+ * are too large for one load are folded in two parts, and each of these in the same way.
+ */
 export async function foldIn(
   deps: Omit<FoldDeps, 'foldEvents' | 'onRelease'>,
   events: readonly ProfileEvent[],
@@ -71,10 +74,18 @@ export async function foldIn(
   const profiles = grouped.people.map(({ key }) => cache.get(key));
   const uncached = grouped.people.filter((_, at) => profiles[at] === undefined);
   if (uncached.length > 0) {
-    const loaded = await retryUntilAborted(
-      { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' },
-      () => store.load(uncached, signal),
-    );
+    const retries = { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' };
+    const loaded = await retryUntilAborted({ ...retries, isFinal: isTooLarge }, () =>
+      store.load(uncached, signal),
+    ).catch((error: unknown) => {
+      if (isTooLarge(error) && events.length > 1) return undefined;
+      throw error;
+    });
+    if (!loaded) {
+      const half = Math.ceil(events.length / 2);
+      await foldIn(deps, events.slice(0, half));
+      return foldIn(deps, events.slice(half));
+    }
     for (const [at, { key }] of grouped.people.entries()) profiles[at] ??= loaded.get(key);
   }
   const loadedAt = performance.now();
@@ -105,4 +116,8 @@ export async function foldIn(
     foldMs: foldedAt - loadedAt,
     saveMs: performance.now() - foldedAt,
   });
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ProfilesTooLarge;
 }

@@ -28,13 +28,14 @@ const steps = fc.array(
   { maxLength: 25 },
 );
 
-it('the stored profiles are exactly the fold of the events, whatever workers are killed, late or zombies, and for every cache size', async () => {
+it('the stored profiles are exactly the fold of the events, whatever workers are killed, late or zombies, for every cache size and every limit of a load', async () => {
   await fc.assert(
     fc.asyncProperty(
       arbitraryEvents({ maxLength: 50 }),
       steps,
       fc.constantFrom(1, 5000, 1e9),
-      async (events, schedule, cacheBytes) => {
+      fc.constantFrom(1, 2, 100),
+      async (events, schedule, cacheBytes, maxLoad) => {
         const messages = messagesOf(events);
         const clickhouse = new SimulatedProfiles();
         let committed = 0;
@@ -45,6 +46,7 @@ it('the stored profiles are exactly the fold of the events, whatever workers are
           const task = foldTask({
             store: clickhouse.storeOf({
               fateOf: () => fate,
+              maxLoad,
               kill: () => life.abort(new Error('killed')),
             }),
             cache,

@@ -3,7 +3,7 @@ import { eventRowCodec, rowBatchCodec } from '../../../schemas/codec.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import type { ProfileMetrics } from '../metrics.ts';
 import { profileKey, type Profile, type ProfileEvent } from '../profile.ts';
-import type { ProfileStore } from '../store.ts';
+import { ProfilesTooLarge, type ProfileStore } from '../store.ts';
 import { described } from './described.ts';
 import type { SpecifiedProfile } from './reference-fold.ts';
 
@@ -33,9 +33,21 @@ export class SimulatedProfiles {
   }
 
   /** The store of one worker: `kill` is called when a save does not succeed. */
-  storeOf({ fateOf, kill }: { fateOf: () => Fate; kill: () => void }): ProfileStore {
+  storeOf({
+    fateOf,
+    kill,
+    maxLoad = Infinity,
+  }: {
+    fateOf: () => Fate;
+    kill: () => void;
+    /** More profiles at once are too large. */
+    maxLoad?: number;
+  }): ProfileStore {
     return {
-      load: () => Promise.resolve(new Map(this.states)),
+      load: (ids) =>
+        ids.length > Math.max(1, maxLoad)
+          ? Promise.reject(new ProfilesTooLarge('too large'))
+          : Promise.resolve(new Map(this.states)),
       save: (profiles) => {
         const fate = fateOf();
         if (fate === 'stored') {
