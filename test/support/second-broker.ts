@@ -1,11 +1,10 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { freePort } from './service-process.ts';
 
 const run = promisify(execFile);
@@ -25,28 +24,23 @@ export class SecondBroker {
   static async start(): Promise<SecondBroker | undefined> {
     const home = process.env['RAVAND_HOME'] ?? '';
     const libs = process.env['RAVAND_KAFKA_LIBS'] ?? '';
-    const plan = JSON.parse(readFileSync(join(home, 'run', 'stack.json'), 'utf8')) as StackPlan;
-    const own = plan.own.kafka;
-    if (!own || libs === '' || process.env['TEST_SERVICES'] === 'containers') return undefined;
+    const first = join(home, 'run', 'kafka.properties');
+    if (!existsSync(first) || libs === '' || process.env['TEST_SERVICES'] === 'containers')
+      return undefined;
     const folder = await mkdtemp(join(tmpdir(), 'ravand-broker-'));
     const properties = join(folder, 'broker.properties');
-    const port = await freePort();
-    await writeFile(
-      properties,
-      Object.entries({
-        'process.roles': 'broker',
-        'node.id': SecondBroker.id,
-        'controller.quorum.bootstrap.servers': `127.0.0.1:${own.controllerPort}`,
-        'controller.listener.names': 'CONTROLLER',
-        listeners: `PLAINTEXT://127.0.0.1:${port}`,
-        'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
-        'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-        'log.dirs': join(folder, 'logs'),
-        'message.max.bytes': 16 * 1024 * 1024,
-      })
-        .map(([name, value]) => `${name}=${value}\n`)
-        .join(''),
-    );
+    const address = `CLIENTS://127.0.0.1:${await freePort()}`;
+    // As the first broker, with its passwords; a later line replaces an earlier one.
+    const own = {
+      'process.roles': 'broker',
+      'node.id': SecondBroker.id,
+      listeners: address,
+      'advertised.listeners': address,
+      'log.dirs': join(folder, 'logs'),
+    };
+    const lines = Object.entries(own).map(([name, value]) => `${name}=${value}\n`);
+    const text = `${readFileSync(first, 'utf8')}\n${lines.join('')}`;
+    await writeFile(properties, text, { mode: 0o600 });
     const java = ['-XX:TieredStopAtLevel=1', '-Xmx256m', '-cp', join(libs, '*')];
     const cluster = readFileSync(join(home, 'data', 'kafka-cluster-id'), 'utf8').trim();
     const format = ['kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties];
