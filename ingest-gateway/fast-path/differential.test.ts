@@ -31,9 +31,24 @@ let sent = 0;
 async function difference(stream: ByteStream): Promise<Difference | undefined> {
   const number = ++sent;
   const [one, other] = await Promise.all([fast.send(stream, number), plain.send(stream, number)]);
-  return JSON.stringify(one) === JSON.stringify(other)
-    ? undefined
-    : { stream, fast: one, plain: other };
+  return isSame(one, other) ? undefined : { stream, fast: one, plain: other };
+}
+
+/**
+ * A host that closes while bytes of the client are unread resets the connection, and a reset may
+ * take away answers that the client has not read: whether it happens is up to the kernel.
+ */
+function isSame(one: Outcome, other: Outcome): boolean {
+  if (JSON.stringify(one.requests) !== JSON.stringify(other.requests)) return false;
+  if (one.end === 'reset' || other.end === 'reset') {
+    const isClosed = one.end !== 'open' && other.end !== 'open';
+    const [short, long] = one.end === 'reset' ? [one, other] : [other, one];
+    const isPrefix =
+      long.answers.startsWith(short.answers) ||
+      (long.end === 'reset' && short.answers.startsWith(long.answers));
+    return isClosed && isPrefix;
+  }
+  return one.end === other.end && one.answers === other.answers;
 }
 
 async function differences(streams: readonly ByteStream[]): Promise<Difference[]> {
