@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import type { ClickhouseSettings } from './clickhouse/client.ts';
 import { startAdminServer, type AdminPages } from './admin-server.ts';
 import { startLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
@@ -72,6 +73,7 @@ export async function runService<Table extends typeof processSettings & Settings
       return admin.address;
     },
   };
+  void refuseSeveralShards(context);
   try {
     await start(context);
   } catch (error) {
@@ -80,4 +82,20 @@ export async function runService<Table extends typeof processSettings & Settings
     process.stderr.write(`${name} cannot start: ${errorText(error)}\n`);
     lifecycle.crash(error);
   }
+}
+
+/** A service that uses ClickHouse ends when its cluster has several shards. */
+async function refuseSeveralShards({
+  config,
+  log,
+  signal,
+  crash,
+}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal' | 'crash'>): Promise<void> {
+  const settings = config as ClickhouseSettings;
+  if (!settings.CLICKHOUSE_CLUSTER) return;
+  // Loaded here: other services do not need the client.
+  const { watchOneShard } = await import('./clickhouse/one-shard.ts');
+  await watchOneShard({ settings, log, signal }).catch((error: unknown) => {
+    if (!signal.aborted) crash(error);
+  });
 }

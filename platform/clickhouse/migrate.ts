@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { adaptToCluster } from './cluster.ts';
 import { connectClickhouse, type ClickhouseSettings } from './client.ts';
+import { requireOneShard } from './one-shard.ts';
 
 interface Migration {
   /** `NNNN_name`; the number is unique across all folders. */
@@ -44,7 +45,7 @@ export function splitStatements(sql: string): string[] {
  * Creates the database, runs the pending migrations and returns their names. Statements are
  * idempotent (IF NOT EXISTS): an interrupted migration runs again from its first statement. With
  * CLICKHOUSE_CLUSTER the same files create Replicated tables ON CLUSTER with Distributed tables
- * over them.
+ * over them; it rejects with SeveralShards, before any change, when that has more than one shard.
  */
 export async function migrateClickhouse(
   settings: ClickhouseSettings,
@@ -57,6 +58,8 @@ export async function migrateClickhouse(
     settings.CLICKHOUSE_CLUSTER === '' ? '' : ` ON CLUSTER '${settings.CLICKHOUSE_CLUSTER}'`;
   const bare = connectClickhouse({ settings, name: 'ravand-migrate', database: '' });
   try {
+    if (settings.CLICKHOUSE_CLUSTER !== '')
+      await requireOneShard(bare, settings.CLICKHOUSE_CLUSTER);
     await bare.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}${onCluster}` });
   } finally {
     await bare.close();

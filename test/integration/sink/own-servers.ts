@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { homeOf, makeHome, type Home } from '../../../cli/stack/home.ts';
@@ -116,10 +116,18 @@ async function prepareOwnClickhouse(home: Home): Promise<OwnServer> {
   });
 }
 
-/** A ClickHouse of the test's own, started. `close` removes its data. */
-export async function startOwnClickhouse(): Promise<OwnServer & { close(): Promise<void> }> {
+/**
+ * A ClickHouse of the test's own, started. `close` removes its data.
+ * @param configuration XML that is added to that of the server
+ */
+export async function startOwnClickhouse(
+  configuration = '',
+): Promise<OwnServer & { close(): Promise<void> }> {
   const home = makeOwnHome();
   const server = await prepareOwnClickhouse(home);
+  const file = join(home.run, 'clickhouse.xml');
+  const end = '</clickhouse>';
+  writeFileSync(file, readFileSync(file, 'utf8').replace(end, `${configuration}${end}`));
   await server.start();
   return Object.assign(server, {
     async close() {
