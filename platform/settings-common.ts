@@ -71,7 +71,7 @@ export const clickhouseSettings = defineSettings({
   CLICKHOUSE_DATABASE: setting.text({ default: 'ravand', doc: 'Database of all tables.' }),
   CLICKHOUSE_CLUSTER: setting.text({
     default: '',
-    doc: 'Name of a cluster: tables become Replicated ON CLUSTER with Distributed tables over them; empty: one server.',
+    doc: 'Name of a cluster: tables become Replicated ON CLUSTER with Distributed tables over them; one of several shards is refused; empty: one server.',
   }),
 });
 
