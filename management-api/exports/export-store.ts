@@ -4,7 +4,7 @@ import type { ExportDraft, ExportFormat, ExportKind } from './request.ts';
 
 export const EXPIRES_AFTER_HOURS = 168;
 /** Queued and running exports of one account. */
-export const MAX_OPEN = 2;
+export const MAX_OPEN = 10;
 /** A worker without a heartbeat for this long loses its job. */
 const LEASE_SECONDS = 30;
 
