@@ -148,6 +148,11 @@ function blockersOf({ request: { steps } }: FunnelSqlContext): number[] {
  * 4. Behind a step that is uncovered, and that no remaining event of the time matches, nothing is
  *    part of a path: those steps are uncovered again, and states that differ in them only are one.
  *
+ * With exclusions an event is not as good as one of an earlier time, because the gap behind the
+ * earlier one may be broken. So when a time is over, each path also continues from each of its
+ * steps of that time: what was matched behind it is free for later events again. The rules exchange
+ * only events of one time, which leaves every gap as it is.
+ *
  * With equal or nested conditions one choice remains for each event, so that the states are at most
  * a few for each length; conditions that overlap otherwise branch where they have to.
  *
@@ -181,7 +186,10 @@ function foldTies(context: FunnelSqlContext, length?: string): string {
   const best = (states: string): string =>
     `arrayCompact(s -> (s.1, s.2 = 0), arraySort(s -> ${preference}, ${states}))`;
   const alive = hasGaps ? 'arrayFilter(s -> s.1 = 0 OR g[bitCount(s.1)] <= s.4, acc.1)' : 'acc.1';
-  const closed = `arrayConcat(kept, arrayMap(s -> (s.1, toUInt16(0), s.3, t, s.5), arrayFilter(s -> s.2 != 0, now)))`;
+  const ends = `arrayMap(s -> (s.1, toUInt16(0), s.3, t, s.5), arrayFilter(s -> s.2 != 0, now))`;
+  const shorter = `(bitAnd(s.1, ${bit} * 2 - 1), toUInt16(0), s.3, t, arrayMap((q, i) -> if(i <= b + 1, q, 0), s.5, arrayEnumerate(s.5)))`;
+  const allEnds = `arrayFlatten(arrayMap(b -> arrayMap(s -> ${shorter}, arrayFilter(s -> bitTest(s.2, b), now)), ${stepRange(count)}))`;
+  const closed = `arrayConcat(kept, ${hasGaps ? allEnds : ends})`;
   const reached = 'arrayMax(arrayMap(s -> toUInt8(bitCount(s.1)), now))';
   const isFound = `s.1 = bitShiftLeft(toUInt16(1), ${length ?? 0}) - 1`;
   const found =
