@@ -181,7 +181,7 @@ describe('a replay', () => {
       ravand('replay', '--topic', 'events.raw', '--offsets', '0:99999999-99999999'),
     ).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('the log holds 0:0-') as string,
+      stderr: expect.stringContaining('the log has 0:0-') as string,
     });
     await expect(
       ravand('replay', '--topic', 'events.raw', '--offsets', '99:0-1'),
