@@ -14,7 +14,7 @@ export interface PublicRequest {
   /** The client's address, behind trusted proxies. */
   ip: string;
   userAgent: string;
-  /** Aborts when the client goes away or the route's time is over. */
+  /** Aborts when the client disconnects or the route's time is over. */
   signal: AbortSignal;
 }
 

@@ -58,19 +58,21 @@ const UNVERIFIED = {
 describe('during a fault on our side', () => {
   it('deliveries are answered 503 and short links a plain 404 without PostgreSQL', async () => {
     const connection = await connected();
-    const away = await started({
+    const withoutDatabase = await started({
       DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
     });
-    expect(await deliver(away, connection)).toEqual(UNVERIFIED);
-    const visit = await fetch(`${away.url}/s/ABCDEFG`, { redirect: 'manual' });
+    expect(await deliver(withoutDatabase, connection)).toEqual(UNVERIFIED);
+    const visit = await fetch(`${withoutDatabase.url}/s/ABCDEFG`, { redirect: 'manual' });
     expect([visit.status, await visit.text()]).toEqual([404, 'not found\n']);
   });
 
   it('deliveries are answered 503 with another sealing key, and the log says what to do', async () => {
     const other = await started({ SEALING_KEY: makeSealingKey('other') });
     expect(await deliver(other, await connected())).toEqual(UNVERIFIED);
-    // The answer may arrive before the line that the process printed earlier.
-    await expect.poll(() => other.log).toContain('add the key that sealed it to SEALING_KEY');
+    // The line goes through a pipe and may arrive after the answer.
+    await expect
+      .poll(() => other.log, { timeout: 10_000 })
+      .toContain('add the key that sealed it to SEALING_KEY');
   });
 
   it('deliveries go to the spool without Kafka; when it is full they are answered 503, not counted, and no duplicates later', async () => {
