@@ -1,0 +1,62 @@
+import type { Database } from '../postgres/pool.ts';
+
+/** From `firstOffset` on, the records of the partition belong to `epoch` or a later one. */
+export interface EpochStart {
+  /** At least 1: everything before the first start is in epoch 0. */
+  epoch: number;
+  firstOffset: number;
+}
+
+/**
+ * The epoch of the record at `offset`: the highest one that begins at or below it. A later epoch
+ * may begin below an earlier one (the log went back): it replaces everything from there on.
+ */
+export function epochAt(starts: readonly EpochStart[], offset: number): number {
+  let found = 0;
+  for (const { epoch, firstOffset } of starts)
+    if (firstOffset <= offset && epoch > found) found = epoch;
+  return found;
+}
+
+/** The epochs of every partition of one topic. */
+export class TopicEpochs {
+  readonly #starts: ReadonlyMap<number, readonly EpochStart[]>;
+
+  constructor(starts: ReadonlyMap<number, readonly EpochStart[]>) {
+    this.#starts = starts;
+  }
+
+  /** The epoch of the record at `offset` of the partition. */
+  at(partition: number, offset: number): number {
+    return epochAt(this.#starts.get(partition) ?? [], offset);
+  }
+
+  /** The epoch of the records that the partition gets now. */
+  newest(partition: number): number {
+    return epochAt(this.#starts.get(partition) ?? [], Number.POSITIVE_INFINITY);
+  }
+}
+
+const READ =
+  'SELECT partition, epoch, first_offset FROM log_epochs WHERE topic = $1 ORDER BY epoch';
+
+/** Reads the epochs of a topic. Rejects without PostgreSQL. */
+export async function readEpochs(
+  database: Pick<Database, 'query'>,
+  topic: string,
+): Promise<TopicEpochs> {
+  const { rows } = await database.query<{
+    partition: number;
+    epoch: number;
+    first_offset: string;
+  }>(READ, [topic]);
+  const byPartition = Map.groupBy(rows, ({ partition }) => partition);
+  return new TopicEpochs(
+    new Map(
+      [...byPartition].map(([partition, own]) => [
+        partition,
+        own.map(({ epoch, first_offset }) => ({ epoch, firstOffset: Number(first_offset) })),
+      ]),
+    ),
+  );
+}
