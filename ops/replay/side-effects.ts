@@ -151,9 +151,9 @@ export function deadCountsOf(revived: readonly SourceEvent[]): DeadMinute[] {
  */
 export function moveDeadToStored(dead: readonly DeadMinute[]): { sql: string; values: unknown[] } {
   return {
-    sql: `UPDATE books SET dead = dead - moved.n, stored = stored + moved.n, changed_at = clock_timestamp()
-      FROM owner, unnest($6::bigint[], $7::timestamptz[], $8::bigint[]) AS moved (account_id, minute, n)
-      WHERE books.account_id = moved.account_id AND books.minute = moved.minute`,
+    sql: `INSERT INTO books (account_id, minute, dead, stored, open)
+      SELECT moved.account_id, moved.minute, -moved.n, moved.n, false FROM owner, unnest($6::bigint[], $7::timestamptz[], $8::bigint[]) AS moved (account_id, minute, n)
+      ON CONFLICT (account_id, minute) DO UPDATE SET dead = books.dead + excluded.dead, stored = books.stored + excluded.stored, changed_at = clock_timestamp()`,
     values: [
       dead.map(({ account }) => account),
       dead.map(({ minute }) => new Date(minute)),

@@ -6,6 +6,7 @@ import { startPartitionConsumer, type PartitionConsumer } from '../../platform/k
 import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { readReconciliation } from './read-reconciliation.ts';
+import { foldOldMinutes } from './fold-minutes.ts';
 import { reconcile } from './reconcile.ts';
 import type { MeteringConfig } from './config.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -37,6 +38,8 @@ export interface Metering {
 
 /** Minutes that are reconciled at once. */
 const MAX_MINUTES = 5000;
+/** Statements that fold old minutes in one interval. */
+const FOLD_TURNS = 40;
 
 /** Counts events from the topics, meters usage, and reconciles the counts with the stored rows. */
 export async function startMetering(options: MeteringOptions): Promise<Metering> {
@@ -122,6 +125,10 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
           { code: 'books_gap', gap: found.gap },
           'the books do not balance: check ./ravand status and ./ravand lag',
         );
+    }),
+    every('old minutes', 60_000, async () => {
+      for (let turn = 0; turn < FOLD_TURNS && !signal.aborted; turn++)
+        if ((await foldOldMinutes(database)) === 0) return;
     }),
     every('profiles', config.PROFILES_METER_INTERVAL, async () => {
       for (const month of watchedMonths(Date.now()))

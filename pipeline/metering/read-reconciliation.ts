@@ -17,16 +17,17 @@ export interface ReconciliationCounts {
 }
 
 /**
- * The counts as of the last reconciliation, a few seconds old at most.
+ * The counts as of the last reconciliation, a few seconds old at most: one row an account, however
+ * many minutes it has.
  * @param spooled accepted events that are in the spools of gateways now
  */
 export async function readReconciliation(
-  database: Database,
+  database: Pick<Database, 'query'>,
   options: { accountId?: number; spooled: number },
 ): Promise<ReconciliationCounts> {
   const columns = [...COUNTS, 'stored'] as const;
   const answer = await database.query<Record<(typeof columns)[number], number>>(
-    `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM books WHERE $1::bigint IS NULL OR account_id = $1`,
+    `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM book_totals WHERE $1::bigint IS NULL OR account_id = $1`,
     [options.accountId ?? null],
   );
   const row = answer.rows[0];

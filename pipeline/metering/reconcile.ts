@@ -2,12 +2,36 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
-const HOUR = 3_600_000;
+/** What is compared as a whole: a minute of reception, or a day whose minutes are folded. */
+interface Span {
+  table: 'books' | 'book_days';
+  column: 'minute' | 'day';
+  /** Length, and offset of its starts from the Unix epoch, s. */
+  seconds: number;
+  shift: number;
+  /** Spans whose starts are this close are counted with one query, ms. */
+  together: number;
+  /** Condition of the rows that are compared. */
+  where: string;
+}
 
-/** A minute of an account whose counts changed since it last balanced. */
-interface OpenMinute {
+const SPANS: readonly Span[] = [
+  {
+    ...{ table: 'books', column: 'minute', seconds: 60, shift: 0, together: 3_600_000 },
+    // A minute that was counted after its day was folded is moved into the day first.
+    where: `open AND NOT EXISTS (SELECT 1 FROM book_days AS d WHERE d.account_id = books.account_id AND d.day = book_day(books.minute))`,
+  },
+  {
+    ...{ table: 'book_days', column: 'day', seconds: 86_400, shift: 12_600, together: 1 },
+    where: 'open',
+  },
+];
+
+/** Counts of an account that changed since they last balanced. */
+interface OpenSpan {
   account_id: number;
-  minute: number;
+  /** ms since the epoch. */
+  start: number;
   /** Rows that ClickHouse must contain. */
   expected: number;
   stored: number;
@@ -16,7 +40,7 @@ interface OpenMinute {
   changed_at: number;
 }
 
-/** The differences of the open minutes. */
+/** The differences of the open minutes and days. */
 export interface Reconciliation {
   /**
    * Rows missing in ClickHouse (negative: too many) although normaliser and sink have processed
@@ -25,103 +49,132 @@ export interface Reconciliation {
   gap: number;
   /** Rows that are published and not stored yet. */
   inFlight: number;
-  minutes: number;
+  /** Minutes and days that were compared. */
+  compared: number;
+}
+
+interface ReconcileOptions {
+  database: Pick<Database, 'query'>;
+  warehouse: ClickHouseClient;
+  /**
+   * Normaliser and sink have processed everything counted before this time, ms since the epoch.
+   */
+  processedUntil: number;
+  /** Maximum of minutes, and of days. */
+  limit: number;
 }
 
 /**
- * Compares published events with the rows of ClickHouse, minute by minute, for up to `limit`
- * minutes that changed since they last balanced.
- * @param processedUntil normaliser and sink have processed everything counted before this time, ms
- * since the epoch
+ * Compares published events with the rows of ClickHouse, minute by minute (day by day for old
+ * days), for up to `limit` of each that changed since they last balanced.
  */
-export async function reconcile(options: {
-  database: Database;
-  warehouse: ClickHouseClient;
-  processedUntil: number;
-  limit: number;
-}): Promise<Reconciliation> {
-  const { database, processedUntil } = options;
+export async function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
+  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: 0 };
+  for (const span of SPANS) {
+    const { gap, inFlight, compared } = await reconcileSpans(span, options);
+    reconciliation.gap += gap;
+    reconciliation.inFlight += inFlight;
+    reconciliation.compared += compared;
+  }
+  return reconciliation;
+}
+
+async function reconcileSpans(
+  span: Span,
+  { database, warehouse, processedUntil, limit }: ReconcileOptions,
+): Promise<Reconciliation> {
+  const open = await readOpen(database, span, limit);
+  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: open.length };
+  const groups = Map.groupBy(open, ({ start }) => Math.floor(start / span.together));
+  for (const some of groups.values()) {
+    const counts = await countStored(warehouse, span, some);
+    const compared = some.map((one) => ({
+      ...one,
+      found: counts.get(`${one.account_id} ${one.start}`) ?? 0,
+    }));
+    for (const { expected, found, changed_at } of compared) {
+      if (changed_at < processedUntil) reconciliation.gap += expected - found;
+      else reconciliation.inFlight += expected - found;
+    }
+    const isBalanced = (one: { expected: number; found: number }) => one.expected === one.found;
+    await writeStored(database, span, { spans: compared.filter(isBalanced), open: false });
+    const differing = compared.filter((one) => !isBalanced(one) && one.stored !== one.found);
+    await writeStored(database, span, { spans: differing, open: true });
+  }
+  return reconciliation;
+}
+
+async function readOpen(
+  database: Pick<Database, 'query'>,
+  { table, column, where }: Span,
+  limit: number,
+): Promise<OpenSpan[]> {
   const answer = await database.query<{
     account_id: string;
-    minute: Date;
+    start: Date;
     expected: string;
     stored: string;
     changed: string;
     changed_at: number;
   }>(
-    `SELECT account_id, minute, places - repeats - duplicates_after - dead - expired AS expected, stored, changed_at::text AS changed, extract(epoch FROM changed_at)::float8 * 1000 AS changed_at
-     FROM books WHERE open ORDER BY minute LIMIT $1`,
-    [options.limit],
+    `SELECT account_id, ${column} AS start, places - repeats - duplicates_after - dead - expired AS expected, stored, changed_at::text AS changed, extract(epoch FROM changed_at)::float8 * 1000 AS changed_at
+     FROM ${table} WHERE ${where} ORDER BY ${column} LIMIT $1`,
+    [limit],
   );
-  const open: OpenMinute[] = answer.rows.map((row) => ({
+  return answer.rows.map((row) => ({
     ...row,
     account_id: Number(row.account_id),
-    minute: row.minute.getTime(),
+    start: row.start.getTime(),
     expected: Number(row.expected),
     stored: Number(row.stored),
   }));
-  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, minutes: open.length };
-  for (const minutes of byHour(open)) {
-    const counts = await countStored(options.warehouse, minutes);
-    const balanced: OpenMinute[] = [];
-    const differing: OpenMinute[] = [];
-    for (const minute of minutes) {
-      const found = { ...minute, stored: counts.get(`${minute.account_id} ${minute.minute}`) ?? 0 };
-      (found.stored === minute.expected ? balanced : differing).push(found);
-      if (minute.changed_at < processedUntil) reconciliation.gap += minute.expected - found.stored;
-      else reconciliation.inFlight += minute.expected - found.stored;
-    }
-    await writeStored(database, balanced, false);
-    await writeStored(database, differing, true);
-  }
-  return reconciliation;
-}
-
-function byHour(open: readonly OpenMinute[]): OpenMinute[][] {
-  return [...Map.groupBy(open, ({ minute }) => Math.floor(minute / HOUR)).values()];
 }
 
 async function countStored(
   warehouse: ClickHouseClient,
-  minutes: readonly OpenMinute[],
+  { seconds, shift }: Span,
+  spans: readonly OpenSpan[],
 ): Promise<Map<string, number>> {
-  const times = minutes.map(({ minute }) => minute);
+  const starts = spans.map(({ start }) => start);
   const answer = await warehouse.query({
-    query: `SELECT account_id AS account, toUnixTimestamp(toStartOfMinute(received_at)) AS minute, countIf(${KEPT_ROWS}) AS n
+    query: `SELECT account_id AS account, intDiv(toUnixTimestamp(received_at) + {shift:UInt32}, {seconds:UInt32}) * {seconds:UInt32} - {shift:UInt32} AS start, countIf(${KEPT_ROWS}) AS n
       FROM events WHERE account_id IN {accounts:Array(UInt64)} AND received_at >= fromUnixTimestamp64Milli({first:Int64}) AND received_at < fromUnixTimestamp64Milli({end:Int64})
-      GROUP BY account, minute`,
+      GROUP BY account, start`,
     query_params: {
-      accounts: [...new Set(minutes.map(({ account_id }) => account_id))],
-      first: Math.min(...times),
-      end: Math.max(...times) + 60_000,
+      accounts: [...new Set(spans.map(({ account_id }) => account_id))],
+      first: starts.reduce((a, b) => Math.min(a, b)),
+      end: starts.reduce((a, b) => Math.max(a, b)) + seconds * 1000,
+      ...{ seconds, shift },
     },
     format: 'JSONEachRow',
     clickhouse_settings: { max_execution_time: 20 },
   });
   const rows = await answer.json<{
     account: number | string;
-    minute: number;
+    start: number | string;
     n: number | string;
   }>();
-  return new Map(rows.map((row) => [`${Number(row.account)} ${row.minute * 1000}`, Number(row.n)]));
+  return new Map(
+    rows.map((row) => [`${Number(row.account)} ${Number(row.start) * 1000}`, Number(row.n)]),
+  );
 }
 
-/** Records the stored rows of a minute, unless its counts changed in the meantime. */
+/** Records the stored rows of spans, unless their counts changed in the meantime. */
 async function writeStored(
-  database: Database,
-  minutes: readonly OpenMinute[],
-  open: boolean,
+  database: Pick<Database, 'query'>,
+  { table, column }: Span,
+  { spans, open }: { spans: readonly (OpenSpan & { found: number })[]; open: boolean },
 ): Promise<void> {
-  if (minutes.length === 0) return;
+  if (spans.length === 0) return;
   await database.query(
-    `UPDATE books SET stored = found.stored, open = $5
-     FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS found (account_id, minute, stored, changed_at)
-     WHERE books.account_id = found.account_id AND books.minute = found.minute AND books.changed_at = found.changed_at`,
+    `UPDATE ${table} AS b SET stored = found.stored, open = $5
+     FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS found (account_id, start, stored, changed_at)
+     WHERE b.account_id = found.account_id AND b.${column} = found.start AND b.changed_at = found.changed_at`,
     [
-      minutes.map((one) => one.account_id),
-      minutes.map((one) => new Date(one.minute)),
-      minutes.map((one) => one.stored),
-      minutes.map((one) => one.changed),
+      spans.map((one) => one.account_id),
+      spans.map((one) => new Date(one.start)),
+      spans.map((one) => one.found),
+      spans.map((one) => one.changed),
       open,
     ],
   );

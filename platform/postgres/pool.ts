@@ -14,6 +14,8 @@ export function connectPostgres(options: {
   log: Log;
   name: string;
   max?: number;
+  /** How long a statement may take, ms; 0: as long as it takes. 10 s by default. */
+  queryTimeout?: number;
 }): Database {
   // Commands read the URL from the stack's files, not as a setting.
   rememberSecret(options.url);
@@ -23,7 +25,7 @@ export function connectPostgres(options: {
     max: options.max ?? 2,
     connectionTimeoutMillis: 3000,
     idleTimeoutMillis: 30_000,
-    query_timeout: 10_000,
+    query_timeout: options.queryTimeout ?? 10_000,
   });
   pool.on('error', (error) =>
     // The error contains the whole client, so only its message is logged.

@@ -74,14 +74,16 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
     },
     /**
      * Deletes the executed step and moves its rows from `stored` to `expired` in the
-     * reconciliation, in one statement.
+     * reconciliation, in one statement. A minute whose day is folded gets a row, which is added to
+     * the day.
      */
     async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
       await database.query(
         `WITH done AS (DELETE FROM retention_steps WHERE account_id = $1 AND day = $2 RETURNING account_id),
            run AS (UPDATE retention_runs SET rows_deleted = rows_deleted + $5 WHERE day = $6 AND EXISTS (SELECT 1 FROM done) RETURNING 1)
-         UPDATE books SET expired = expired + gone.n, stored = greatest(0, stored - gone.n), changed_at = clock_timestamp()
-         FROM done, unnest($3::timestamptz[], $4::bigint[]) AS gone (minute, n) WHERE books.account_id = done.account_id AND books.minute = gone.minute`,
+         INSERT INTO books (account_id, minute, expired, stored, open)
+         SELECT done.account_id, gone.minute, gone.n, -gone.n, false FROM done, unnest($3::timestamptz[], $4::bigint[]) AS gone (minute, n)
+         ON CONFLICT (account_id, minute) DO UPDATE SET expired = books.expired + excluded.expired, stored = books.stored + excluded.stored, changed_at = clock_timestamp()`,
         [
           accountId,
           day,

@@ -7,7 +7,11 @@ import { parseSettings } from '../../../platform/settings.ts';
 
 const settings = parseSettings(postgresSettings, process.env);
 const log = createLog({ part: 'migrate-postgres', level: 'info' });
-const database = connectPostgres({ url: settings.DATABASE_URL, log, name: 'ravand-migrate' });
+const database = connectPostgres({
+  ...{ url: settings.DATABASE_URL, log, name: 'ravand-migrate' },
+  // A migration may read a year of history.
+  queryTimeout: 0,
+});
 try {
   const ran = await migratePostgres(
     database,

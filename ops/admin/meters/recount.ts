@@ -40,7 +40,7 @@ export const metersRecount = adminCommand({
       const known = await readKnown(database, { accountId, month });
       const counted = recountEvents(
         known.minutes,
-        await countRows(warehouse, { accountId, month, counted: known.counted }),
+        await countRows(warehouse, { accountId, month, ...known }),
       );
       const people = (await countPeopleSeen({ warehouse, month, accountId })).get(accountId) ?? 0;
       const difference = counted.events - known.meters.events;
