@@ -1,4 +1,6 @@
+import { readTopicNamesFrom } from '../platform/kafka/topic-names.ts';
 import { createLog, type Log } from '../platform/log.ts';
+import { topicNamesOf } from '../platform/log/topic-names.ts';
 import {
   clickhouseSettings,
   dedupeSettings,
@@ -49,11 +51,11 @@ export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): 
       `http://127.0.0.1:${port}`,
     ]),
   );
-  return {
-    settings: parseSettings(table, env),
-    adminUrls,
-    log: createLog({ part: 'operate', level: 'fatal' }),
-  };
+  const settings = parseSettings(table, env);
+  const log = createLog({ part: 'operate', level: 'fatal' });
+  // Without PostgreSQL a command does what it can: few topics are ever replaced.
+  readTopicNamesFrom(() => topicNamesOf({ url: settings.DATABASE_URL, log }).catch(() => ({})));
+  return { settings, adminUrls, log };
 }
 
 function urlsOf(plan: StackPlan): Record<string, string> {

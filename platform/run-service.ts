@@ -1,14 +1,18 @@
 import { Registry } from 'prom-client';
 import type { ClickhouseSettings } from './clickhouse/client.ts';
 import { startAdminServer, type AdminPages } from './admin-server.ts';
+import type { KafkaSettings } from './kafka/connection.ts';
+import { readTopicNamesFrom } from './kafka/topic-names.ts';
 import { startLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
 import { errorText } from './redaction/redact-text.ts';
+import { retryUntilAborted } from './retry-until-aborted.ts';
 import type { Address } from './setting-kinds.ts';
-import type { processSettings } from './settings-common.ts';
+import type { postgresSettings, processSettings } from './settings-common.ts';
 import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
 
 type ProcessSettings = SettingsOf<typeof processSettings>;
+type PostgresSettings = SettingsOf<typeof postgresSettings>;
 
 /** What the assembly of a service gets. */
 export interface ServiceContext<Config> extends Lifecycle {
@@ -73,6 +77,7 @@ export async function runService<Table extends typeof processSettings & Settings
       return admin.address;
     },
   };
+  await useRecordedTopicNames(context);
   void refuseSeveralShards(context);
   try {
     await start(context);
@@ -82,6 +87,23 @@ export async function runService<Table extends typeof processSettings & Settings
     process.stderr.write(`${name} cannot start: ${errorText(error)}\n`);
     lifecycle.crash(error);
   }
+}
+
+/** A service that uses Kafka takes the names of the topics from PostgreSQL. */
+async function useRecordedTopicNames({
+  config,
+  log,
+  signal,
+}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal'>): Promise<void> {
+  const { KAFKA_BROKERS, DATABASE_URL } = config as Partial<KafkaSettings & PostgresSettings>;
+  if (!KAFKA_BROKERS || !DATABASE_URL) return;
+  // Loaded here: other services do not need the client.
+  const { topicNamesOf } = await import('./log/topic-names.ts');
+  readTopicNamesFrom(() =>
+    retryUntilAborted({ log, signal, code: 'waiting', what: 'reading the layout of the log' }, () =>
+      topicNamesOf({ url: DATABASE_URL, log }),
+    ),
+  );
 }
 
 /** A service that uses ClickHouse ends when its cluster has several shards. */

@@ -75,16 +75,6 @@ export const clickhouseSettings = defineSettings({
   }),
 });
 
-/** Settings of a process that consumes topics. */
-export const consumerProcessSettings = defineSettings({
-  ...processSettings,
-  ...kafkaSettings,
-  ...consumerSettings,
-});
-
-/** Settings of a process that writes what it consumes into ClickHouse. */
-export const sinkSettings = defineSettings({ ...consumerProcessSettings, ...clickhouseSettings });
-
 export const postgresSettings = defineSettings({
   DATABASE_URL: setting.url({
     default: 'postgres://postgres@127.0.0.1:5432/postgres',
@@ -93,6 +83,17 @@ export const postgresSettings = defineSettings({
     secret: true,
   }),
 });
+
+/** Settings of a process that consumes topics. PostgreSQL has the layout of the log. */
+export const consumerProcessSettings = defineSettings({
+  ...processSettings,
+  ...kafkaSettings,
+  ...postgresSettings,
+  ...consumerSettings,
+});
+
+/** Settings of a process that writes what it consumes into ClickHouse. */
+export const sinkSettings = defineSettings({ ...consumerProcessSettings, ...clickhouseSettings });
 
 export const redisSettings = defineSettings({
   REDIS_URL: setting.url({

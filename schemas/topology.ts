@@ -26,9 +26,9 @@ interface TopicRow {
 const YEAR_MS = 365 * 86_400_000;
 
 /**
- * Every topic. events.raw and events.normalised have the same fixed number of partitions: raw
- * partition p goes to normalised partition p. identity.commands is kept as long as events.raw may
- * be: a rebuild of the identities reads both.
+ * Every topic. events.raw and events.normalised have the same number of partitions, which only
+ * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
+ * kept as long as events.raw may be: a rebuild of the identities reads both.
  */
 export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
@@ -80,9 +80,13 @@ export const SERVICES = [
   {
     name: 'catalogue-sink',
     folder: 'projections/catalogue',
-    needs: ['topics', 'migrate-clickhouse'],
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
-  { name: 'quality-sink', folder: 'projections/quality', needs: ['topics', 'migrate-clickhouse'] },
+  {
+    name: 'quality-sink',
+    folder: 'projections/quality',
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
   {
     name: 'retention',
     folder: 'projections/retention',

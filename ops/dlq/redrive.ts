@@ -1,3 +1,4 @@
+import { topicEnds } from '../../platform/kafka/admin.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { candidateOf, type Candidate } from './candidate.ts';
@@ -100,8 +101,8 @@ async function publishBatch(
   report: RedriveReport,
 ): Promise<void> {
   if (candidates.length === 0) return;
-  const offsets = await admin.fetchTopicOffsets(TOPIC.raw);
-  const ends = new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+  const raw = await topicEnds(admin, TOPIC.raw);
+  const ends = new Map(raw.map(({ partition, high }) => [partition, high]));
   const began = now();
   const mine = await store.begin(
     candidates.map(({ known, partition }) => ({

@@ -3,6 +3,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { RangeReader, type RecordPosition } from '../../platform/kafka/read-range.ts';
+import { logicalTopic, physicalTopic, topicNamesKnown } from '../../platform/kafka/topic-names.ts';
 import { oldestUnread, positionKey, type OffsetSnapshot, type GroupOffset } from './evaluate.ts';
 import { CONSUMER_GROUPS, METERING_READER, meteringGroup } from '../../schemas/topology.ts';
 
@@ -22,7 +23,8 @@ const UNREAD_MS = 3000;
 /** Current offsets of the known consumer groups and of all others that Kafka knows. */
 export async function fetchLagSnapshot(admin: Admin, database: Database): Promise<LagSnapshot> {
   const problems: string[] = [];
-  const topics = new Set(await admin.listTopics());
+  await topicNamesKnown();
+  const topics = new Set((await admin.listTopics()).map(logicalTopic));
   const { groups } = await admin.listGroups();
   const names = new Set([
     ...CONSUMER_GROUPS.map(({ group }) => group),
@@ -103,13 +105,13 @@ export async function fetchRetentions(
     includeSynonyms: false,
     resources: topics.map((name) => ({
       type: kafkajs.ConfigResourceTypes.TOPIC,
-      name,
+      name: physicalTopic(name),
       configNames: ['retention.ms'],
     })),
   });
   return new Map(
     answer.resources.map(({ resourceName, configEntries }) => [
-      resourceName,
+      logicalTopic(resourceName),
       Math.max(0, Number(configEntries[0]?.configValue ?? 0)),
     ]),
   );
@@ -134,7 +136,7 @@ async function commitsOf(admin: Admin, groupId: string): Promise<Map<string, Map
       const committed = partitions
         .map(({ partition, offset }) => [partition, Number(offset)] as const)
         .filter(([, offset]) => offset >= 0);
-      return committed.length === 0 ? [] : [[topic, new Map(committed)]];
+      return committed.length === 0 ? [] : [[logicalTopic(topic), new Map(committed)]];
     }),
   );
 }

@@ -1,5 +1,10 @@
 import type { Admin } from 'kafkajs';
-import { committedOffsets, topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import {
+  committedOffsets,
+  offsetsAt,
+  topicEnds,
+  withKafkaAdmin,
+} from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import type { Names } from './config.ts';
 
@@ -60,10 +65,8 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
         );
         if (ends.every(({ partition, high }) => high <= (next.get(partition) ?? 0))) return 0;
         for (let age = MIN_BACKLOG; age < MAX_BACKLOG; age *= 2) {
-          const offsets = await admin.fetchTopicOffsetsByTimestamp(names.raw, now - age);
-          if (
-            offsets.every(({ partition, offset }) => Number(offset) <= (next.get(partition) ?? 0))
-          )
+          const offsets = await offsetsAt(admin, names.raw, now - age);
+          if ([...offsets].every(([at, offset]) => (offset ?? -1) <= (next.get(at) ?? 0)))
             return age;
         }
         return now;

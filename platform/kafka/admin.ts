@@ -1,6 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { withDeadline } from '../deadline.ts';
 import { kafkajsConnection, type KafkaSettings } from './connection.ts';
+import { logicalTopic, physicalTopic, topicNamesKnown } from './topic-names.ts';
 
 /** `low`: first retained offset; `high`: high watermark, the offset of the next record. */
 export interface PartitionEnds {
@@ -25,7 +26,8 @@ export async function withKafkaAdmin<T>(
 
 /** Low and high watermarks of a topic, sorted by partition. Rejects when the topic is missing. */
 export async function topicEnds(admin: Admin, topic: string): Promise<PartitionEnds[]> {
-  const offsets = await admin.fetchTopicOffsets(topic);
+  await topicNamesKnown();
+  const offsets = await admin.fetchTopicOffsets(physicalTopic(topic));
   return offsets
     .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
     .sort((a, b) => a.partition - b.partition);
@@ -40,7 +42,8 @@ export async function offsetsAt(
   topic: string,
   time: number,
 ): Promise<Map<number, number | undefined>> {
-  const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, time);
+  await topicNamesKnown();
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(physicalTopic(topic), time);
   return new Map(
     offsets.map(({ partition, offset }) => [
       partition,
@@ -55,7 +58,8 @@ export async function committedOffsets(
   groupId: string,
   topic: string,
 ): Promise<Map<number, number | undefined>> {
-  const [entry] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  await topicNamesKnown();
+  const [entry] = await admin.fetchOffsets({ groupId, topics: [physicalTopic(topic)] });
   return new Map(
     entry?.partitions.map(({ partition, offset }) => [
       partition,
@@ -75,20 +79,23 @@ export async function maxMessageBytes(
   const connection = kafkajsConnection(settings, 'ravand-admin');
   const admin = new kafkajs.Kafka({ ...connection, retry: { retries: 1 } }).admin();
   const work = async () => {
+    await topicNamesKnown();
     await admin.connect();
     const name = 'max.message.bytes';
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: topics.map((topic) => ({
         type: kafkajs.ConfigResourceTypes.TOPIC,
-        name: topic,
+        name: physicalTopic(topic),
         configNames: [name],
       })),
     });
     return new Map(
       resources.flatMap(({ resourceName, configEntries }): [string, number][] => {
         const value = Number(configEntries.find((entry) => entry.configName === name)?.configValue);
-        return Number.isSafeInteger(value) && value > 0 ? [[resourceName, value]] : [];
+        return Number.isSafeInteger(value) && value > 0
+          ? [[logicalTopic(resourceName), value]]
+          : [];
       }),
     );
   };

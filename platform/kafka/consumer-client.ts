@@ -2,6 +2,7 @@ import kafka from 'node-rdkafka';
 import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
 import { rdkafkaConnection } from './connection.ts';
+import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
 
 export interface PartitionOffset {
@@ -91,7 +92,9 @@ export async function connectConsumer(
 }
 
 async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClient> {
-  const { topic, log } = options;
+  await topicNamesKnown();
+  const { log } = options;
+  const topic = physicalTopic(options.topic);
   const partitionsOf = (assignment: { partition: number }[]) =>
     assignment.map(({ partition }) => partition);
   const consumer = new kafka.KafkaConsumer(
@@ -132,7 +135,7 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
         consumer.setDefaultConsumeTimeout(timeout);
         consumer.consume(max, (error: kafka.LibrdKafkaError | null, messages) => {
           if (error) reject(new KafkaError(error));
-          else resolve(messages as unknown as ConsumedMessage[]);
+          else resolve(withLogicalTopics(messages as unknown as ConsumedMessage[]));
         });
       }),
     committed: (partition) =>

@@ -2,6 +2,7 @@ import kafka from 'node-rdkafka';
 import type { Log } from '../log.ts';
 import { deliveryCode } from './delivery-error.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
+import { physicalTopic, topicNamesKnown } from './topic-names.ts';
 
 export interface OutgoingRecord {
   topic: string;
@@ -77,6 +78,7 @@ interface Sent {
  * has a gap. Rejects when no broker answers within `connectTimeout`.
  */
 export async function connectProducer(options: ProducerOptions): Promise<LogProducer> {
+  await topicNamesKnown();
   const producer = new kafka.Producer(
     {
       ...rdkafkaConnection(options.settings),
@@ -135,7 +137,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     const sent = { done };
     inFlight.add(sent);
     try {
-      producer.produce(topic, partition, value, key, undefined, sent);
+      producer.produce(physicalTopic(topic), partition, value, key, undefined, sent);
     } catch (error) {
       inFlight.delete(sent);
       const cause = error as kafka.LibrdKafkaError;
@@ -151,10 +153,11 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     partitions: (topic, ms) =>
       new Promise((resolve, reject) => {
         producer.getMetadata(
-          { topic, timeout: ms },
+          { topic: physicalTopic(topic), timeout: ms },
           (error: kafka.LibrdKafkaError | null, metadata: kafka.Metadata | undefined) => {
             const count =
-              metadata?.topics.find((one) => one.name === topic)?.partitions.length ?? 0;
+              metadata?.topics.find((one) => one.name === physicalTopic(topic))?.partitions
+                .length ?? 0;
             if (error) reject(new PublishFailed(error.message, error.code));
             else if (count === 0)
               reject(

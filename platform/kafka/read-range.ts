@@ -2,6 +2,7 @@ import { withDeadline } from '../deadline.ts';
 import type { KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 import {
+  assignStandalone,
   closeStandalone,
   connectStandalone,
   pollStandalone,
@@ -203,7 +204,7 @@ export class RangeReader {
     try {
       this.#connecting ??= connectStandalone({ settings, clientId, ...this.#profile });
       const consumer = await this.#connecting;
-      consumer.assign(positions.map((one) => ({ ...one })));
+      assignStandalone(consumer, positions);
       let lastRecordAt = performance.now();
       for (;;) {
         const messages = await withDeadline(

@@ -2,6 +2,7 @@ import kafka from 'node-rdkafka';
 import { withDeadline } from '../deadline.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
+import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 
 /** A consumer without group or commits; its user assigns partitions and offsets. */
 export type StandaloneConsumer = kafka.KafkaConsumer;
@@ -27,6 +28,7 @@ export async function connectStandalone({
   prefetchKib,
   fetchBytes,
 }: StandaloneOptions): Promise<StandaloneConsumer> {
+  await topicNamesKnown();
   const consumer = new kafka.KafkaConsumer(
     {
       ...rdkafkaConnection(settings),
@@ -65,6 +67,14 @@ export async function connectStandalone({
   }
 }
 
+/** Reads these partitions of topics, from these offsets on. */
+export function assignStandalone(
+  consumer: StandaloneConsumer,
+  positions: readonly { topic: string; partition: number; offset: number }[],
+): void {
+  consumer.assign(positions.map((one) => ({ ...one, topic: physicalTopic(one.topic) })));
+}
+
 /**
  * At most `maxRecords` fetched records. Waits up to `ms` for the first one only: the client would
  * apply the timeout to each record, and not return while records keep arriving.
@@ -88,7 +98,7 @@ function pollOnce(
     consumer.setDefaultConsumeTimeout(ms);
     consumer.consume(maxRecords, (error: kafka.LibrdKafkaError | null, messages) => {
       if (error) reject(new Error(error.message));
-      else resolve(messages as unknown as ConsumedMessage[]);
+      else resolve(withLogicalTopics(messages as unknown as ConsumedMessage[]));
     });
   });
 }

@@ -24,9 +24,9 @@ const rows: readonly StepRow[] = [
   {
     name: 'topics',
     title: 'topics',
-    needs: ['kafka'],
+    needs: ['kafka', 'migrate-postgres'],
     script: 'topics.ts',
-    settings: { ...kafkaSettings, ...topicSettings },
+    settings: { ...kafkaSettings, ...postgresSettings, ...topicSettings },
   },
   {
     name: 'migrate-clickhouse',

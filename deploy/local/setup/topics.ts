@@ -1,15 +1,50 @@
-import { withKafkaAdmin } from '../../../platform/kafka/admin.ts';
-import { kafkaSettings, topicSettings } from '../../../platform/settings-common.ts';
+import { topicEnds, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
+import { createLog } from '../../../platform/log.ts';
+import { readLayout, recordedLayout } from '../../../platform/log/layout.ts';
+import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import {
+  kafkaSettings,
+  postgresSettings,
+  topicSettings,
+} from '../../../platform/settings-common.ts';
 import { defineSettings, parseSettings } from '../../../platform/settings.ts';
+import { TOPIC } from '../../../schemas/topology.ts';
 import { ensureTopics, plannedTopics } from '../../topics.ts';
 
-const settings = parseSettings(defineSettings({ ...kafkaSettings, ...topicSettings }), process.env);
-const created = await withKafkaAdmin(settings, (admin) =>
-  ensureTopics({
-    admin,
-    plans: plannedTopics(settings),
-    replication: settings.KAFKA_REPLICATION || 3,
-    minIsr: settings.KAFKA_MIN_ISR || 2,
-  }),
+const settings = parseSettings(
+  defineSettings({ ...kafkaSettings, ...postgresSettings, ...topicSettings }),
+  process.env,
 );
-console.log(created.length === 0 ? 'all topics are there' : `created ${created.join(', ')}`);
+const log = createLog({ part: 'topics', level: 'info' });
+const database = connectPostgres({
+  url: settings.DATABASE_URL,
+  log,
+  name: 'ravand-topics',
+  max: 1,
+});
+try {
+  const layout = await readLayout(database);
+  const EVENTS_PARTITIONS = layout?.created ?? settings.EVENTS_PARTITIONS;
+  const created = await withKafkaAdmin(settings, async (admin) => {
+    const created = await ensureTopics({
+      admin,
+      plans: plannedTopics({ ...settings, EVENTS_PARTITIONS }).map((plan) => ({
+        ...plan,
+        topic: layout?.topics[plan.topic] ?? plan.topic,
+      })),
+      replication: settings.KAFKA_REPLICATION || 3,
+      minIsr: settings.KAFKA_MIN_ISR || 2,
+    });
+    if (!layout) {
+      const counts = new Set<number>();
+      for (const topic of [TOPIC.raw, TOPIC.normalised, TOPIC.verdicts])
+        counts.add((await topicEnds(admin, topic)).length);
+      const [partitions = 0, ...others] = counts;
+      if (others.length === 0) await recordedLayout(database, { partitions });
+    }
+    return created;
+  });
+  console.log(created.length === 0 ? 'all topics are there' : `created ${created.join(', ')}`);
+} finally {
+  await database.end();
+}

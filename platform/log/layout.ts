@@ -1,0 +1,111 @@
+import type { Database } from '../postgres/pool.ts';
+
+/**
+ * Phases of a change of the layout. From `holding` on every writer of events.raw holds its records,
+ * until the phase is `steady` again.
+ */
+export type LayoutPhase = 'steady' | 'preparing' | 'holding' | 'switching' | 'draining';
+
+/** From this epoch of events.raw on, the number of partitions applies. */
+export interface Generation {
+  generation: number;
+  partitions: number;
+  epoch: number;
+}
+
+/** The row of log_layout. */
+export interface LogLayout {
+  /** Rises when a change takes effect. */
+  generation: number;
+  /** Partitions in use of events.raw, events.normalised, events.verdicts and ingest.outcomes. */
+  partitions: number;
+  /** Partitions that were created on purpose; at least `partitions`. */
+  created: number;
+  phase: LayoutPhase;
+  /** Partitions after the change in progress. */
+  nextPartitions: number | undefined;
+  /** What is in progress. */
+  change: Readonly<Record<string, unknown>> | undefined;
+  /** Physical names by logical ones; a topic without an entry has the same name. */
+  topics: Readonly<Record<string, string>>;
+  /** Ascending by generation. */
+  history: readonly Generation[];
+}
+
+interface LayoutRow extends Pick<
+  LogLayout,
+  'generation' | 'partitions' | 'created' | 'phase' | 'topics' | 'history'
+> {
+  next_partitions: number | null;
+  change: Readonly<Record<string, unknown>> | null;
+}
+
+type Queries = Pick<Database, 'query'>;
+
+const READ = `SELECT generation, partitions, created, phase, next_partitions, change, topics, history
+  FROM log_layout`;
+
+/** The recorded layout; undefined before it was recorded. */
+export async function readLayout(database: Queries): Promise<LogLayout | undefined> {
+  const { rows } = await database.query<LayoutRow>(READ);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { next_partitions: next, change, ...rest } = row;
+  return { ...rest, nextPartitions: next ?? undefined, change: change ?? undefined };
+}
+
+/**
+ * The recorded layout; an installation that has none records the number of partitions that its
+ * topics have now.
+ */
+export async function recordedLayout(
+  database: Queries,
+  { partitions }: { partitions: number },
+): Promise<LogLayout> {
+  const known = await readLayout(database);
+  if (known) return known;
+  await database.query(
+    `INSERT INTO log_layout (partitions, created, history)
+     VALUES ($1, $1, jsonb_build_array(jsonb_build_object(
+       'generation', 1, 'partitions', $1::integer, 'epoch', 0)))
+     ON CONFLICT (id) DO NOTHING`,
+    [partitions],
+  );
+  const recorded = await readLayout(database);
+  if (!recorded) throw new Error('the layout of the log cannot be recorded in log_layout');
+  return recorded;
+}
+
+/** The number of partitions that applies to raw records of an epoch. */
+export function partitionsAt(layout: LogLayout, epoch: number): number {
+  const latest = layout.history.findLast((one) => one.epoch <= epoch);
+  return latest?.partitions ?? layout.history[0]?.partitions ?? layout.partitions;
+}
+
+/** True while writers of events.raw must hold their records. */
+export function isHeld({ phase }: Pick<LogLayout, 'phase'>): boolean {
+  return phase === 'holding' || phase === 'switching' || phase === 'draining';
+}
+
+/**
+ * What is wrong with the numbers of partitions that Kafka has, in one sentence; undefined when they
+ * agree with the layout. During a growth both numbers are right.
+ */
+export function partitionsProblem(
+  layout: LogLayout,
+  found: ReadonlyMap<string, number>,
+): string | undefined {
+  const { partitions, created, nextPartitions } = layout;
+  const most = Math.max(created, nextPartitions ?? 0);
+  const least = layout.phase === 'steady' ? created : partitions;
+  const wrong = [...found].filter(([, count]) => count < least || count > most);
+  if (wrong.length === 0) return undefined;
+  const counts = wrong.map(([topic, count]) => `${topic} has ${count}`).join(', ');
+  const more = wrong.some(([, count]) => count > most);
+  return (
+    `the number of partitions was changed without ./ravand log grow: ${counts} instead of ${least}. ` +
+    (more
+      ? `Only the first ${partitions} are used: the number decides the partition of a person. Run ./ravand log grow --partitions N with the largest of these numbers, or a larger one`
+      : 'Records of the missing partitions cannot be published: restore the topic')
+  );
+}
