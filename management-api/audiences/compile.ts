@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import type { Test } from '../conditions/condition.ts';
 import { matchesTest } from '../conditions/predicate.ts';
 import {
@@ -118,7 +119,7 @@ function countedSql({ rows, value, test }: Counted, context: CompileContext): st
   const having = testSql(test, { has: 'true', number: { has: 'true', value } }, params);
   const isOnce = test.op === 'gte' && test.number === 1 && value === 'toFloat64(count())';
   const filter = isOnce ? '' : ` HAVING ${zeroPasses ? `NOT (${having})` : having}`;
-  const people = `SELECT ${person} AS _who FROM ${source} WHERE account_id = ${params.whole(accountId)} AND ${rows} AND NOT is_bot GROUP BY _who${filter}`;
+  const people = `SELECT ${person} AS _who FROM ${source} WHERE account_id = ${params.whole(accountId)} AND ${KEPT_EVENTS} AND ${rows} AND NOT is_bot GROUP BY _who${filter}`;
   return `sipHash64(person) ${zeroPasses ? 'NOT IN' : 'IN'} (${people})`;
 }
 

@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
 import { audienceNames, compileAudience, type CompileContext } from '../audiences/compile.ts';
 import type { Audience } from '../audiences/definition.ts';
@@ -80,7 +81,7 @@ export function compileExport(
     const names = audienceNames(where, context);
     return file([...PERSON_COLUMNS, 'traits', 'trait_numbers'], `people WHERE ${where}`, names);
   }
-  const where = [account];
+  const where = [account, KEPT_EVENTS];
   if (spec.from !== undefined) where.push(`timestamp >= ${params.instant(spec.from)}`);
   if (spec.to !== undefined) where.push(`timestamp < ${params.instant(spec.to)}`);
   if (spec.events) where.push(params.isTextIn('event', spec.events));

@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { StoredRow } from './evidence.ts';
@@ -17,7 +18,7 @@ export function storedRows(
   return ask(client, {
     query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id,
         toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at
-      FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} ${since} ORDER BY epoch, partition, offset, index LIMIT 20`,
+      FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} AND ${KEPT_EVENTS} ${since} ORDER BY epoch, partition, offset, index LIMIT 20`,
     params: { account: question.accountId, message: question.messageId, since: question.since },
   });
 }

@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../clickhouse/kept-events.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { QuotaMonth } from '../../events/tehran-time.ts';
 
@@ -27,7 +28,7 @@ export async function countPeopleSeen({
     // A row without a match has 0 in both joined columns.
     query: `SELECT account_id AS account, uniqExact(if(joined_name = _person, joined_person, _person)) AS people
       FROM events LEFT ANY JOIN (${joined}) AS identities ON account_id = joined_account AND _person = joined_name
-      WHERE received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64}) ${own} GROUP BY account`,
+      WHERE received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64}) AND ${KEPT_EVENTS} ${own} GROUP BY account`,
     query_params: {
       from: month.from,
       to: month.to,

@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { filtersSql, type FilterSqlContext } from '../../conditions/condition-sql.ts';
 import type { EventSelector } from '../../conditions/condition.ts';
 import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
@@ -68,6 +69,7 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
   const from = firstInstant(request);
   const where = [
     `account_id = ${params.whole(accountId)}`,
+    KEPT_EVENTS,
     `timestamp >= ${params.instant(from)}`,
     `timestamp <= ${params.instant(request.range.to + request.windowMs)}`,
     ...(request.includeBots ? [] : ['NOT is_bot']),

@@ -1,3 +1,4 @@
+import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { filtersSql, type FilterSqlContext } from '../../conditions/condition-sql.ts';
 import type { EventSelector } from '../../conditions/condition.ts';
 import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
@@ -66,6 +67,7 @@ function eventArraysByPerson(context: RetentionSqlContext): string {
   ];
   const where = [
     `account_id = ${params.whole(accountId)}`,
+    KEPT_EVENTS,
     `event IN ${params.bind('Array(String)', [...new Set([request.start.event, request.return.event])])}`,
     `timestamp < ${params.instant(end)}`,
     ...(request.mode === 'recurring' ? [since] : []),
