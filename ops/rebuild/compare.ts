@@ -1,3 +1,4 @@
+import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { MAX_RETENTION_DAYS, type Retentions } from '../../events/retention.ts';
 import { COLUMNS as EVENT_COLUMNS } from '../../projections/events/insert-batch.ts';
@@ -130,6 +131,7 @@ async function compareBy(
     differing: 0,
     examples: [],
   };
+  for (const table of [live, rebuilt]) await syncReplicas(client, { table, cluster });
   for (let pass = 0; pass < PASSES; pass++) {
     const inPass = `cityHash64(key) % ${PASSES} = ${pass}`;
     const query = `SELECT sum(ln) AS live, sum(bn) AS rebuilt, count() AS compared, countIf(same) AS equal, countIf(NOT same AND m) AS moved_on, countIf(NOT same AND NOT m) AS differing,
@@ -150,7 +152,6 @@ async function compareBy(
           output_format_json_quote_64bit_integers: 0,
           output_format_json_named_tuples_as_objects: 0,
         },
-        ...(cluster === '' ? {} : { select_sequential_consistency: '1' as const }),
       },
     });
     const [found] = await answer.json<PassResult>();

@@ -1,3 +1,4 @@
+import { ALL_REPLICAS, onAllReplicas } from '../../platform/clickhouse/replicas.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
 import {
@@ -56,12 +57,13 @@ export function storedRows(options: {
   table: string;
   window: number;
 }): StoredRows {
-  const { client, table, window } = options;
+  const { client, window } = options;
+  const table = onAllReplicas(options.table, options.cluster);
   const clickhouse_settings = {
     max_execution_time: 120,
     use_query_cache: 0 as const,
     output_format_json_quote_64bit_integers: 0 as const,
-    ...(options.cluster === '' ? {} : { select_sequential_consistency: '1' as const }),
+    ...ALL_REPLICAS,
   };
   const query = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
     const answer = await client.query({

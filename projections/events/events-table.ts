@@ -1,6 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { EncodedRow } from './decode.ts';
 import { avroContainer, COLUMNS } from './insert-batch.ts';
@@ -30,8 +31,9 @@ export interface EventsTable {
   /** Kills queries whose id begins with `prefix`. Rejects when one may still run. */
   endQueries(prefix: string): Promise<void>;
   /**
-   * Keys (`partitionPositionKey`) of those rows that are stored, and ClickHouse's clock after the
-   * query, s since the epoch. Rejects when ClickHouse does not answer.
+   * Keys (`partitionPositionKey`) of those rows that are stored on any replica, and ClickHouse's
+   * clock after the query, s since the epoch. Rejects when ClickHouse, or one of its replicas, does
+   * not answer.
    */
   stored(
     partition: number,
@@ -59,18 +61,6 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   max_execution_time: 60,
 };
 
-/**
- * On a cluster an insert is acknowledged by the shards and a quorum of their replicas, in an order
- * that a sequentially consistent read sees.
- */
-const CLUSTER_INSERT: ClickHouseSettings = {
-  distributed_foreground_insert: '1',
-  insert_distributed_timeout: '60',
-  insert_quorum: 'auto',
-  insert_quorum_parallel: 0,
-  insert_quorum_timeout: 30_000,
-};
-
 const READ_SETTINGS: ClickHouseSettings = {
   max_execution_time: 60,
   max_result_rows: '0',
@@ -85,9 +75,9 @@ export function clickhouseEventsTable(options: {
 }): EventsTable {
   const { client, cluster, table = 'events' } = options;
   const onCluster = cluster !== '';
-  const insertSettings = onCluster ? { ...INSERT_SETTINGS, ...CLUSTER_INSERT } : INSERT_SETTINGS;
+  const insertSettings = onCluster ? { ...INSERT_SETTINGS, ...QUORUM_INSERT } : INSERT_SETTINGS;
   const readSettings: ClickHouseSettings = onCluster
-    ? { ...READ_SETTINGS, select_sequential_consistency: '1' }
+    ? { ...READ_SETTINGS, ...ALL_REPLICAS }
     : READ_SETTINGS;
   const select = async <T>(query: string): Promise<T[]> => {
     const clickhouse_settings = readSettings;
@@ -132,7 +122,7 @@ export function clickhouseEventsTable(options: {
 
     async stored(partition, rows) {
       const keys = new Set<string>();
-      for (const query of lookups({ table, partition }, rows)) {
+      for (const query of lookups({ table: onAllReplicas(table, cluster), partition }, rows)) {
         for (const [epoch, offset, index] of await select<[number, number, number]>(query))
           keys.add(partitionPositionKey({ epoch, offset, index }));
       }

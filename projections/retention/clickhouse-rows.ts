@@ -1,3 +1,4 @@
+import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
@@ -34,15 +35,15 @@ export function retentionRows(client: ClickHouseClient, cluster: string) {
   const target = (table: string) =>
     cluster === '' ? table : `${table}_local ON CLUSTER '${cluster}'`;
   const select = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
-    const clickhouse_settings =
-      cluster === '' ? READ : { ...READ, select_sequential_consistency: '1' as const };
-    return (
-      await client.query({ query, query_params, format: 'JSONCompactEachRow', clickhouse_settings })
-    ).json<T>();
+    const answer = await client.query({
+      ...{ query, query_params, format: 'JSONCompactEachRow', clickhouse_settings: READ },
+    });
+    return answer.json<T>();
   };
   return {
     /** Days (UTC, YYYY-MM-DD) with expired rows, oldest first. */
     async days(expired: ExpiredRows): Promise<string[]> {
+      await syncReplicas(client, { table: 'events', cluster });
       const rows = await select<[string]>(
         `SELECT toDate(timestamp) AS day FROM events WHERE ${where} GROUP BY day ORDER BY day`,
         params(expired),
