@@ -22,6 +22,7 @@ const RECORD: RecordFacts = {
   source: 'sdk',
   ip: '203.0.113.9',
   user_agent: AGENT,
+  trace: '6f1c52a09be4d378',
 };
 
 type Text = (index: number) => { event: string; title: string; category: string };

@@ -15,6 +15,7 @@ import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.t
 import { parseSettings } from '../platform/settings.ts';
 import { eventRowCodec } from '../schemas/codec.ts';
 import { joinRowBatch } from '../schemas/row-batch.ts';
+import { NEWEST_ROW_VERSION } from '../schemas/row-versions.ts';
 import { sampleRow } from './sink/rows.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 
@@ -98,7 +99,10 @@ async function fill(): Promise<void> {
         topic: name,
         partition,
         key: null,
-        value: joinRowBatch({ head, count: run, rows: Buffer.concat(datums) }),
+        value: joinRowBatch({
+          ...{ version: NEWEST_ROW_VERSION, head },
+          ...{ count: run, rows: Buffer.concat(datums) },
+        }),
       }),
     );
     if (pending.length >= 200) await Promise.all(pending.splice(0));

@@ -61,7 +61,11 @@ try {
   exitCode = await main();
 } catch (error) {
   // The stack without the fields of an error: clients add commands with their passwords.
-  const isExpected = error instanceof CommandError || error instanceof SettingsError;
+  const isExpected =
+    error instanceof CommandError ||
+    error instanceof SettingsError ||
+    // Of schemas/codec.ts, which only some commands load: a newer release wrote the log.
+    (error instanceof Error && error.name === 'UnreadableRecord');
   printError(
     isExpected || !(error instanceof Error) ? String(error) : (error.stack ?? error.message),
   );

@@ -16,6 +16,7 @@ const RECORD: RecordFacts = {
   source: 'sdk',
   ip: '203.0.113.9',
   user_agent: AGENT,
+  trace: '6f1c52a09be4d378',
 };
 const ITEM: ItemFacts = { type: 'track', message_id: 'm1', dedupe_id: null, timestamp: NOW - 5 };
 const PLACE = { epoch: 0, partition: 1, offset: 22, index: 3 };

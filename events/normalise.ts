@@ -11,7 +11,7 @@ import { NO_USER_AGENT, type UserAgentCache } from './user-agent.ts';
 /** What a raw record says about all its events. */
 export type RecordFacts = Pick<
   RawRecord,
-  'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent'
+  'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent' | 'trace'
 >;
 /** What the gateway decided about one event. */
 export type ItemFacts = Pick<RawItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
@@ -24,7 +24,7 @@ export interface NormaliseInput {
   /** `context` of the batch; an event without its own inherits it (ingest 2.1 rule 4). */
   batchContext: unknown;
   position: LogPosition;
-  /** The acceptance id: `_acceptance` in event-row.v1. */
+  /** The acceptance id: `_acceptance` in event-row. */
   acceptance: number;
 }
 
@@ -126,5 +126,6 @@ export function normaliseEvent(input: NormaliseInput, reader: ContextReader): Ev
     traits: traits.text,
     trait_numbers: traits.numbers,
     profile: traits.columns,
+    _trace: record.trace,
   };
 }

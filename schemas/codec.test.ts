@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   allSchemas,
+  decodeIfReadable,
   eventRowCodec,
   fingerprintOf,
+  hasUnknownSchema,
   rowBatchCodec,
   rawRecordCodec,
   singleObjectHeader,
@@ -110,6 +112,7 @@ describe('single-object encoding', () => {
   it.each([
     ['not_single_object', Buffer.from('{"event":"x"}')],
     ['unknown_schema', Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(20)])],
+    ['other_schema', singleObjectHeader(rowBatchCodec.type)],
     ['broken_datum', rawRecordCodec.encode(raw).subarray(0, 20)],
   ])('rejects invalid bytes with the code %s', (code, bytes) => {
     let caught: unknown;
@@ -120,6 +123,27 @@ describe('single-object encoding', () => {
     }
     expect(caught).toBeInstanceOf(UnreadableRecord);
     expect((caught as UnreadableRecord).code).toBe(code);
+  });
+});
+
+describe('a record of a schema that this release does not have', () => {
+  const later = Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(20, 0xee)]);
+
+  it('is not confused with damaged records, which readers may skip', () => {
+    expect(hasUnknownSchema(later)).toBe(true);
+    expect(() => decodeIfReadable(rowBatchCodec, later)).toThrow('a newer release wrote');
+    for (const damaged of [Buffer.from('{}'), singleObjectHeader(rowBatchCodec.type), null]) {
+      expect(hasUnknownSchema(damaged)).toBe(false);
+      expect(decodeIfReadable(rowBatchCodec, damaged)).toBeUndefined();
+    }
+  });
+
+  it('is found among records that are known, in any order', () => {
+    const known = allSchemas().map(({ type }) => singleObjectHeader(type));
+    for (const one of [...known, ...known]) {
+      expect(hasUnknownSchema(one)).toBe(false);
+      expect(hasUnknownSchema(later)).toBe(true);
+    }
   });
 });
 

@@ -16,7 +16,11 @@ export const HEADER_BYTES = 10;
 
 /** A record that no schema in schemas/ can read. `code` is stable. */
 export class UnreadableRecord extends Error {
-  readonly code: 'not_single_object' | 'unknown_schema' | 'broken_datum';
+  /**
+   * `unknown_schema`: a newer release wrote it, so that its reader waits for an upgrade.
+   * `other_schema`: a record of another kind.
+   */
+  readonly code: 'not_single_object' | 'unknown_schema' | 'other_schema' | 'broken_datum';
   constructor(code: UnreadableRecord['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'UnreadableRecord';
@@ -34,12 +38,22 @@ export interface Codec<T> {
   decode(bytes: Buffer): T;
 }
 
-/** The decoded record; undefined when it has no value, or one that no schema can read. */
+/** Whether a newer release wrote the record: nothing may skip it. */
+export function isUnknownSchema(
+  error: unknown,
+): error is UnreadableRecord & { code: 'unknown_schema' } {
+  return error instanceof UnreadableRecord && error.code === 'unknown_schema';
+}
+
+/**
+ * The decoded record; undefined when it has no value, or a damaged one. Throws UnreadableRecord for
+ * an unknown schema.
+ */
 export function decodeIfReadable<T>(codec: Codec<T>, value: Buffer | null): T | undefined {
   try {
     return value === null ? undefined : codec.decode(value);
   } catch (error) {
-    if (error instanceof UnreadableRecord) return undefined;
+    if (error instanceof UnreadableRecord && !isUnknownSchema(error)) return undefined;
     throw error;
   }
 }
@@ -77,6 +91,21 @@ export function carriedFingerprint(bytes: Buffer): string {
     );
   }
   return bytes.readBigUInt64LE(2).toString(16).padStart(16, '0');
+}
+
+const known = new Set(schemas.map(({ type }) => fingerprintOf(type)));
+/** The fingerprint that was seen last: nearly every record of a topic has the same one. */
+let [lastLow, lastHigh] = [0, 0];
+
+/** Whether the record names a schema that this release does not have. */
+export function hasUnknownSchema(bytes: Buffer | null): boolean {
+  if (bytes === null || bytes.length < HEADER_BYTES || bytes[0] !== 0xc3 || bytes[1] !== 0x01)
+    return false;
+  const [low, high] = [bytes.readUInt32LE(2), bytes.readUInt32LE(6)];
+  if (low === lastLow && high === lastHigh) return false;
+  if (!known.has(carriedFingerprint(bytes))) return true;
+  [lastLow, lastHigh] = [low, high];
+  return false;
 }
 
 /** Nearly every record has the newest fingerprint: comparing bytes is cheaper than making text. */
@@ -138,14 +167,20 @@ function codecOf<T>(subject: string): Codec<T> {
       if (beginsWith(bytes, header)) return datumOf(bytes, newest.type);
       const carried = carriedFingerprint(bytes);
       const reader = readers.get(carried);
-      if (!reader)
-        throw new UnreadableRecord(
-          'unknown_schema',
-          `no version of ${subject} in schemas/ has the fingerprint ${carried}`,
-        );
+      if (!reader) throw unreadable(subject, carried);
       return datumOf(bytes, reader.type, reader.resolver);
     },
   };
+}
+
+function unreadable(subject: string, carried: string): UnreadableRecord {
+  const other = schemas.find(({ type }) => fingerprintOf(type) === carried);
+  return other
+    ? new UnreadableRecord('other_schema', `the record is a ${other.id}, not a ${subject}`)
+    : new UnreadableRecord(
+        'unknown_schema',
+        `no schema of this release has the fingerprint ${carried}: a newer release wrote the record, and one that knows it must read it`,
+      );
 }
 
 /** A larger scratch buffer is dropped after use. */

@@ -42,8 +42,8 @@ export interface RawRecord {
 }
 
 /**
- * event-row.v1: one stored event. Field names are ClickHouse column names; only profiles read
- * traits, trait_numbers and profile.
+ * event-row.v2: one stored event. Field names are ClickHouse column names; only profiles read
+ * traits, trait_numbers and profile. Rows of version 1 have an empty `_trace`.
  */
 export interface EventRow {
   _epoch: number;
@@ -105,9 +105,10 @@ export interface EventRow {
   traits: Record<string, string>;
   trait_numbers: Record<string, number>;
   profile: Record<string, string>;
+  _trace: string;
 }
 
-/** normalised-run.v1 without its rows. */
+/** normalised-run without its rows. */
 export interface RowBatchHead {
   epoch: number;
   partition: number;

@@ -1,17 +1,14 @@
-import {
-  carriedFingerprint,
-  HEADER_BYTES,
-  rowBatchCodec,
-  singleObjectHeader,
-  UnreadableRecord,
-} from './codec.ts';
+import { carriedFingerprint, HEADER_BYTES, UnreadableRecord } from './codec.ts';
 import type { RowBatchHead } from './records.ts';
+import { rowVersion, rowVersionOf } from './row-versions.ts';
 import { readZigzag, writeZigzag } from './varint.ts';
 
 /**
- * A row batch whose rows are not decoded: `rows` holds `count` concatenated datums of event-row.
+ * A row batch whose rows are not decoded: `rows` holds `count` concatenated datums of one version
+ * of event-row.
  */
 export interface EncodedRowBatch {
+  version: number;
   head: RowBatchHead;
   count: number;
   rows: Buffer;
@@ -28,12 +25,13 @@ const HEAD_FIELDS = [
 ] as const;
 
 /**
- * Reads the head of a normalised-run.v1 and slices off its rows without decoding them. Returns
- * undefined when the record has another version or several blocks of rows: decode it instead.
+ * Reads the head of a normalised-run and slices off its rows without decoding them. Returns
+ * undefined for another schema, and when there are several blocks of rows: decode it instead.
  * Throws UnreadableRecord when the bytes are broken.
  */
 export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
-  if (carriedFingerprint(bytes) !== rowBatchCodec.fingerprint) return undefined;
+  const known = rowVersionOf(carriedFingerprint(bytes));
+  if (!known) return undefined;
   try {
     const values: number[] = [];
     let at = HEADER_BYTES;
@@ -62,7 +60,7 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
       last_index,
       appended_at,
     };
-    return { head, count, rows: bytes.subarray(at, bytes.length - 1) };
+    return { version: known.version, head, count, rows: bytes.subarray(at, bytes.length - 1) };
   } catch (cause) {
     throw new UnreadableRecord('broken_datum', 'the head of the row batch cannot be read', {
       cause,
@@ -70,10 +68,9 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
   }
 }
 
-const header = singleObjectHeader(rowBatchCodec.type);
-
 /** Single-object encoding of a normalised-run: a head and one block of event-row datums. */
 export function joinRowBatch(batch: EncodedRowBatch): Buffer {
+  const { header } = rowVersion(batch.version);
   const head = HEAD_FIELDS.map((field) => writeZigzag(batch.head[field]));
   return Buffer.concat([header, ...head, writeZigzag(batch.count), batch.rows, Buffer.of(0)]);
 }

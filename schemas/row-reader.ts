@@ -1,7 +1,8 @@
 import avsc from 'avsc';
-import { eventRowCodec, rowBatchCodec, UnreadableRecord } from './codec.ts';
+import { rowBatchCodec, UnreadableRecord } from './codec.ts';
 import type { EventRow } from './records.ts';
-import { sliceRowBatch } from './row-batch.ts';
+import { sliceRowBatch, type EncodedRowBatch } from './row-batch.ts';
+import { NEWEST_ROW_VERSION, ROW_VERSIONS, rowVersion } from './row-versions.ts';
 
 /** Columns of a row's position in the raw log. */
 export const POSITION_FIELDS = ['_epoch', '_partition', '_offset', '_index'] as const;
@@ -10,12 +11,35 @@ export type RowReader<Field extends keyof EventRow> = (message: {
   readonly value: Buffer | null;
 }) => Pick<EventRow, Field>[];
 
-/** avsc returns an undefined `value` when the bytes end early. */
-type Decode<Row> = (
+/**
+ * Decodes some fields of one row and returns where the next one begins. avsc returns an undefined
+ * `value` when the bytes end early.
+ */
+export type RowDecoder<Row> = (
   bytes: Buffer,
   at: number,
-  resolver: unknown,
 ) => { value: Row | undefined; offset: number };
+
+/** Decoders of some fields, by version; a field that a version lacks has its default. */
+export function rowDecoders<Row>(fields: readonly string[]): ReadonlyMap<number, RowDecoder<Row>> {
+  const { type: newest, fields: all } = rowVersion(NEWEST_ROW_VERSION);
+  const type = avsc.Type.forSchema({
+    type: 'record',
+    name: newest.name ?? '',
+    fields: all.filter(({ name }) => fields.includes(name)),
+  });
+  const decode = type.decode.bind(type) as (
+    bytes: Buffer,
+    at: number,
+    resolver: unknown,
+  ) => ReturnType<RowDecoder<Row>>;
+  return new Map(
+    ROW_VERSIONS.map((row) => {
+      const resolver = type.createResolver(row.type);
+      return [row.version, (bytes, at) => decode(bytes, at, resolver)];
+    }),
+  );
+}
 
 /**
  * Reads some fields of the rows of an events.normalised record, ordered by position, and skips the
@@ -27,23 +51,15 @@ export function rowReader<Field extends keyof EventRow>(
   mayContain: (rows: Buffer) => boolean = () => true,
 ): RowReader<Field> {
   type Row = Pick<EventRow, Field>;
-  const whole = eventRowCodec.type.schema() as unknown as {
-    name: string;
-    fields: { name: Field; type: avsc.Schema }[];
-  };
-  const type = avsc.Type.forSchema({
-    type: 'record',
-    name: whole.name,
-    fields: whole.fields.filter(({ name }) => fields.includes(name)),
-  });
-  const resolver = type.createResolver(eventRowCodec.type);
-  const decode = type.decode.bind(type) as Decode<Row>;
+  const decoders = rowDecoders<Row>(fields);
 
-  const decodeAll = (bytes: Buffer, count: number): Row[] => {
+  const decodeAll = ({ rows: bytes, count, version }: EncodedRowBatch): Row[] => {
     const rows: Row[] = [];
+    const decode = decoders.get(version);
+    if (!decode) throw new RangeError(`no decoder of version ${version}`);
     let at = 0;
     while (rows.length < count) {
-      const { value, offset: end } = decode(bytes, at, resolver);
+      const { value, offset: end } = decode(bytes, at);
       if (value === undefined || end <= at) break;
       rows.push(value);
       at = end;
@@ -59,7 +75,7 @@ export function rowReader<Field extends keyof EventRow>(
     if (!batch) return rowBatchCodec.decode(value).rows;
     if (!mayContain(batch.rows)) return [];
     try {
-      return decodeAll(batch.rows, batch.count);
+      return decodeAll(batch);
     } catch (cause) {
       throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
     }

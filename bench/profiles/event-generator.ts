@@ -3,6 +3,7 @@ import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { sampleRow } from '../sink/rows.ts';
 
 /** Rows of a row batch, as the normaliser makes them. */
@@ -106,7 +107,10 @@ export class EventGenerator {
       last_index: rows.length - 1,
       appended_at: NOW,
     };
-    const value = joinRowBatch({ head, count: rows.length, rows: Buffer.concat(rows) });
+    const value = joinRowBatch({
+      ...{ version: NEWEST_ROW_VERSION, head },
+      ...{ count: rows.length, rows: Buffer.concat(rows) },
+    });
     batches[partition]?.push({
       topic: 'bench',
       partition,

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { rowVersion } from '../../schemas/row-versions.ts';
 import { decodeRecord } from './decode-record.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
 
 const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
+
+const rowBatch = Buffer.concat([rowVersion(1).header, Buffer.alloc(40)]);
 
 describe('decoding a raw record', () => {
   it('returns a single event as the only envelope', () => {
@@ -28,7 +31,7 @@ describe('decoding a raw record', () => {
   it.each([
     ['empty_record', null, 0],
     ['not_single_object', Buffer.from('{"event":"x"}'), 0],
-    ['unknown_schema', Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(30)]), 0],
+    ['other_schema', rowBatch, 0],
     ['broken_datum', rawRecordCodec.encode(two).subarray(0, 40), 0],
     ['body_not_json', rawRecordCodec.encode({ ...two, body: Buffer.from('{"batch":[') }), 2],
     ['body_not_event', rawRecordCodec.encode({ ...two, body: Buffer.from('[1]') }), 2],
@@ -40,6 +43,12 @@ describe('decoding a raw record', () => {
       source: { offset: 7 },
       failure: { reason, events, index: null },
     });
+  });
+
+  it('waits for a newer release: an unknown schema is thrown and is no dead letter', () => {
+    const value = Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(30)]);
+    const decode = () => decodeRecord({ ...sampleMessage(two, { offset: 7 }), value });
+    expect(decode).toThrow('a newer release wrote the record');
   });
 
   it('does not quote a body that is not JSON', () => {

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../json.ts';
-import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { isUnknownSchema, rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { SourceRecord, Failure } from './failure.ts';
 
@@ -26,7 +26,8 @@ export type DecodeResult = DecodedRecord | UndecodableRecord;
 
 /**
  * Decodes a record of events.raw and parses its body. A record that cannot be decoded or parsed is
- * undecodable as a whole; other errors are thrown.
+ * undecodable as a whole; other errors are thrown, as is an unknown schema (UnreadableRecord): the
+ * reader waits for a release that knows it.
  */
 export function decodeRecord(source: SourceRecord): DecodeResult {
   if (source.value === null)
@@ -35,7 +36,7 @@ export function decodeRecord(source: SourceRecord): DecodeResult {
   try {
     record = rawRecordCodec.decode(source.value);
   } catch (error) {
-    if (error instanceof UnreadableRecord)
+    if (error instanceof UnreadableRecord && !isUnknownSchema(error))
       return undecodable(source, { reason: error.code, detail: error.message });
     throw error;
   }

@@ -4,7 +4,8 @@
 export type DeadReason =
   | 'empty_record' // a record without a value
   | 'not_single_object' // Ravand did not write these bytes
-  | 'unknown_schema' // a newer version wrote it: upgrade, then redrive
+  | 'unknown_schema' // in dead letters of earlier releases; its reader waits now
+  | 'other_schema' // a record of another topic
   | 'broken_datum' // the bytes do not match their schema
   | 'body_not_json' // the client's body is not valid JSON
   | 'body_not_event' // the body is neither an event nor a batch

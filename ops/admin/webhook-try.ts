@@ -100,6 +100,7 @@ const UNKNOWN_HERE = new Set([
   '_index',
   '_acceptance',
   '_dedupe_id',
+  '_trace',
   'account_id',
   'app_id',
 ]);
@@ -117,6 +118,7 @@ function storedOf(
     source: 'webhook',
     ip: '',
     user_agent: '',
+    trace: '',
   } as const;
   const position = { epoch: 0, partition: 0, offset: 0, index: 0 };
   const item = { type, message_id, dedupe_id: null, timestamp };

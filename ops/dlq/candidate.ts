@@ -10,7 +10,7 @@ import { tryRecord } from './try-record.ts';
 /** What a redrive does with a dead letter. */
 export type Candidate = { known: DeadLetterRow; bytes: number } & (
   | { kind: 'raw'; partition: number; record: RawRecord; key: Buffer | null; events: number }
-  | { kind: 'rows'; partition: number; rows: EncodedRow[] }
+  | { kind: 'rows'; partition: number; version: number; rows: EncodedRow[] }
   /** A replay has stored its events. */
   | { kind: 'replayed' }
   | { kind: 'unready'; why: string }

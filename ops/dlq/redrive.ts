@@ -135,10 +135,10 @@ async function storeOne(
   one: RowsCandidate,
   report: RedriveReport,
 ): Promise<void> {
-  const { rows, partition } = one;
+  const { rows, version, partition } = one;
   const { key, index } = one.known;
   if (!(await store.begin([{ key, rawEnd: null }], attempt)).has(key)) return;
-  const outcome = await storeDeadLetterRows(eventsTable, { key, rows, partition });
+  const outcome = await storeDeadLetterRows(eventsTable, { key, rows, version, partition });
   switch (outcome.kind) {
     case 'stored': {
       // Only single rows are counted as dead (pipeline/metering/count.ts).

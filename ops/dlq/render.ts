@@ -1,4 +1,4 @@
-import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
+import { decodeIfReadable, hasUnknownSchema, rawRecordCodec } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { table } from '../../cli/terminal.ts';
 import { countText, timeText } from '../../cli/format.ts';
@@ -92,7 +92,7 @@ export function deadLetterLines(
 }
 
 function bodyLines({ value }: DeadLetter): string[] {
-  const record = decodeIfReadable(rawRecordCodec, value);
+  const record = hasUnknownSchema(value) ? undefined : decodeIfReadable(rawRecordCodec, value);
   if (!record)
     return [
       `${countText(value.length)} bytes that are not a raw record, beginning with ${value.subarray(0, 32).toString('hex')}`,

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { hasUnknownSchema } from '../../schemas/codec.ts';
 import { decodeRecord, splitRows, type EncodedRow } from '../../projections/events/decode.ts';
 import type { EventsTable } from '../../projections/events/events-table.ts';
-import { eventRowCodec } from '../../schemas/codec.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
@@ -47,8 +47,9 @@ export async function storedItems(
 export function rowsOfDeadLetter(
   deadLetter: DeadLetter,
   bytes: Buffer,
-): { rows: EncodedRow[]; partition: number } | string {
+): { rows: EncodedRow[]; version: number; partition: number } | string {
   const { topic, partition, offset, key } = deadLetter;
+  if (hasUnknownSchema(bytes)) return 'a newer release wrote its rows: run that one, then redrive';
   const { rowBatch, failure } = decodeRecord({
     topic,
     partition,
@@ -60,9 +61,9 @@ export function rowsOfDeadLetter(
   });
   const remedy = `./ravand replay --topic events.raw adds the missing rows, from ${new Date(deadLetter.appended_at).toISOString()}`;
   if (failure) return `${failure.detail}; ${remedy}`;
-  const rows = splitRows(rowBatch.rows, rowBatch.count);
+  const rows = splitRows(rowBatch);
   return rows
-    ? { rows, partition: rowBatch.head.partition }
+    ? { rows, version: rowBatch.version, partition: rowBatch.head.partition }
     : `the rows of the batch cannot be decoded; ${remedy}`;
 }
 
@@ -73,7 +74,12 @@ export function rowsOfDeadLetter(
  */
 export async function storeDeadLetterRows(
   eventsTable: EventsTable,
-  { key, rows, partition }: { key: string; rows: readonly EncodedRow[]; partition: number },
+  {
+    key,
+    rows,
+    version,
+    partition,
+  }: { key: string; rows: readonly EncodedRow[]; version: number; partition: number },
 ): Promise<StoreOutcome> {
   const { keys } = await eventsTable.stored(partition, rows);
   const missing = rows.filter(({ position }) => !keys.has(partitionPositionKey(position)));
@@ -82,6 +88,7 @@ export async function storeDeadLetterRows(
   const insert = {
     token,
     queryId: `${token}:${Date.now()}`,
+    version,
     count: missing.length,
     datums: missing.map(({ datum }) => datum),
   };
@@ -115,10 +122,6 @@ export async function markRowsStored(
   database: Database,
   { key, attempt, counted }: { key: string; attempt: string; counted: readonly EncodedRow[] },
 ): Promise<boolean> {
-  const rows = counted.map(
-    ({ datum }) =>
-      eventRowCodec.type.fromBuffer(datum) as { account_id: number; received_at: number },
-  );
   const answer = await database.query<{ done: number }>(
     `WITH done AS (
        UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now() WHERE letter = $1 AND state = 'redriving' AND attempt = $2 RETURNING 1
@@ -136,9 +139,9 @@ export async function markRowsStored(
     [
       key,
       attempt,
-      rows.map((row) => row.account_id),
-      rows.map((row) => new Date(Math.floor(row.received_at / MINUTE) * MINUTE)),
-      rows.map((row) => quotaMonth(row.received_at).key),
+      counted.map((row) => row.account_id),
+      counted.map((row) => new Date(Math.floor(row.received_at / MINUTE) * MINUTE)),
+      counted.map((row) => quotaMonth(row.received_at).key),
     ],
   );
   return answer.rows[0]?.done === 1;

@@ -1,7 +1,7 @@
 import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { MAX_RETENTION_DAYS, type Retentions } from '../../events/retention.ts';
-import { COLUMNS as EVENT_COLUMNS } from '../../projections/events/insert-batch.ts';
+import { COMPARED_COLUMNS as EVENT_COLUMNS } from '../../projections/events/insert-batch.ts';
 import { COLUMNS as PROFILE_COLUMNS } from '../../projections/profiles/profile-row.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { ProjectionName } from '../../schemas/topology.ts';

@@ -12,7 +12,7 @@ import { timeText } from '../../cli/format.ts';
 import type { ReplayRequest } from './request.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { rowBatchCodec } from '../../schemas/codec.ts';
+import { isUnknownSchema, rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 
 /** Offsets of one partition of the replayed topic: `from` included, `to` not. */
@@ -192,7 +192,8 @@ async function lastPositionBefore(
 function headOf(value: Buffer): { last_offset: number; last_index: number } | undefined {
   try {
     return sliceRowBatch(value)?.head ?? rowBatchCodec.decode(value);
-  } catch {
+  } catch (error) {
+    if (isUnknownSchema(error)) throw error;
     return undefined;
   }
 }

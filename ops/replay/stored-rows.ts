@@ -6,13 +6,14 @@ import {
   eventOffsetKey,
   type PartitionPosition,
 } from '../../schemas/log-position.ts';
-import { COLUMNS } from '../../projections/events/insert-batch.ts';
+import { COMPARED_COLUMNS as COLUMNS } from '../../projections/events/insert-batch.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Log } from '../../platform/log.ts';
 import type { EncodedRow } from '../../projections/events/decode.ts';
 import type { EventsTable } from '../../projections/events/events-table.ts';
 import { storeOnce } from '../../projections/events/store-once.ts';
 import { eventRowCodec } from '../../schemas/codec.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 /** Queries of a table like `events`; sequentially consistent on a cluster. */
 export interface StoredRows {
@@ -31,7 +32,7 @@ const SELECTED = COLUMNS.map((column) =>
 );
 const KEYS_PER_QUERY = 300;
 
-/** Each stored column of a row as a text; equal texts mean equal values. */
+/** Each compared column of a row as a text; equal texts mean equal values. */
 export function rowTexts(row: EventRow): string[] {
   return COLUMNS.map((column) => valueText(row[column as keyof EventRow]));
 }
@@ -177,6 +178,7 @@ export async function storeRows(
   const { refused } = await storeOnce(
     { ...options, onRecover: () => undefined },
     {
+      version: NEWEST_ROW_VERSION,
       token: batch.token,
       partition: batch.partition,
       count: rows.length,
@@ -190,13 +192,14 @@ export async function storeRows(
 
 function rowOf(row: EventRow): EncodedRow {
   const position: PartitionPosition = { epoch: row._epoch, offset: row._offset, index: row._index };
-  const { account_id, event, message_id, timestamp } = row;
+  const { account_id, event, message_id, timestamp, received_at } = row;
   return {
     position,
     account_id,
     event,
     message_id,
     timestamp,
+    received_at,
     datum: eventRowCodec.type.toBuffer(row),
   };
 }

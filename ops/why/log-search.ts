@@ -2,7 +2,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { isJsonObject } from '../../events/json.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
-import { verdictRecordCodec } from '../../schemas/codec.ts';
+import { isUnknownSchema, rowBatchCodec, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
@@ -203,8 +203,9 @@ function headOf(
   | { first_offset: number; first_index: number; last_offset: number; last_index: number }
   | undefined {
   try {
-    return sliceRowBatch(value)?.head;
-  } catch {
+    return sliceRowBatch(value)?.head ?? rowBatchCodec.decode(value);
+  } catch (error) {
+    if (isUnknownSchema(error)) throw error;
     return undefined;
   }
 }

@@ -143,10 +143,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   ];
 
   return {
-    notReady: () =>
-      consumers.every((consumer) => consumer.connected())
-        ? []
-        : ['no Kafka broker answers (KAFKA_BROKERS)'],
+    notReady: () => [...new Set(consumers.flatMap((consumer) => consumer.problems()))],
     pages: {
       '/books': async (query) => {
         const account = query.get('account');

@@ -1,6 +1,7 @@
 import {
   deadLetterCodec,
   ingestOutcomeCodec,
+  isUnknownSchema,
   rawRecordCodec,
   UnreadableRecord,
   verdictRecordCodec,
@@ -108,7 +109,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
           counter.count(deltas, value);
         } catch (error) {
           // The normaliser makes a dead letter of an undecodable record; its events are unknown.
-          if (!(error instanceof UnreadableRecord)) throw error;
+          if (!(error instanceof UnreadableRecord) || isUnknownSchema(error)) throw error;
           log.warn(
             { topic, partition, offset, code: error.code },
             'a record cannot be read and is not counted',

@@ -20,8 +20,8 @@ import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
 
 export interface Normaliser {
-  /** Whether Kafka answers and this process is a member of the group. */
-  connected(): boolean;
+  /** Why it normalises nothing, or not every partition, one sentence each. */
+  problems(): string[];
   close(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
   gate.start();
   sweeper.start();
   return {
-    connected: () => consumer.connected(),
+    problems: () => consumer.problems(),
     async close() {
       await consumer.close();
       await sweeper.stop();
@@ -152,9 +152,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const notReady = () => [
     ...reasons.list(),
     ...(redis.status === 'ready' ? [] : ['Redis (REDIS_URL) is not reachable: waiting for it']),
-    ...(running.normaliser?.connected() === false
-      ? ['no Kafka broker answers (KAFKA_BROKERS): waiting for one']
-      : []),
+    ...(running.normaliser?.problems() ?? []),
   ];
   const admin = await context.openAdminPort({ notReady, registry: metrics.registry });
   log.info({ admin }, 'admin port is open');

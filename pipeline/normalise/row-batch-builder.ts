@@ -2,6 +2,7 @@ import { AvroWriter } from '../../schemas/avro-writer.ts';
 import type { EventRow, RowBatchHead } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 /** An encoded normalised-run, and the number of its rows. */
 export interface BuiltRowBatch {
@@ -26,20 +27,26 @@ export class RowBatchBuilder {
   readonly #limits: RowBatchLimits;
   readonly #writer: AvroWriter;
   readonly #encoder = new RowEncoder();
+  readonly #written: () => number;
+  #version: number;
   #rows = 0;
   #head: RowBatchHead | undefined;
   #built: BuiltRowBatch[] = [];
 
-  constructor(limits: RowBatchLimits) {
+  /** @param written the version of event-row to write; asked at the beginning of each batch */
+  constructor(limits: RowBatchLimits, written: () => number = () => NEWEST_ROW_VERSION) {
     this.#limits = limits;
+    this.#written = written;
+    this.#version = written();
     this.#writer = new AvroWriter(bufferSize(limits));
   }
 
   /** `appendedAt`: append time of the row's raw record, ms. */
   add(row: EventRow, appendedAt: number): 'added' | 'too_large' {
     const from = this.#writer.end;
+    if (from === 0) this.#version = this.#written();
     try {
-      this.#encoder.encode(row, this.#writer);
+      this.#encoder.encode(row, this.#writer, this.#version);
     } catch (error) {
       this.#writer.truncate(from);
       throw error;
@@ -71,6 +78,7 @@ export class RowBatchBuilder {
   #endBatch(end: number): void {
     if (this.#head !== undefined) {
       const value = joinRowBatch({
+        version: this.#version,
         head: this.#head,
         count: this.#rows,
         rows: this.#writer.bytes(0, end),

@@ -69,7 +69,7 @@ export function normaliserDeps(
     gate,
     semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
     publisher: new Publisher(options.producer, IN_FLIGHT_BYTES),
-    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS),
+    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS, () => 1),
     contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
     names: options.names,
     deadLetterPartitions: options.partitions.dead,

@@ -36,7 +36,8 @@ interface RelaysOptions extends Pick<
 }
 
 export interface Relays {
-  connected(): boolean;
+  /** Why it does not deliver, or not of every partition, one sentence each. */
+  problems(): string[];
   /** Stops consuming, waits a bounded time for attempts in flight, and writes their outcomes. */
   close(): Promise<void>;
 }
@@ -173,7 +174,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     }),
   ];
   return {
-    connected: () => consumer.connected(),
+    problems: () => consumer.problems(),
     async close() {
       loops.abort(new Error('closing'));
       await Promise.all([consumer.close(), ...running]);
@@ -194,7 +195,7 @@ export async function start(context: ServiceContext<RelaysConfig>): Promise<void
     notReady() {
       const { relays } = running;
       if (!relays) return ['waiting for PostgreSQL (DATABASE_URL)'];
-      return relays.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'];
+      return relays.problems();
     },
   });
   const database = connectPostgres({

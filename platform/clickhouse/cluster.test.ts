@@ -24,6 +24,18 @@ describe('a statement for a cluster', () => {
     ]);
   });
 
+  it('adds a column to both tables, and an index to the one that has parts', () => {
+    const column = 'ALTER TABLE t ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))';
+    expect(adaptToCluster(column, cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))",
+      "ALTER TABLE t ON CLUSTER 'c' ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))",
+    ]);
+    const index = 'ALTER TABLE t ADD INDEX IF NOT EXISTS i c TYPE minmax GRANULARITY 1';
+    expect(adaptToCluster(index, cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' ADD INDEX IF NOT EXISTS i c TYPE minmax GRANULARITY 1",
+    ]);
+  });
+
   it('runs on every server otherwise', () => {
     expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual([
       "CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1",

@@ -3,8 +3,8 @@ import type { ClickhouseSettings } from './client.ts';
 /**
  * Adapts a statement for one server to a cluster: `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes
  * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings of `t`
- * apply to `t_local`, and other statements get ON CLUSTER. Without a cluster the statement is
- * unchanged.
+ * and indices of `t` apply to `t_local`, new columns to both, and other statements get ON CLUSTER.
+ * Without a cluster the statement is unchanged.
  */
 export function adaptToCluster(
   statement: string,
@@ -35,9 +35,12 @@ export function adaptToCluster(
     const over = `CREATE TABLE IF NOT EXISTS ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${shardKey(statement)})`;
     return [local, over];
   }
-  const modified = /^ALTER TABLE (\w+) MODIFY SETTING /.exec(statement)?.[1];
-  if (modified !== undefined)
-    return [statement.replace(modified, `${modified}_local ON CLUSTER '${cluster}'`)];
+  const altered = /^ALTER TABLE (\w+) (MODIFY SETTING|ADD INDEX|ADD COLUMN) /.exec(statement);
+  if (altered?.[1] !== undefined) {
+    const [, table, change] = altered;
+    const on = (name: string) => statement.replace(table, `${name} ON CLUSTER '${cluster}'`);
+    return [on(`${table}_local`), ...(change === 'ADD COLUMN' ? [on(table)] : [])];
+  }
   return [
     statement.replace(
       /^((?:CREATE|ALTER|DROP) (?:OR REPLACE )?(?:TABLE|VIEW|MATERIALIZED VIEW|DICTIONARY)(?: IF (?:NOT )?EXISTS)? \w+)/,

@@ -30,6 +30,7 @@ export class Assignments {
       registry: options.registry,
       topic: options.topic,
       lag: () => this.lag(),
+      unknownSchemas: () => this.unknownSchemas(),
     });
     this.#committer = new OffsetCommitter({
       log: options.log,
@@ -49,6 +50,13 @@ export class Assignments {
       const age = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest);
       return { partition, records: Math.max(0, end - (position ?? 0)), age };
     });
+  }
+
+  /** Partitions whose next record has a schema that this release does not know. */
+  unknownSchemas(): { partition: number; offset: number; detail: string }[] {
+    return [...this.#workers.values()].flatMap(({ partition, unknownSchema }) =>
+      unknownSchema ? [{ partition, ...unknownSchema }] : [],
+    );
   }
 
   assign(partitions: readonly number[]): void {

@@ -1,4 +1,4 @@
-import { UnreadableRecord } from '../../schemas/codec.ts';
+import { isUnknownSchema, UnreadableRecord } from '../../schemas/codec.ts';
 import type { Log } from '../log.ts';
 import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
 
@@ -28,7 +28,10 @@ interface Skip {
   onUnreadable?: () => void;
 }
 
-/** What `read` decodes of a record; nothing, with a warning, when the record cannot be decoded. */
+/**
+ * What `read` decodes of a record; nothing, with a warning, when the record is damaged. Throws
+ * UnreadableRecord for an unknown schema: the partition waits.
+ */
 export function readOrSkip<T>(
   message: ConsumedMessage,
   read: (message: ConsumedMessage) => T[],
@@ -37,7 +40,7 @@ export function readOrSkip<T>(
   try {
     return read(message);
   } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
+    if (!(error instanceof UnreadableRecord) || isUnknownSchema(error)) throw error;
     const { topic, partition, offset } = message;
     onUnreadable?.();
     log.warn({ code: error.code, topic, partition, offset }, warning);

@@ -20,12 +20,15 @@ export function consumerMetrics(options: {
   registry: Registry | undefined;
   topic: string;
   lag: () => PartitionLag[];
+  /** Partitions that wait for a release that knows a schema. */
+  unknownSchemas: () => { partition: number }[];
 }): ConsumerMetrics {
   const { registry, topic } = options;
   if (!registry) return { processed: () => undefined, commitFailed: () => undefined };
   const metrics = registered.get(registry) ?? register(registry);
   registered.set(registry, metrics);
   metrics.lags.set(topic, options.lag);
+  metrics.unknownSchemas.set(topic, options.unknownSchemas);
   return {
     processed(partition, report) {
       metrics.records.inc({ topic, partition }, report.records);
@@ -55,9 +58,23 @@ function register(registry: Registry) {
     'Age of the oldest fetched record that is not committed yet.',
     ({ age }) => age / 1000,
   );
+  const unknownSchemas = new Map<string, () => { partition: number }[]>();
+  metrics.collected(
+    'ravand_consumer_unknown_schema',
+    'Partitions that wait: a newer release wrote their next record. Must be absent.',
+    {
+      labels: ['topic', 'partition'],
+      collect(gauge) {
+        gauge.reset();
+        for (const [topic, read] of unknownSchemas)
+          for (const { partition } of read()) gauge.set({ topic, partition }, 1);
+      },
+    },
+  );
   const counter = (name: string, help: string) => metrics.counter(name, help, 'topic', 'partition');
   return {
     lags,
+    unknownSchemas,
     records: counter('ravand_consumer_records_total', 'Records processed.'),
     bytes: counter('ravand_consumer_bytes_total', 'Bytes of records processed.'),
     failures: metrics.counter(

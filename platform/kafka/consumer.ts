@@ -10,6 +10,8 @@ export interface PartitionConsumer {
   lag(): PartitionLag[];
   /** Whether brokers answer. */
   connected(): boolean;
+  /** Why the consumer, or a partition of it, does not go on: one sentence each, for /readyz. */
+  problems(): string[];
   /** Drains (bounded), commits and leaves the group. */
   close(): Promise<void>;
 }
@@ -63,6 +65,15 @@ export function startPartitionConsumer(
     partitions: () => assignments.partitions(),
     lag: () => assignments.lag(),
     connected: () => loop?.healthy ?? false,
+    problems: () => [
+      ...(loop?.healthy ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+      ...assignments
+        .unknownSchemas()
+        .map(
+          ({ partition, offset, detail }) =>
+            `${topic} ${partition} waits at offset ${offset}, which a newer release wrote (${detail}): upgrade this service; nothing is skipped`,
+        ),
+    ],
     async close() {
       // Polling continues until the last commits complete: it delivers their outcomes.
       await assignments.drain();

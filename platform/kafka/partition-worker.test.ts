@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
+import { UnreadableRecord } from '../../schemas/codec.ts';
 import type { LaterCommits, PartitionTask } from './consumer-types.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
@@ -35,6 +36,67 @@ function workerUnderTest() {
   const record = { topic: 't', partition: 3, offset: 7, timestamp: 0, key: null, value, size: 1 };
   return { worker, committed, crashes, opened, processed, completed, record };
 }
+
+/** A record of a schema that no release before a later one knows. */
+const FROM_LATER = Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(20, 0xee)]);
+
+describe('a record that a newer release wrote', () => {
+  const value = Buffer.from('x');
+  const at = (offset: number, of = value) => {
+    const message = { topic: 't', partition: 3, offset, timestamp: 5, key: null };
+    return { ...message, value: of, size: of.length };
+  };
+
+  /** A worker with a task that decides what happens to the values of a batch. */
+  async function afterBatch(
+    messages: readonly ReturnType<typeof at>[],
+    processBatch: () => number | Promise<never>,
+  ) {
+    const processed: number[][] = [];
+    const committed: number[] = [];
+    const crashes: unknown[] = [];
+    const waits = Promise.withResolvers<undefined>();
+    const log = pino({ level: 'silent' });
+    log.error = () => waits.resolve(undefined);
+    const worker = new PartitionWorker({
+      ...{ partition: 3, log, limits: { records: messages.length, bytes: 1000, linger: 60_000 } },
+      open: () =>
+        Promise.resolve({
+          from: undefined,
+          async process(batch) {
+            processed.push(batch.map(({ offset }) => offset));
+            return await processBatch();
+          },
+          release: () => Promise.resolve(),
+        }),
+      ...{ pause: () => undefined, resume: () => undefined, onProcessed: () => undefined },
+      commit: (offset) => committed.push(offset),
+      crash: (error) => crashes.push(error),
+    });
+    for (const message of messages) worker.push(message, performance.now());
+    await waits.promise;
+    const next = 1 + (messages.at(-1)?.offset ?? 0);
+    for (const offset of [next, next + 1]) worker.push(at(offset), performance.now());
+    await worker.drain(60_000);
+    return { worker, processed, committed, crashes };
+  }
+
+  test('is never given to the task: what comes before it is committed, and nothing after it', async () => {
+    const batch = [at(7), at(8), at(9, FROM_LATER), at(10)];
+    const { worker, processed, committed, crashes } = await afterBatch(batch, () => 9);
+    expect([processed, committed, crashes]).toEqual([[[7, 8]], [9], []]);
+    expect(worker.unknownSchema).toMatchObject({ offset: 9 });
+    expect(worker.oldest).toBe(5);
+  });
+
+  test('within another record stops the partition before the whole batch', async () => {
+    const unknown = new UnreadableRecord('unknown_schema', 'of a newer release');
+    const batch = [at(7), at(8)];
+    const { worker, committed, crashes } = await afterBatch(batch, () => Promise.reject(unknown));
+    expect([committed, crashes]).toEqual([[], []]);
+    expect(worker.unknownSchema).toEqual({ offset: 7, detail: 'of a newer release' });
+  });
+});
 
 describe('the worker of a partition whose task completes later', () => {
   test('commits what the task completes after its batch, also while it drains', async () => {

@@ -1,3 +1,4 @@
+import { carriedFingerprint, hasUnknownSchema, isUnknownSchema } from '../../schemas/codec.ts';
 import { DeadlineExceeded, withDeadline } from '../deadline.ts';
 import type { Log } from '../log.ts';
 import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
@@ -9,6 +10,13 @@ export interface BatchReport {
   bytes: number;
 
   durationMs: number;
+}
+
+/** Where a partition waits for a release that knows the schema of its next record. */
+export interface UnknownSchemaAt {
+  offset: number;
+  /** Why the record cannot be read; no data of it. */
+  detail: string;
 }
 
 interface WorkerOptions {
@@ -40,6 +48,7 @@ export class PartitionWorker {
   #paused = false;
   #wake: (() => void) | undefined;
   #firstInProgress: ConsumedMessage | undefined;
+  #unknownSchema: UnknownSchemaAt | undefined;
   /** The last committed offset, as far as this process knows. */
   position: number | undefined;
   /** The offset after the last fetched record. */
@@ -57,6 +66,11 @@ export class PartitionWorker {
   /** LogAppendTime of the oldest record that is not committed yet, ms since the epoch. */
   get oldest(): number | undefined {
     return (this.#firstInProgress ?? this.#buffer.oldest)?.timestamp;
+  }
+
+  /** Until its end the process cannot read on: what it knows does not change. */
+  get unknownSchema(): UnknownSchemaAt | undefined {
+    return this.#unknownSchema;
   }
 
   push(message: ConsumedMessage, now: number): void {
@@ -123,7 +137,8 @@ export class PartitionWorker {
     task.commitsLater?.({ commit, failed });
     while (!this.#stopping) {
       const wait = this.#buffer.dueIn(performance.now());
-      if (wait === undefined || wait > 0) await this.#sleep(wait);
+      if (this.#unknownSchema) await this.#sleep(undefined);
+      else if (wait === undefined || wait > 0) await this.#sleep(wait);
       else await this.#processBatch(task);
     }
   }
@@ -136,8 +151,27 @@ export class PartitionWorker {
       this.#paused = false;
       this.#options.resume();
     }
-    const next = await task.process(messages);
+    const unknown = messages.findIndex(({ value }) => hasUnknownSchema(value));
+    const readable = unknown < 0 ? messages : messages.slice(0, unknown);
+    if (readable.length > 0) await this.#processReadable(task, readable);
+    if (this.#unknownSchema) return;
     this.#firstInProgress = undefined;
+    const first = messages[unknown];
+    if (first?.value) this.#waitAt(first, `no schema ${carriedFingerprint(first.value)}`);
+  }
+
+  async #processReadable(task: PartitionTask, messages: readonly ConsumedMessage[]): Promise<void> {
+    const startedAt = performance.now();
+    let next: number | undefined;
+    try {
+      next = await task.process(messages);
+    } catch (error) {
+      // A record within a record, for instance the row batch of a dead letter.
+      const [first] = messages;
+      if (!isUnknownSchema(error) || !first) throw error;
+      this.#waitAt(first, error.message);
+      return;
+    }
     if (this.#fence.signal.aborted) return;
     if (next !== undefined) this.#commit(next);
     const bytes = messages.reduce((sum, { size }) => sum + size, 0);
@@ -146,6 +180,16 @@ export class PartitionWorker {
       bytes,
       durationMs: performance.now() - startedAt,
     });
+  }
+
+  #waitAt(message: ConsumedMessage, detail: string): void {
+    const { topic, partition, offset } = message;
+    this.#firstInProgress = message;
+    this.#unknownSchema = { offset, detail };
+    this.#options.log.error(
+      { code: 'unknown_schema', topic, partition, offset },
+      'a newer release wrote a record: the partition waits, nothing is skipped; upgrade this service',
+    );
   }
 
   #commit(next: number): void {

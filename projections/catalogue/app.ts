@@ -43,7 +43,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   });
   onShutdown('consumer', () => consumer.close());
   const admin = await context.openAdminPort({
-    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+    notReady: () => consumer.problems(),
   });
   log.info({ admin }, 'the catalogue sink is running');
 }

@@ -110,10 +110,7 @@ export async function start(context: ServiceContext<SinkConfig>): Promise<void> 
   const sink = await startSink({ config, log, registry, clickhouse, database, crash });
   onShutdown('sink', () => sink.close());
   const admin = await context.openAdminPort({
-    notReady: () => [
-      ...sink.problems(),
-      ...(sink.consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
-    ],
+    notReady: () => [...sink.problems(), ...sink.consumer.problems()],
   });
   log.info({ admin }, 'the events sink runs');
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { deadLetterCodec, eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import { decodeRecord, splitRows } from './decode.ts';
 import { headOf, messageOf, PARTITION, rowAt, rowBatchOf } from './testing/row-records.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 const ofAnotherSubject = Buffer.concat([
   Buffer.of(0xc3, 1),
@@ -32,7 +33,7 @@ describe('decodeRecord', () => {
   it.each([
     ['no value', null, 'not_single_object'],
     ['text', Buffer.from('hello'), 'not_single_object'],
-    ['a record of another subject', ofAnotherSubject, 'unknown_schema'],
+    ['a record of another subject', ofAnotherSubject, 'other_schema'],
     ['a row batch that ends early', rowBatchOf(1, 1).subarray(0, 12), 'broken_datum'],
     [
       'a row batch of another partition',
@@ -56,7 +57,7 @@ describe('splitRows', () => {
   );
 
   it('returns each row with its bytes', () => {
-    const rows = splitRows(datums, 2) ?? [];
+    const rows = splitRows({ version: NEWEST_ROW_VERSION, count: 2, rows: datums }) ?? [];
     expect(rows).toMatchObject(
       [1, 2].map((offset) => ({
         position: { epoch: 0, offset, index: 0 },
@@ -74,6 +75,6 @@ describe('splitRows', () => {
     ['there are too many bytes', datums, 1],
     ['the bytes are no rows', Buffer.alloc(300, 0xff), 2],
   ])('returns undefined when %s', (_, bytes, count) => {
-    expect(splitRows(bytes, count)).toBeUndefined();
+    expect(splitRows({ version: NEWEST_ROW_VERSION, count, rows: bytes })).toBeUndefined();
   });
 });

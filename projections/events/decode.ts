@@ -1,14 +1,15 @@
-import avsc from 'avsc';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import {
   carriedFingerprint,
-  eventRowCodec,
+  isUnknownSchema,
   rowBatchCodec,
   UnreadableRecord,
 } from '../../schemas/codec.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RowBatch } from '../../schemas/records.ts';
 import { sliceRowBatch, type EncodedRowBatch } from '../../schemas/row-batch.ts';
+import { rowDecoders } from '../../schemas/row-reader.ts';
+import { rowVersion, rowVersionOf } from '../../schemas/row-versions.ts';
 import type { RecordSummary } from './plan.ts';
 
 /** Why a record cannot be decoded; `reason` is a stable code. */
@@ -28,14 +29,16 @@ export type DecodedRecord = { message: ConsumedMessage; summary: RecordSummary }
 export type RowRecord = DecodedRecord & { rowBatch: EncodedRowBatch };
 
 /**
- * Decodes the head of a record. Rows are not decoded unless another version of the schema wrote
- * them. Never throws: the result for a record that cannot be decoded contains the reason.
+ * Decodes the head of a record. Rows are not decoded unless they are in several Avro blocks. The
+ * result for a record that cannot be decoded contains the reason. Throws UnreadableRecord for an
+ * unknown schema only: the reader waits for a release that knows it.
  */
 export function decodeRecord(message: ConsumedMessage): DecodedRecord {
   const { offset, value, size } = message;
   try {
     if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const rowBatch = sliceRowBatch(value) ?? reencode(rowBatchCodec.decode(value));
+    const fingerprint = carriedFingerprint(value);
+    const rowBatch = sliceRowBatch(value) ?? inOneBlock(rowBatchCodec.decode(value), fingerprint);
     const { head, count } = rowBatch;
     const first = { epoch: head.epoch, offset: head.first_offset, index: head.first_index };
     const last = { epoch: head.epoch, offset: head.last_offset, index: head.last_index };
@@ -47,14 +50,13 @@ export function decodeRecord(message: ConsumedMessage): DecodedRecord {
       const detail = 'the head of the row batch contradicts itself';
       return undecodable(message, { reason: 'broken_run', detail });
     }
-    const fingerprint = carriedFingerprint(value);
     return {
       message,
       rowBatch,
       summary: { kind: 'rows', offset, bytes: size, fingerprint, first, last, rows: count },
     };
   } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
+    if (!(error instanceof UnreadableRecord) || isUnknownSchema(error)) throw error;
     return undecodable(message, { reason: error.code, detail: error.message });
   }
 }
@@ -64,13 +66,13 @@ function undecodable(message: ConsumedMessage, failure: DecodeFailure): DecodedR
   return { message, failure, summary: { kind: 'unreadable', offset, bytes: size } };
 }
 
-/** Encodes rows of an older version, or of several Avro blocks, as one block of the newest. */
-function reencode({ rows, ...head }: RowBatch): EncodedRowBatch {
-  return {
-    head,
-    count: rows.length,
-    rows: Buffer.concat(rows.map((row) => eventRowCodec.type.toBuffer(row))),
-  };
+/** Encodes the rows of several Avro blocks as one block of the version that the record has. */
+function inOneBlock({ rows, ...head }: RowBatch, fingerprint: string): EncodedRowBatch {
+  const known = rowVersionOf(fingerprint);
+  if (!known) throw new UnreadableRecord('unknown_schema', `${fingerprint} is no row batch`);
+  const { type, version } = known;
+  const datums = rows.map((row) => type.toBuffer(row));
+  return { version, head, count: rows.length, rows: Buffer.concat(datums) };
 }
 
 /** A row for recovery: its Avro datum and what finds it in ClickHouse. */
@@ -81,6 +83,7 @@ export interface EncodedRow {
   message_id: string;
   /** ms since the epoch */
   timestamp: number;
+  received_at: number;
   datum: Buffer;
 }
 
@@ -98,41 +101,33 @@ const KEY_FIELDS = [
   'event',
   'message_id',
   'timestamp',
+  'received_at',
 ];
-const rowSchema = eventRowCodec.type.schema() as {
-  name: string;
-  fields: { name: string; type: avsc.Schema }[];
-};
-const keyType = avsc.Type.forSchema({
-  type: 'record',
-  name: rowSchema.name,
-  fields: rowSchema.fields.filter(({ name }) => KEY_FIELDS.includes(name)),
-});
-const resolver = keyType.createResolver(eventRowCodec.type);
+const decoders = rowDecoders<KeyFields>(KEY_FIELDS);
 
-/** avsc returns `value` undefined when the bytes end early. */
-const decodeKeyFields = keyType.decode.bind(keyType) as (
-  bytes: Buffer,
-  at: number,
-  resolver: unknown,
-) => { value: KeyFields | undefined; offset: number };
-
-/** Splits datums of the newest event-row; undefined unless exactly `count`. */
-export function splitRows(datums: Buffer, count: number): EncodedRow[] | undefined {
+/** Splits `count` rows of one version; undefined unless the bytes are exactly these. */
+export function splitRows({
+  version,
+  count,
+  rows: datums,
+}: Pick<EncodedRowBatch, 'version' | 'count' | 'rows'>): EncodedRow[] | undefined {
   const rows: EncodedRow[] = [];
+  const decodeKeyFields = decoders.get(rowVersion(version).version);
+  if (!decodeKeyFields) return undefined;
   let at = 0;
   try {
     for (let row = 0; row < count; row++) {
-      const { value, offset: end } = decodeKeyFields(datums, at, resolver);
+      const { value, offset: end } = decodeKeyFields(datums, at);
       if (value === undefined || end <= at) return undefined;
       const { _epoch: epoch, _offset: offset, _index: index } = value;
-      const { account_id, event, message_id, timestamp } = value;
+      const { account_id, event, message_id, timestamp, received_at } = value;
       rows.push({
         position: { epoch, offset, index },
         account_id,
         event,
         message_id,
         timestamp,
+        received_at,
         datum: datums.subarray(at, end),
       });
       at = end;

@@ -11,6 +11,7 @@ function row(fields: Partial<EncodedRow>): EncodedRow {
     event: 'x',
     message_id: '',
     timestamp: Date.UTC(2026, 10, 21, 23, 59),
+    received_at: 0,
     datum: Buffer.alloc(0),
     ...fields,
   };

@@ -4,13 +4,15 @@ import { text } from 'node:stream/consumers';
 import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { EncodedRow } from './decode.ts';
-import { avroContainer, COLUMNS } from './insert-batch.ts';
+import { avroContainer, columnsOf } from './insert-batch.ts';
 
 export interface Insert {
   /** ClickHouse drops a block whose token it knows, month by month. */
   token: string;
   /** Identifies the attempt, so that it can be found and killed. */
   queryId: string;
+  /** Of event-row, of all rows. */
+  version: number;
   count: number;
   datums: readonly Buffer[];
 }
@@ -85,11 +87,11 @@ export function clickhouseEventsTable(options: {
     return answer.json<T>();
   };
   return {
-    async insert({ token, queryId, count, datums }, signal) {
-      const container = avroContainer({ token, count, datums });
+    async insert({ token, queryId, version, count, datums }, signal) {
+      const container = avroContainer({ version, token, count, datums });
       try {
         const answer = await client.exec({
-          query: `INSERT INTO ${table} (${COLUMNS.join(', ')}) FORMAT Avro`,
+          query: `INSERT INTO ${table} (${columnsOf(version).join(', ')}) FORMAT Avro`,
           values: Readable.from([container], { objectMode: false }),
           query_id: queryId,
           abort_signal: signal,

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { allSchemas } from '../../schemas/codec.ts';
 import { comparePartitionPositions } from '../../schemas/log-position.ts';
+import { NEWEST_ROW_VERSION, ROW_VERSIONS } from '../../schemas/row-versions.ts';
 import { writeZigzag } from '../../schemas/varint.ts';
 import { splitRows, type DecodedRecord, type EncodedRow, type RowRecord } from './decode.ts';
 import type { RecordSlice } from './plan.ts';
 
-/** The rows of one insert: `datums` holds `count` encoded rows. */
+/** The rows of one insert: `datums` holds `count` encoded rows of one version of event-row. */
 export interface InsertBatch {
+  version: number;
   token: string;
   partition: number;
   count: number;
@@ -52,7 +53,7 @@ export function assemble(options: {
       parts.push({ record, count: rowBatch.count, datums: rowBatch.rows });
       continue;
     }
-    const rows = splitRows(rowBatch.rows, rowBatch.count);
+    const rows = splitRows(rowBatch);
     if (!rows) {
       broken.add(record);
       continue;
@@ -62,10 +63,13 @@ export function assemble(options: {
     parts.push({ record, count: kept.length, datums });
   }
   let decoded: EncodedRow[] | undefined;
+  const version = parts[0]?.record.rowBatch.version ?? NEWEST_ROW_VERSION;
+  if (parts.some(({ record }) => record.rowBatch.version !== version))
+    throw new Error(`the rows of ${token} are of several versions`);
   const origins = new Map<EncodedRow, { record: RowRecord; index: number }>();
   const decode = (): EncodedRow[] =>
     parts.flatMap(({ record, count, datums }) => {
-      const rows = splitRows(datums, count);
+      const rows = splitRows({ version, count, rows: datums });
       if (!rows) broken.add(record);
       // A slice is the end of its record, so the index counts from the end.
       rows?.forEach((row, at) =>
@@ -74,6 +78,7 @@ export function assemble(options: {
       return rows ?? [];
     });
   return {
+    version,
     token,
     partition,
     count: parts.reduce((sum, { count }) => sum + count, 0),
@@ -96,20 +101,35 @@ export function assemble(options: {
 /** Fields of event-row that only profiles use: ClickHouse `events` has no such columns. */
 const NOT_STORED = new Set(['traits', 'trait_numbers', 'profile']);
 
-const newest = allSchemas().findLast(({ subject }) => subject === 'event-row');
-if (!newest) throw new Error('schemas/ holds no event-row.v*.avsc');
-const document = newest.document as { fields: { name: string }[] };
+/** Columns of ClickHouse `events`, in the order of the schema, by the version of the rows. */
+const COLUMNS_OF: ReadonlyMap<number, readonly string[]> = new Map(
+  ROW_VERSIONS.map(({ version, fields }) => [
+    version,
+    fields.map(({ name }) => name).filter((name) => !NOT_STORED.has(name)),
+  ]),
+);
 
-/** Columns of ClickHouse `events` that an insert names, in the order of the schema. */
-export const COLUMNS: readonly string[] = document.fields
-  .map(({ name }) => name)
-  .filter((name) => !NOT_STORED.has(name));
+/** Columns that an insert of rows of this version names. */
+export function columnsOf(version: number): readonly string[] {
+  return COLUMNS_OF.get(version) ?? [];
+}
+
+/** Columns of the newest version. */
+export const COLUMNS: readonly string[] = columnsOf(NEWEST_ROW_VERSION);
+
+/**
+ * Columns in which a replayed row equals the stored one. Not the trace: rows of version 1 were
+ * stored without it, and events.raw has it.
+ */
+export const COMPARED_COLUMNS: readonly string[] = COLUMNS.filter((name) => name !== '_trace');
 
 const MAGIC = Buffer.from('Obj\u0001', 'latin1');
-const METADATA = encodeMetadata({
-  'avro.schema': JSON.stringify(newest.type.schema()),
-  'avro.codec': 'null',
-});
+const METADATA_OF: ReadonlyMap<number, Buffer> = new Map(
+  ROW_VERSIONS.map(({ version, type }) => [
+    version,
+    encodeMetadata({ 'avro.schema': JSON.stringify(type.schema()), 'avro.codec': 'null' }),
+  ]),
+);
 const SYNC_BYTES = 16;
 
 function encodeMetadata(entries: Record<string, string>): Buffer {
@@ -125,17 +145,20 @@ function encodeMetadata(entries: Record<string, string>): Buffer {
 }
 
 /**
- * An Avro object container with one block of encoded rows of the newest event-row (Avro 1.12,
- * "Object Container Files"). The sync marker is derived from the token, so a repeated insert sends
+ * An Avro object container with one block of encoded rows of one version (Avro 1.12, "Object
+ * Container Files"). The sync marker is derived from the token, so a repeated insert sends
  * the same bytes.
  */
 export function avroContainer({
+  version,
   token,
   count,
   datums,
-}: Pick<InsertBatch, 'token' | 'count' | 'datums'>): Buffer {
+}: Pick<InsertBatch, 'version' | 'token' | 'count' | 'datums'>): Buffer {
+  const metadata = METADATA_OF.get(version);
+  if (!metadata) throw new RangeError(`schemas/ holds no version ${version} of event-row`);
   const sync = createHash('sha256').update(token).digest().subarray(0, SYNC_BYTES);
   const size = datums.reduce((sum, { length }) => sum + length, 0);
-  const header = [MAGIC, METADATA, sync, writeZigzag(count), writeZigzag(size)];
+  const header = [MAGIC, metadata, sync, writeZigzag(count), writeZigzag(size)];
   return Buffer.concat([...header, ...datums, sync]);
 }

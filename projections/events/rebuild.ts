@@ -1,6 +1,7 @@
 import { keptFrom, type Retentions } from '../../events/retention.ts';
 import type { Log } from '../../platform/log.ts';
 import { AvroWriter } from '../../schemas/avro-writer.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
 import type {
   RebuildBatch,
@@ -81,7 +82,7 @@ class PartitionRows {
     const { retentions, now } = this.#options;
     for (const row of rows) {
       if (row.timestamp < keptFrom(retentions, row.account_id, now)) continue;
-      this.#encoder.encode(row, this.#writer);
+      this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
       this.#count++;
     }
     this.#until = progress;
@@ -102,14 +103,17 @@ class PartitionRows {
 
   async #store({ from, until, count, datums, repeat }: EncodedRange): Promise<void> {
     const { eventsTable, log, jobId, ownerEpoch, confirm, journal, signal } = this.#options;
-    const partition = this.#partition;
+    const [partition, version] = [this.#partition, NEWEST_ROW_VERSION];
     if (count > 0) {
       if (!repeat) await journal.begin(partition, { from, until });
       const textOf = ({ place }: RebuildProgress) => `${place.offset}.${place.index}`;
       const token = `rebuild-${jobId}-${partition}-${textOf(from)}-${textOf(until)}`;
       const { refused } = await storeOnce(
         { eventsTable, log, signal, ownerEpoch, confirm, onRecover: () => undefined },
-        { token, partition, count, datums: [datums], rows: () => splitRows(datums, count) ?? [] },
+        {
+          ...{ version, token, partition, count, datums: [datums] },
+          rows: () => splitRows({ version, count, rows: datums }) ?? [],
+        },
         repeat,
       );
       if (refused.length > 0)

@@ -182,9 +182,9 @@ class BatchWriter {
   async #insert(token: string, count: number, datums: readonly Buffer[]): Promise<InsertOutcome> {
     const { eventsTable, signal, ownerEpoch } = this.#options;
     signal.throwIfAborted();
-    const root = this.#batch.token;
+    const { token: root, version } = this.#batch;
     const queryId = `${root}:${token.slice(root.length)}:${ownerEpoch}:${this.#attempts++}`;
-    const outcome = await eventsTable.insert({ token, queryId, count, datums }, signal);
+    const outcome = await eventsTable.insert({ token, queryId, version, count, datums }, signal);
     signal.throwIfAborted();
     this.#logFailure(outcome, token);
     return outcome;

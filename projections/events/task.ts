@@ -209,7 +209,7 @@ class SinkTask implements PartitionTask {
       message_id: row.message_id,
       appended_at: timestamp,
       key,
-      value: joinRowBatch({ head, count: 1, rows: row.datum }),
+      value: joinRowBatch({ version: batch.version, head, count: 1, rows: row.datum }),
     });
   }
 

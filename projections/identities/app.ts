@@ -30,7 +30,8 @@ export const NAMES = {
 };
 
 export interface Identities {
-  connected(): boolean;
+  /** Why it does not merge, or not of every partition, one sentence each. */
+  problems(): string[];
   close(): Promise<void>;
 }
 
@@ -77,7 +78,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     assigned: (_partition, _committed, signal) => Promise.resolve(commandTask(deps(signal))),
   });
   return {
-    connected: () => aliases.connected() && commands.connected(),
+    problems: () => [...new Set([...aliases.problems(), ...commands.problems()])],
     async close() {
       await Promise.all([aliases.close(), commands.close()]);
     },
@@ -105,7 +106,7 @@ export async function start(context: ServiceContext<IdentitiesConfig>): Promise<
       const { identities } = running;
       if (!identities)
         return ['waits for PostgreSQL and ClickHouse (DATABASE_URL, CLICKHOUSE_URL)'];
-      return identities.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)'];
+      return identities.problems();
     },
   });
   const clickhouse = connectClickhouse({ settings: config, name });

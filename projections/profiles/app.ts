@@ -130,7 +130,7 @@ export async function start(context: ServiceContext<ProfilesConfig>): Promise<vo
   const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash });
   onShutdown('consumer', () => consumer.close());
   const admin = await context.openAdminPort({
-    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+    notReady: () => consumer.problems(),
   });
   log.info({ admin }, 'the profiles sink runs');
 }

@@ -3,7 +3,7 @@ import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consum
 import { RangeGone } from '../../platform/kafka/read-range.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import { UnreadableRecord } from '../../schemas/codec.ts';
+import { isUnknownSchema, UnreadableRecord } from '../../schemas/codec.ts';
 import { BEFORE_FIRST, comparePartitionPositions } from '../../schemas/log-position.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, groupByPerson } from './fold.ts';
@@ -170,7 +170,7 @@ function eventsOf(
       profiles.has(profileKey(event.account_id, event.user_id || event.anonymous_id)),
     );
   } catch (error) {
-    if (error instanceof UnreadableRecord) return [];
+    if (error instanceof UnreadableRecord && !isUnknownSchema(error)) return [];
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     crash,
   });
   const admin = await context.openAdminPort({
-    notReady: () => (consumer.connected() ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
+    notReady: () => consumer.problems(),
   });
   onShutdown('consumer', () => consumer.close());
   log.info({ admin }, 'the quality sink is running');

@@ -42,7 +42,11 @@ export class SimulatedClickhouse implements EventsTable {
     const request = {
       queryId: insert.queryId,
       token: insert.token,
-      rows: splitRows(Buffer.concat(insert.datums), insert.count),
+      rows: splitRows({
+        version: insert.version,
+        count: insert.count,
+        rows: Buffer.concat(insert.datums),
+      }),
     };
     this.#deliverSome();
     switch (this.#choices.next(14)) {

@@ -17,6 +17,7 @@ const NO_EVENT: EventRow = {
     _index: 0,
     _acceptance: 0,
     _dedupe_id: '',
+    _trace: '',
     account_id: 0,
     app_id: 1,
     type: 'track',

@@ -14,6 +14,7 @@ import { parseSettings } from '../../../platform/settings.ts';
 import { eventRowCodec } from '../../../schemas/codec.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { joinRowBatch } from '../../../schemas/row-batch.ts';
+import { NEWEST_ROW_VERSION } from '../../../schemas/row-versions.ts';
 import { eventually, rows } from '../../support/stack.ts';
 import { startOwnServers, type OwnServers } from './own-servers.ts';
 import { connectTestProducer } from '../../support/producer.ts';
@@ -128,7 +129,8 @@ export class SinkUnderTest {
       appended_at: Date.now(),
     };
     const datums = Buffer.concat(all.map((row) => eventRowCodec.type.toBuffer(row)));
-    return this.append(partition, joinRowBatch({ head, count: all.length, rows: datums }));
+    const batch = { version: NEWEST_ROW_VERSION, head, count: all.length, rows: datums };
+    return this.append(partition, joinRowBatch(batch));
   }
 
   append(partition: number, value: Buffer): Promise<number> {
