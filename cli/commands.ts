@@ -96,6 +96,12 @@ export const commands: readonly Command[] = [
     load: () => import('../ops/rebuild/main.ts'),
   }),
   lazy({
+    name: 'log',
+    summary: 'changes the log itself: more partitions, under load',
+    usage: 'log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]',
+    load: () => import('../ops/log/main.ts'),
+  }),
+  lazy({
     name: 'bench',
     summary: 'runs benchmarks and prints a table of each',
     usage: 'bench [NAME…] [-- OPTIONS]',

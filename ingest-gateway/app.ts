@@ -1,8 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
+import { withDeadline } from '../platform/deadline.ts';
+import { readTopicNamesFrom } from '../platform/kafka/topic-names.ts';
 import type { Log } from '../platform/log.ts';
+import { readLayout, type LogLayout } from '../platform/log/layout.ts';
 import { IngestService } from '../ingest/accept.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
@@ -22,12 +26,16 @@ import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
 import { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { gatewayReadings } from './metrics/gauges.ts';
+import { initialHold, type HoldState } from './hold/evolve.ts';
+import { followedFile, type StoredLayout } from './hold/followed-file.ts';
+import { followLayout, normalisedCheck } from './hold/follow-layout.ts';
+import { HoldGate } from './hold/hold-gate.ts';
 import { KnownTopics } from './publish/known-topics.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { AdminPages } from '../platform/admin-server.ts';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { connectClaims } from '../platform/claims/connect.ts';
-import { connectPostgres } from '../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../platform/postgres/pool.ts';
 import { packageVersion } from '../platform/package-version.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { TOPIC } from '../schemas/topology.ts';
@@ -62,6 +70,12 @@ export interface GatewayOptions {
   accounts: AccountStore;
   /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
   eventsThisMonth: (accountId: number) => Promise<number>;
+  /** What the gateway follows of the layout of the log. */
+  hold: {
+    initial: HoldState;
+    isNormalised: () => Promise<boolean>;
+    onFollow: (state: HoldState, publisher: Publisher) => Promise<void>;
+  };
   /** Undefined: webhook connections are not enabled in this installation. */
   webhooks: WebhookClients | undefined;
   links: LinkStore;
@@ -69,6 +83,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   host: FastifyInstance;
+  publisher: Publisher;
+  gate: HoldGate;
   /** What the host serves. */
   routes: readonly ServedRoute[];
   metrics: GatewayMetrics;
@@ -92,6 +108,17 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...(options.readLimits ? { readLimits: options.readLimits } : {}),
     onAcknowledged: metrics.acknowledged,
   });
+  const { hold, topics } = options;
+  const gate = new HoldGate({
+    initial: hold.initial,
+    queue: spool.held,
+    publish: (records) => publisher.publish(records),
+    isDrained: () => publisher.isDrained,
+    isNormalised: hold.isNormalised,
+    onFollow: (state) => hold.onFollow(state, publisher),
+    limitOf: topics.limitOf,
+    log,
+  });
   const unreachable = (error: unknown) =>
     log.warn(
       { err: error, code: 'accounts_unreachable' },
@@ -114,8 +141,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const writer = new EventWriter({
     claims,
-    publish: (records) => publisher.publish(records),
-    partitionsOf: options.topics.partitionsOf,
+    publish: (records) => gate.publish(records),
+    partitionsOf: (topic) => (gate.isFollowing ? gate.splitBy : topics.partitionsOf(topic)),
     gateway: randomBytes(8).toString('hex'),
     onCounted: metrics.counted,
   });
@@ -181,12 +208,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...(config.FAST_PATH ? { fastPath } : {}),
   });
   for (const reading of gatewayReadings({
-    ...{ spool, publisher, claims, keys, events, budget, connections, decider },
-    topics: options.topics,
+    ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
   }))
     metrics.read(reading);
   return {
     host,
+    publisher,
+    gate,
     routes: [...routes, ...more],
     metrics,
     notReady: () =>
@@ -197,6 +225,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       events.isClosing = true;
       const closed = host.close();
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
+      gate.close();
       await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
       await decider.close();
       await spool.close();
@@ -226,6 +255,13 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     largestRecord: config.MAX_BODY_BYTES + RECORD_OVERHEAD,
   });
   await topics.load();
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    log,
+    name: 'ingest-gateway',
+    max: 2,
+  });
+  const layout = await knownLayout({ config, log, database });
   const connection = {
     settings: config,
     log,
@@ -235,12 +271,6 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
     smallestLimit: () => topics.smallestLimit,
   };
-  const database = connectPostgres({
-    url: config.DATABASE_URL,
-    log,
-    name: 'ingest-gateway',
-    max: 2,
-  });
   const redis = connectClaims({ url: config.REDIS_URL, role: 'gateway', onError: () => undefined });
   onShutdown('clients', async () => {
     redis.disconnect();
@@ -262,19 +292,101 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     },
     links: connectLinkStore(database),
     eventsThisMonth: monthMeter(database, Date.now),
+    hold: {
+      initial: initialHold({ ...layout, hasHeld: !spool.held.isEmpty }),
+      isNormalised: normalisedCheck(config),
+      onFollow: layout.onFollow,
+    },
   });
+  const follower = followLayout({
+    ...{ database, log, gate: gateway.gate },
+    spooled: () => spool.events.total,
+    onRead: layout.onRead,
+    counts: () => countedPartitions(gateway.publisher),
+  });
+  onShutdown('layout', () => follower.close());
   onShutdown('gateway', () => gateway.close(config.SHUTDOWN_TIMEOUT * 0.8));
   const admin = await context.openAdminPort({
     registry: gateway.metrics.registry,
     notReady: gateway.notReady,
     pages: adminPages({ gateway, spool, version }),
   });
+  await withDeadline(
+    { ms: LAYOUT_MS, waitingFor: 'the layout of the log' },
+    follower.start(),
+  ).catch(() => undefined);
   const address = config.HTTP_ADDR ?? { host: 'localhost', port: 8080 };
   await gateway.host.listen(address);
   log.info(
     { address: formatAddress(address), admin: formatAddress(admin), version },
     'the ingest host is served',
   );
+}
+
+/** The start waits at most so long for PostgreSQL: the gateway works without it, ms. */
+const LAYOUT_MS = 5000;
+
+/**
+ * The layout of the log: what the process before this one followed, and what PostgreSQL has.
+ * Without PostgreSQL the stored one applies.
+ */
+async function knownLayout({
+  config,
+  log,
+  database,
+}: {
+  config: Pick<Config, 'SPOOL_DIR' | 'PUBLISH_TIMEOUT'>;
+  log: Log;
+  database: Database;
+}) {
+  const file = followedFile(config.SPOOL_DIR);
+  const stored = await file.load();
+  const reading = withDeadline(
+    { ms: LAYOUT_MS, waitingFor: 'the layout of the log' },
+    readLayout(database),
+  );
+  const read = await reading.catch((error: unknown) => {
+    log.warn(
+      { err: error, code: 'layout_unknown', partitions: stored?.partitions },
+      'the layout of the log cannot be read from PostgreSQL: the gateway goes on by the one that it followed last',
+    );
+    return undefined;
+  });
+  let topics = read?.topics ?? stored?.topics ?? {};
+  readTopicNamesFrom(() => Promise.resolve(topics));
+  let written = stored;
+  const store = async (layout: StoredLayout) => {
+    if (isDeepStrictEqual(layout, written)) return;
+    await file.store(layout);
+    written = layout;
+  };
+  return {
+    followed: stored,
+    read,
+    onRead: async (layout: LogLayout) => {
+      ({ topics } = layout);
+      const { generation, partitions } = layout;
+      // What is held follows the stored one until it is released.
+      if (written === undefined || written.partitions === partitions)
+        await store({ generation, partitions, topics });
+    },
+    onFollow: async ({ followed }: HoldState, publisher: Publisher) => {
+      const { partitions } = followed;
+      const count = await publisher.producer?.partitions(TOPIC.raw, config.PUBLISH_TIMEOUT);
+      if (count !== undefined && count < partitions)
+        throw new Error(`Kafka has ${count} of ${partitions} partitions of ${TOPIC.raw}`);
+      await store({ ...followed, topics });
+    },
+  };
+}
+
+/** Partitions of the topics that this gateway writes; none while Kafka is unreachable. */
+async function countedPartitions({ producer }: Publisher): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  if (producer)
+    for (const topic of [TOPIC.raw, TOPIC.outcomes])
+      counts.set(topic, await producer.partitions(topic, 2000));
+  return counts;
 }
 
 function batchedClaims({

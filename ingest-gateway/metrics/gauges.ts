@@ -7,6 +7,7 @@ import type { EventServer } from '../http/serve-events.ts';
 import type { BlockedReason } from '../publish/drain-options.ts';
 import type { KnownTopics } from '../publish/known-topics.ts';
 import type { Phase } from '../publish/evolve.ts';
+import type { HoldGate } from '../hold/hold-gate.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Reading } from './gateway-metrics.ts';
@@ -21,6 +22,7 @@ interface Components {
   connections: OpenConnections;
   decider: BodyDecider;
   topics: KnownTopics;
+  gate: HoldGate;
 }
 
 const BLOCKED: readonly BlockedReason[] = [
@@ -49,6 +51,7 @@ export function gatewayReadings({
   connections,
   decider,
   topics,
+  gate,
 }: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
@@ -63,6 +66,16 @@ export function gatewayReadings({
   });
   return [
     gauge('spool_bytes', 'Bytes in the spool.', () => spool.bytes),
+    gauge(
+      'layout_held',
+      '1 while new records wait in the spool for another layout of the log.',
+      () => Number(gate.phase !== 'passing'),
+    ),
+    gauge(
+      'layout_mismatch',
+      '1 while Kafka has another number of partitions than ./ravand log grow recorded: the gateway goes on by the recorded one.',
+      () => Number(gate.problem !== undefined),
+    ),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
     gauge('spool_records', 'Records in the spool that are not in Kafka yet.', () => spool.records),
     gauge('spool_events', 'Accepted events in the spool.', () => spool.events.total),

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
-import { BATCH_BYTES, PublishFailed } from '../../platform/kafka/producer.ts';
+import { BATCH_BYTES, PublishFailed, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import type { AppendLimits } from '../spool/append-queue.ts';
 import type { SpoolQueue } from '../spool/spool-queue.ts';
@@ -112,6 +112,26 @@ export class Publisher {
 
   get inFlight(): { records: number; bytes: number } {
     return this.#inFlight;
+  }
+
+  /** Everything that was published is in Kafka. */
+  get isDrained(): boolean {
+    const { phase } = this.#main;
+    return (
+      phase === 'direct' &&
+      this.#inFlight.records + this.#waiting.records === 0 &&
+      this.blockedPartitions.length === 0
+    );
+  }
+
+  /** The producer of what goes straight to Kafka; undefined while it is unreachable. */
+  get producer(): LogProducer | undefined {
+    return this.#main.producer;
+  }
+
+  /** Connects again: what is in flight goes through the spool. */
+  reconnect(reason: string): void {
+    this.#main.fail(reason);
   }
 
   /** Records in memory that are sent when others are acknowledged. */

@@ -29,10 +29,13 @@ const MAX_QUEUED_BYTES = 64 * MIB;
 const MIN_QUARANTINE_BYTES = 64 * MIB;
 /** Queues of partitions that cannot be written, in folders of this one. */
 const PARTITIONS = 'partitions';
+/** The queue of records that wait for another layout of the log. */
+const HELD = 'held';
 
 /**
  * The gateway's disk buffer. `main` is the queue of all records while Kafka is unavailable; a
- * partition that alone cannot be written has a queue of its own. A record is durable when `append`
+ * partition that alone cannot be written has a queue of its own. `held` is the queue of records
+ * that wait for another layout of the log (ingest-gateway/hold). A record is durable when `append`
  * calls back without error. One process per folder; `openSpool` recovers what an earlier process
  * left.
  */
@@ -41,13 +44,14 @@ export class Spool {
   readonly #unlock: () => void;
   readonly #queues = new Map<string, TopicPartition & { queue: SpoolQueue }>();
   readonly main: SpoolQueue;
+  readonly held: SpoolQueue;
   readonly quarantine: Quarantine;
   /** Torn segment tails found at the start. */
   torn: number;
 
   constructor(
     options: SpoolOptions,
-    found: { main: Found; partitions: readonly (TopicPartition & Found)[] } & {
+    found: { main: Found; held: Found; partitions: readonly (TopicPartition & Found)[] } & {
       quarantine: Quarantine;
       unlock: () => void;
     },
@@ -57,6 +61,8 @@ export class Spool {
     this.quarantine = found.quarantine;
     this.torn = found.main.recovered.torn;
     this.main = this.#open(options.folder, found.main);
+    this.torn += found.held.recovered.torn;
+    this.held = this.#open(join(options.folder, HELD), found.held);
     for (const each of found.partitions) {
       this.torn += each.recovered.torn;
       const queue = this.#open(partitionFolder(options.folder, each), each);
@@ -97,7 +103,7 @@ export class Spool {
   }
 
   get isEmpty(): boolean {
-    return this.main.isEmpty && this.occupied.length === 0;
+    return this.main.isEmpty && this.held.isEmpty && this.occupied.length === 0;
   }
 
   /** Accepted events in the spool. */
@@ -119,12 +125,13 @@ export class Spool {
   /** Writes what is queued and unlocks the folder. */
   async close(): Promise<void> {
     await this.main.close();
+    await this.held.close();
     for (const { queue } of this.#queues.values()) await queue.close();
     this.#unlock();
   }
 
   #sum(read: (queue: SpoolQueue) => number): number {
-    let sum = read(this.main);
+    let sum = read(this.main) + read(this.held);
     for (const { queue } of this.#queues.values()) sum += read(queue);
     return sum;
   }
@@ -170,13 +177,17 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       return { recovered: await recoverSegments({ folder: of, quarantine, events }), events };
     };
     const main = await recover(folder);
+    const names = await readdir(folder);
+    const held = names.includes(HELD)
+      ? await recover(join(folder, HELD))
+      : { recovered: { segments: [], nextNumber: 1, torn: 0 }, events: new SpooledEvents() };
     const partitions: (TopicPartition & Found)[] = [];
     for (const of of await listPartitions(folder)) {
       const found = await recover(partitionFolder(folder, of));
       if (found.recovered.segments.length > 0) partitions.push({ ...of, ...found });
       else await rmdir(partitionFolder(folder, of)).catch(() => undefined);
     }
-    return new Spool(options, { main, partitions, quarantine, unlock });
+    return new Spool(options, { main, held, partitions, quarantine, unlock });
   } catch (error) {
     unlock();
     throw error;

@@ -1,3 +1,4 @@
+import { isForwarded } from '../../events/raw/split-record.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import { compareEventOffsets, type EventOffset } from '../../schemas/log-position.ts';
 import type {
@@ -65,7 +66,14 @@ export class MinuteDeltas {
 export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<string>): void {
   const { account_id: account, received_at: at, items, redriven_from: from } = record;
   const places = items.length;
-  if (from === null || isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`))
+  // A mark of the layout has no events.
+  if (places === 0) return;
+  // Of a forwarded record the normaliser reports the first copy as a repeat.
+  if (
+    from === null ||
+    isForwarded(record) ||
+    isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`)
+  )
     deltas.add(account, at, { places });
   else deltas.add(account, at, { places, repeats: places, dead: -places });
 }

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { topicEnds, committedOffsets, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { partitionsProblem, readLayout, type LogLayout } from '../../platform/log/layout.ts';
+import { removeWriter, writeWriter } from '../../platform/log/writers.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
+import type { HoldGate } from './hold-gate.ts';
+
+interface FollowOptions {
+  database: Database;
+  log: Log;
+  gate: HoldGate;
+  /** Accepted events in the spool. */
+  spooled: () => number;
+  /** The layout that is followed now; resolves when it is stored for the next process. */
+  onRead: (layout: LogLayout) => Promise<void>;
+  /** Partitions that Kafka has, by topic; empty while it is unreachable. */
+  counts: () => Promise<ReadonlyMap<string, number>>;
+}
+
+export interface LayoutFollower {
+  /** Registers this process, then reads the layout; never rejects. Before the first request. */
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+const POLL = 1000;
+/** The number of partitions that Kafka has is compared every so many polls. */
+const COMPARE_EVERY = 10;
+
+/**
+ * Reads the layout of the log each second, and records what this gateway does about it. Without
+ * PostgreSQL the gateway goes on by the layout that it knows.
+ */
+export function followLayout(options: FollowOptions): LayoutFollower {
+  const { database, log, gate } = options;
+  const instance = randomBytes(8).toString('hex');
+  let timer: NodeJS.Timeout | undefined;
+  let polls = 0;
+  let isClosed = false;
+
+  const register = () =>
+    writeWriter(database, {
+      instance,
+      service: 'ingest-gateway',
+      generation: gate.state.followed.generation,
+      phase: gate.phase,
+      waitsFor: '',
+      spooled: options.spooled(),
+    });
+  const compare = async (layout: LogLayout) => {
+    const problem = partitionsProblem(layout, await options.counts());
+    if (problem !== undefined && problem !== gate.problem)
+      log.error({ code: 'partitions_changed', recorded: layout.partitions }, problem);
+    gate.problem = problem;
+  };
+  const poll = async () => {
+    try {
+      // In this order: a change that begins after the registration waits for this process, one that
+      // began before it is read.
+      await register();
+      const layout = await readLayout(database);
+      if (!layout) return;
+      const before = gate.phase;
+      gate.follow(layout);
+      await options.onRead(layout);
+      if (gate.phase !== before) await register();
+      if (polls++ % COMPARE_EVERY === 0) await compare(layout);
+    } catch (error) {
+      log.debug({ err: error }, 'the layout of the log cannot be read');
+    }
+  };
+  const next = () => {
+    if (isClosed) return;
+    timer = setTimeout(() => void poll().then(next), POLL);
+    timer.unref();
+  };
+  return {
+    start: async () => {
+      await poll();
+      next();
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      await removeWriter(database, instance).catch(() => undefined);
+    },
+  };
+}
+
+/**
+ * Whether the normaliser has processed everything that is in events.raw at the first call: what it
+ * forwards to other partitions is there then.
+ */
+export function normalisedCheck(settings: KafkaSettings): () => Promise<boolean> {
+  let ends: ReadonlyMap<number, number> | undefined;
+  return () =>
+    withKafkaAdmin(settings, async (admin) => {
+      ends ??= new Map(
+        (await topicEnds(admin, TOPIC.raw)).map(({ partition, high }) => [partition, high]),
+      );
+      const committed = await committedOffsets(admin, GROUP.normaliser, TOPIC.raw);
+      const isReached = [...ends].every(
+        ([partition, end]) => end === 0 || (committed.get(partition) ?? 0) >= end,
+      );
+      if (isReached) ends = undefined;
+      return isReached;
+    });
+}

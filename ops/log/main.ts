@@ -1,0 +1,17 @@
+import { UsageError, type CommandContext } from '../../cli/command.ts';
+import { runGrow } from './grow/main.ts';
+
+type Verb = (args: string[], context: CommandContext) => Promise<number>;
+
+/** The verbs of `./ravand log`: changes of the log itself. */
+const VERBS: Readonly<Record<string, Verb>> = {
+  grow: runGrow,
+};
+
+/** `./ravand log VERB …` */
+export async function run(args: string[], context: CommandContext): Promise<number> {
+  const [name = '', ...rest] = args;
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+  if (!verb) throw new UsageError(`log has ${Object.keys(VERBS).join(', ')}`);
+  return verb(rest, context);
+}
