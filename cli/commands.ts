@@ -77,8 +77,9 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'why',
-    summary: 'follows one event from the gateway to its row, or says where it ended',
-    usage: 'why MESSAGE_ID --account ID [--since TIME] [--json]',
+    summary:
+      'follows one event, or those of a request, from the gateway to the row, or says where it ended',
+    usage: 'why MESSAGE_ID --account ID | --trace ID [--account ID] [--since TIME] [--json]',
     load: () => import('../ops/why/main.ts'),
   }),
   lazy({
@@ -97,8 +98,9 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'log',
-    summary: 'changes the log itself: more partitions, under load',
-    usage: 'log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]',
+    summary: 'changes the log itself: more partitions, rows of a newer version',
+    usage: `log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]
+       ./ravand log finish-upgrade [--dry-run] [--json]`,
     load: () => import('../ops/log/main.ts'),
   }),
   lazy({

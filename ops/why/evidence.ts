@@ -12,6 +12,8 @@ export interface StoredRow extends LogPosition {
   type: string;
   user_id: string;
   anonymous_id: string;
+  /** Empty in rows of version 1. */
+  trace: string;
   /** ms since the epoch */
   timestamp: number;
   received_at: number;
@@ -19,6 +21,8 @@ export interface StoredRow extends LogPosition {
 
 /** A raw record that holds the message, as one of its items. */
 export interface RawOccurrence extends LogPosition {
+  accountId: number;
+  messageId: string;
   /** When it was appended, and when the gateway received it, ms since the epoch. */
   appendedAt: number;
   receivedAt: number;

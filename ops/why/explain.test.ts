@@ -13,12 +13,15 @@ const row: StoredRow = {
   type: 'track',
   user_id: 'u',
   anonymous_id: '',
+  trace: '',
   timestamp: NOW - 5000,
   received_at: NOW - 4000,
 };
 const occurrence: RawOccurrence = {
   ...position,
   ...{
+    accountId: 7,
+    messageId: 'm',
     appendedAt: NOW - 4000,
     receivedAt: NOW - 4000,
     timestamp: NOW - 5000,

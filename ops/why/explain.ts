@@ -87,7 +87,7 @@ function verdictOf(facts: Facts): string {
   return `no trace of ${JSON.stringify(messageId)}: it was never accepted, was rejected, or is older than the searched part of the log (--since TIME searches further back)`;
 }
 
-function gateway({ evidence: { claim, spooled, raw }, occurrence }: Facts): Finding {
+function gateway({ evidence: { claim, spooled, raw, rows }, occurrence }: Facts): Finding {
   if (occurrence) {
     const { receivedAt, source, path, trace, gateway: by, generated } = occurrence;
     const origin = generated ? ', which generated the message id' : '';
@@ -95,6 +95,11 @@ function gateway({ evidence: { claim, spooled, raw }, occurrence }: Facts): Find
       `accepted ${timeText(receivedAt)} by ${source} ${path}, trace ${trace || 'none'}, gateway ${by}${origin}`,
     );
   }
+  const [row] = rows.known ? rows.value : [];
+  if (row && row.trace !== '')
+    return done(
+      `accepted ${timeText(row.received_at)}, trace ${row.trace}; its raw record was not found`,
+    );
   const inSpool =
     spooled.known && spooled.value > 0
       ? `${spooled.value} events of the account wait in the spool and may include it`

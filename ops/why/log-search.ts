@@ -18,20 +18,19 @@ interface LogSearch {
   epoch: number;
 }
 
-interface WantedMessage {
-  messageId: string;
-  accountId: number;
-}
+/** Which items of raw records are searched. */
+export type Wanted =
+  { messageId: string; accountId: number } | { trace: string; accountId: number | undefined };
 
 /** Limits of one search of a partition: it ends within seconds whatever the size of the log. */
 const RAW_LIMITS = { records: 200_000, ms: 6000 };
 const ROW_BATCH_LIMITS = { records: 20_000, ms: 4000 };
 const VERDICT_LIMITS = { records: 50_000, ms: 4000 };
 
-/** Occurrences of the message in events.raw within a time range, in one or all partitions. */
+/** Occurrences of what is wanted in events.raw within a time range, in one or all partitions. */
 export async function searchRaw(
   options: LogSearch & {
-    wanted: WantedMessage;
+    wanted: Wanted;
     from: number;
     to: number | undefined;
     partition: number | undefined;
@@ -63,7 +62,7 @@ export async function searchRaw(
 
 /** The occurrences in the record at a position, if it is retained. */
 export async function readPosition(
-  options: LogSearch & { wanted: WantedMessage },
+  options: LogSearch & { wanted: Wanted },
   position: LogPosition,
 ): Promise<RawOccurrence[]> {
   const found: RawOccurrence[] = [];
@@ -86,12 +85,17 @@ export async function readPosition(
 
 function occurrencesIn(
   record: ConsumedMessage,
-  { wanted, epoch }: { wanted: WantedMessage; epoch: number },
+  { wanted, epoch }: { wanted: Wanted; epoch: number },
 ): RawOccurrence[] {
   // A byte comparison rules out most records without decoding.
-  if (record.value === null || !record.value.includes(wanted.messageId)) return [];
+  const isMessage = 'messageId' in wanted;
+  const needle = isMessage ? wanted.messageId : wanted.trace;
+  if (!record.value?.includes(needle)) return [];
   const reading = decodeRecord(record);
-  if (reading.state !== 'decoded' || reading.record.account_id !== wanted.accountId) return [];
+  if (reading.state !== 'decoded') return [];
+  const accountId = reading.record.account_id;
+  if (accountId !== (wanted.accountId ?? accountId)) return [];
+  if (!isMessage && reading.record.trace !== wanted.trace) return [];
   const {
     received_at: receivedAt,
     path,
@@ -102,10 +106,12 @@ function occurrencesIn(
     redriven_from: from,
   } = reading.record;
   return items.flatMap((item, index): RawOccurrence[] => {
-    if (item.message_id !== wanted.messageId) return [];
+    if (isMessage && item.message_id !== wanted.messageId) return [];
     const { partition, offset, timestamp: appendedAt } = record;
     const { generated, timestamp } = item;
     const facts = {
+      accountId,
+      messageId: item.message_id,
       receivedAt,
       path,
       source,

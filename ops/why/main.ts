@@ -9,25 +9,41 @@ import { paint, print } from '../../cli/terminal.ts';
 import { indexDeadLetters } from '../dlq/dead-letter-index.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
-import { gather, type Sources } from './gather.ts';
+import { gather, type Question, type Sources } from './gather.ts';
+import { isTrace } from '../../platform/http/trace.ts';
 import { explain, type Answer, type Stage } from './explain.ts';
+import { findTrace, traceJson, traceLines } from './trace.ts';
 
 /**
  * `./ravand why`: follows one event through every service and shows where it is or where it ended.
- * Works with what answers, and names the servers that do not.
+ * Works with what answers, and names the servers that do not. With --trace it finds the events of a
+ * request.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
-    words: { min: 1, max: 1 },
-    options: { account: { type: 'string' }, since: { type: 'string' }, json: { type: 'boolean' } },
+    words: { min: 0, max: 1 },
+    options: {
+      account: { type: 'string' },
+      trace: { type: 'string' },
+      since: { type: 'string' },
+      json: { type: 'boolean' },
+    },
   });
-  const [messageId = ''] = words;
-  const accountId = Number(values.account ?? '');
-  if (!/^[1-9]\d{0,15}$/.test(values.account ?? ''))
+  const [messageId] = words;
+  const { trace } = values;
+  if ((messageId === undefined) === (trace === undefined))
+    throw new UsageError('give the message id of an event, or --trace with the trace of a request');
+  if (trace !== undefined && !isTrace(trace))
+    throw new UsageError(
+      `--trace ${trace}: expected 8 to 64 of the characters 0-9 and a-f, as in the header X-Service-Trace`,
+    );
+  const isAccount = /^[1-9]\d{0,15}$/.test(values.account ?? '');
+  if (!isAccount && (trace === undefined || values.account !== undefined))
     throw new UsageError(
       `--account ${values.account ?? 'is missing'}: expected the id of the account`,
     );
+  const accountId = isAccount ? Number(values.account) : undefined;
   const since = values.since === undefined ? undefined : Date.parse(values.since);
   if (since !== undefined && Number.isNaN(since))
     throw new CommandError(
@@ -37,15 +53,34 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const { sources, close } = openSources(context);
   try {
     await indexDeadLetters(sources).catch(() => undefined);
-    const evidence = await gather(sources, { messageId, accountId, since, now: Date.now() });
-    const answer = explain(evidence);
-    if (values.json === true)
-      print(JSON.stringify({ message_id: messageId, account_id: accountId, ...jsonOf(answer) }));
-    else printAnswer(answer);
+    const now = Date.now();
+    const asked = { json: values.json === true, since, now };
+    if (trace === undefined)
+      await follow(sources, { ...asked, messageId: messageId ?? '', accountId: accountId ?? 0 });
+    else {
+      const found = await findTrace(sources, { trace, accountId, since, now });
+      const [only, another] = found.events;
+      if (asked.json) print(JSON.stringify(traceJson(trace, found)));
+      else if (only && !another) {
+        print(`the only event of trace ${trace}: ${only.messageId} of account ${only.accountId}`);
+        await follow(sources, { ...asked, ...only });
+      } else for (const line of traceLines(trace, found)) print(line);
+    }
     return 0;
   } finally {
     await close();
   }
+}
+
+async function follow(
+  sources: Sources,
+  { json, ...question }: Question & { json: boolean },
+): Promise<void> {
+  const answer = explain(await gather(sources, question));
+  const { messageId, accountId } = question;
+  if (json)
+    print(JSON.stringify({ message_id: messageId, account_id: accountId, ...jsonOf(answer) }));
+  else printAnswer(answer);
 }
 
 /** The --json form; its field names and states are a contract with scripts. */

@@ -16,10 +16,42 @@ export function storedRows(
       ? ''
       : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
   return ask(client, {
-    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id,
+    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id, _trace AS trace,
         toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at
       FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} AND ${KEPT_EVENTS} ${since} ORDER BY epoch, partition, offset, index LIMIT 20`,
     params: { account: question.accountId, message: question.messageId, since: question.since },
+  });
+}
+
+/** A stored event of a request. */
+export interface TracedRow extends LogPosition {
+  account_id: number;
+  message_id: string;
+  event: string;
+  type: string;
+  /** ms since the epoch */
+  received_at: number;
+}
+
+/** Rows of the request, in the order of their reception; at most `limit`. */
+export function rowsOfTrace(
+  client: ClickHouseClient,
+  question: {
+    trace: string;
+    accountId: number | undefined;
+    since: number | undefined;
+    limit: number;
+  },
+): Promise<TracedRow[]> {
+  const { trace, accountId, since, limit } = question;
+  const account = accountId === undefined ? '' : 'AND account_id = {account:UInt64}';
+  const from =
+    since === undefined ? '' : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
+  return ask(client, {
+    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, account_id, message_id, event, type,
+        toUnixTimestamp64Milli(received_at) AS received_at
+      FROM events WHERE _trace = {trace:String} ${account} ${from} ORDER BY received_at, partition, offset, index LIMIT {limit:UInt32}`,
+    params: { trace, account: accountId, since, limit },
   });
 }
 

@@ -15,7 +15,11 @@ let used = pool.length;
  * otherwise a new one of 16 (ingest 7.5, management 7.8).
  */
 export function traceOf(sent: string | string[] | undefined): string {
-  return typeof sent === 'string' && VALID.test(sent) ? sent : newTrace();
+  return typeof sent === 'string' && isTrace(sent) ? sent : newTrace();
+}
+
+export function isTrace(text: string): boolean {
+  return VALID.test(text);
 }
 
 export function newTrace(): string {
