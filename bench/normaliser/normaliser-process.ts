@@ -15,6 +15,7 @@ import { Reasons } from '../../pipeline/normalise/reasons.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { createLog } from '../../platform/log.ts';
+import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 const names = JSON.parse(process.argv[2] ?? '') as Names;
 const config = parseSettings(normaliserSettings, process.env);
@@ -32,6 +33,7 @@ const producer = await connectNormaliserProducer(connecting);
 const metrics = new NormaliserMetrics();
 const normaliser = await startNormaliser({
   ...{ config, names, log, redis, clickhouse, producer, metrics, partitions },
+  writtenRows: () => NEWEST_ROW_VERSION,
   ...{ reasons: new Reasons(), knownEnds: watchEnds(connecting), stopping: signal },
   crash: (error) => {
     log.error({ err: error }, 'crashed');

@@ -15,6 +15,8 @@ import { Reasons } from './reasons.ts';
 import { backfillClaims } from './backfill-claims.ts';
 import { readStoredClaims } from './stored-claims.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { watchWrittenRows } from '../../platform/log/written-schemas.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
@@ -163,6 +165,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     connections: 2,
   });
   onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-normaliser' });
+  onShutdown('postgres', () => database.end());
 
   const connecting = { config, names: NAMES, log, signal };
   const partitions = await countPartitions(connecting);
@@ -171,6 +175,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const normaliser = await startNormaliser({
     ...{ config, names: NAMES, log, redis, clickhouse, producer, metrics, reasons, partitions },
     ...{ knownEnds: watchEnds(connecting), stopping: signal, crash },
+    writtenRows: watchWrittenRows({ database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());
   running.normaliser = normaliser;

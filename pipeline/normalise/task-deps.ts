@@ -30,6 +30,8 @@ export interface NormaliserOptions {
   reasons: Reasons;
   /** Partitions of events.raw (events.normalised has as many), and of events.dead. */
   partitions: { events: number; dead: number };
+  /** The version of event-row to write. */
+  writtenRows: () => number;
   /** Ends of events.raw when they were last read. */
   knownEnds: () => KnownEnds | undefined;
   /** Aborts when the process stops. */
@@ -69,7 +71,7 @@ export function normaliserDeps(
     gate,
     semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
     publisher: new Publisher(options.producer, IN_FLIGHT_BYTES),
-    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS, () => 1),
+    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS, options.writtenRows),
     contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
     names: options.names,
     deadLetterPartitions: options.partitions.dead,

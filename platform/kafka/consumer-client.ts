@@ -4,6 +4,7 @@ import { withDeadline } from '../deadline.ts';
 import { rdkafkaConnection } from './connection.ts';
 import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
+import { clientIdOf } from './reader-versions.ts';
 
 export interface PartitionOffset {
   partition: number;
@@ -213,7 +214,7 @@ function configuration({
   return {
     ...rdkafkaConnection(settings),
     'group.id': groupId,
-    'client.id': clientId,
+    'client.id': clientIdOf(clientId),
     // A static member that restarts within the session keeps its partitions; a killed dynamic
     // member holds them until its session times out.
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),

@@ -30,19 +30,29 @@ export class ServiceProcess {
   /** The end of its output. */
   log = '';
 
-  /** @param options.preload path of a module that is imported before the service */
-  constructor(script: string, options: { env?: NodeJS.ProcessEnv; preload?: string } = {}) {
+  /**
+   * @param options.preload path of a module that is imported before the service
+   * @param options.checkout the release to run; this one when absent
+   */
+  constructor(
+    script: string,
+    options: { env?: NodeJS.ProcessEnv; preload?: string; checkout?: string } = {},
+  ) {
     this.#script = script;
     const preload = options.preload === undefined ? [] : ['--import', options.preload];
-    const child = spawn(process.execPath, [...preload, join(CHECKOUT, script)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        ...serverSettings(readyStack()),
-        ADMIN_ADDR: '127.0.0.1:0',
-        ...options.env,
+    const child = spawn(
+      process.execPath,
+      [...preload, join(options.checkout ?? CHECKOUT, script)],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          ...process.env,
+          ...serverSettings(readyStack()),
+          ADMIN_ADDR: '127.0.0.1:0',
+          ...options.env,
+        },
       },
-    });
+    );
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
         this.log = `${this.log}${chunk.toString()}`.slice(-LOG_CHARACTERS);

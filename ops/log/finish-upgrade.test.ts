@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { obstacles, type Readers } from './obstacles.ts';
+
+const READY: Readers = {
+  members: [
+    { group: 'events-sink', host: '/10.0.0.1', clientId: 'ravand-events-sink.0.2.0.rows-2' },
+    { group: 'relays', host: '/10.0.0.2', clientId: 'ravand-relays.0.2.0.rows-2' },
+  ],
+  groups: ['events-sink', 'relays'],
+  tables: [
+    { name: 'events', columns: ['_epoch', 'message_id', '_trace'] },
+    { name: 'events_next', columns: ['_epoch', 'message_id', '_trace'] },
+  ],
+  columns: ['_epoch', '_trace'],
+};
+
+describe('the end of an upgrade', () => {
+  it('is possible when every reader knows the version and every table has its columns', () => {
+    expect(obstacles(READY, 2)).toEqual([]);
+  });
+
+  it.each<[string, Partial<Readers>, string]>([
+    [
+      'a member of an older release',
+      { members: [...READY.members, { group: 'relays', host: '/10.0.0.3', clientId: 'x' }] },
+      'relays has a member of an older release at /10.0.0.3, which reads rows up to version 1: upgrade it',
+    ],
+    [
+      'a group without members, which may return with an older release',
+      { members: READY.members.slice(0, 1) },
+      'relays has no member: start its service with this release',
+    ],
+    [
+      'a table without a column',
+      { tables: [...READY.tables, { name: 'events_old', columns: ['_epoch'] }] },
+      'the table events_old lacks _trace',
+    ],
+    ['no table', { tables: [] }, 'ClickHouse has no table events'],
+  ])('waits for %s', (_, other, sentence) => {
+    const found = obstacles({ ...READY, ...other }, 2);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(sentence);
+  });
+});
