@@ -33,8 +33,12 @@ const producer = await connectNormaliserProducer(connecting);
 const metrics = new NormaliserMetrics();
 const normaliser = await startNormaliser({
   ...{ config, names, log, redis, clickhouse, producer, metrics, partitions },
+  ...{
+    reasons: new Reasons(),
+    knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
+    stopping: signal,
+  },
   writtenRows: () => NEWEST_ROW_VERSION,
-  ...{ reasons: new Reasons(), knownEnds: watchEnds(connecting), stopping: signal },
   crash: (error) => {
     log.error({ err: error }, 'crashed');
     process.exit(1);

@@ -13,7 +13,8 @@ import { NormaliserTask } from './partition-task.ts';
 import { sweepProgress } from './sweep-progress.ts';
 import { Reasons } from './reasons.ts';
 import { backfillClaims } from './backfill-claims.ts';
-import { readStoredClaims } from './stored-claims.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
+import { readLoggedClaims, readStoredClaims } from './stored-claims.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { watchWrittenRows } from '../../platform/log/written-schemas.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
@@ -114,19 +115,24 @@ async function loadClaims(
     backfill: async (target) => {
       log.warn(
         { code: 'claims_lost', attempt },
-        'Redis does not hold the claims of the window: loading them from the stored events',
+        'Redis does not hold all claims of the window: loading those that it lost',
       );
-      const loaded = await backfillClaims(target, {
+      const reader = new RangeReader({ settings: config, clientId: 'ravand-normaliser-backfill' });
+      const { loaded, from } = await backfillClaims(target, {
         epoch: CURRENT_EPOCH,
         partitions: options.partitions.events,
         dedupeTtl: config.DEDUPE_TTL,
         ends: logEnds(config, options.names),
         read: (span, signal, onChunk) => readStoredClaims({ clickhouse, span, signal, onChunk }),
+        readLog: (range, signal, onChunk) => {
+          const topic = options.names.normalised;
+          return readLoggedClaims({ reader, range: { topic, ...range }, signal, onChunk });
+        },
         now: Date.now,
         waiting: (sentence) => reasons.set('backfill', sentence),
-      });
-      metrics.backfilledClaims.inc(loaded);
-      log.info({ attempt, loaded }, 'the claims are loaded');
+      }).finally(() => reader.close());
+      metrics.backfilledClaims.inc({ from }, loaded);
+      log.info({ attempt, loaded, from }, 'the claims are loaded');
     },
   });
   reasons.clear('backfill');
@@ -174,7 +180,11 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   onShutdown('producer', () => producer.close(5000));
   const normaliser = await startNormaliser({
     ...{ config, names: NAMES, log, redis, clickhouse, producer, metrics, reasons, partitions },
-    ...{ knownEnds: watchEnds(connecting), stopping: signal, crash },
+    ...{
+      knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
+      stopping: signal,
+      crash,
+    },
     writtenRows: watchWrittenRows({ database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());

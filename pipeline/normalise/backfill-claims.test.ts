@@ -14,15 +14,20 @@ const claim = {
 const now = 10_000_000_000;
 
 function setUp(
-  changes: Partial<BackfillOptions['ends']> & { read?: BackfillOptions['read'] } = {},
+  changes: Partial<BackfillOptions['ends']> & {
+    read?: BackfillOptions['read'];
+    recorded?: ReadonlyMap<number, number>;
+  } = {},
 ) {
   const steps: string[] = [];
   const loaded: ClaimToLoad[] = [];
   const spans: Span[] = [];
+  const ranges: [partition: number, from: number, to: number][] = [];
   const controller = new AbortController();
   const target: BackfillTarget = {
     signal: controller.signal,
     waitUntilDrained: ({ partitions }) => Promise.resolve(void steps.push(`drained ${partitions}`)),
+    recordedEnds: () => Promise.resolve(changes.recorded),
     load: (claims) => Promise.resolve(void loaded.push(...claims)),
   };
   const options: BackfillOptions = {
@@ -30,7 +35,8 @@ function setUp(
     partitions: 4,
     dedupeTtl: 172_800_000,
     ends: {
-      normalised: () => Promise.resolve(new Map([[0, 7]])).finally(() => steps.push('ends')),
+      normalised: () =>
+        Promise.resolve(new Map([[0, { low: 0, high: 7 }]])).finally(() => steps.push('ends')),
       unstored: () => Promise.resolve(0).finally(() => steps.push('stored')),
       backlogAge: () => Promise.resolve(60_000).finally(() => steps.push('backlog')),
       ...changes,
@@ -42,10 +48,15 @@ function setUp(
         await onChunk([claim]);
         return 1;
       }),
+    readLog: async ({ partition, from, to }, _signal, onChunk) => {
+      ranges.push([partition, from, to]);
+      await onChunk(Array.from({ length: to - from }, () => claim));
+      return to - from;
+    },
     now: () => now,
     waiting: (sentence) => void steps.push(sentence),
   };
-  return { steps, loaded, spans, controller, run: () => backfillClaims(target, options) };
+  return { steps, loaded, spans, ranges, controller, run: () => backfillClaims(target, options) };
 }
 
 const order = (steps: string[]) =>
@@ -54,7 +65,7 @@ const order = (steps: string[]) =>
 describe('the backfill of claims', () => {
   it('reads the ends only when all partitions are drained, and the rows only when all are stored', async () => {
     const { steps, loaded, spans, run } = setUp();
-    expect(await run()).toBe(8);
+    expect(await run()).toEqual({ from: 'warehouse', loaded: 8 });
     expect(order(steps)).toEqual(['drained 4', 'ends', 'stored', 'backlog']);
     expect(loaded).toHaveLength(8);
     expect(spans[0]?.from).toBe(now - 172_800_000 - 60_000 - 600_000);
@@ -86,6 +97,45 @@ describe('the backfill of claims', () => {
     expect(reads[3]).toBe(reads[2]);
     expect(steps.some((step) => step.includes('no broker'))).toBe(true);
     expect(steps.some((step) => step.includes('connection refused'))).toBe(true);
+  });
+
+  describe('of a Redis that kept everything but its last writes', () => {
+    const ends = (...highs: number[]) =>
+      Promise.resolve(new Map(highs.map((high, partition) => [partition, { low: 2, high }])));
+
+    it('reads the log from the recorded ends on, and nothing else', async () => {
+      const recorded = new Map([
+        [0, 5],
+        [1, 9],
+      ]);
+      const { run, ranges, spans, loaded } = setUp({ recorded, normalised: () => ends(7, 9) });
+      expect(await run()).toEqual({ from: 'log', loaded: 2 });
+      expect(ranges).toEqual([[0, 5, 7]]);
+      expect(spans).toEqual([]);
+      expect(loaded).toHaveLength(2);
+    });
+
+    it('reads on until nothing was appended meanwhile', async () => {
+      const answers = [5, 5, 8, 8];
+      const { run, ranges } = setUp({
+        recorded: new Map([[0, 4]]),
+        normalised: () => ends(answers.shift() ?? 8),
+      });
+      expect(await run()).toEqual({ from: 'log', loaded: 4 });
+      expect(ranges).toEqual([
+        [0, 4, 5],
+        [0, 5, 8],
+      ]);
+    });
+
+    it.each([
+      ['the log has lost their records', 1],
+      ['the log ends below them', 8],
+    ])('loads the whole window when %s', async (_, end) => {
+      const { run, ranges } = setUp({ recorded: new Map([[0, end]]), normalised: () => ends(7) });
+      expect(await run()).toMatchObject({ from: 'warehouse' });
+      expect(ranges).toEqual([]);
+    });
   });
 
   it('stops when the lock is lost', async () => {

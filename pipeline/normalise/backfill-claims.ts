@@ -17,6 +17,15 @@ export interface BackfillOptions {
     signal: AbortSignal,
     onChunk: (claims: ClaimToLoad[]) => Promise<void>,
   ) => Promise<number>;
+  /**
+   * Reads the claims of a range of events.normalised; undefined: this release cannot read all of
+   * it (readLoggedClaims).
+   */
+  readLog: (
+    range: { partition: number; from: number; to: number },
+    signal: AbortSignal,
+    onChunk: (claims: ClaimToLoad[]) => Promise<void>,
+  ) => Promise<number | undefined>;
   now: () => number;
   /** Receives what the backfill waits for, in one sentence, whenever that changes. */
   waiting: (sentence: string) => void;
@@ -28,23 +37,87 @@ const POLL = 500;
 const RETRY = { base: 200, cap: 5000 };
 
 /**
- * Loads the claims of the window into an empty Redis (BACKFILL.md explains why none is missed).
- * Retries while Kafka or ClickHouse is unavailable; rejects only when the target's signal aborts.
- * Returns the number of claims loaded.
+ * Loads the claims that Redis lost (BACKFILL.md explains why none is missed): those of the rows
+ * that were published since Redis last recorded the ends of events.normalised, or of the whole
+ * window when it recorded none. Retries while Kafka or ClickHouse is unavailable; rejects only when
+ * the target's signal aborts.
  */
 export async function backfillClaims(
   target: BackfillTarget,
   options: BackfillOptions,
-): Promise<number> {
-  const { ends, now, waiting, partitions, epoch } = options;
+): Promise<Backfilled> {
+  const { ends, waiting, partitions, epoch } = options;
   const { signal } = target;
-  const retryUntilRead = <T>(what: string, work: () => Promise<T>) =>
-    readWithRetry({ what, signal, waiting }, work);
 
   waiting(`the claims are lost: waiting until all ${partitions} partitions are drained`);
   await target.waitUntilDrained({ epoch, partitions });
 
-  const published = await retryUntilRead('the ends of events.normalised', () => ends.normalised());
+  const published = await readWithRetry({ what: ENDS, signal, waiting }, () => ends.normalised());
+  const recorded = await target.recordedEnds({ epoch, partitions });
+  if (recorded && isInLog(recorded, published)) {
+    const loaded = await loadLogged(target, options, recorded);
+    if (loaded !== undefined) return { from: 'log', loaded };
+  }
+  return { from: 'warehouse', loaded: await loadWindow(target, options, published) };
+}
+
+/** Where the claims were read, and how many were loaded. */
+export interface Backfilled {
+  from: 'log' | 'warehouse';
+  loaded: number;
+}
+
+type TopicEnds = Awaited<ReturnType<LogEnds['normalised']>>;
+
+const ENDS = 'the ends of events.normalised';
+
+/** Whether everything from the recorded ends on is still in the log, and the log reaches them. */
+function isInLog(recorded: ReadonlyMap<number, number>, published: TopicEnds): boolean {
+  return [...recorded].every(([partition, end]) => {
+    const { low, high } = published.get(partition) ?? { low: 0, high: -1 };
+    return low <= end && end <= high;
+  });
+}
+
+/** Reads until nothing was appended meanwhile: a fenced process may still have had a record. */
+async function loadLogged(
+  target: BackfillTarget,
+  { ends, readLog, waiting }: BackfillOptions,
+  recorded: ReadonlyMap<number, number>,
+): Promise<number | undefined> {
+  const { signal } = target;
+  const next = new Map(recorded);
+  let loaded = 0;
+  for (let isComplete = false; !isComplete;) {
+    const published = await readWithRetry({ what: ENDS, signal, waiting }, () => ends.normalised());
+    isComplete = true;
+    for (const [partition, { high }] of published) {
+      const from = next.get(partition) ?? high;
+      if (from >= high) continue;
+      isComplete = false;
+      waiting(
+        `the claims are lost: loading those of ${high - from} records of partition ${partition}`,
+      );
+      const rows = await readWithRetry({ what: 'events.normalised', signal, waiting }, () =>
+        readLog({ partition, from, to: high }, signal, (claims) => target.load(claims)),
+      );
+      if (rows === undefined) return undefined;
+      loaded += rows;
+      next.set(partition, high);
+    }
+  }
+  return loaded;
+}
+
+/** Reads the rows of the whole window from ClickHouse, once the sink has stored all of them. */
+async function loadWindow(
+  target: BackfillTarget,
+  { ends, now, read, waiting, dedupeTtl }: BackfillOptions,
+  published: TopicEnds,
+): Promise<number> {
+  const { signal } = target;
+  const retryUntilRead = <T>(what: string, work: () => Promise<T>) =>
+    readWithRetry({ what, signal, waiting }, work);
   for (;;) {
     const unstored = await retryUntilRead('the position of the sink', () =>
       ends.unstored(published),
@@ -59,12 +132,12 @@ export async function backfillClaims(
   const backlog = await retryUntilRead('the position of the normalisers', () =>
     ends.backlogAge(now()),
   );
-  const from = Math.max(0, now() - backlog - SLACK - options.dedupeTtl);
+  const from = Math.max(0, now() - backlog - SLACK - dedupeTtl);
   let loaded = 0;
   for (const [at, span] of spansOf({ from, now: now() }).entries()) {
     waiting(`the claims are lost: loading them from the stored events, span ${at + 1}`);
     loaded += await retryUntilRead('the stored events in ClickHouse', () =>
-      options.read(span, signal, (claims) => target.load(claims)),
+      read(span, signal, (claims) => target.load(claims)),
     );
   }
   return loaded;

@@ -66,24 +66,33 @@ export async function countPartitions({
   return { events: raw, dead };
 }
 
-/** Reads the ends of events.raw every ten seconds; returns the last known ones. */
-export function watchEnds({
-  config,
-  names,
-  log,
-  signal,
-}: ConnectOptions): () => KnownEnds | undefined {
+interface WatchOptions extends Omit<ConnectOptions, 'config'> {
+  producer: Pick<LogProducer, 'watermarks'>;
+  /** Partitions of events.raw and events.normalised. */
+  partitions: number;
+}
+
+/** Reads the ends of events.raw and events.normalised every five seconds. */
+export function watchEnds(options: WatchOptions): () => KnownEnds | undefined {
+  const { producer, partitions, names, log, signal } = options;
   let known: KnownEnds | undefined;
+  const endsOf = async (topic: string) => {
+    const ends = new Map<number, { low: number; high: number }>();
+    for (let partition = 0; partition < partitions && !signal.aborted; partition++)
+      ends.set(partition, await producer.watermarks({ topic, partition }, WATERMARKS_MS));
+    return ends;
+  };
   const refresh = async () => {
     const at = Date.now();
     try {
-      const ends = await withKafkaAdmin(config, (admin) => topicEnds(admin, names.raw));
+      const ends = await endsOf(names.raw);
+      const normalised = await endsOf(names.normalised);
       known = {
-        at,
-        ends: new Map(ends.map(({ partition, low, high }) => [partition, { low, high }])),
+        ...{ at, ends },
+        normalised: new Map([...normalised].map(([partition, { high }]) => [partition, high])),
       };
     } catch (error) {
-      log.debug({ err: error }, 'cannot read the ends of events.raw');
+      log.debug({ err: error }, 'cannot read the ends of the topics');
     }
     if (!signal.aborted) setTimeout(() => void refresh(), ENDS_INTERVAL_MS).unref();
   };
@@ -91,4 +100,5 @@ export function watchEnds({
   return () => known;
 }
 
-const ENDS_INTERVAL_MS = 10_000;
+const ENDS_INTERVAL_MS = 5000;
+const WATERMARKS_MS = 5000;

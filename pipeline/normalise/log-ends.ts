@@ -14,10 +14,13 @@ const MAX_BACKLOG = MIN_BACKLOG * 2 ** 21;
 
 /** The offsets that the backfill of claims needs. Every call may reject: retry it. */
 export interface LogEnds {
-  /** Current ends of events.normalised, by partition; everything published is below them. */
-  normalised(): Promise<ReadonlyMap<number, number>>;
+  /**
+   * First retained offsets and ends of events.normalised, by partition; everything published is
+   * below the ends.
+   */
+  normalised(): Promise<ReadonlyMap<number, { low: number; high: number }>>;
   /** Records below `ends` that the sink has not stored yet, in all partitions. */
-  unstored(ends: ReadonlyMap<number, number>): Promise<number>;
+  unstored(ends: ReadonlyMap<number, { high: number }>): Promise<number>;
   /**
    * Upper bound for the age of the oldest record of events.raw that is not normalised yet, ms: at
    * most twice its age, and at least a minute.
@@ -32,9 +35,9 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
       withAdmin(
         async (admin) =>
           new Map(
-            (await topicEnds(admin, names.normalised)).map(({ partition, high }) => [
+            (await topicEnds(admin, names.normalised)).map(({ partition, low, high }) => [
               partition,
-              high,
+              { low, high },
             ]),
           ),
       ),
@@ -46,10 +49,10 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
         ];
         const lows = new Map(present.map(({ partition, low }) => [partition, low]));
         let missing = 0;
-        for (const [partition, end] of ends)
+        for (const [partition, { high }] of ends)
           missing += Math.max(
             0,
-            end - Math.max(committed.get(partition) ?? 0, lows.get(partition) ?? 0),
+            high - Math.max(committed.get(partition) ?? 0, lows.get(partition) ?? 0),
           );
         return missing;
       }),

@@ -38,7 +38,8 @@ export class NormaliserMetrics {
   );
   readonly backfilledClaims = this.#metrics.counter(
     'ravand_normaliser_refilled_claims_total',
-    'Claims that this process backfilled from stored events.',
+    'Claims that this process backfilled: from the log what Redis lost at its end, from the warehouse the whole window.',
+    'from',
   );
 
   constructor() {

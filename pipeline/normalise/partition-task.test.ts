@@ -19,12 +19,14 @@ type Sent = string[] | 'poison' | 'again';
 
 const incident = fc.record({
   after: fc.nat(25),
-  what: fc.constantFrom('kill', 'move', 'flush'),
+  what: fc.constantFrom('kill', 'move', 'flush', 'restart', 'restart'),
+  lost: fc.nat(6),
+  sweeps: fc.boolean(),
   whose: fc.nat(1),
 });
 const scenario = fc.record({
   logs: fc.tuple(fc.array(record, { maxLength: 8 }), fc.array(record, { maxLength: 8 })),
-  incidents: fc.array(incident, { maxLength: 5 }),
+  incidents: fc.array(incident, { maxLength: 8 }),
   seed: fc.nat(),
   batch: fc.integer({ min: 1, max: 4 }),
 });
@@ -78,10 +80,12 @@ describe('the normaliser (G2)', () => {
           }
         };
 
-        for (const { after, what, whose } of incidents) {
+        for (const { after, what, whose, lost, sweeps } of incidents) {
+          if (sweeps) for (const instance of current) instance.sweep();
           await steps(after);
           const owner = cluster.owners.get(whose);
           if (what === 'flush') cluster.flush(current);
+          if (what === 'restart') cluster.restart(current, lost);
           if (what === 'move')
             cluster.assign(current.find((instance) => instance !== owner) ?? newInstance(), [
               whose,
@@ -114,7 +118,7 @@ describe('the normaliser (G2)', () => {
         for (const [partition, log] of logs.entries())
           expect(cluster.committed.get(partition) ?? 0).toBe(log.length);
       }),
-      { numRuns: 400 },
+      { numRuns: 600 },
     );
   });
 });

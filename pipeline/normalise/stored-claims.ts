@@ -1,5 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import type { LogRange, RangeReader } from '../../platform/kafka/read-range.ts';
+import { hasUnknownSchema, rowBatchCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
 
 /** The window is read in this many spans: a failure repeats one span, not the whole window. */
@@ -34,13 +37,70 @@ type StoredClaim = [
 
 /** The claim of a stored event; the dedupe key is the one that `claimsToResolve` uses. */
 export function storedClaim(line: string): ClaimToLoad {
-  const [account, messageId, dedupeId, epoch, partition, offset, index, acceptance, receivedAt] =
-    JSON.parse(line) as StoredClaim;
+  return claimOf(JSON.parse(line) as StoredClaim);
+}
+
+function claimOf([
+  account,
+  messageId,
+  dedupeId,
+  epoch,
+  partition,
+  offset,
+  index,
+  acceptance,
+  receivedAt,
+]: StoredClaim): ClaimToLoad {
   const id =
     dedupeId === ''
       ? claimId(claimScope(account, 'message'), messageId)
       : claimId(claimScope(account, 'acceptance'), dedupeId);
   return { id, position: { epoch, partition, offset, index }, acceptance, receivedAt };
+}
+
+/** The claims of the rows in a record of events.normalised; none when it cannot be decoded. */
+function claimsOfRowBatch({ value }: ConsumedMessage): ClaimToLoad[] {
+  if (value === null) return [];
+  try {
+    return rowBatchCodec
+      .decode(value)
+      .rows.map((row) =>
+        claimOf([
+          ...([
+            row.account_id,
+            row.message_id,
+            row._dedupe_id,
+            row._epoch,
+            row._partition,
+          ] as const),
+          ...([row._offset, row._index, row._acceptance, row.received_at] as const),
+        ]),
+      );
+  } catch (error) {
+    // Not written by a normaliser: the sink makes a dead letter of it, and no claim is in it.
+    if (error instanceof UnreadableRecord) return [];
+    throw error;
+  }
+}
+
+/**
+ * Reads the claims of the rows in a range of events.normalised, in the order of the log. Resolves
+ * with undefined at a record of a newer release.
+ */
+export async function readLoggedClaims(options: {
+  reader: Pick<RangeReader, 'batches'>;
+  range: LogRange;
+  signal: AbortSignal;
+  onChunk: (claims: ClaimToLoad[]) => Promise<void>;
+}): Promise<number | undefined> {
+  let rows = 0;
+  for await (const messages of options.reader.batches(options.range, options.signal)) {
+    if (messages.some(({ value }) => hasUnknownSchema(value))) return undefined;
+    const claims = messages.flatMap(claimsOfRowBatch);
+    rows += claims.length;
+    await options.onChunk(claims);
+  }
+  return rows;
 }
 
 /**

@@ -9,6 +9,7 @@ const known = {
     [2, { low: 3, high: 3 }],
     [3, { low: 0, high: 2 }],
   ]),
+  normalised: new Map([[0, 9]]),
 };
 
 describe('the progress for the sweep of claims', () => {
@@ -27,6 +28,7 @@ describe('the progress for the sweep of claims', () => {
         { partition: 1, until: 400 },
         { partition: 2, until: 1000 },
       ],
+      ends: known.normalised,
     });
     expect(sweepProgress(6, partitions, undefined).processed).toEqual([
       { partition: 0, until: 400 },

@@ -9,10 +9,12 @@ export interface PartitionProgress {
   processedUntil: number | undefined;
 }
 
-/** Ends of events.raw at time `at`, ms. */
+/** Ends of events.raw and events.normalised at time `at`, ms. */
 export interface KnownEnds {
   at: number;
   ends: ReadonlyMap<number, { low: number; high: number }>;
+  /** Ends of events.normalised, by partition. */
+  normalised: ReadonlyMap<number, number>;
 }
 
 /**
@@ -33,5 +35,5 @@ export function sweepProgress(
     const until = Math.max(isAtEnd ? known.at : -1, processedUntil ?? -1);
     if (until >= 0) processed.push({ partition, until });
   }
-  return { epoch, processed };
+  return { epoch, processed, ...(known ? { ends: known.normalised } : {}) };
 }

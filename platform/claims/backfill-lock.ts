@@ -3,6 +3,7 @@ import {
   beginBackfillScript,
   drainedScript,
   endBackfillScript,
+  recordedEndsScript,
   renewLockScript,
 } from './backfill-scripts.ts';
 
@@ -47,6 +48,16 @@ export class BackfillLock {
   async finish(lock: string, nonce: string): Promise<string | null> {
     const marker = await this.#scripts.run(endBackfillScript, lock, nonce);
     return marker == null ? null : text(marker);
+  }
+
+  /** The recorded ends of events.normalised by partition key; null when the lock is lost. */
+  async recordedEnds(lock: string): Promise<ReadonlyMap<string, number> | null> {
+    const reply = await this.#scripts.run(recordedEndsScript, lock);
+    if (!Array.isArray(reply)) return null;
+    const texts = reply.map(text);
+    return new Map(
+      texts.flatMap((key, at) => (at % 2 === 0 ? [[key, Number(texts[at + 1])] as const] : [])),
+    );
   }
 
   /** Releases the lock without setting a marker. */

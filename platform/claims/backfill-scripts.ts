@@ -3,7 +3,8 @@ import type { Script } from './lua.ts';
 
 /**
  * ARGV: the lock, its TTL in ms, packed claims. Stores resolved claims, but keeps one that expires
- * as late or later. Returns the number stored, -1 when the lock is lost.
+ * later: with the same expiry the row that was published is newer than what Redis kept. Returns the
+ * number stored, -1 when the lock is lost.
  */
 export const loadScript: Script = {
   name: 'load',
@@ -19,7 +20,7 @@ while o < #ids do
     o = o + 14 + size + byte(ids, o + 14 + size)
     local v = call('HGET', k, id)
     local state = v and byte(v, 6)
-    if not state or state == 0 or read('>I5', v) < read('>I5', value) then
+    if not state or state == 0 or read('>I5', v) <= read('>I5', value) then
       call('HSET', k, id, value)
       loaded = loaded + 1
       if not v and e % 8 == 0 then grow(k) end
@@ -50,6 +51,18 @@ export const renewLockScript: Script = {
   source: `${begin}${runId}
 if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return 0 end
 return call('PEXPIRE', P .. 'filler', ARGV[2])
+`,
+};
+
+/**
+ * ARGV: the lock. Returns the fields and values of the recorded ends of events.normalised, -1 when
+ * the lock is lost.
+ */
+export const recordedEndsScript: Script = {
+  name: 'recorded-ends',
+  source: `${begin}${runId}
+if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
+return call('HGETALL', P .. 'ends')
 `,
 };
 

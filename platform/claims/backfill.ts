@@ -25,7 +25,15 @@ export interface BackfillTarget {
    * that was published is then below the ends of the topics.
    */
   waitUntilDrained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
-  /** Stores any number of claims. Keeps a stored claim that expires as late or later. */
+  /**
+   * Ends of events.normalised by partition that this Redis recorded: it holds the claims of every
+   * row below them. Undefined when one is missing.
+   */
+  recordedEnds(options: {
+    readonly epoch: number;
+    readonly partitions: number;
+  }): Promise<ReadonlyMap<number, number> | undefined>;
+  /** Stores any number of claims. Keeps a stored claim that expires later. */
   load(claims: readonly ClaimToLoad[]): Promise<void>;
 }
 
@@ -138,6 +146,24 @@ class Backfill implements BackfillTarget {
         this.#context.onWaiting(new Error(`partitions ${missing.join(', ')} are not drained yet`));
       await delay(POLL_MS, this.signal);
     }
+  }
+
+  async recordedEnds(options: {
+    readonly epoch: number;
+    readonly partitions: number;
+  }): Promise<ReadonlyMap<number, number> | undefined> {
+    const recorded = await retryUntilAnswered(
+      () => this.#lock.recordedEnds(this.#held),
+      this.#retrying(),
+    );
+    if (recorded === null) return this.#failLost();
+    const ends = new Map<number, number>();
+    for (let partition = 0; partition < options.partitions; partition += 1) {
+      const end = recorded.get(partitionKey(options.epoch, partition));
+      if (end === undefined) return undefined;
+      ends.set(partition, end);
+    }
+    return ends;
   }
 
   async load(claims: readonly ClaimToLoad[]): Promise<void> {

@@ -27,6 +27,11 @@ export interface SweepProgress {
   readonly epoch: number;
   /** `until`: Unix ms; now when processed to the end, else the last received_at. */
   readonly processed: readonly { readonly partition: number; readonly until: number }[];
+  /**
+   * Ends of events.normalised by partition, read before the sweep: with a restarted Redis the
+   * backfill continues from them (pipeline/normalise/BACKFILL.md).
+   */
+  readonly ends?: ReadonlyMap<number, number>;
 }
 
 export interface SweepReport {
@@ -111,7 +116,7 @@ export class ClaimStore {
     readonly partitions: number;
     readonly progress: SweepProgress;
   }): Promise<SweepReport> {
-    const { epoch, processed } = options.progress;
+    const { epoch, processed, ends = new Map<number, number>() } = options.progress;
     const reply = await this.#scripts.run(
       sweepScript,
       this.#marker,
@@ -120,7 +125,9 @@ export class ClaimStore {
       options.visits,
       epoch,
       options.partitions,
+      processed.length,
       ...processed.flatMap(({ partition, until }) => [partition, toClaimTime(until)]),
+      ...[...ends].flat(),
     );
     if (!Array.isArray(reply))
       return { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };

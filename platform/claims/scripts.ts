@@ -1,4 +1,5 @@
 import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
+import { CLAIM_TIME_ORIGIN } from '../../events/claims/claim-time.ts';
 import { begin, loadedOnly, locate, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
@@ -138,8 +139,10 @@ return table.concat(codes)
 };
 
 /**
- * ARGV: the expected marker, now, slack, buckets to visit, epoch, partition count, then pairs of
- * partition and processed-until time of the caller. A resolved claim is removed once every
+ * ARGV: the expected marker, now, slack, buckets to visit, epoch, partition count, the number of
+ * partitions whose progress follows, pairs of partition and processed-until time of the caller,
+ * then pairs of partition and end of events.normalised, read before this call. Times later than the
+ * clock of Redis count as its clock: a process whose clock is ahead removes nothing early. A resolved claim is removed once every
  * partition has been processed past its expiry by the slack; other claims when they expire. Returns
  * buckets visited, entries seen, entries removed, bucket count; '!' when Redis does not hold the
  * loaded claims.
@@ -147,8 +150,15 @@ return table.concat(codes)
 export const sweepScript: Script = {
   name: 'sweep',
   source: `${begin}${loadedOnly}
-local now, slack, visits, epoch, partitions = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
-for j = 7, #ARGV, 2 do call('HSET', P .. 'progress', epoch .. ':' .. ARGV[j], ARGV[j + 1]) end
+local time = call('TIME')
+local clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - ${CLAIM_TIME_ORIGIN}
+local now, slack, visits, epoch, partitions = math.min(clock, tonumber(ARGV[2])), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+local last = 7 + 2 * tonumber(ARGV[7])
+for j = 8, last, 2 do
+  local field, processed = epoch .. ':' .. ARGV[j], math.min(clock, tonumber(ARGV[j + 1]))
+  call('HSET', P .. 'progress', field, string.format('%.0f', processed))
+end
+for j = last + 1, #ARGV, 2 do call('HSET', P .. 'ends', epoch .. ':' .. ARGV[j], ARGV[j + 1]) end
 local horizon = now
 for p = 0, partitions - 1 do
   local processed = call('HGET', P .. 'progress', epoch .. ':' .. p)

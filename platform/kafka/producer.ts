@@ -59,11 +59,18 @@ export interface LogProducer {
   publish(record: OutgoingRecord): Promise<number>;
   /** Partitions of a topic. PublishFailed: no such topic, or no broker within `ms`. */
   partitions(topic: string, ms: number): Promise<number>;
+  /** First retained offset and end of one partition. PublishFailed: no broker within `ms`. */
+  watermarks(
+    of: { topic: string; partition: number },
+    ms: number,
+  ): Promise<{ low: number; high: number }>;
   /** Flushes for at most `ms`, then disconnects; unacknowledged records fail. */
   close(ms: number): Promise<void>;
 }
 
 const UNKNOWN_TOPIC = 3;
+/** node-rdkafka passes none on an error. */
+const NO_OFFSETS = { lowOffset: -1, highOffset: -1 };
 /** Larger records are sent alone. */
 export const BATCH_BYTES = 1_000_000;
 
@@ -167,6 +174,18 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
                 ),
               );
             else resolve(count);
+          },
+        );
+      }),
+    watermarks: ({ topic, partition }, ms) =>
+      new Promise((resolve, reject) => {
+        producer.queryWatermarkOffsets(
+          topic,
+          partition,
+          ms,
+          (error: kafka.LibrdKafkaError | null, { lowOffset, highOffset } = NO_OFFSETS) => {
+            if (error) reject(new PublishFailed(error.message, error.code));
+            else resolve({ low: lowOffset, high: highOffset });
           },
         );
       }),

@@ -99,6 +99,7 @@ class ModelProducer {
           send(record, (error, offset) => (error ? reject(error) : resolve(offset))),
         ),
       partitions: () => Promise.resolve(this.#log.partitions),
+      watermarks: () => Promise.reject(new Error('no watermarks in this model')),
       close: () => {
         setImmediate(() => this.#break(new PublishFailed('the producer was closed', -1)));
         return Promise.resolve();

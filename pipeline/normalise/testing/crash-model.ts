@@ -28,6 +28,11 @@ interface Pending {
   run: () => void;
 }
 
+interface HeldClaim {
+  position: LogPosition;
+  acceptance: number;
+}
+
 /**
  * Kafka, Redis and the processes of a normaliser group in memory. The test triggers every
  * asynchronous step, in any order that the real systems allow: records of a partition are appended
@@ -38,7 +43,11 @@ export class ClusterModel {
   readonly committed = new Map<number, number>();
   readonly owners = new Map<number, ProcessModel>();
   readonly raw: readonly (readonly ConsumedMessage[])[];
-  #claims = new Map<ClaimId, { position: LogPosition; acceptance: number }>();
+  #claims = new Map<ClaimId, HeldClaim>();
+  /** Recorded ends of events.normalised, by partition. */
+  #ends = new Map<number, number>();
+  /** The contents of Redis after each of its writes: what an append-only file may bring back. */
+  #history: { claims: Map<ClaimId, HeldClaim>; ends: Map<number, number> }[] = [];
   #marker = 0;
   #isLoaded = false;
   #pending: Pending[] = [];
@@ -67,9 +76,46 @@ export class ClusterModel {
   /** FLUSHALL. The sweepers detect it even without traffic. */
   flush(instances: readonly ProcessModel[]): void {
     this.#claims.clear();
+    this.#ends.clear();
+    this.#wrote();
+    this.#isEmptied(instances);
+  }
+
+  /** A restart, or a failover to a replica: the last `lost` writes are gone. */
+  restart(instances: readonly ProcessModel[], lost: number): void {
+    const kept = Math.max(0, this.#history.length - lost);
+    this.#history.length = kept;
+    const state = this.#history.at(-1);
+    this.#claims = new Map(state?.claims);
+    this.#ends = new Map(state?.ends);
+    this.#isEmptied(instances);
+  }
+
+  #isEmptied(instances: readonly ProcessModel[]): void {
     this.#isLoaded = false;
     this.#marker++;
     for (const instance of instances) this.later(instance, () => instance.sweep());
+  }
+
+  /** The ends of events.normalised now; every partition has one. */
+  normalisedEnds(): Map<number, number> {
+    return new Map(
+      this.raw.map((_, partition) => [
+        partition,
+        this.topics.get(`${NAMES.normalised}/${partition}`)?.length ?? 0,
+      ]),
+    );
+  }
+
+  /** The write of a sweep, in a Redis that holds the claims. */
+  recordEnds(marker: number, ends: ReadonlyMap<number, number>): void {
+    if (!this.isLoadedAs(marker)) return;
+    for (const [partition, end] of ends) this.#ends.set(partition, end);
+    this.#wrote();
+  }
+
+  #wrote(): void {
+    this.#history.push({ claims: new Map(this.#claims), ends: new Map(this.#ends) });
   }
 
   /** Triggers one pending step; false when none is left. */
@@ -105,7 +151,9 @@ export class ClusterModel {
 
   resolve(marker: number, claims: readonly ClaimToResolve[]): ResolvedClaims {
     if (!this.isLoadedAs(marker)) return { status: 'lost' };
-    return { status: 'resolved', resolutions: claims.map((claim) => this.#resolveOne(claim)) };
+    const resolutions = claims.map((claim) => this.#resolveOne(claim));
+    this.#wrote();
+    return { status: 'resolved', resolutions };
   }
 
   waitForLoad(instance: ProcessModel): Promise<number> {
@@ -156,7 +204,7 @@ export class ClusterModel {
 
   /**
    * The protocol of BACKFILL.md: when the owners of all partitions wait and nothing is in flight,
-   * the claims are loaded from what was published.
+   * the claims are loaded from what was published since the recorded ends, or from everything.
    */
   #backfill(): void {
     const owners = new Set(this.owners.values());
@@ -164,14 +212,22 @@ export class ClusterModel {
     if ([...owners].some((instance) => !this.#waitingForLoad.has(instance))) return;
     if ([...this.#inFlight.values()].some((queue) => queue.length > 0)) return;
     for (const partition of this.raw.keys()) {
-      for (const row of this.rows(partition)) {
+      for (const row of this.#lostRows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
         const claim = message && claimsToResolve([decodeRecord(message)], 0)[row._index];
         if (claim) this.#claims.set(claim.id, claim);
       }
     }
+    this.#wrote();
     this.#isLoaded = true;
     this.#resume(owners);
+  }
+
+  #lostRows(partition: number): EventRow[] {
+    const end = this.#ends.size === this.raw.length ? this.#ends.get(partition) : undefined;
+    if (end === undefined) return this.rows(partition);
+    const log = this.topics.get(`${NAMES.normalised}/${partition}`) ?? [];
+    return log.slice(end).flatMap((value) => rowBatchCodec.decode(value).rows);
   }
 
   #resume(instances: ReadonlySet<ProcessModel>): void {
@@ -231,8 +287,12 @@ export class ProcessModel {
     this.#cluster.kill(this);
   }
 
+  /** Reads the ends in one step and records them in a later one. */
   sweep(): void {
     if (!this.#cluster.isLoadedAs(this.#marker)) this.#gate.claimsLost();
+    const ends = this.#cluster.normalisedEnds();
+    const marker = this.#marker;
+    this.#cluster.later(this, () => this.#cluster.recordEnds(marker, ends));
   }
 
   fence(partition: number): void {

@@ -90,7 +90,7 @@ export class ClaimModel {
     for (const { id, receivedAt, position, acceptance } of claims) {
       const held = this.held.get(id);
       const expires = receivedAt + this.#ttl;
-      if (held?.state !== 'resolved' || held.expires < expires)
+      if (held?.state !== 'resolved' || held.expires <= expires)
         this.held.set(id, { state: 'resolved', expires, position, acceptance });
     }
   }
