@@ -133,6 +133,8 @@ export interface DeadLetter {
   partition: number;
   offset: number;
   index: number | null;
+  /** Several failed items of one record, ascending; `index` is the first. Empty: `index` alone. */
+  indexes: number[];
   events: number;
   account_id: number | null;
   message_id: string;

@@ -13,12 +13,16 @@ export type DeadReason =
   | 'not_normalisable' // normalisation threw an error
   | 'row_too_large'; // the row exceeds the size of a Kafka record
 
-/** What failed: a whole record (`index` is null) or one of its events. */
+/**
+ * What failed: a whole record (`index` is null), one of its events, or several of them (`indexes`,
+ * ascending; `index` is the first).
+ */
 export interface Failure {
   reason: DeadReason;
   /** For operators. Stored in the dead letter, never logged: it may quote the client's data. */
   detail: string;
   index: number | null;
+  indexes?: readonly number[];
   /** Accepted events that are missing until the dead letter is redriven; 0 when unknown. */
   events: number;
   accountId: number | null;

@@ -1,4 +1,4 @@
-import { redrivenRecord } from '../../pipeline/dead-letters/redriven-record.ts';
+import { redrivenRecords } from '../../pipeline/dead-letters/redriven-record.ts';
 import type { EncodedRow } from '../../projections/events/decode.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
@@ -9,7 +9,13 @@ import { tryRecord } from './try-record.ts';
 
 /** What a redrive does with a dead letter. */
 export type Candidate = { known: DeadLetterRow; bytes: number } & (
-  | { kind: 'raw'; partition: number; record: RawRecord; key: Buffer | null; events: number }
+  | {
+      kind: 'raw';
+      partition: number;
+      records: readonly [RawRecord, ...RawRecord[]];
+      key: Buffer | null;
+      events: number;
+    }
   | { kind: 'rows'; partition: number; version: number; rows: EncodedRow[] }
   /** A replay has stored its events. */
   | { kind: 'replayed' }
@@ -40,13 +46,13 @@ export async function prepare(
       ? unready(found)
       : { kind: 'rows', known, bytes: bytes.length, ...found };
   }
-  const redriven = redrivenRecord(deadLetter, bytes, epoch);
+  const redriven = redrivenRecords(deadLetter, bytes, epoch);
   if (redriven.kind === 'unready') return unready(redriven.why);
-  const { partition, record } = redriven;
+  const { partition, records } = redriven;
   const { key } = deadLetter;
   return {
-    ...{ kind: 'raw', known, bytes: bytes.length, partition, record, key },
-    events: record.items.length,
+    ...{ kind: 'raw', known, bytes: bytes.length * records.length, partition, records, key },
+    events: records.reduce((sum, { items }) => sum + items.length, 0),
   };
 }
 
@@ -56,7 +62,8 @@ async function unlessReplayed(
   candidate: Candidate,
 ): Promise<Candidate> {
   if (candidate.kind !== 'raw') return candidate;
-  const { known, partition, record, bytes } = candidate;
+  const { known, partition, records, events, bytes } = candidate;
+  const [record] = records;
   const stored = new Set(
     await storedItems({
       accountId: record.account_id,
@@ -66,9 +73,11 @@ async function unlessReplayed(
       offset: known.offset,
     }),
   );
-  const storedCount = record.items.filter((_, at) => stored.has((known.index ?? 0) + at)).length;
+  const storedCount = records
+    .flatMap(({ items, redriven_from: from }) => items.map((_, at) => (from?.index ?? 0) + at))
+    .filter((item) => stored.has(item)).length;
   if (storedCount === 0) return candidate;
-  if (storedCount === record.items.length) return { kind: 'replayed', known, bytes };
+  if (storedCount === events) return { kind: 'replayed', known, bytes };
   const why =
     'a replay has stored some of its events: ./ravand replay --topic events.dead stores the rest';
   return { kind: 'unready', known, bytes, why };
@@ -78,7 +87,9 @@ async function unlessReplayed(
 function unlessFailing(candidate: Candidate): Candidate {
   if (candidate.kind !== 'raw') return candidate;
   const { known, bytes } = candidate;
-  const failure = tryRecord(candidate.record, candidate.partition);
+  const failure = candidate.records
+    .map((record) => tryRecord(record, candidate.partition))
+    .find((one) => one !== undefined);
   if (!failure) return candidate;
   const why = `this version fails on it too (${failure.reason}): ${failure.detail}`;
   return { kind: 'unready', known, bytes, why };

@@ -69,10 +69,10 @@ WITH moved AS (
   INSERT INTO log_positions (reader, topic, partition, next_offset) VALUES ('${READER}', '${TOPIC.dead}', $1, $2)
   ON CONFLICT (reader, topic, partition) DO UPDATE SET next_offset = greatest(log_positions.next_offset, excluded.next_offset), updated_at = now()
 )
-INSERT INTO dead_letters (letter, dead_partition, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_at)
-SELECT letter, $1, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, to_timestamp(failed_ms / 1000.0)
-FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::bigint[], $11::int[], $12::int[], $13::bigint[], $14::text[], $15::float8[])
-  AS found (letter, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_ms)
+INSERT INTO dead_letters (letter, dead_partition, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_at, items)
+SELECT letter, $1, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, to_timestamp(failed_ms / 1000.0), items::integer[]
+FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::bigint[], $11::int[], $12::int[], $13::bigint[], $14::text[], $15::float8[], $16::text[])
+  AS found (letter, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_ms, items)
 ON CONFLICT (letter) DO NOTHING`;
 
 /** Columns behind the key and the offset, in the order of the statement. */
@@ -107,6 +107,9 @@ async function write(
         // PostgreSQL text cannot hold NUL; events.dead keeps it.
         field === 'message_id' ? deadLetter[field].replaceAll('\0', '') : deadLetter[field],
       ),
+    ),
+    found.map(({ deadLetter: { indexes } }) =>
+      indexes.length > 1 ? `{${indexes.join(',')}}` : null,
     ),
   ]);
 }

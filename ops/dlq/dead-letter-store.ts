@@ -1,3 +1,4 @@
+import { standsFor } from '../../pipeline/dead-letters/dead-letter.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { DeadLetterState, StateCount } from './groups.ts';
 
@@ -14,6 +15,8 @@ export interface DeadLetterRow {
   partition: number;
   offset: number;
   index: number | null;
+  /** Several failed items of the record; `index` is the first. */
+  indexes: number[] | null;
   events: number;
   account_id: number | null;
   message_id: string;
@@ -30,7 +33,7 @@ export interface DeadLetterRow {
   note: string | null;
 }
 
-const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reason, fingerprint, topic, partition, record_offset::float8 AS offset, item AS index, events,
+const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reason, fingerprint, topic, partition, record_offset::float8 AS offset, item AS index, items AS indexes, events,
   account_id::float8, message_id, extract(epoch FROM failed_at)::float8 * 1000 AS failed_at, state, attempt, extract(epoch FROM attempt_at)::float8 * 1000 AS attempt_at,
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
@@ -113,7 +116,7 @@ export class DeadLetterStore {
             topic === row.topic &&
             partition === row.partition &&
             offset === row.offset &&
-            index === row.index,
+            standsFor(row, index),
         ),
     );
   }
@@ -162,6 +165,18 @@ export class DeadLetterStore {
       [deadLetters.map(({ key }) => key), deadLetters.map((one) => one.attempt), attempt],
     );
     return new Set(rows.map(({ key }) => key));
+  }
+
+  /**
+   * This attempt is about to publish more of the dead letter: after a crash the next redrive
+   * searches the log until two minutes after now.
+   */
+  async continues(key: string, attempt: string): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `UPDATE dead_letters SET attempt_at = clock_timestamp(), changed_at = now() WHERE letter = $1 AND attempt = $2 AND state = 'redriving'`,
+      [key, attempt],
+    );
+    return rowCount === 1;
   }
 
   /** Returns how many dead letters and events were discarded. */

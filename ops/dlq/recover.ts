@@ -51,19 +51,21 @@ async function recoverOne(
   tools: RedriveTools,
   known: DeadLetterRow,
 ): Promise<'recovered' | 'uncertain' | 'released'> {
-  const { store, attempt } = tools;
+  const { store, attempt, publish } = tools;
   const candidate = await prepare(tools, known);
   // Without the record its copy in the log cannot be identified.
   if (candidate.kind === 'unready') return 'uncertain';
   if (candidate.kind === 'raw' && known.raw_end !== null) {
-    const { record, partition } = candidate;
-    const to = await findPublished(tools, {
-      record,
-      partition,
-      rawEnd: known.raw_end,
-      at: known.attempt_at ?? 0,
-    });
-    if (to !== undefined) {
+    const { records, partition, key } = candidate;
+    const search = { partition, rawEnd: known.raw_end, at: known.attempt_at ?? 0 };
+    const found: (number | undefined)[] = [];
+    for (const record of records) found.push(await findPublished(tools, { ...search, record }));
+    if (found.some((to) => to !== undefined)) {
+      const missing = records.filter((_, at) => found[at] === undefined);
+      if (missing.length > 0 && !(await store.continues(known.key, attempt))) return 'uncertain';
+      for (const record of missing)
+        found.push(await publish({ partition, key, value: rawRecordCodec.encode(record) }));
+      const to = Math.max(...found.map((offset) => offset ?? 0));
       await store.redriven([{ key: known.key, to }], attempt);
       return 'recovered';
     }

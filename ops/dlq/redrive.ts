@@ -118,8 +118,10 @@ async function publishBatch(
   }
   const done: { key: string; to: number }[] = [];
   const publishOne = async (one: RawCandidate) => {
-    const { partition, key, record } = one;
-    const to = await publish({ partition, key, value: rawRecordCodec.encode(record) });
+    const { partition, key, records } = one;
+    let to = 0;
+    for (const record of records)
+      to = await publish({ partition, key, value: rawRecordCodec.encode(record) });
     done.push({ key: one.known.key, to });
     countRedriven(report, one);
   };

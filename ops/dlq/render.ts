@@ -83,6 +83,7 @@ export function deadLetterLines(
     ['account', known.account_id === null ? 'unknown' : String(known.account_id)],
     ['message id', known.message_id === '' ? 'of a whole record' : known.message_id],
     ['events', String(known.events)],
+    ...(known.indexes === null ? [] : [['items', known.indexes.join(', ')]]),
     ['position', `events.dead/${known.dead_partition}/${known.dead_offset}`],
   ];
   return [

@@ -1,3 +1,4 @@
+import { standsFor } from '../../pipeline/dead-letters/dead-letter.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 import { ContextReader } from '../../events/normalise.ts';
@@ -146,7 +147,7 @@ export function deadLetterEvents(
   );
   if (unreadable !== undefined) return undefined;
   return events
-    .filter(({ at }) => deadLetter.index === null || at.index === deadLetter.index)
+    .filter(({ at }) => standsFor(deadLetter, at.index))
     .map((event) => ({ ...event, verdict: 'dead', verdictsKnown: true }));
 }
 

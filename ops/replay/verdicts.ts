@@ -77,9 +77,11 @@ export async function deadLetterPositions(
       for (const { value } of messages) {
         const deadLetter = decodeDeadLetter(value);
         if (deadLetter?.topic !== TOPIC.raw) continue;
-        positions.add(
-          `${deadLetter.partition} ${deadLetter.index === null ? deadLetter.offset : eventOffsetKey({ offset: deadLetter.offset, index: deadLetter.index })}`,
-        );
+        const { partition: of, offset, index, indexes } = deadLetter;
+        if (index === null) positions.add(`${of} ${offset}`);
+        else
+          for (const item of [index, ...indexes])
+            positions.add(`${of} ${eventOffsetKey({ offset, index: item })}`);
         if (positions.size > MAX_POSITIONS)
           throw new Error(
             `events.dead holds more than ${MAX_POSITIONS} dead letters: discard or redrive them first (./ravand dlq)`,

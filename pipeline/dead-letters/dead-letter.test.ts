@@ -1,6 +1,6 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import { describe, expect, it } from 'vitest';
-import { deadLetterCodec } from '../../schemas/codec.ts';
+import { allSchemas, deadLetterCodec, singleObjectHeader } from '../../schemas/codec.ts';
 import { deadLetterKey, deadLetterOf, MAX_DEAD_LETTER_VALUE_BYTES } from './dead-letter.ts';
 import { type Failure } from '../../events/raw/failure.ts';
 import { deadLetterRecord } from './dead-letter.ts';
@@ -60,6 +60,23 @@ describe('a dead letter', () => {
     );
   });
 
+  it('of one item is written as earlier releases read it, and one of several lists them', () => {
+    const headerOf = (version: number) =>
+      singleObjectHeader(
+        allSchemas().find(({ id }) => id === `dead-letter.v${version}`)?.type as never,
+      );
+    const one = deadLetterRecord(deadLetter(), to).value;
+    expect(one.subarray(0, 10)).toEqual(headerOf(1));
+    expect(deadLetterCodec.decode(one)).toMatchObject({ index: 3, indexes: [] });
+    const several = deadLetterRecord(deadLetter({ index: 3, indexes: [3, 9], events: 2 }), to);
+    expect(several.value.subarray(0, 10)).toEqual(headerOf(2));
+    expect(deadLetterCodec.decode(several.value)).toMatchObject({
+      index: 3,
+      indexes: [3, 9],
+      events: 2,
+    });
+  });
+
   it('truncates a record of the maximum size, and says so in its detail', () => {
     const large = deadLetter({}, { value: Buffer.alloc(16 * 1024 * 1024, 'x') });
     expect(large.value.length).toBe(MAX_DEAD_LETTER_VALUE_BYTES);
@@ -70,6 +87,9 @@ describe('a dead letter', () => {
   it('has one key per position, and goes to the partition of its source partition', () => {
     expect(deadLetterKey(deadLetter())).toBe('events.raw/5/70/3');
     expect(deadLetterKey(deadLetter({ index: null }))).toBe('events.raw/5/70/record');
+    expect(deadLetterKey(deadLetter({ index: 3, indexes: [3, 7, 9], events: 3 }))).toBe(
+      'events.raw/5/70/3+2',
+    );
     expect(deadLetterRecord(deadLetter(), to)).toMatchObject({
       topic: 'events.dead',
       partition: 2,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
-import { deadLetterCodec } from '../../schemas/codec.ts';
+import { encodeDeadLetter } from '../../schemas/dead-letter-versions.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
 /** A dead letter must fit into 16 MiB: a larger value is cut; the raw log has it whole. */
@@ -30,6 +30,7 @@ export function deadLetterOf(input: {
     partition: record.partition,
     offset: record.offset,
     index: failure.index,
+    indexes: [...(failure.indexes ?? [])],
     events: failure.events,
     account_id: failure.accountId,
     message_id: failure.messageId,
@@ -40,11 +41,27 @@ export function deadLetterOf(input: {
   };
 }
 
-/** Key in events.dead. A crash may write one twice: readers keep one per key. */
-export function deadLetterKey(
-  deadLetter: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index'>,
-): string {
-  return `${deadLetter.topic}/${deadLetter.partition}/${deadLetter.offset}/${deadLetter.index ?? 'record'}`;
+/**
+ * Key in events.dead. A crash may write one twice: readers keep one per key. Of several items it
+ * names the first and how many follow: an item is in one dead letter only.
+ */
+export function deadLetterKey({
+  topic,
+  partition,
+  offset,
+  index,
+  indexes,
+}: Pick<DeadLetter, 'topic' | 'partition' | 'offset' | 'index' | 'indexes'>): string {
+  const items = indexes.length > 1 ? `${indexes[0]}+${indexes.length - 1}` : (index ?? 'record');
+  return `${topic}/${partition}/${offset}/${items}`;
+}
+
+/** Whether the dead letter stands for this item of its record. */
+export function standsFor(
+  { index, indexes }: { index: number | null; indexes: readonly number[] | null },
+  item: number,
+): boolean {
+  return index === null || index === item || indexes?.includes(item) === true;
 }
 
 /**
@@ -75,6 +92,6 @@ export function deadLetterRecord(
     topic: to.topic,
     partition: deadLetter.partition % to.partitions,
     key: deadLetterKey(deadLetter),
-    value: deadLetterCodec.encode(deadLetter),
+    value: encodeDeadLetter(deadLetter),
   };
 }

@@ -154,6 +154,29 @@ describe('normalising a chunk', () => {
     );
   });
 
+  it('writes one dead letter for the events of a record that fail for one reason, and lists them', () => {
+    const many = sampleRecord(
+      Array.from({ length: 500 }, (_, at) => sampleEvent(`m${at}`)),
+      { gateway: 'g', sequence: 0 },
+    );
+    const isFailing = (at: number) => at % 3 === 1;
+    const chunk = normalised(
+      chunkOf([
+        {
+          ...many,
+          items: many.items.map((one, at) => (isFailing(at) ? { ...one, at: 999 } : one)),
+        },
+      ]),
+    );
+    const indexes = many.items.flatMap((_, at) => (isFailing(at) ? [at] : []));
+    expect(chunk.deadLetters).toMatchObject([
+      { reason: 'item_missing', index: 1, indexes, events: indexes.length, message_id: 'm1' },
+    ]);
+    expect(chunk.verdicts.map(({ index }) => index)).toEqual(indexes);
+    const bytes = chunk.deadLetters.reduce((sum, { value }) => sum + value.length, 0);
+    expect(bytes).toBeLessThan(2 * rawRecordCodec.encode(many).length);
+  });
+
   it('sends undecodable records to the dead letters, and processes the records around them', () => {
     const chunk = normalised(
       chunkOf([

@@ -180,18 +180,20 @@ function failureOf(
 }
 
 /**
- * A dead letter contains the whole record: when all events of a record fail for the same reason,
- * one dead letter represents all of them.
+ * A dead letter contains the whole record: the events of a record that fail for the same reason
+ * have one dead letter together. So a record has at most as many as there are reasons.
  */
 function mergeFailures(
   { record }: DecodedRecord,
   failures: readonly Failure[],
 ): readonly Failure[] {
-  const [first] = failures;
-  const isWhole =
-    first !== undefined && failures.length > 1 && failures.length === record.items.length;
-  if (!isWhole || failures.some(({ reason }) => reason !== first.reason)) return failures;
-  return [{ ...first, index: null, events: failures.length, messageId: '' }];
+  return [...Map.groupBy(failures, ({ reason }) => reason).values()].flatMap((some): Failure[] => {
+    const [first] = some;
+    if (first === undefined || some.length === 1) return some;
+    const events = some.length;
+    if (events === record.items.length) return [{ ...first, index: null, events, messageId: '' }];
+    return [{ ...first, indexes: some.flatMap(({ index }) => index ?? []), events }];
+  });
 }
 
 function required<T>(value: T | undefined): T {

@@ -142,10 +142,10 @@ return table.concat(codes)
  * ARGV: the expected marker, now, slack, buckets to visit, epoch, partition count, the number of
  * partitions whose progress follows, pairs of partition and processed-until time of the caller,
  * then pairs of partition and end of events.normalised, read before this call. Times later than the
- * clock of Redis count as its clock: a process whose clock is ahead removes nothing early. A resolved claim is removed once every
- * partition has been processed past its expiry by the slack; other claims when they expire. Returns
- * buckets visited, entries seen, entries removed, bucket count; '!' when Redis does not hold the
- * loaded claims.
+ * clock of Redis count as its clock: a process whose clock is ahead removes nothing early. A
+ * resolved claim is removed once every partition has been processed past its expiry by the slack;
+ * other claims when they expire. Returns buckets visited, entries seen, entries removed, bucket
+ * count; '!' when Redis does not hold the loaded claims.
  */
 export const sweepScript: Script = {
   name: 'sweep',

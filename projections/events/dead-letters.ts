@@ -3,10 +3,10 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
-import { deadLetterCodec } from '../../schemas/codec.ts';
+import { encodeDeadLetter } from '../../schemas/dead-letter-versions.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
-export type SinkDeadLetter = Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at'>;
+export type SinkDeadLetter = Omit<DeadLetter, 'stage' | 'fingerprint' | 'failed_at' | 'indexes'>;
 
 export interface DeadLetters {
   /** Retries until Kafka acknowledges it. Rejects when the signal aborts. */
@@ -54,8 +54,9 @@ export function deadLetters(options: {
   };
   return {
     async send(deadLetter, retry) {
-      const value = deadLetterCodec.encode({
+      const value = encodeDeadLetter({
         ...deadLetter,
+        indexes: [],
         stage: 'project',
         fingerprint: causeOf(deadLetter.reason),
         failed_at: options.now(),

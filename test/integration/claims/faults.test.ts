@@ -147,6 +147,29 @@ describe('the normaliser', () => {
     expect(await verdictsOf(store, entry('b', 3))).toEqual(['duplicate']);
   });
 
+  it('keeps the recorded ends over a restart, and loses them with the claims', async () => {
+    const { store, load } = await newStore();
+    await load();
+    await open[0]?.config('SET', 'appendfsync', 'always');
+    const ends = new Map([
+      [0, 7],
+      [1, 9],
+    ]);
+    const progress = { epoch: 0, processed: [{ partition: 0, until: Date.now() }], ends };
+    await store.sweep({ now: Date.now(), visits: 1, partitions: 2, progress });
+    const recorded: unknown[] = [];
+    const record = async (target: BackfillTarget) => {
+      for (const partitions of [2, 3])
+        recorded.push(await target.recordedEnds({ epoch: 0, partitions }));
+    };
+    await server.restart();
+    expect(await verdictsOf(store)).toEqual(['lost']);
+    await load(record);
+    await open[0]?.flushall();
+    await load(record);
+    expect(recorded).toEqual([ends, undefined, undefined, undefined]);
+  });
+
   it('waits while Redis is unavailable, and stops waiting when the signal aborts', async () => {
     const { store, load } = await newStore();
     await load();

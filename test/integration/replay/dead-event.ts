@@ -67,6 +67,7 @@ export async function leaveDeadEvent(
         partition,
         offset,
         index: null,
+        indexes: [],
         events: record.items.length,
         account_id: record.account_id,
         message_id: '',
