@@ -3,16 +3,13 @@
  * consumers skip positions they have already processed.
  */
 export interface LogPosition {
-  /** Generation of the event topics; rises when they are replaced by ones with more partitions. */
+  /** Epoch of the partition at the offset (platform/log/epochs.ts). */
   epoch: number;
   partition: number;
   offset: number;
   /** Index of the event in its raw record. */
   index: number;
 }
-
-/** Epoch of the event topics in use. */
-export const CURRENT_EPOCH = 0;
 
 /** A position within one partition: how far that partition has been processed. */
 export type PartitionPosition = Omit<LogPosition, 'partition'>;

@@ -14,6 +14,7 @@ import { NormaliserMetrics } from '../../pipeline/normalise/metrics.ts';
 import { Reasons } from '../../pipeline/normalise/reasons.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { createLog } from '../../platform/log.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
@@ -28,11 +29,12 @@ const redis = connectClaims({
   onError: (error) => log.error(error),
 });
 const clickhouse = connectClickhouse({ settings: config, name: 'bench-normaliser' });
+const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'bench-normaliser' });
 const partitions = await countPartitions(connecting);
 const producer = await connectNormaliserProducer(connecting);
 const metrics = new NormaliserMetrics();
 const normaliser = await startNormaliser({
-  ...{ config, names, log, redis, clickhouse, producer, metrics, partitions },
+  ...{ config, names, log, redis, clickhouse, database, producer, metrics, partitions },
   ...{
     reasons: new Reasons(),
     knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),

@@ -9,7 +9,7 @@ const claimsOf = (...records: Parameters<typeof sampleRecord>[]) =>
     records.map((record, at) =>
       decodeRecord(sampleMessage(sampleRecord(...record), { partition: 3, offset: 10 + at })),
     ),
-    5,
+    () => 5,
   );
 
 describe('the claims of raw records', () => {
@@ -37,7 +37,7 @@ describe('the claims of raw records', () => {
   it('have distinct ids for message ids and generated ids, and for different accounts', () => {
     const record = sampleRecord([sampleEvent('a')]);
     const made = { ...record, items: record.items.map((item) => ({ ...item, dedupe_id: 'a' })) };
-    const [claim] = claimsToResolve([decodeRecord(sampleMessage(made, { offset: 1 }))], 0);
+    const [claim] = claimsToResolve([decodeRecord(sampleMessage(made, { offset: 1 }))], () => 0);
     expect(claim?.id).toBe(claimId(claimScope(1, 'acceptance'), 'a'));
     const [first, second] = claimsOf([[sampleEvent('a')]], [[sampleEvent('a')], { account_id: 9 }]);
     expect(first?.id).not.toBe(second?.id);
@@ -52,7 +52,7 @@ describe('the claims of raw records', () => {
 
   it('leave out undecodable records', () => {
     expect(
-      claimsToResolve([decodeRecord(sampleMessage(Buffer.from('no'), { offset: 1 }))], 0),
+      claimsToResolve([decodeRecord(sampleMessage(Buffer.from('no'), { offset: 1 }))], () => 0),
     ).toEqual([]);
   });
 });

@@ -5,12 +5,18 @@ import { claimId, claimScope } from '../claims/claim-id.ts';
 import type { ClaimToResolve } from '../claims/resolution.ts';
 import type { DecodeResult } from './decode-record.ts';
 
+/** The epoch of a record of events.raw. */
+export type EpochOf = (partition: number, offset: number) => number;
+
 /**
  * The claims of a batch of records: one per item of every decodable record, ordered by position.
  * The dedupe key is the client's message id, or the id generated on acceptance; the two kinds never
  * collide (ARCHITECTURE.md, G2).
  */
-export function claimsToResolve(results: readonly DecodeResult[], epoch: number): ClaimToResolve[] {
+export function claimsToResolve(
+  results: readonly DecodeResult[],
+  epochOf: EpochOf,
+): ClaimToResolve[] {
   const claims: ClaimToResolve[] = [];
   for (const result of results) {
     if (result.state !== 'decoded') continue;
@@ -24,7 +30,12 @@ export function claimsToResolve(results: readonly DecodeResult[], epoch: number)
           item.dedupe_id === null
             ? claimId(messages, item.message_id)
             : claimId(acceptances, item.dedupe_id),
-        position: { epoch, partition: source.partition, offset: source.offset, index },
+        position: {
+          epoch: epochOf(source.partition, source.offset),
+          partition: source.partition,
+          offset: source.offset,
+          index,
+        },
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,
       };

@@ -29,7 +29,7 @@ export async function candidateOf(tools: RedriveTools, known: DeadLetterRow): Pr
 
 /** Reads the dead letter and makes the raw record or the rows of it. */
 export async function prepare(
-  { reader, epoch }: RedriveTools,
+  { reader, epochOf }: RedriveTools,
   known: DeadLetterRow,
 ): Promise<Candidate> {
   const unready = (why: string): Candidate => ({ kind: 'unready', known, why, bytes: 0 });
@@ -46,7 +46,7 @@ export async function prepare(
       ? unready(found)
       : { kind: 'rows', known, bytes: bytes.length, ...found };
   }
-  const redriven = redrivenRecords(deadLetter, bytes, epoch);
+  const redriven = redrivenRecords(deadLetter, bytes, epochOf(known));
   if (redriven.kind === 'unready') return unready(redriven.why);
   const { partition, records } = redriven;
   const { key } = deadLetter;
@@ -58,7 +58,7 @@ export async function prepare(
 
 /** A replay stores the events under their original positions: a redrive would store them twice. */
 async function unlessReplayed(
-  { storedItems, epoch }: RedriveTools,
+  { storedItems, epochOf }: RedriveTools,
   candidate: Candidate,
 ): Promise<Candidate> {
   if (candidate.kind !== 'raw') return candidate;
@@ -68,7 +68,7 @@ async function unlessReplayed(
     await storedItems({
       accountId: record.account_id,
       receivedAt: record.received_at,
-      epoch,
+      epoch: epochOf(known),
       partition,
       offset: known.offset,
     }),

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { clickhouseEventsTable, type EventsTable } from '../../projections/events/events-table.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import type { OperatorContext } from '../operator-context.ts';
-import { DeadLetterStore } from './dead-letter-store.ts';
+import { DeadLetterStore, type DeadLetterRow } from './dead-letter-store.ts';
 import { storedItems, type RawRecordPosition } from './store-rows.ts';
 
 export interface RedriveTools {
@@ -24,7 +24,8 @@ export interface RedriveTools {
   publish: (record: { partition: number; key: Buffer | null; value: Buffer }) => Promise<number>;
   /** Id of this redrive: distinguishes its dead letters from those of another process. */
   attempt: string;
-  epoch: number;
+  /** Epoch of the raw record that a dead letter names. */
+  epochOf: (dead: DeadLetterRow) => number;
   now: () => number;
 }
 
@@ -46,6 +47,10 @@ export async function openTools({
 }): Promise<{ tools: RedriveTools; close: () => Promise<void> }> {
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
   await admin.connect();
+  const epochs = {
+    raw: await readEpochs(database, TOPIC.raw),
+    dead: await readEpochs(database, TOPIC.dead),
+  };
   const producer = await connectProducer({
     settings,
     log,
@@ -71,7 +76,13 @@ export async function openTools({
       storedItems: (position) => storedItems(client, position),
       publish: (record) => producer.publish({ topic: TOPIC.raw, ...record }),
       attempt: randomUUID(),
-      epoch: CURRENT_EPOCH,
+      // A dead letter names an offset of the log as it was when it was written.
+      epochOf: (dead) =>
+        epochAsOf(
+          epochs.raw.of(dead.partition),
+          dead.offset,
+          epochs.dead.at(dead.dead_partition, dead.dead_offset),
+        ),
       now: Date.now,
     },
     async close() {

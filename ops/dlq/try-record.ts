@@ -20,7 +20,7 @@ export function tryRecord(
 ): { reason: string; detail: string } | undefined {
   const source = { topic: TOPIC.raw, partition, offset: 0, timestamp: record.received_at };
   const records = [decodeRecord({ ...source, key: null, value: rawRecordCodec.encode(record) })];
-  const claims = claimsToResolve(records, 0);
+  const claims = claimsToResolve(records, () => 0);
   const { deadLetters } = normaliseChunk(
     { records, claims, resolutions: claims.map(() => ({ verdict: 'first' })) },
     { rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS), contexts, now: record.received_at },

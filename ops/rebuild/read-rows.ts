@@ -1,16 +1,11 @@
 import type { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
-import {
-  LAST_INDEX,
-  compareEventOffsets,
-  eventOffsetKey,
-  type EventOffset,
-} from '../../schemas/log-position.ts';
+import { LAST_INDEX, compareEventOffsets, type EventOffset } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { sourceBatches, type SourceBatch } from '../replay/source.ts';
-import type { StoredRows } from '../replay/stored-rows.ts';
+import { storedKey, type StoredRows } from '../replay/stored-rows.ts';
 import type { RebuildSource } from './request.ts';
 
 export interface ReadRowsOptions {
@@ -131,8 +126,8 @@ async function rowsOf(
   const rows: EventRow[] = [];
   const revived = new Set<EventRow>();
   for (const event of inside) {
-    const { row, verdict, verdictsKnown, claim, receivedAt, at } = event;
-    const isAdded = verdict === 'dead' && added.has(eventOffsetKey(at));
+    const { row, verdict, verdictsKnown, claim, receivedAt, epoch, at } = event;
+    const isAdded = verdict === 'dead' && added.has(storedKey({ epoch, at }));
     const isKnownKey =
       row !== undefined && (isLearning || !verdictsKnown) && seen.isDuplicate(claim, receivedAt);
     const seenBefore = isKnownKey && !verdictsKnown;

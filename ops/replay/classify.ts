@@ -1,8 +1,7 @@
 import { REPLAY_VERDICTS, decideReplay, type ReplayVerdict } from '../../pipeline/replay/decide.ts';
 import { keptFrom, type Retentions } from '../../events/retention.ts';
-import { CURRENT_EPOCH, eventOffsetKey } from '../../schemas/log-position.ts';
 import type { SourceBatch, SourceEvent } from './source.ts';
-import { differingColumns, rowTexts, type StoredRows } from './stored-rows.ts';
+import { differingColumns, rowTexts, storedKey, type StoredRows } from './stored-rows.ts';
 
 /** Result of a replay in events; `records` and `unreadable` count records of the log. */
 export type ReplayCounts = Record<ReplayVerdict, number> & {
@@ -83,7 +82,7 @@ export async function classifyBatch({
   };
   for (const [partition, events] of Map.groupBy(wanted, (event) => event.partition)) {
     const rows = await stored.byPosition(events);
-    const missing = events.filter((event) => event.row && !rows.has(eventOffsetKey(event.at)));
+    const missing = events.filter((event) => event.row && !rows.has(storedKey(event)));
     // A position that the pipeline published has no duplicate: nothing to query.
     const duplicates = await stored.withDuplicate(
       missing.filter(({ verdictsKnown, verdict }) => !verdictsKnown || verdict === 'dead'),
@@ -91,7 +90,7 @@ export async function classifyBatch({
     const added = new Set<string>();
     const fresh: SourceEvent[] = [];
     for (const event of events) {
-      const row = rows.get(eventOffsetKey(event.at));
+      const row = rows.get(storedKey(event));
       const columns = row && event.row ? differingColumns(row, rowTexts(event.row)) : [];
       const verdict = decideReplay({
         stored: row !== undefined,
@@ -125,11 +124,11 @@ function isWanted({ accountId, row }: SourceEvent, { account, event }: EventFilt
 }
 
 function differenceOf(
-  { partition, at, accountId, messageId }: SourceEvent,
+  { epoch, partition, at, accountId, messageId }: SourceEvent,
   columns: string[],
 ): Difference {
   return {
-    place: `${CURRENT_EPOCH}/${partition}/${at.offset}/${at.index}`,
+    place: `${epoch}/${partition}/${at.offset}/${at.index}`,
     account: accountId,
     message_id: messageId,
     columns,

@@ -1,7 +1,7 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import { distinctIdOf } from '../../events/event-name.ts';
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
-import { compareEventOffsets, eventOffsetKey } from '../../schemas/log-position.ts';
+import { compareEventOffsets } from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
@@ -12,7 +12,7 @@ import type { Connections } from '../jobs/connections.ts';
 import type { AffectedPerson } from './side-effects.ts';
 import { handovers, type Handover } from './log-ranges.ts';
 import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
-import { storedRows } from './stored-rows.ts';
+import { storedKey, storedRows } from './stored-rows.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { delay } from '../../platform/backoff.ts';
 
@@ -118,13 +118,13 @@ async function foldFromLog(
     );
     const revived = await stored.byPosition(own.filter(({ verdict }) => verdict === 'dead'));
     const counted = own.filter((event) => {
-      const { verdict, verdictsKnown, claim, receivedAt, at } = event;
+      const { verdict, verdictsKnown, claim, receivedAt, epoch, at } = event;
       const seenBefore = !verdictsKnown && seen.isDuplicate(claim, receivedAt);
       return (
         decideRebuild({
           verdict,
           seenBefore,
-          addedByReplay: revived.has(eventOffsetKey(at)),
+          addedByReplay: revived.has(storedKey({ epoch, at })),
           processable: true,
         }) === 'row'
       );

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retentions } from '../../events/retention.ts';
 import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
-import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { unlessStopped, type GracefulStop } from '../graceful-stop.ts';
 import { readRetentions, type Connections } from '../jobs/connections.ts';
 import { OwnedJob, type Job } from '../jobs/job-ledger.ts';
@@ -24,7 +23,7 @@ import {
   type SinkDeadLetters,
 } from './sink-dead-letters.ts';
 import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
-import { storedRows, storeRows, type StoredRows } from './stored-rows.ts';
+import { storedKey, storedRows, storeRows, type StoredRows } from './stored-rows.ts';
 
 /**
  * The range being written: whoever continues the replay writes it again, under the same tokens.
@@ -199,7 +198,7 @@ class ReplayRun {
       const rows = await stored.byPosition(own.map(({ event }) => event));
       await markRedriven(
         connections.database,
-        own.filter(({ event }) => rows.has(eventOffsetKey(event.at))),
+        own.filter(({ event }) => rows.has(storedKey(event))),
       );
     }
   }

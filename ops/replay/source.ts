@@ -5,6 +5,7 @@ import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
+import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
@@ -57,7 +58,11 @@ export async function* sourceBatches(
   const { connections, topic, partition, from, to, maxEvents: most, signal } = options;
   const range: LogRange = { topic, partition, from, to };
   const contexts = new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS));
-  const read = PARSERS[topic](contexts);
+  const epochs = {
+    raw: await readEpochs(connections.database, TOPIC.raw),
+    read: await readEpochs(connections.database, topic),
+  };
+  const read = PARSERS[topic]({ contexts, epochs });
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch | undefined;
   const finish = async (done: SourceBatch): Promise<SourceBatch> => {
@@ -108,20 +113,29 @@ export async function* sourceBatches(
   }
 }
 
-const PARSERS: Record<ReplayTopic, (contexts: ContextReader) => Parser> = {
-  [TOPIC.raw]: (contexts) => (message) => {
-    const { events, unreadable } = readRawEvents(message, contexts);
-    return {
-      events: events.map((event) => ({ ...event, verdict: undefined, verdictsKnown: false })),
-      unreadable: unreadable !== undefined,
-    };
-  },
+interface ParserTools {
+  contexts: ContextReader;
+  /** Of events.raw, and of the replayed topic. */
+  epochs: { raw: TopicEpochs; read: TopicEpochs };
+}
+
+const PARSERS: Record<ReplayTopic, (tools: ParserTools) => Parser> = {
+  [TOPIC.raw]:
+    ({ contexts, epochs }) =>
+    (message) => {
+      const epochOf = (of: number, offset: number) => epochs.raw.at(of, offset);
+      const { events, unreadable } = readRawEvents(message, { contexts, epochOf });
+      return {
+        events: events.map((event) => ({ ...event, verdict: undefined, verdictsKnown: false })),
+        unreadable: unreadable !== undefined,
+      };
+    },
   [TOPIC.normalised]: () => (message) => {
     const events = rowBatchEvents(message.value);
     return { events: events ?? [], unreadable: events === undefined };
   },
-  [TOPIC.dead]: (contexts) => (message) => {
-    const events = deadLetterEvents(message.value, contexts);
+  [TOPIC.dead]: (tools) => (message) => {
+    const events = deadLetterEvents(message, tools);
     return { events: events ?? [], unreadable: events === undefined };
   },
 };
@@ -133,17 +147,20 @@ const PARSERS: Record<ReplayTopic, (contexts: ContextReader) => Parser> = {
  * events.raw instead.
  */
 export function deadLetterEvents(
-  value: Buffer | null,
-  contexts: ContextReader,
+  record: ConsumedMessage,
+  { contexts, epochs }: ParserTools,
 ): SourceEvent[] | undefined {
-  const deadLetter = decodeDeadLetter(value);
+  const deadLetter = decodeDeadLetter(record.value);
   if (!deadLetter) return undefined;
   if (deadLetter.topic === TOPIC.normalised) return rowBatchEvents(deadLetter.value);
   if (deadLetter.topic !== TOPIC.raw) return undefined;
   const { topic, partition, offset, appended_at: timestamp, key } = deadLetter;
+  // The dead letter names an offset of the log as it was when it was written.
+  const writtenIn = epochs.read.at(record.partition, record.offset);
+  const epochOf = (of: number, at: number) => epochAsOf(epochs.raw.of(of), at, writtenIn);
   const { events, unreadable } = readRawEvents(
     { topic, partition, offset, timestamp, key, value: deadLetter.value },
-    contexts,
+    { contexts, epochOf },
   );
   if (unreadable !== undefined) return undefined;
   return events
@@ -159,6 +176,7 @@ export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined 
 function eventOfRow(row: EventRow): SourceEvent {
   const key = row._dedupe_id === '' ? row.message_id : row._dedupe_id;
   return {
+    epoch: row._epoch,
     at: { offset: row._offset, index: row._index },
     partition: row._partition,
     accountId: row.account_id,

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { RawEvent } from '../../pipeline/replay/raw-events.ts';
 import {
   compareEventOffsets,
-  eventOffsetKey,
+  partitionPositionKey,
   type PartitionPosition,
 } from '../../schemas/log-position.ts';
 import { COMPARED_COLUMNS as COLUMNS } from '../../projections/events/insert-batch.ts';
@@ -18,7 +18,7 @@ import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 /** Queries of a table like `events`; sequentially consistent on a cluster. */
 export interface StoredRows {
   /**
-   * The rows at the positions of these events, by eventOffsetKey, in the form of `rowTexts`. The
+   * The rows at the positions of these events, by `storedKey`, in the form of `rowTexts`. The
    * events must be of one partition.
    */
   byPosition(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
@@ -93,10 +93,15 @@ export function storedRows(options: {
           ...boundsOf('first', 'last', received),
         },
       );
-      const [offsetAt, indexAt] = [COLUMNS.indexOf('_offset'), COLUMNS.indexOf('_index')];
+      const columnAt = (row: readonly unknown[], column: string) =>
+        Number(row[COLUMNS.indexOf(column)]);
       for (const row of rows)
         found.set(
-          eventOffsetKey({ offset: Number(row[offsetAt]), index: Number(row[indexAt]) }),
+          partitionPositionKey({
+            epoch: columnAt(row, '_epoch'),
+            offset: columnAt(row, '_offset'),
+            index: columnAt(row, '_index'),
+          }),
           row.map(valueText),
         );
       return found;
@@ -115,8 +120,8 @@ export function storedRows(options: {
           'last',
           some.map(({ receivedAt }) => receivedAt),
         ) as { first: number; last: number };
-        const rows = await query<[number, string, string, number, number, number, number]>(
-          `SELECT account_id, message_id, _dedupe_id, _partition, _offset, _index, toUnixTimestamp64Milli(received_at) FROM ${table}
+        const rows = await query<[number, string, string, number, number, number, number, number]>(
+          `SELECT account_id, message_id, _dedupe_id, _epoch, _partition, _offset, _index, toUnixTimestamp64Milli(received_at) FROM ${table}
            WHERE account_id IN {accounts:Array(UInt64)} AND received_at BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')
              AND (message_id IN {messages:Array(String)} AND _dedupe_id = '' OR _dedupe_id IN {keys:Array(String)} AND _dedupe_id != '')`,
           {
@@ -132,9 +137,10 @@ export function storedRows(options: {
           const same =
             byKey.get(keyOf(event.accountId, event.messageId, event.row?._dedupe_id ?? '')) ?? [];
           const isDuplicate = same.some(
-            ([, , , partition, offset, index, receivedAt]) =>
+            ([, , , epoch, partition, offset, index, receivedAt]) =>
               Math.abs(receivedAt - event.receivedAt) < window &&
               (partition !== event.partition ||
+                epoch !== event.epoch ||
                 compareEventOffsets({ offset, index }, event.at) !== 0),
           );
           if (isDuplicate) duplicates.add(event);
@@ -143,6 +149,11 @@ export function storedRows(options: {
       return duplicates;
     },
   };
+}
+
+/** The position of an event within its partition, as the key of its stored row. */
+export function storedKey({ epoch, at }: Pick<RawEvent, 'epoch' | 'at'>): string {
+  return partitionPositionKey({ epoch, ...at });
 }
 
 function keyOf(account: number, message: string, key: string): string {

@@ -3,10 +3,10 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
+import { readEpochs } from '../../platform/log/epochs.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { DeadLetterStore } from '../dlq/dead-letter-store.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -83,7 +83,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
   const logSearch = async () => ({
     admin: await sources.admin(),
     reader: sources.reader,
-    epoch: CURRENT_EPOCH,
+    epochs: await readEpochs(sources.database, TOPIC.raw),
   });
   // Sequential: the range reader handles one range at a time.
   const normalised = await attempt(
@@ -237,7 +237,7 @@ async function rawSearch(
   const log = {
     admin: await sources.admin(),
     reader: sources.reader,
-    epoch: CURRENT_EPOCH,
+    epochs: await readEpochs(sources.database, TOPIC.raw),
     wanted: question,
   };
   if (position === undefined || since !== undefined) {

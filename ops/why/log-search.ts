@@ -8,6 +8,7 @@ import type { VerdictKind } from '../../schemas/records.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
+import type { TopicEpochs } from '../../platform/log/epochs.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
 import { positionKey, type RawSearch, type RawOccurrence } from './evidence.ts';
@@ -15,7 +16,8 @@ import { positionKey, type RawSearch, type RawOccurrence } from './evidence.ts';
 interface LogSearch {
   admin: Admin;
   reader: RangeReader;
-  epoch: number;
+  /** Of events.raw. */
+  epochs: TopicEpochs;
 }
 
 /** Which items of raw records are searched. */
@@ -85,7 +87,7 @@ export async function readPosition(
 
 function occurrencesIn(
   record: ConsumedMessage,
-  { wanted, epoch }: { wanted: Wanted; epoch: number },
+  { wanted, epochs }: { wanted: Wanted; epochs: TopicEpochs },
 ): RawOccurrence[] {
   // A byte comparison rules out most records without decoding.
   const isMessage = 'messageId' in wanted;
@@ -124,7 +126,7 @@ function occurrencesIn(
     };
     return [
       {
-        epoch,
+        epoch: epochs.at(partition, offset),
         partition,
         offset,
         index,

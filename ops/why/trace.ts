@@ -1,6 +1,7 @@
 import { table } from '../../cli/terminal.ts';
 import { timeText } from '../../cli/format.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
+import { readEpochs } from '../../platform/log/epochs.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 import { positionKey, type RawOccurrence } from './evidence.ts';
 import type { Sources } from './gather.ts';
 import { searchRaw } from './log-search.ts';
@@ -46,14 +47,16 @@ const RECENT_MS = 15 * 60_000;
  */
 export async function findTrace(sources: Sources, question: TraceQuestion): Promise<FoundTrace> {
   const { trace, accountId, since, now } = question;
+  const searchTrace = async () =>
+    searchRaw({
+      admin: await sources.admin(),
+      epochs: await readEpochs(sources.database, TOPIC.raw),
+      ...{ reader: sources.reader, wanted: { trace, accountId } },
+      ...{ from: since ?? now - RECENT_MS, to: undefined, partition: undefined },
+    });
   const [stored, raw] = await Promise.allSettled([
     rowsOfTrace(sources.clickhouse, { trace, accountId, since, limit: MAX_EVENTS + 1 }),
-    sources.admin().then((admin) =>
-      searchRaw({
-        ...{ admin, reader: sources.reader, epoch: CURRENT_EPOCH, wanted: { trace, accountId } },
-        ...{ from: since ?? now - RECENT_MS, to: undefined, partition: undefined },
-      }),
-    ),
+    searchTrace(),
   ]);
   const rows = stored.status === 'fulfilled' ? stored.value : [];
   const found = raw.status === 'fulfilled' ? raw.value.found : [];

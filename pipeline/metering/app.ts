@@ -7,6 +7,7 @@ import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { readReconciliation } from './read-reconciliation.ts';
 import { foldOldMinutes } from './fold-minutes.ts';
+import { bookLosses, CountedSince, openLoss } from './book-losses.ts';
 import { reconcile } from './reconcile.ts';
 import type { MeteringConfig } from './config.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -55,7 +56,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   );
   const counts = metrics.gauge(
     'ravand_books_events',
-    'Reconciliation counts of all accounts (G6), without events in spools: received, published, duplicate, rejected, stored, dead.',
+    'Reconciliation counts of all accounts (G6), without events in spools: received, published, duplicate, rejected, stored, dead, lost.',
     'count',
   );
   const watermarkSeconds = metrics.gauge(
@@ -72,6 +73,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         clientId: `ravand-${METERING_READER}`,
         instanceId: config.KAFKA_INSTANCE_ID,
         topic,
+        evidence: { database, before: 'process' },
         batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 500 },
         assigned: (partition, _committed, fenced) =>
           startCounting({
@@ -89,6 +91,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   );
 
   let watermark = UNKNOWN;
+  const countedSince = new CountedSince();
   const every = (name: string, ms: number, work: () => Promise<void>) =>
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
@@ -103,14 +106,26 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         processedUntil: watermark.until - MARGIN,
         limit: MAX_MINUTES,
       });
+      if (found.gaps.length > 0 || found.compared < MAX_MINUTES) {
+        const loss = await openLoss(database);
+        const isCounted =
+          loss !== undefined &&
+          watermark.until - MARGIN > loss.finishedAt &&
+          (await countedSince.isReached(await options.admin(), database, loss));
+        if (isCounted) {
+          const gaps = found.gaps.filter(({ start }) => start <= loss.startedAt);
+          await bookLosses(database, { loss, gaps, isLast: found.compared < MAX_MINUTES });
+          const lost = gaps.reduce((sum, one) => sum + one.gap, 0);
+          log.warn(
+            { code: 'events_lost', advance: loss.id, events: lost },
+            'events that the log lost before they were stored are in the books as lost',
+          );
+        }
+      }
       gap.set(found.gap);
       inFlight.set(found.inFlight);
-      const { received, published, duplicate, rejected, stored, dead } = await readReconciliation(
-        database,
-        {
-          spooled: 0,
-        },
-      );
+      const { received, published, duplicate, rejected, stored, dead, lost } =
+        await readReconciliation(database, { spooled: 0 });
       for (const [count, events] of Object.entries({
         received,
         published,
@@ -118,6 +133,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         rejected,
         stored,
         dead,
+        lost,
       }))
         counts.set({ count }, events);
       if (found.gap !== 0)

@@ -56,12 +56,13 @@ async function foldAll(): Promise<number> {
 describe('the totals of the books', () => {
   beforeAll(async () => {
     books = await openBooksDatabase();
-    await books.migrate('0003', '0003');
+    await books.migrate('0002', '0003');
     // Counted by the release before the totals.
     await query(
       `INSERT INTO books (account_id, minute, places, stored, open) SELECT a, now() - a * interval '1 minute', 10, 10, false FROM generate_series(1, 3) AS a`,
     );
     await books.migrate('0027', '0027');
+    await books.migrate('0034', '0034');
   }, 60_000);
   afterAll(() => books.close());
 

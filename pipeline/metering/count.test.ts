@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
-import type { EventOffset } from '../../schemas/log-position.ts';
+import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import type {
   DeadLetter,
   EventRow,
@@ -58,10 +58,10 @@ describe('the reconciliation (G6)', () => {
     const deltas = new MinuteDeltas();
     const redriven = new Set<string>();
     countRaw(deltas, record(1), redriven);
-    const last = countVerdicts(deltas, { offset: -1, index: -1 }, [verdict(1, 0, 'dead')]);
+    const last = countVerdicts(deltas, BEFORE_FIRST, [verdict(1, 0, 'dead')], () => 0);
     countRaw(deltas, record(1, true), redriven);
     countRaw(deltas, record(1, true), redriven);
-    countVerdicts(deltas, last, [verdict(9, 0, 'repeat')]);
+    countVerdicts(deltas, last, [verdict(9, 0, 'repeat')], () => 0);
     const [book] = deltas.all();
     expect(book).toMatchObject({ places: 3, repeats: 2, dead: 0 });
   });
@@ -88,7 +88,7 @@ describe('the reconciliation (G6)', () => {
         value: rowBatchCodec.encode(rowBatch),
       }) as DeadLetter;
     const deltas = new MinuteDeltas();
-    const last = new Map<string, EventOffset>();
+    const last = new Map<string, PartitionPosition>();
     for (const one of [
       deadLetter(5, 1),
       deadLetter(5, 3),
@@ -98,23 +98,31 @@ describe('the reconciliation (G6)', () => {
       deadLetter(7, null),
       deadLetter(8, 0, 'normalise'),
     ])
-      countDeadLetter(deltas, last, one);
+      countDeadLetter(deltas, last, one, () => 0);
     expect(deltas.all()).toMatchObject([{ account_id: 7, minute: 2 * MINUTE, dead: 3 }]);
   });
 
   it('skips verdicts that are repeated after a crash of the normaliser', () => {
     const deltas = new MinuteDeltas();
-    const last = countVerdicts(deltas, { offset: 4, index: 1 }, [
+    const verdicts = [
       verdict(4, 0, 'duplicate'),
       verdict(4, 1, 'duplicate'),
       verdict(4, 2, 'duplicate'),
       verdict(5, 0, 'dead'),
-    ]);
-    expect(last).toEqual({ offset: 5, index: 0 });
-    expect(
-      countVerdicts(deltas, last, [verdict(4, 2, 'duplicate'), verdict(5, 0, 'dead')]),
-    ).toEqual(last);
+    ];
+    const before = { epoch: 0, offset: 4, index: 1 };
+    const last = countVerdicts(deltas, before, verdicts, () => 0);
+    expect(last).toEqual({ epoch: 0, offset: 5, index: 0 });
+    expect(countVerdicts(deltas, last, verdicts.slice(2), () => 0)).toEqual(last);
     expect(deltas.all()).toMatchObject([{ duplicates_after: 1, dead: 1 }]);
+  });
+
+  it('counts verdicts on offsets that were used again after the log went back', () => {
+    const deltas = new MinuteDeltas();
+    const last = { epoch: 0, offset: 9, index: 0 };
+    const after = countVerdicts(deltas, last, [verdict(5, 0, 'dead')], () => 1);
+    expect(after).toEqual({ epoch: 1, offset: 5, index: 0 });
+    expect(deltas.all()).toMatchObject([{ dead: 1 }]);
   });
 
   it('counts an outcome once when it was published twice', () => {

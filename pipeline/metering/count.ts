@@ -1,6 +1,6 @@
 import { isForwarded } from '../../events/raw/split-record.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
-import { compareEventOffsets, type EventOffset } from '../../schemas/log-position.ts';
+import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type {
   DeadLetter,
   IngestOutcome,
@@ -95,36 +95,42 @@ const MAX_REDRIVEN = 500;
  * letters of the normaliser are counted by their verdicts. A dead letter of a whole record is not
  * attributed to an account and not counted: the gap shows that the log is damaged. `last`: the last
  * counted dead letter per partition; the sink writes them in order, and repeats them after a crash.
+ * `epochOf`: epoch of an offset of events.normalised when the dead letter was written.
  */
 export function countDeadLetter(
   deltas: MinuteDeltas,
-  last: Map<string, EventOffset>,
+  last: Map<string, PartitionPosition>,
   deadLetter: DeadLetter,
+  epochOf: (partition: number, offset: number) => number,
 ): void {
   const { stage, topic, partition, offset, index, account_id: account } = deadLetter;
   if (stage !== 'project' || index === null || account === null) return;
   const key = `${topic}/${partition}`;
   const before = last.get(key);
-  if (before && compareEventOffsets({ offset, index }, before) <= 0) return;
+  const position = { epoch: epochOf(partition, offset), offset, index };
+  if (before && comparePartitionPositions(position, before) <= 0) return;
   const row = rowBatchCodec.decode(deadLetter.value).rows[0];
   if (row) deltas.add(account, row.received_at, { dead: 1 });
-  last.set(key, { offset, index });
+  last.set(key, position);
 }
 
 /**
  * Counts verdicts. They are ordered, and repeated after a crash of the normaliser: verdicts up to
- * the last counted position are skipped.
+ * the last counted position are skipped. `epochOf`: epoch of an offset of events.raw when the
+ * verdicts were written.
  */
 export function countVerdicts(
   deltas: MinuteDeltas,
-  last: EventOffset,
+  last: PartitionPosition,
   verdicts: readonly Verdict[],
-): EventOffset {
+  epochOf: (offset: number) => number,
+): PartitionPosition {
   let counted = last;
   for (const { offset, index, account_id, received_at, verdict } of verdicts) {
-    if (compareEventOffsets({ offset, index }, counted) <= 0) continue;
+    const position = { epoch: epochOf(offset), offset, index };
+    if (comparePartitionPositions(position, counted) <= 0) continue;
     deltas.add(account_id, received_at, { [COLUMN_OF[verdict]]: 1 });
-    counted = { offset, index };
+    counted = position;
   }
   return counted;
 }

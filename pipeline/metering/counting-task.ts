@@ -12,15 +12,32 @@ import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { MinuteDeltas, countDeadLetter, countOutcome, countRaw, countVerdicts } from './count.ts';
 import { PositionMoved, readPosition, writeCounts } from './write-counts.ts';
-import type { EventOffset } from '../../schemas/log-position.ts';
+import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
+import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
 /**
  * Counts messages. `state` is stored with the position and given back to the next process.
  */
 interface Counter {
-  count(deltas: MinuteDeltas, value: Buffer): void;
+  count(deltas: MinuteDeltas, value: Buffer, at: { partition: number; offset: number }): void;
   state(): Record<string, unknown>;
+}
+
+/**
+ * Epoch of an offset of the partition that a record names: the one it had when the record, which is
+ * at `at`, was written.
+ */
+type NamedEpoch = (
+  named: { topic: string; partition: number; offset: number },
+  at: { partition: number; offset: number },
+) => number;
+
+/** A position as it is stored; before epochs were stored there was one. */
+type StoredPosition = Omit<PartitionPosition, 'epoch'> & { epoch?: number };
+
+function positionOf({ epoch = 0, offset, index }: StoredPosition): PartitionPosition {
+  return { epoch, offset, index };
 }
 
 function rawCounter(stored: Record<string, unknown>): Counter {
@@ -31,21 +48,30 @@ function rawCounter(stored: Record<string, unknown>): Counter {
   };
 }
 
-function deadLetterCounter(stored: Record<string, unknown>): Counter {
+function deadLetterCounter(stored: Record<string, unknown>, epochOf: NamedEpoch): Counter {
   const last = new Map(
-    Object.entries((stored['last'] as Record<string, EventOffset> | undefined) ?? {}),
+    Object.entries((stored['last'] as Record<string, StoredPosition> | undefined) ?? {}).map(
+      ([key, position]) => [key, positionOf(position)],
+    ),
   );
   return {
-    count: (deltas, value) => countDeadLetter(deltas, last, deadLetterCodec.decode(value)),
+    count(deltas, value, at) {
+      const named = (partition: number, offset: number) =>
+        epochOf({ topic: TOPIC.normalised, partition, offset }, at);
+      countDeadLetter(deltas, last, deadLetterCodec.decode(value), named);
+    },
     state: () => ({ last: Object.fromEntries(last) }),
   };
 }
 
-function verdictCounter(stored: Record<string, unknown>): Counter {
-  let last = (stored['last'] as EventOffset | undefined) ?? { offset: -1, index: -1 };
+function verdictCounter(stored: Record<string, unknown>, epochOf: NamedEpoch): Counter {
+  const known = stored['last'] as StoredPosition | undefined;
+  let last = known ? positionOf(known) : BEFORE_FIRST;
   return {
-    count: (deltas, value) => {
-      last = countVerdicts(deltas, last, verdictRecordCodec.decode(value).verdicts);
+    count(deltas, value, at) {
+      const { partition, verdicts } = verdictRecordCodec.decode(value);
+      const named = (offset: number) => epochOf({ topic: TOPIC.raw, partition, offset }, at);
+      last = countVerdicts(deltas, last, verdicts, named);
     },
     state: () => ({ last }),
   };
@@ -63,7 +89,7 @@ function outcomeCounter(stored: Record<string, unknown>): Counter {
 
 /** The counted topics, and their counters. */
 export const COUNTED_TOPICS: Readonly<
-  Record<string, (stored: Record<string, unknown>) => Counter>
+  Record<string, (stored: Record<string, unknown>, epochOf: NamedEpoch) => Counter>
 > = {
   [TOPIC.raw]: rawCounter,
   [TOPIC.verdicts]: verdictCounter,
@@ -96,7 +122,17 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
     readPosition(database, topic, partition),
   );
   let next = start.next;
-  const counter = COUNTED_TOPICS[topic]?.(start.state);
+  const [own, raw, normalised] = await retryUntilAborted(retryContext, () =>
+    Promise.all([topic, TOPIC.raw, TOPIC.normalised].map((of) => readEpochs(database, of))),
+  );
+  const counter = COUNTED_TOPICS[topic]?.(start.state, (named, at) => {
+    const of = named.topic === TOPIC.raw ? raw : normalised;
+    return epochAsOf(
+      of?.of(named.partition) ?? [],
+      named.offset,
+      own?.at(at.partition, at.offset) ?? 0,
+    );
+  });
   if (!counter) throw new Error(`nothing counts the topic ${topic}`);
 
   return {
@@ -106,7 +142,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
       for (const { value, offset } of messages) {
         if (offset < next || value === null) continue;
         try {
-          counter.count(deltas, value);
+          counter.count(deltas, value, { partition, offset });
         } catch (error) {
           // The normaliser makes a dead letter of an undecodable record; its events are unknown.
           if (!(error instanceof UnreadableRecord) || isUnknownSchema(error)) throw error;

@@ -3,7 +3,7 @@ import { COUNTS } from './count.ts';
 
 /**
  * Reconciliation of the installation or of one account (ARCHITECTURE.md, G6). received = rejected +
- * duplicate + published + spooled; published = stored + dead + in_flight.
+ * duplicate + published + spooled; published = stored + dead + lost + in_flight.
  */
 export interface ReconciliationCounts {
   received: number;
@@ -13,6 +13,8 @@ export interface ReconciliationCounts {
   spooled: number;
   stored: number;
   dead: number;
+  /** Gone from the log before they were stored (`./ravand log advance-epoch`). */
+  lost: number;
   in_flight: number;
 }
 
@@ -26,8 +28,9 @@ export async function readReconciliation(
   options: { accountId?: number; spooled: number },
 ): Promise<ReconciliationCounts> {
   const columns = [...COUNTS, 'stored'] as const;
-  const answer = await database.query<Record<(typeof columns)[number], number>>(
-    `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')} FROM book_totals WHERE $1::bigint IS NULL OR account_id = $1`,
+  const answer = await database.query<Record<(typeof columns)[number] | 'lost', number>>(
+    `SELECT ${columns.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ')},
+       (SELECT coalesce(sum(lost), 0)::float8 FROM book_losses WHERE $1::bigint IS NULL OR account_id = $1) AS lost FROM book_totals WHERE $1::bigint IS NULL OR account_id = $1`,
     [options.accountId ?? null],
   );
   const row = answer.rows[0];
@@ -43,6 +46,7 @@ export async function readReconciliation(
     spooled: options.spooled,
     stored,
     dead: row.dead,
-    in_flight: published - stored - row.dead,
+    lost: row.lost,
+    in_flight: published - stored - row.dead - row.lost,
   };
 }

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import type { BookGap } from './book-losses.ts';
 
 /** What is compared as a whole: a minute of reception, or a day whose minutes are folded. */
 interface Span {
@@ -13,6 +14,8 @@ interface Span {
   together: number;
   /** Condition of the rows that are compared. */
   where: string;
+  /** Condition of the losses of a row. */
+  losses: string;
 }
 
 const SPANS: readonly Span[] = [
@@ -20,10 +23,12 @@ const SPANS: readonly Span[] = [
     ...{ table: 'books', column: 'minute', seconds: 60, shift: 0, together: 3_600_000 },
     // A minute that was counted after its day was folded is moved into the day first.
     where: `open AND NOT EXISTS (SELECT 1 FROM book_days AS d WHERE d.account_id = books.account_id AND d.day = book_day(books.minute))`,
+    losses: 'l.minute = books.minute',
   },
   {
     ...{ table: 'book_days', column: 'day', seconds: 86_400, shift: 12_600, together: 1 },
     where: 'open',
+    losses: 'book_day(l.minute) = book_days.day',
   },
 ];
 
@@ -51,6 +56,8 @@ export interface Reconciliation {
   inFlight: number;
   /** Minutes and days that were compared. */
   compared: number;
+  /** The minutes and days that make up the gap. */
+  gaps: BookGap[];
 }
 
 interface ReconcileOptions {
@@ -69,9 +76,10 @@ interface ReconcileOptions {
  * days), for up to `limit` of each that changed since they last balanced.
  */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
-  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: 0 };
+  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: 0, gaps: [] };
   for (const span of SPANS) {
-    const { gap, inFlight, compared } = await reconcileSpans(span, options);
+    const { gap, inFlight, compared, gaps } = await reconcileSpans(span, options);
+    reconciliation.gaps.push(...gaps);
     reconciliation.gap += gap;
     reconciliation.inFlight += inFlight;
     reconciliation.compared += compared;
@@ -84,7 +92,7 @@ async function reconcileSpans(
   { database, warehouse, processedUntil, limit }: ReconcileOptions,
 ): Promise<Reconciliation> {
   const open = await readOpen(database, span, limit);
-  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: open.length };
+  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: open.length, gaps: [] };
   const groups = Map.groupBy(open, ({ start }) => Math.floor(start / span.together));
   for (const some of groups.values()) {
     const counts = await countStored(warehouse, span, some);
@@ -92,9 +100,13 @@ async function reconcileSpans(
       ...one,
       found: counts.get(`${one.account_id} ${one.start}`) ?? 0,
     }));
-    for (const { expected, found, changed_at } of compared) {
-      if (changed_at < processedUntil) reconciliation.gap += expected - found;
-      else reconciliation.inFlight += expected - found;
+    for (const { account_id, start, expected, found, changed_at } of compared) {
+      const difference = expected - found;
+      if (changed_at >= processedUntil) reconciliation.inFlight += difference;
+      else if (difference !== 0) {
+        reconciliation.gap += difference;
+        reconciliation.gaps.push({ account_id, start, gap: difference });
+      }
     }
     const isBalanced = (one: { expected: number; found: number }) => one.expected === one.found;
     await writeStored(database, span, { spans: compared.filter(isBalanced), open: false });
@@ -106,7 +118,7 @@ async function reconcileSpans(
 
 async function readOpen(
   database: Pick<Database, 'query'>,
-  { table, column, where }: Span,
+  { table, column, where, losses }: Span,
   limit: number,
 ): Promise<OpenSpan[]> {
   const answer = await database.query<{
@@ -117,7 +129,8 @@ async function readOpen(
     changed: string;
     changed_at: number;
   }>(
-    `SELECT account_id, ${column} AS start, places - repeats - duplicates_after - dead - expired AS expected, stored, changed_at::text AS changed, extract(epoch FROM changed_at)::float8 * 1000 AS changed_at
+    `SELECT account_id, ${column} AS start, places - repeats - duplicates_after - dead - expired
+       - coalesce((SELECT sum(lost) FROM book_losses AS l WHERE l.account_id = ${table}.account_id AND ${losses}), 0) AS expected, stored, changed_at::text AS changed, extract(epoch FROM changed_at)::float8 * 1000 AS changed_at
      FROM ${table} WHERE ${where} ORDER BY ${column} LIMIT $1`,
     [limit],
   );

@@ -3,7 +3,9 @@ import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
+import { readEpochs } from '../../platform/log/epochs.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { NAMES, type Config } from './config.ts';
 import { ClaimsGate } from './claims-gate.ts';
 import { logEnds } from './log-ends.ts';
@@ -17,7 +19,6 @@ import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { readLoggedClaims, readStoredClaims } from './stored-claims.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { watchWrittenRows } from '../../platform/log/written-schemas.ts';
-import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
@@ -27,6 +28,12 @@ export interface Normaliser {
   problems(): string[];
   close(): Promise<void>;
 }
+
+/**
+ * Names the partitions in the bookkeeping of claims. Epochs of the log do not change it: the claims
+ * are removed when the log goes back (ops/log/), and positions carry their own epoch.
+ */
+const CLAIMS_EPOCH = 0;
 
 /** Starts the normaliser: consumer, claims, backfill, sweeper. */
 export async function startNormaliser(options: NormaliserOptions): Promise<Normaliser> {
@@ -44,7 +51,10 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
       if (!stopping.aborted) crash(error);
     },
   });
-  const deps = normaliserDeps(options, { claims, gate });
+  const deps = normaliserDeps(options, {
+    ...{ claims, gate },
+    appended: (of) => consumer.guard?.appended(of),
+  });
   const consumer: PartitionConsumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -52,6 +62,15 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     clientId: 'ravand-normaliser',
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.raw,
+    evidence: {
+      database: options.database,
+      before: 'commit',
+      writes: (partition) => [
+        { topic: names.normalised, partition },
+        { topic: names.verdicts, partition },
+        { topic: names.dead, partition: partition % options.partitions.dead },
+      ],
+    },
     batch: {
       records: config.NORMALISER_BATCH_RECORDS,
       bytes: config.NORMALISER_BATCH_BYTES,
@@ -60,20 +79,30 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     },
     registry: metrics.registry,
     crash,
-    assigned: (partition, committed, fenced) => {
+    assigned: async (partition, committed, fenced) => {
+      const epochs = await retryUntilAborted(
+        {
+          log,
+          signal: fenced,
+          code: 'postgres_unreachable',
+          what: 'reading the epochs of the log',
+        },
+        () => readEpochs(options.database, names.raw),
+      );
       const released = () => {
         if (tasks.get(partition) === task) tasks.delete(partition);
       };
       const task = new NormaliserTask({
         partition,
         committed,
+        epochOf: (of, offset) => epochs.at(of, offset),
         deps,
         fenced,
         stopping,
         released,
       });
       tasks.set(partition, task);
-      return Promise.resolve(task);
+      return task;
     },
   });
   const sweeper = new Sweeper({
@@ -82,7 +111,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     partitions: options.partitions.events,
     progress: () =>
       sweepProgress(
-        CURRENT_EPOCH,
+        CLAIMS_EPOCH,
         [...tasks].map(([partition, task]) => ({ partition, ...task.position })),
         options.knownEnds(),
       ),
@@ -111,7 +140,7 @@ async function loadClaims(
   log.info({ attempt }, 'checking whether Redis holds the claims of the window');
   await options.claims.ensureLoaded({
     signal: options.stopping,
-    partitions: () => ({ epoch: CURRENT_EPOCH, owned: options.owned() }),
+    partitions: () => ({ epoch: CLAIMS_EPOCH, owned: options.owned() }),
     backfill: async (target) => {
       log.warn(
         { code: 'claims_lost', attempt },
@@ -119,7 +148,7 @@ async function loadClaims(
       );
       const reader = new RangeReader({ settings: config, clientId: 'ravand-normaliser-backfill' });
       const { loaded, from } = await backfillClaims(target, {
-        epoch: CURRENT_EPOCH,
+        epoch: CLAIMS_EPOCH,
         partitions: options.partitions.events,
         dedupeTtl: config.DEDUPE_TTL,
         ends: logEnds(config, options.names),
@@ -179,12 +208,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const producer = await connectNormaliserProducer(connecting);
   onShutdown('producer', () => producer.close(5000));
   const normaliser = await startNormaliser({
-    ...{ config, names: NAMES, log, redis, clickhouse, producer, metrics, reasons, partitions },
-    ...{
-      knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
-      stopping: signal,
-      crash,
-    },
+    ...{ config, names: NAMES, log, redis, clickhouse, database, producer, metrics },
+    ...{ reasons, partitions, stopping: signal, crash },
+    knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
     writtenRows: watchWrittenRows({ database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());

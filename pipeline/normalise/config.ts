@@ -5,6 +5,7 @@ import {
   consumerProcessSettings,
   deadLetterSettings,
   dedupeSettings,
+  postgresSettings,
   redisSettings,
 } from '../../platform/settings-common.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
@@ -37,6 +38,7 @@ export const NAMES: Names = {
 export const settings = defineSettings({
   ...consumerProcessSettings,
   ...redisSettings,
+  ...postgresSettings,
   ...clickhouseSettings,
   ...dedupeSettings,
   ...deadLetterSettings,

@@ -23,7 +23,7 @@ function chunkOf(rawRecords: (RawRecord | Buffer)[], resolutions?: ClaimResoluti
   const records = rawRecords.map((record, at) =>
     decodeRecord(sampleMessage(record, { partition: 2, offset: 100 + at })),
   );
-  const claims = claimsToResolve(records, 0);
+  const claims = claimsToResolve(records, () => 0);
   return { records, claims, resolutions: resolutions ?? claims.map(() => FIRST) };
 }
 

@@ -27,7 +27,6 @@ function setUp(
   const fenced = new AbortController();
   const stopping = new AbortController();
   const deps: NormaliserDeps = {
-    epoch: 0,
     gate,
     claims: {
       resolve: (claims) =>

@@ -2,7 +2,7 @@ import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
-import { claimsToResolve } from '../../events/raw/record-claims.ts';
+import { claimsToResolve, type EpochOf } from '../../events/raw/record-claims.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
@@ -25,7 +25,6 @@ import type { Semaphore } from './semaphore.ts';
 
 /** Shared by all partitions of a process. */
 export interface NormaliserDeps {
-  epoch: number;
   claims: {
     resolve(claims: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
   };
@@ -62,6 +61,8 @@ export interface TaskOptions {
   partition: number;
   /** Next offset to read; undefined when nothing is committed. */
   committed: number | undefined;
+  /** Epochs of events.raw; absent: epoch 0. They do not change while the partition is assigned. */
+  epochOf?: EpochOf;
   deps: NormaliserDeps;
   /** Aborts when the partition is revoked: nothing more is published. */
   fenced: AbortSignal;
@@ -78,6 +79,7 @@ export interface TaskOptions {
 export class NormaliserTask implements PartitionTask {
   readonly from = undefined;
   readonly #partition: number;
+  readonly #epochOf: EpochOf;
   readonly #deps: NormaliserDeps;
   readonly #fenced: AbortSignal;
   readonly #stopping: AbortSignal;
@@ -89,6 +91,7 @@ export class NormaliserTask implements PartitionTask {
 
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
+    this.#epochOf = options.epochOf ?? (() => 0);
     this.#deps = options.deps;
     this.#fenced = options.fenced;
     this.#stopping = options.stopping;
@@ -146,9 +149,9 @@ export class NormaliserTask implements PartitionTask {
   }
 
   async #resolveAndPublish(messages: readonly ConsumedMessage[]): Promise<Progress> {
-    const { gate, epoch } = this.#deps;
+    const { gate } = this.#deps;
     const records = messages.map((message) => decodeRecord(message));
-    const claims = claimsToResolve(records, epoch);
+    const claims = claimsToResolve(records, this.#epochOf);
     for (;;) {
       const round = await gate.enter(this.#interrupted);
       try {

@@ -1,18 +1,32 @@
 import type { LogProducer, OutgoingRecord } from '../../platform/kafka/producer.ts';
+import { evidenceOf, type RecordEvidence } from '../../platform/log/evidence.ts';
+import type { TopicPartition } from '../../platform/log/evidence-store.ts';
 
-type Send = (record: OutgoingRecord, done: (error: Error | undefined) => void) => void;
+type Send = (
+  record: OutgoingRecord,
+  done: (error: Error | undefined, offset: number) => void,
+) => void;
 
 /** Sends records to the producer, with backpressure by the bytes in flight. */
 export class Publisher {
   readonly #producer: Pick<LogProducer, 'send'>;
   readonly #maxInFlightBytes: number;
+  readonly #appended: ((of: TopicPartition & RecordEvidence) => void) | undefined;
   #inFlightBytes = 0;
   #waiting: (() => void)[] = [];
 
-  /** At `maxInFlightBytes` without an acknowledgement `waitForCapacity` waits. */
-  constructor(producer: Pick<LogProducer, 'send'>, maxInFlightBytes: number) {
+  /**
+   * At `maxInFlightBytes` without an acknowledgement `waitForCapacity` waits. `appended` gets the
+   * last record of each partition that a batch wrote.
+   */
+  constructor(
+    producer: Pick<LogProducer, 'send'>,
+    maxInFlightBytes: number,
+    appended?: (of: TopicPartition & RecordEvidence) => void,
+  ) {
     this.#producer = producer;
     this.#maxInFlightBytes = maxInFlightBytes;
+    this.#appended = appended;
   }
 
   /** Resolves at the latest when the producer's timeout fails the records in flight. */
@@ -26,15 +40,15 @@ export class Publisher {
       const bytes = record.value.length;
       this.#inFlightBytes += bytes;
       try {
-        this.#producer.send(record, (error) => {
+        this.#producer.send(record, (error, offset) => {
           this.#release(bytes);
-          done(error);
+          done(error, offset);
         });
       } catch (error) {
         this.#release(bytes);
         throw error;
       }
-    });
+    }, this.#appended);
   }
 
   #release(bytes: number): void {
@@ -50,9 +64,12 @@ export class PublishBatch {
   #inFlight = 0;
   #failure: Error | undefined;
   #onDone: (() => void) | undefined;
+  readonly #appended: ((of: TopicPartition & RecordEvidence) => void) | undefined;
+  readonly #last = new Map<string, { record: OutgoingRecord; offset: number }>();
 
-  constructor(send: Send) {
+  constructor(send: Send, appended?: (of: TopicPartition & RecordEvidence) => void) {
     this.#send = send;
+    this.#appended = appended;
   }
 
   /** Throws PublishFailed when the producer's queue is full. */
@@ -60,8 +77,9 @@ export class PublishBatch {
     if (this.#failure) throw this.#failure;
     this.#inFlight++;
     try {
-      this.#send(record, (error) => {
+      this.#send(record, (error, offset) => {
         this.#failure ??= error;
+        if (!error) this.#remember(record, offset);
         this.#finishOne();
       });
     } catch (error) {
@@ -75,6 +93,16 @@ export class PublishBatch {
   async acknowledged(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onDone = resolve));
     if (this.#failure) throw this.#failure;
+    for (const { record, offset } of this.#last.values()) {
+      const { topic, partition, value } = record;
+      this.#appended?.({ topic, partition, ...evidenceOf({ offset, value }) });
+    }
+    this.#last.clear();
+  }
+
+  #remember(record: OutgoingRecord, offset: number): void {
+    const key = `${record.topic}/${record.partition}`;
+    if ((this.#last.get(key)?.offset ?? -1) < offset) this.#last.set(key, { record, offset });
   }
 
   #finishOne(): void {

@@ -4,9 +4,11 @@ import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import type { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { EMPTY_WINDOW, judge } from '../../platform/dead-letter-breaker.ts';
-import { CURRENT_EPOCH } from '../../schemas/log-position.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
+import type { RecordEvidence } from '../../platform/log/evidence.ts';
+import type { TopicPartition } from '../../platform/log/evidence-store.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import type { Config, Names } from './config.ts';
 import type { NormaliserMetrics } from './metrics.ts';
 import type { Reasons } from './reasons.ts';
@@ -25,6 +27,8 @@ export interface NormaliserOptions {
   log: Log;
   redis: Redis;
   clickhouse: ClickHouseClient;
+  /** Holds the epochs and evidence of the log. */
+  database: Database;
   producer: LogProducer;
   metrics: NormaliserMetrics;
   reasons: Reasons;
@@ -40,6 +44,9 @@ export interface NormaliserOptions {
   crash: (error: unknown) => void;
 }
 
+/** Called with the last record that a batch appended to a partition. */
+type Appended = (of: TopicPartition & RecordEvidence) => void;
+
 /** Partitions that are processed concurrently. */
 const MAX_CONCURRENT_PARTITIONS = 4;
 const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
@@ -50,7 +57,7 @@ const BREAKER_WINDOW_EVENTS = 10_000;
 /** What the partition tasks of a process share, with its metrics, log lines and readiness. */
 export function normaliserDeps(
   options: NormaliserOptions,
-  { claims, gate }: { claims: ClaimStore; gate: ClaimsGate },
+  { claims, gate, appended }: { claims: ClaimStore; gate: ClaimsGate; appended: Appended },
 ): NormaliserDeps {
   const { config, log, metrics, reasons } = options;
   const limits = {
@@ -60,7 +67,6 @@ export function normaliserDeps(
   };
   let recent = EMPTY_WINDOW;
   return {
-    epoch: CURRENT_EPOCH,
     claims: {
       async resolve(claimsOfBatch, signal) {
         const resolved = await claims.resolve(claimsOfBatch, signal);
@@ -70,7 +76,7 @@ export function normaliserDeps(
     },
     gate,
     semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
-    publisher: new Publisher(options.producer, IN_FLIGHT_BYTES),
+    publisher: new Publisher(options.producer, IN_FLIGHT_BYTES, appended),
     rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS, options.writtenRows),
     contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
     names: options.names,

@@ -125,6 +125,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     clientId: `ravand-${names.group}`,
     instanceId: instance,
     topic: names.topic,
+    evidence: { database, before: 'process' },
     batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50 },
     assigned: (partition, _committed, fenced) =>
       relayPartitionTask({

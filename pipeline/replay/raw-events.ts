@@ -3,12 +3,14 @@ import type { ContextReader } from '../../events/normalise.ts';
 import { decideItem } from '../../events/raw/decide.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
 import type { SourceRecord } from '../../events/raw/failure.ts';
-import { claimsToResolve } from '../../events/raw/record-claims.ts';
-import { CURRENT_EPOCH, type EventOffset } from '../../schemas/log-position.ts';
+import { claimsToResolve, type EpochOf } from '../../events/raw/record-claims.ts';
+import type { EventOffset } from '../../schemas/log-position.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
 /** An accepted event of the raw log, normalised by this version: a row, or why there is none. */
 export interface RawEvent {
+  /** Epoch of its raw partition at its offset. */
+  epoch: number;
   at: EventOffset;
   partition: number;
   accountId: number;
@@ -39,19 +41,23 @@ const FIRST = { verdict: 'first' } as const;
  * Normalises the events of a record of events.raw with the same rules as the normaliser, without
  * claims. The same record always gives the same rows.
  */
-export function readRawEvents(source: SourceRecord, contexts: ContextReader): RawRecordEvents {
+export function readRawEvents(
+  source: SourceRecord,
+  { contexts, epochOf }: { contexts: ContextReader; epochOf: EpochOf },
+): RawRecordEvents {
   const decoded = decodeRecord(source);
   const { offset, partition, timestamp: appendedAt } = source;
   if (decoded.state === 'undecodable')
     return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
   const { record } = decoded;
-  const events = claimsToResolve([decoded], CURRENT_EPOCH).map((claim, index): RawEvent => {
+  const events = claimsToResolve([decoded], epochOf).map((claim, index): RawEvent => {
     const { position, acceptance, redrivenFrom: from } = claim;
     const decision = decideItem(
       { decoded, index, position, acceptance, resolution: FIRST },
       contexts,
     );
     return {
+      epoch: position.epoch,
       at: { offset, index },
       partition,
       accountId: record.account_id,

@@ -7,8 +7,15 @@ import type {
   PartitionLag,
   PartitionTask,
 } from './consumer-types.ts';
+import type { LogGuard } from './log-guard.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
+
+/** Minimum time between two commits of evidence, ms. */
+const COMMIT_INTERVAL_MS = 250;
+
+/** A record that is in the log arrives within this time, ms. */
+const ARRIVAL_MS = 2000;
 
 /** Default time that a rebalance waits for running batches, ms. */
 const DRAIN_TIMEOUT_MS = 4000;
@@ -19,9 +26,12 @@ export class Assignments {
   readonly #workers = new Map<number, PartitionWorker>();
   /** Partitions being fetched; a worker whose task is not ready is not fetched yet. */
   readonly #read = new Set<number>();
+  /** Where each partition was when it was last looked at. */
+  readonly #silent = new Map<number, number>();
   readonly #committer: OffsetCommitter;
   readonly #metrics: ConsumerMetrics;
   #leaving = false;
+  guard: LogGuard | undefined;
   client: ConsumerClient | undefined;
 
   constructor(options: PartitionConsumerOptions) {
@@ -31,11 +41,15 @@ export class Assignments {
       topic: options.topic,
       lag: () => this.lag(),
       unknownSchemas: () => this.unknownSchemas(),
+      refused: () => this.guard?.refused() ?? [],
     });
+    const isEvidenceBeforeCommit = options.evidence?.before === 'commit';
     this.#committer = new OffsetCommitter({
       log: options.log,
       retryAfter: 500,
       timeout: 15_000,
+      before: isEvidenceBeforeCommit ? () => this.guard?.flush() ?? Promise.resolve() : undefined,
+      interval: isEvidenceBeforeCommit ? COMMIT_INTERVAL_MS : undefined,
       send: (offsets) => this.#connected().commit(offsets),
     });
   }
@@ -71,12 +85,46 @@ export class Assignments {
   async revoke(partitions: readonly number[]): Promise<void> {
     const { log, topic } = this.#options;
     if (partitions.length > 0) log.info({ topic, partitions }, 'partitions revoked');
+    await this.#release(partitions);
+  }
+
+  /** The log under these partitions may be another one: compares it and starts them again. */
+  async reopen(partitions: readonly number[]): Promise<void> {
+    const open = partitions.filter((partition) => this.#read.has(partition));
+    if (open.length === 0 || this.#leaving) return;
+    await this.#release(open);
+    for (const partition of open) this.#workers.set(partition, this.#worker(partition));
+  }
+
+  async #release(partitions: readonly number[]): Promise<void> {
     await Promise.all(partitions.map((partition) => this.#drain(partition)));
     for (const partition of partitions) {
       this.#workers.delete(partition);
       this.#committer.forget(partition);
+      this.guard?.forget(partition);
     }
     this.#connected().unassign(partitions.filter((partition) => this.#read.delete(partition)));
+  }
+
+  /**
+   * Partitions whose log may have gone back although no error was reported: the position is past
+   * the end, or records are in the log and none arrives.
+   */
+  async stalled(endOf: (partition: number) => Promise<number>): Promise<number[]> {
+    const found: number[] = [];
+    for (const partition of this.#read) {
+      const worker = this.#workers.get(partition);
+      const before = worker?.seen ?? worker?.position;
+      if (!worker || before === undefined || worker.isPaused) continue;
+      const isSilent = this.#silent.get(partition) === before;
+      this.#silent.set(partition, before);
+      if (!isSilent) continue;
+      if ((await endOf(partition)) === before) continue;
+      // A record that has just been appended arrives meanwhile.
+      await delay(ARRIVAL_MS);
+      if ((worker.seen ?? worker.position) === before) found.push(partition);
+    }
+    return found;
   }
 
   /** Accepts no new partitions, drains the workers (bounded) and flushes pending commits. */
@@ -109,21 +157,39 @@ export class Assignments {
       pause: () => this.client?.pause(partition),
       resume: () => this.client?.resume(partition),
       commit: (offset) => this.#committer.commit(partition, offset),
+      beforeBatch: (last) => this.#beforeBatch(partition, last),
       onProcessed: (report) => this.#metrics.processed(partition, report),
     });
     return worker;
   }
 
   async #open(partition: number, fenced: AbortSignal): Promise<PartitionTask> {
-    const committed = await this.#committedOffset(partition, fenced);
-    const task = await this.#options.assigned(partition, committed, fenced);
-    const worker = this.#workers.get(partition);
-    if (fenced.aborted || !worker) return task;
-    const from = task.from ?? committed;
-    worker.position = from;
-    this.#connected().assign(partition, from);
-    this.#read.add(partition);
-    return task;
+    const readCommitted = () => this.#committedOffset(partition, fenced);
+    for (;;) {
+      const admitted = await this.guard?.admit(partition, readCommitted, fenced);
+      const committed = admitted ? admitted.from : await readCommitted();
+      const task = await this.#options.assigned(partition, committed, fenced);
+      const worker = this.#workers.get(partition);
+      if (fenced.aborted || !worker) return task;
+      const from = task.from ?? committed;
+      if (admitted && from !== undefined && from > admitted.high) {
+        await this.guard?.admit(partition, () => Promise.resolve(from), fenced);
+        await task.release();
+        continue;
+      }
+      worker.position = from;
+      const isGone = admitted && from !== undefined && from < admitted.low;
+      this.#connected().assign(partition, isGone ? admitted.low : from);
+      this.#read.add(partition);
+      this.#silent.delete(partition);
+      return task;
+    }
+  }
+
+  #beforeBatch(partition: number, last: ConsumedMessage): Promise<void> | undefined {
+    if (!this.guard) return undefined;
+    this.guard.seen(partition, last);
+    return this.#options.evidence?.before === 'process' ? this.guard.flush() : undefined;
   }
 
   /** Errors right after Kafka starts are transient: retried until revocation. */

@@ -1,6 +1,6 @@
 import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
-import { KafkaError, type ConsumerClient } from './consumer-client.ts';
+import { isNotInLog, KafkaError, type ConsumerClient } from './consumer-client.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 
 interface LoopOptions {
@@ -10,6 +10,8 @@ interface LoopOptions {
   deliver(messages: readonly ConsumedMessage[]): void;
   /** Linger of the batches, ms. */
   linger: number;
+  /** A position is not in the log: which partition, the client does not say. */
+  onNotInLog(): void;
 }
 
 /** Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long. */
@@ -48,6 +50,10 @@ export class ConsumeLoop {
           await delay(this.#pause(), closing).catch(() => undefined);
       } catch (error) {
         if (!(error instanceof KafkaError) || error.fatal) throw error;
+        if (isNotInLog(error)) {
+          this.#options.onNotInLog();
+          continue;
+        }
         this.#setDown(error.message);
         await delay(200 + Math.random() * 300, closing).catch(() => undefined);
       }

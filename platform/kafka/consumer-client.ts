@@ -30,6 +30,21 @@ const FATAL = new Set<number>([
   FENCED_INSTANCE_ID,
 ]);
 
+const CONNECTION_LOST = new Set<number>([
+  kafka.CODES.ERRORS.ERR__TRANSPORT,
+  kafka.CODES.ERRORS.ERR__ALL_BROKERS_DOWN,
+]);
+
+const NOT_IN_LOG = new Set<number>([
+  kafka.CODES.ERRORS.ERR__AUTO_OFFSET_RESET,
+  kafka.CODES.ERRORS.ERR__LOG_TRUNCATION,
+]);
+
+/** The client stopped fetching a partition: its position is not in the log. */
+export function isNotInLog(error: unknown): boolean {
+  return error instanceof KafkaError && NOT_IN_LOG.has(error.kafkaCode);
+}
+
 /** Promises over node-rdkafka's consumer of a topic; partitions wait for their tasks. */
 export interface ConsumerClient {
   /**
@@ -65,6 +80,8 @@ export interface ConsumerClientOptions extends Pick<
   onAssign(partitions: number[]): void;
   onRevoke(partitions: number[]): void;
   onCommit(error: KafkaError | undefined): void;
+  /** A connection was lost, or an offset is not in the log: it may be another log. */
+  onSuspicion(): void;
 }
 
 /** Connects, retrying with backoff while no broker answers. Rejects only when `signal` aborts. */
@@ -109,11 +126,13 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
       offset_commit_cb: (error: kafka.LibrdKafkaError | null | undefined) =>
         options.onCommit(error ? new KafkaError(error) : undefined),
     },
-    { 'auto.offset.reset': 'earliest' },
+    // A position that is not in the log is never replaced silently (log-guard.ts).
+    { 'auto.offset.reset': 'error' },
   );
-  consumer.on('event.error', (error) =>
-    log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message),
-  );
+  consumer.on('event.error', (error) => {
+    log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message);
+    if (CONNECTION_LOST.has(error.code)) options.onSuspicion();
+  });
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
       if (error) reject(new KafkaError(error));

@@ -22,6 +22,8 @@ export function consumerMetrics(options: {
   lag: () => PartitionLag[];
   /** Partitions that wait for a release that knows a schema. */
   unknownSchemas: () => { partition: number }[];
+  /** Partitions that are not processed because their log went back. */
+  refused: () => number[];
 }): ConsumerMetrics {
   const { registry, topic } = options;
   if (!registry) return { processed: () => undefined, commitFailed: () => undefined };
@@ -29,6 +31,7 @@ export function consumerMetrics(options: {
   registered.set(registry, metrics);
   metrics.lags.set(topic, options.lag);
   metrics.unknownSchemas.set(topic, options.unknownSchemas);
+  metrics.refused.set(topic, options.refused);
   return {
     processed(partition, report) {
       metrics.records.inc({ topic, partition }, report.records);
@@ -43,6 +46,19 @@ export function consumerMetrics(options: {
 function register(registry: Registry) {
   const metrics = metricsOf(registry);
   const lags = new Map<string, () => PartitionLag[]>();
+  const refused = new Map<string, () => number[]>();
+  metrics.collected(
+    'ravand_log_went_back',
+    '1 for a partition that is not processed because its log went back: ./ravand log advance-epoch.',
+    {
+      labels: ['topic', 'partition'],
+      collect(gauge) {
+        gauge.reset();
+        for (const [topic, read] of refused)
+          for (const partition of read()) gauge.set({ topic, partition }, 1);
+      },
+    },
+  );
   const lagGauge = (name: string, help: string, value: (lag: PartitionLag) => number) =>
     metrics.collected(name, help, {
       labels: ['topic', 'partition'],
@@ -75,6 +91,7 @@ function register(registry: Registry) {
   return {
     lags,
     unknownSchemas,
+    refused,
     records: counter('ravand_consumer_records_total', 'Records processed.'),
     bytes: counter('ravand_consumer_bytes_total', 'Bytes of records processed.'),
     failures: metrics.counter(

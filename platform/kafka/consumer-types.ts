@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { SourceRecord } from '../../events/raw/failure.ts';
 import type { Log } from '../log.ts';
+import type { TopicPartition } from '../log/evidence-store.ts';
+import type { Database } from '../postgres/pool.ts';
 import type { KafkaSettings } from './connection.ts';
 
 /** One record of a topic. */
@@ -46,6 +48,18 @@ export interface PartitionTask {
   release(): Promise<void>;
 }
 
+/** Where and when a consumer stores what it processed, so that it notices a log that went back. */
+export interface EvidenceOptions {
+  database: Pick<Database, 'query'>;
+  /**
+   * `process`: stored before each batch is processed, for effects outside Kafka. `commit`: stored
+   * before each commit, at most a few times a second, for effects in the log itself.
+   */
+  before: 'process' | 'commit';
+  /** What the consumer writes when it reads a partition. */
+  writes?: (partition: number) => readonly TopicPartition[];
+}
+
 export interface PartitionConsumerOptions {
   settings: KafkaSettings;
   log: Log;
@@ -56,6 +70,8 @@ export interface PartitionConsumerOptions {
   topic: string;
   /** Limits of one batch. */
   batch: BatchLimits;
+  /** Absent: a log that goes back is not noticed; for topics of tests and benches. */
+  evidence?: EvidenceOptions;
   /**
    * Called once per assignment. May take long, the other partitions continue; a rejection crashes
    * the process. `fenced` aborts when the partition is revoked.

@@ -1,8 +1,11 @@
+import { delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
 import { Assignments } from './assignments.ts';
 import { connectConsumer } from './consumer-client.ts';
 import { ConsumeLoop } from './consume-loop.ts';
 import type { PartitionConsumerOptions, PartitionLag } from './consumer-types.ts';
+import { LogGuard } from './log-guard.ts';
+import { LogProbe } from './log-probe.ts';
 
 export interface PartitionConsumer {
   /** Partitions assigned to this process. */
@@ -12,9 +15,14 @@ export interface PartitionConsumer {
   connected(): boolean;
   /** Why the consumer, or a partition of it, does not go on: one sentence each, for /readyz. */
   problems(): string[];
+  /** The reader's evidence; undefined without `evidence`. */
+  guard: LogGuard | undefined;
   /** Drains (bounded), commits and leaves the group. */
   close(): Promise<void>;
 }
+
+/** How often an idle partition is compared with the end of the log, ms. */
+const STALL_CHECK_MS = 10_000;
 
 /**
  * Joins the group and processes the assigned partitions until it is closed. Resolves at once; an
@@ -36,6 +44,16 @@ export function startPartitionConsumer(
     rebalances = rebalances.then(work).catch(crash);
   };
 
+  const probe = new LogProbe(options.settings);
+  const reopen = (partitions: readonly number[]) => inTurn(() => assignments.reopen(partitions));
+  const { evidence } = options;
+  if (evidence)
+    assignments.guard = new LogGuard({
+      ...{ database: evidence.database, writes: evidence.writes, probe, log, topic },
+      ...{ reader: options.groupId, closing: closing.signal },
+      onContradiction: (partition) => reopen([partition]),
+    });
+
   const run = async () => {
     const client = await connectConsumer(
       {
@@ -45,6 +63,7 @@ export function startPartitionConsumer(
         onAssign: (partitions) => inTurn(() => assignments.assign(partitions)),
         onRevoke: (partitions) => inTurn(() => assignments.revoke(partitions)),
         onCommit: (error) => assignments.committed(error),
+        onSuspicion: () => assignments.guard?.suspect(),
       },
       closing.signal,
     );
@@ -56,8 +75,23 @@ export function startPartitionConsumer(
       closing: closing.signal,
       linger: options.batch.linger,
       deliver: (messages) => assignments.deliver(messages),
+      onNotInLog: () => reopen(assignments.partitions()),
     });
+    void watchForStalls();
     await loop.run();
+  };
+  const watchForStalls = async () => {
+    for (;;) {
+      await delay(STALL_CHECK_MS);
+      if (closing.signal.aborted) return;
+      try {
+        const endOf = async (partition: number) => (await probe.ends({ topic, partition })).high;
+        const stalled = await assignments.stalled(endOf);
+        if (stalled.length > 0) reopen(stalled);
+      } catch (error) {
+        log.debug({ err: error, topic }, 'cannot compare positions with the log; retrying');
+      }
+    }
   };
   const running = run().catch(crash);
 
@@ -66,6 +100,7 @@ export function startPartitionConsumer(
     lag: () => assignments.lag(),
     connected: () => loop?.healthy ?? false,
     problems: () => [
+      ...(assignments.guard?.problems() ?? []),
       ...(loop?.healthy ? [] : ['no Kafka broker answers (KAFKA_BROKERS)']),
       ...assignments
         .unknownSchemas()
@@ -74,11 +109,13 @@ export function startPartitionConsumer(
             `${topic} ${partition} waits at offset ${offset}, which a newer release wrote (${detail}): upgrade this service; nothing is skipped`,
         ),
     ],
+    guard: assignments.guard,
     async close() {
       // Polling continues until the last commits complete: it delivers their outcomes.
       await assignments.drain();
       closing.abort(new Error('closing'));
       await withDeadline({ ms: 6000, waitingFor: 'the consume loop' }, running);
+      await probe.close();
       await assignments.client?.close(5000);
     },
   });

@@ -3,6 +3,10 @@ import { KafkaError, type PartitionOffset } from './consumer-client.ts';
 
 interface CommitterOptions {
   log: Log;
+  /** Awaited before each commit is sent; a rejection ends the commits. */
+  before?: (() => Promise<void>) | undefined;
+  /** Minimum time between two commits, ms. */
+  interval?: number | undefined;
   /** Sends a commit; its outcome is passed to `complete`. May throw. */
   send(offsets: readonly PartitionOffset[]): void;
   /** Delay before a failed commit is retried, ms. */
@@ -21,6 +25,8 @@ export class OffsetCommitter {
   readonly #wanted = new Map<number, number>();
   #pending: Map<number, number> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Callers that wait for all commits: the interval does not apply. */
+  #flushing = 0;
   #idle: (() => void)[] = [];
 
   failures = 0;
@@ -59,19 +65,25 @@ export class OffsetCommitter {
         this.#timer = undefined;
         this.#send();
       }, this.#options.retryAfter);
-    } else this.#send();
+    } else this.#sendAfter(this.#options.interval ?? 0);
     this.#wake();
   }
 
-  /** Resolves when nothing is waiting or pending, or after `ms`. */
+  /** Sends what is waiting; resolves when nothing is waiting or pending, or after `ms`. */
   async flush(ms: number): Promise<void> {
     if (this.#isIdle()) return;
+    if (!this.#pending) {
+      this.#stopTimer();
+      this.#send();
+    }
+    this.#flushing++;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.#idle.push(resolve);
       timer = setTimeout(resolve, ms);
     });
     clearTimeout(timer);
+    this.#flushing--;
   }
 
   close(): void {
@@ -83,17 +95,37 @@ export class OffsetCommitter {
 
   #send(): void {
     if (this.#wanted.size === 0) return;
-    const offsets = [...this.#wanted].map(([partition, offset]) => ({ partition, offset }));
     this.#pending = new Map(this.#wanted);
     this.#wanted.clear();
     this.#timer = setTimeout(() => {
       this.complete(new KafkaError(new Error('no answer')));
     }, this.#options.timeout);
+    const { before } = this.#options;
+    if (!before) return this.#transmit(this.#pending);
+    const pending = this.#pending;
+    before().then(
+      () => this.#transmit(pending),
+      () => undefined,
+    );
+  }
+
+  #transmit(pending: ReadonlyMap<number, number>): void {
+    if (this.#pending !== pending) return;
+    const offsets = [...pending].map(([partition, offset]) => ({ partition, offset }));
+    if (offsets.length === 0) return this.complete(undefined);
     try {
       this.#options.send(offsets);
     } catch (error) {
       this.complete(error as KafkaError);
     }
+  }
+
+  #sendAfter(ms: number): void {
+    if (ms === 0 || this.#flushing > 0) return this.#send();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#send();
+    }, ms);
   }
 
   #isIdle(): boolean {

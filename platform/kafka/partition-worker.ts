@@ -28,6 +28,8 @@ interface WorkerOptions {
   pause(): void;
   resume(): void;
   commit(offset: number): void;
+  /** Called with the last record of each batch before it is processed. */
+  beforeBatch?(last: ConsumedMessage): Promise<void> | undefined;
   onProcessed(report: BatchReport): void;
   crash(error: unknown): void;
 }
@@ -61,6 +63,11 @@ export class PartitionWorker {
     this.#done = this.#run().catch((error: unknown) => {
       if (!this.#fence.signal.aborted) options.crash(error);
     });
+  }
+
+  /** Enough is fetched: nothing arrives until a batch has been processed. */
+  get isPaused(): boolean {
+    return this.#paused;
   }
 
   /** LogAppendTime of the oldest record that is not committed yet, ms since the epoch. */
@@ -163,6 +170,12 @@ export class PartitionWorker {
   async #processReadable(task: PartitionTask, messages: readonly ConsumedMessage[]): Promise<void> {
     const startedAt = performance.now();
     let next: number | undefined;
+    const last = messages.at(-1);
+    const stored = last && this.#options.beforeBatch?.(last);
+    if (stored) {
+      await stored;
+      if (this.#fence.signal.aborted) return;
+    }
     try {
       next = await task.process(messages);
     } catch (error) {

@@ -18,6 +18,30 @@ export function epochAt(starts: readonly EpochStart[], offset: number): number {
   return found;
 }
 
+/**
+ * The epoch that the record at `offset` had as long as `epoch` was the newest one. What was derived
+ * from the record then names that epoch: epochs have one number in a raw partition and in the
+ * partitions of the topics that are derived from it.
+ */
+export function epochAsOf(starts: readonly EpochStart[], offset: number, epoch: number): number {
+  return epochAt(
+    starts.filter((start) => start.epoch <= epoch),
+    offset,
+  );
+}
+
+/**
+ * The first offset whose record comes after a position, in the order of positions: a record of a
+ * later epoch may have a lower offset.
+ */
+export function offsetAfter(
+  starts: readonly EpochStart[],
+  { epoch, offset }: { epoch: number; offset: number },
+): number {
+  const later = starts.filter((start) => start.epoch > epoch).map((start) => start.firstOffset);
+  return Math.min(offset + 1, ...later);
+}
+
 /** The epochs of every partition of one topic. */
 export class TopicEpochs {
   readonly #starts: ReadonlyMap<number, readonly EpochStart[]>;
@@ -26,14 +50,19 @@ export class TopicEpochs {
     this.#starts = starts;
   }
 
+  /** The epochs of one partition, lowest first. */
+  of(partition: number): readonly EpochStart[] {
+    return this.#starts.get(partition) ?? [];
+  }
+
   /** The epoch of the record at `offset` of the partition. */
   at(partition: number, offset: number): number {
-    return epochAt(this.#starts.get(partition) ?? [], offset);
+    return epochAt(this.of(partition), offset);
   }
 
   /** The epoch of the records that the partition gets now. */
   newest(partition: number): number {
-    return epochAt(this.#starts.get(partition) ?? [], Number.POSITIVE_INFINITY);
+    return epochAt(this.of(partition), Number.POSITIVE_INFINITY);
   }
 }
 

@@ -1,5 +1,6 @@
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { CatalogueConfig } from './config.ts';
@@ -11,6 +12,8 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   const name = 'ravand-catalogue-sink';
   const client = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => client.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
   const events = metricsOf(registry).counter(
     'ravand_catalogue_events_total',
     'Events read for the catalogue, including redeliveries.',
@@ -23,19 +26,21 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
     clientId: name,
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: TOPIC.normalised,
+    evidence: { database, before: 'process' },
     batch: {
       records: 20_000,
       bytes: 16 * 1024 * 1024,
       linger: 100,
       interval: config.CATALOGUE_INTERVAL,
     },
-    assigned: (partition, _committed, signal) =>
+    assigned: (partition, committed, signal) =>
       openCatalogueTask({
         client,
         cluster: config.CLICKHOUSE_CLUSTER,
         table: PROJECTIONS.catalogue.table,
         log,
         partition,
+        committed,
         signal,
         counted: (rows) => events.inc(rows),
       }),

@@ -23,6 +23,8 @@ interface CatalogueTaskOptions {
   table: string;
   log: Log;
   partition: number;
+  /** Offset of the group: after the log went back it is before the newest chunk. */
+  committed: number | undefined;
   /** Aborts when the partition is revoked. */
   signal: AbortSignal;
   counted(events: number): void;
@@ -33,7 +35,7 @@ interface CatalogueTaskOptions {
  * first record. Commits offsets after ClickHouse stored the counts.
  */
 export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<PartitionTask> {
-  const { client, cluster, table, log, partition, signal } = parts;
+  const { client, cluster, table, log, partition, committed, signal } = parts;
   const retrying = <T>(what: string, work: () => Promise<T>) =>
     retryUntilAborted({ log, signal, code: 'clickhouse_unreachable', what }, work);
   const newest = await retrying('finding the newest chunk of the catalogue', async () => {
@@ -53,7 +55,7 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
   );
   return {
     // Without a row nothing was counted: read the whole topic.
-    from: newest?.chunk_from ?? 0,
+    from: Math.min(newest?.chunk_from ?? 0, committed ?? Number.POSITIVE_INFINITY),
     async process(messages) {
       for (const message of messages) {
         const rows = readOrSkip(message, readRows, {

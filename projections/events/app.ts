@@ -71,6 +71,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     clientId: 'ravand-events-sink',
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
+    evidence: { database: options.database, before: 'process' },
     batch: {
       records: 20_000,
       bytes: config.SINK_BATCH_BYTES,

@@ -1,6 +1,7 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted, type RetryContext } from '../../platform/retry-until-aborted.ts';
-import type { RecordRange } from './plan.ts';
+import type { PartitionPosition } from '../../schemas/log-position.ts';
+import type { RecordedState, RecordRange } from './plan.ts';
 
 /** Another process owns the partition: this one must not insert any more. */
 export class OwnershipLost extends Error {
@@ -17,9 +18,9 @@ export class OwnershipLost extends Error {
 export interface Ownership {
   readonly epoch: number;
   /** The range that the former owner recorded last. */
-  readonly recorded: RecordRange | undefined;
+  readonly recorded: RecordedState;
   /** Records the range that is about to be inserted. Rejects with OwnershipLost. */
-  record(range: RecordRange, retry: RetryContext): Promise<void>;
+  record(range: RecordRange, unsure: PartitionPosition, retry: RetryContext): Promise<void>;
   /** Rejects with OwnershipLost when the epoch is no longer the newest. */
   confirm(retry: RetryContext): Promise<void>;
 }
@@ -34,6 +35,10 @@ interface Claim {
 
 type SinkRangeRow = Record<
   | 'owner_epoch'
+  | 'log_epoch'
+  | 'unsure_epoch'
+  | 'unsure_offset'
+  | 'unsure_index'
   | 'before_epoch'
   | 'before_offset'
   | 'before_index'
@@ -48,10 +53,11 @@ type SinkRangeRow = Record<
 // all clients.
 const CLAIM = `INSERT INTO sink_ranges (sink, topic, partition, owner_epoch, owner) VALUES ($1, $2, $3, 1, $4)
   ON CONFLICT (sink, topic, partition) DO UPDATE SET owner_epoch = sink_ranges.owner_epoch + 1, owner = excluded.owner, updated_at = now()
-  RETURNING owner_epoch, first_offset, last_offset, before_epoch, before_offset, before_index, end_epoch, end_offset, end_index`;
+  RETURNING owner_epoch, first_offset, last_offset, before_epoch, before_offset, before_index, end_epoch, end_offset, end_index,
+    log_epoch, unsure_epoch, unsure_offset, unsure_index`;
 
 const RECORD = `UPDATE sink_ranges SET first_offset = $5, last_offset = $6, before_epoch = $7, before_offset = $8, before_index = $9,
-  end_epoch = $10, end_offset = $11, end_index = $12, updated_at = now()
+  end_epoch = $10, end_offset = $11, end_index = $12, log_epoch = $13, unsure_epoch = $14, unsure_offset = $15, unsure_index = $16, updated_at = now()
   WHERE sink = $1 AND topic = $2 AND partition = $3 AND owner_epoch = $4`;
 
 const CONFIRM =
@@ -87,10 +93,10 @@ export async function claimPartition(claim: Claim, retry: RetryContext): Promise
   };
   return {
     epoch,
-    recorded: recordedRange(row),
-    record({ first, last, before, end }, context) {
-      const values = [before, end].flatMap(({ epoch: of, offset, index }) => [of, offset, index]);
-      return runAsOwner(RECORD, [first, last, ...values], context);
+    recorded: { range: recordedRange(row), unsure: positionOf('unsure', row) },
+    record({ epoch: logEpoch, first, last, before, end }, unsure, context) {
+      const values = [first, last, ...numbersOf(before), ...numbersOf(end), logEpoch];
+      return runAsOwner(RECORD, [...values, ...numbersOf(unsure)], context);
     },
     confirm: (context) => runAsOwner(CONFIRM, [], context),
   };
@@ -99,17 +105,22 @@ export async function claimPartition(claim: Claim, retry: RetryContext): Promise
 function recordedRange(row: SinkRangeRow): RecordRange | undefined {
   if (row.first_offset === null || row.last_offset === null) return undefined;
   return {
+    epoch: Number(row.log_epoch),
     first: Number(row.first_offset),
     last: Number(row.last_offset),
-    before: {
-      epoch: Number(row.before_epoch),
-      offset: Number(row.before_offset),
-      index: Number(row.before_index),
-    },
-    end: {
-      epoch: Number(row.end_epoch),
-      offset: Number(row.end_offset),
-      index: Number(row.end_index),
-    },
+    before: positionOf('before', row),
+    end: positionOf('end', row),
   };
+}
+
+function positionOf(name: 'before' | 'end' | 'unsure', row: SinkRangeRow): PartitionPosition {
+  return {
+    epoch: Number(row[`${name}_epoch`]),
+    offset: Number(row[`${name}_offset`]),
+    index: Number(row[`${name}_index`]),
+  };
+}
+
+function numbersOf({ epoch, offset, index }: PartitionPosition): number[] {
+  return [epoch, offset, index];
 }

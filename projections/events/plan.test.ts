@@ -28,7 +28,7 @@ function record(
 }
 
 function processedUpTo(highWatermark: PartitionPosition): PartitionState {
-  return { next: 0, highWatermark, uncertain: undefined };
+  return { next: 0, highWatermark, uncertain: undefined, unsure: BEFORE_FIRST, epochs: [] };
 }
 
 const START = processedUpTo(BEFORE_FIRST);
@@ -50,14 +50,14 @@ describe('plan', () => {
           {
             kind: 'store',
             repeat: false,
-            range: { first: 0, last: 1, before: BEFORE_FIRST, end: at(8) },
+            range: { epoch: 0, first: 0, last: 1, before: BEFORE_FIRST, end: at(8) },
             slices: [
               { offset: 0, above: undefined },
               { offset: 1, above: undefined },
             ],
           },
         ],
-        state: { next: 2, highWatermark: at(8), uncertain: undefined },
+        state: { ...START, next: 2, highWatermark: at(8) },
         used: 2,
       });
   });
@@ -67,7 +67,7 @@ describe('plan', () => {
       .when([record(3, [at(5), at(8)])])
       .then({
         actions: [],
-        state: { next: 4, highWatermark: at(8), uncertain: undefined },
+        state: { ...START, next: 4, highWatermark: at(8) },
         used: 1,
       });
   });
@@ -99,8 +99,8 @@ describe('plan', () => {
   });
 
   it('waits for all records of an uncertain range, then repeats it as it was recorded', () => {
-    const range = { first: 4, last: 5, before: at(1), end: at(4) };
-    const state = resume(range, 4);
+    const range = { epoch: 0, first: 4, last: 5, before: at(1), end: at(4) };
+    const state = resume({ range, unsure: BEFORE_FIRST }, 4, []);
     const records = [
       record(4, [at(1), at(2)]),
       record(5, [at(3), at(4)]),
@@ -135,7 +135,9 @@ describe('plan', () => {
           for (const action of planned.actions) {
             if (action.kind !== 'store') continue;
             const { first, last } = action.range;
-            const repeated = actionsOf(resume(action.range, first), records.slice(first, last + 1));
+            const recorded = { range: action.range, unsure: BEFORE_FIRST };
+            const state = resume(recorded, first, []);
+            const repeated = actionsOf(state, records.slice(first, last + 1));
             expect(repeated).toEqual([{ ...action, repeat: true }]);
             for (const { offset, above } of action.slices) {
               const summary = records[offset];
@@ -154,32 +156,49 @@ describe('plan', () => {
 });
 
 describe('a new owner', () => {
-  const recorded = { first: 4, last: 9, before: at(1), end: at(7) };
-  const repeated = { next: 4, highWatermark: at(1), uncertain: recorded };
+  const recorded = { epoch: 0, first: 4, last: 9, before: at(1), end: at(7) };
+  const repeated = { ...START, next: 4, highWatermark: at(1), uncertain: recorded };
   it.each([
     [
       'starts at the committed offset when no range was recorded',
       undefined,
       3,
-      { next: 3, highWatermark: BEFORE_FIRST, uncertain: undefined },
+      { ...START, next: 3 },
     ],
     [
       'continues after the recorded range when the committed offset is past it',
       recorded,
       10,
-      { next: 10, highWatermark: at(7), uncertain: undefined },
+      { ...START, next: 10, highWatermark: at(7) },
     ],
     ['repeats the recorded range when the committed offset is before it', recorded, 4, repeated],
     ['repeats the recorded range when an earlier commit was lost', recorded, 2, repeated],
     ['repeats the recorded range when the group never committed', recorded, undefined, repeated],
   ])('%s', (_, range, committed, expected) => {
-    expect(resume(range, committed)).toEqual(expected);
+    expect(resume({ range, unsure: BEFORE_FIRST }, committed, [])).toEqual(expected);
+  });
+
+  it('reads back the rows of a range whose records the log lost', () => {
+    const lost = resume({ range: recorded, unsure: BEFORE_FIRST }, 8, [
+      { epoch: 1, firstOffset: 8 },
+    ]);
+    expect(lost).toMatchObject({
+      ...{ next: 4, highWatermark: at(1), uncertain: undefined, unsure: at(7) },
+    });
+    const records = [record(8, [at(5), at(6)]), record(9, [at(7), at(9)])];
+    const small = { rows: 2, bytes: 1000 };
+    expect(actionsOf({ ...lost, next: 8 }, records, small)).toMatchObject([
+      { repeat: true, range: { epoch: 1, first: 8, last: 8 } },
+      { repeat: true, range: { epoch: 1, first: 9, last: 9 } },
+    ]);
+    const after = { ...lost, highWatermark: at(7) };
+    expect(actionsOf(after, [record(10, [at(8), at(9)])])).toMatchObject([{ repeat: false }]);
   });
 });
 
-it('the token of a range consists of topic, partition and offsets', () => {
-  const range = { first: 4, last: 9, before: BEFORE_FIRST, end: BEFORE_FIRST };
-  expect(insertToken({ topic: 'events.normalised', partition: 3, range })).toBe(
-    'events.normalised-3-4-9',
-  );
+it('the token of a range consists of topic, partition, epoch and offsets', () => {
+  const range = { epoch: 0, first: 4, last: 9, before: BEFORE_FIRST, end: BEFORE_FIRST };
+  const token = (epoch: number) =>
+    insertToken({ topic: 'events.normalised', partition: 3, range: { ...range, epoch } });
+  expect([token(0), token(2)]).toEqual(['events.normalised-3-4-9', 'events.normalised-3-e2-4-9']);
 });

@@ -1,3 +1,4 @@
+import { epochAt, type EpochStart } from '../../platform/log/epochs.ts';
 import {
   BEFORE_FIRST,
   comparePartitionPositions,
@@ -9,6 +10,8 @@ import {
  * `first..last` of the topic without the rows at or below `before`.
  */
 export interface RecordRange {
+  /** Epoch of the topic's partition: it says to which records the offsets refer. */
+  epoch: number;
   first: number;
   last: number;
   before: PartitionPosition;
@@ -35,6 +38,19 @@ export interface PartitionState {
   highWatermark: PartitionPosition;
   /** A range of a former owner that may be stored completely, in part or not at all. */
   uncertain: RecordRange | undefined;
+  /**
+   * Rows up to here may be stored by a range whose records are no longer in the log: they are read
+   * back before they are inserted.
+   */
+  unsure: PartitionPosition;
+  /** Epochs of the partition. */
+  epochs: readonly EpochStart[];
+}
+
+/** What the former owner recorded. */
+export interface RecordedState {
+  range: RecordRange | undefined;
+  unsure: PartitionPosition;
 }
 
 export interface InsertLimits {
@@ -73,7 +89,7 @@ export function plan(
   limits: InsertLimits,
 ): SinkPlan {
   const actions: Action[] = [];
-  const { uncertain } = state;
+  const { uncertain, unsure, epochs } = state;
   let { highWatermark } = state;
   let used = 0;
   if (uncertain) {
@@ -86,7 +102,7 @@ export function plan(
     highWatermark = uncertain.end;
   }
   while (used < records.length) {
-    const next = nextInsert({ records, from: used, highWatermark, limits });
+    const next = nextInsert({ records, from: used, highWatermark, limits, unsure, epochs });
     actions.push(...next.actions);
     highWatermark = next.highWatermark;
     used = next.until;
@@ -94,7 +110,10 @@ export function plan(
   const last = records.at(-1);
   return {
     actions,
-    state: { next: last ? last.offset + 1 : state.next, highWatermark, uncertain: undefined },
+    state: {
+      ...{ unsure, epochs, highWatermark, uncertain: undefined },
+      next: last ? last.offset + 1 : state.next,
+    },
     used,
   };
 }
@@ -111,9 +130,11 @@ interface Cursor {
   from: number;
   highWatermark: PartitionPosition;
   limits: InsertLimits;
+  unsure: PartitionPosition;
+  epochs: readonly EpochStart[];
 }
 
-function nextInsert({ records, from, highWatermark, limits }: Cursor): {
+function nextInsert({ records, from, highWatermark, limits, unsure, epochs }: Cursor): {
   actions: Action[];
   highWatermark: PartitionPosition;
   until: number;
@@ -140,8 +161,10 @@ function nextInsert({ records, from, highWatermark, limits }: Cursor): {
   const { actions, slices } = sliceRecords(covered, highWatermark);
   const [first, last] = [covered[0], covered.at(-1)];
   if (slices.length > 0 && first && last) {
-    const range = { first: first.offset, last: last.offset, before: highWatermark, end };
-    actions.push({ kind: 'store', range, slices, repeat: false });
+    const epoch = epochAt(epochs, last.offset);
+    const range = { epoch, first: first.offset, last: last.offset, before: highWatermark, end };
+    const repeat = comparePartitionPositions(highWatermark, unsure) < 0;
+    actions.push({ kind: 'store', range, slices, repeat });
   }
   return { actions, highWatermark: end, until };
 }
@@ -173,16 +196,31 @@ function sliceRecords(
  * Where a new owner resumes. `recorded` is the range that the former owner recorded last,
  * `committed` the group's offset in Kafka. A range is recorded only after the previous one is
  * complete, so a lost commit is harmless; the recorded range is repeated unless the committed
- * offset is past it.
+ * offset is past it. A range of an earlier epoch cannot be repeated: its rows that are still
+ * published, now or later, are read back.
  */
 export function resume(
-  recorded: RecordRange | undefined,
+  { range, unsure }: RecordedState,
   committed: number | undefined,
+  epochs: readonly EpochStart[],
 ): PartitionState {
-  if (!recorded) return { next: committed, highWatermark: BEFORE_FIRST, uncertain: undefined };
-  if (committed !== undefined && committed > recorded.last)
-    return { next: committed, highWatermark: recorded.end, uncertain: undefined };
-  return { next: recorded.first, highWatermark: recorded.before, uncertain: recorded };
+  const common = { uncertain: undefined, unsure, epochs };
+  if (!range) return { ...common, next: committed, highWatermark: BEFORE_FIRST };
+  if (isStale(range, epochs))
+    return {
+      ...common,
+      next: committed === undefined ? undefined : Math.min(committed, range.first),
+      highWatermark: range.before,
+      unsure: comparePartitionPositions(unsure, range.end) < 0 ? range.end : unsure,
+    };
+  if (committed !== undefined && committed > range.last)
+    return { ...common, next: committed, highWatermark: range.end };
+  return { ...common, next: range.first, highWatermark: range.before, uncertain: range };
+}
+
+/** The log went back: the offsets of the range refer to other records now, at least in part. */
+export function isStale(range: RecordRange, epochs: readonly EpochStart[]): boolean {
+  return epochAt(epochs, range.last) !== range.epoch;
 }
 
 /** The deduplication token of a range (EXACTLY-ONCE.md). */
@@ -191,5 +229,7 @@ export function insertToken(options: {
   partition: number;
   range: RecordRange;
 }): string {
-  return `${options.topic}-${options.partition}-${options.range.first}-${options.range.last}`;
+  const { topic, partition, range } = options;
+  const epoch = range.epoch === 0 ? '' : `e${range.epoch}-`;
+  return `${topic}-${partition}-${epoch}${range.first}-${range.last}`;
 }

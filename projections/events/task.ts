@@ -1,5 +1,7 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
+import { readEpochs, type EpochStart } from '../../platform/log/epochs.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import type { DeadLetterGuard, DeadShare } from './dead-letter-guard.ts';
@@ -11,6 +13,7 @@ import type { SinkMetrics } from './metrics.ts';
 import { claimPartition, type Ownership } from './ownership.ts';
 import {
   insertToken,
+  isStale,
   plan,
   resume,
   type Action,
@@ -53,7 +56,19 @@ export async function openPartition(
     { database, sink, topic, partition, owner },
     { log, signal: fenced },
   );
-  const state = resume(ownership.recorded, committed);
+  const retrying = { log, signal: fenced };
+  const epochs = await retryUntilAborted(
+    { ...retrying, code: 'postgres_unreachable', what: 'reading the epochs of the log' },
+    async (): Promise<readonly EpochStart[]> => (await readEpochs(database, topic)).of(partition),
+  );
+  const { range } = ownership.recorded;
+  const state = resume(ownership.recorded, committed, epochs);
+  // Rows of a range that cannot be repeated are read back: no insert of it may still run then.
+  if (range && isStale(range, epochs))
+    await retryUntilAborted(
+      { ...retrying, code: 'clickhouse_unreachable', what: 'ending inserts of a former epoch' },
+      () => deps.eventsTable.endQueries(`${insertToken({ topic, partition, range })}:`),
+    );
   const { next, uncertain } = state;
   log.info(
     {
@@ -120,7 +135,7 @@ class SinkTask implements PartitionTask {
         const { range, slices, repeat } = action;
         const token = insertToken({ topic, partition, range });
         const batch = assemble({ token, partition, slices, records });
-        await ownership.record(range, { log, signal });
+        await ownership.record(range, this.#state.unsure, { log, signal });
         await this.#store(batch, repeat);
       }
     }

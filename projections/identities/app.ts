@@ -54,6 +54,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     settings: config,
     log,
     instanceId: config.KAFKA_INSTANCE_ID,
+    evidence: { database, before: 'process' },
     batch: {
       records: 20_000,
       bytes: 16 * 1024 * 1024,

@@ -58,6 +58,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     clientId: `ravand-${names.group}`,
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
+    evidence: { database: options.database, before: 'process' },
     batch: {
       records: 20_000,
       bytes: config.PROFILES_BATCH_BYTES,

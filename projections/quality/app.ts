@@ -1,5 +1,6 @@
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import type { QualityConfig } from './config.ts';
 import { qualityTask } from './task.ts';
@@ -10,6 +11,8 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
   const name = 'ravand-quality-sink';
   const clickhouse = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
   const consumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -18,6 +21,7 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     clientId: name,
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: TOPIC.outcomes,
+    evidence: { database, before: 'process' },
     batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
     assigned: (_partition, _committed, fenced) =>
       Promise.resolve(

@@ -1,6 +1,6 @@
-import { sinkSettings } from '../../platform/settings-common.ts';
-import type { SettingsOf } from '../../platform/settings.ts';
+import { postgresSettings, sinkSettings } from '../../platform/settings-common.ts';
+import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
-export const settings = sinkSettings;
+export const settings = defineSettings({ ...sinkSettings, ...postgresSettings });
 
 export type QualityConfig = SettingsOf<typeof settings>;

@@ -20,10 +20,12 @@ export async function readReconciliation(
 
 export function reconciliationLines(counts: ReconciliationCounts): string[] {
   const count = (name: keyof ReconciliationCounts) => counts[name].toLocaleString('en');
+  // Only an installation whose log went back has lost events.
+  const lost = counts.lost ? ` + lost ${count('lost')}` : '';
   return [
     '',
     `books: received ${count('received')} = rejected ${count('rejected')} + duplicate ${count('duplicate')} + published ${count('published')} + spooled ${count('spooled')}`,
-    `       published ${count('published')} = stored ${count('stored')} + dead ${count('dead')} + in flight ${count('in_flight')}`,
+    `       published ${count('published')} = stored ${count('stored')} + dead ${count('dead')}${lost} + in flight ${count('in_flight')}`,
   ];
 }
 

@@ -214,7 +214,7 @@ export class ClusterModel {
     for (const partition of this.raw.keys()) {
       for (const row of this.#lostRows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
-        const claim = message && claimsToResolve([decodeRecord(message)], 0)[row._index];
+        const claim = message && claimsToResolve([decodeRecord(message)], () => 0)[row._index];
         if (claim) this.#claims.set(claim.id, claim);
       }
     }
@@ -261,7 +261,6 @@ export class ProcessModel {
     });
     this.#gate = gate;
     this.#deps = {
-      epoch: 0,
       gate,
       claims: { resolve: (claims) => this.#resolve(claims) },
       semaphore: new Semaphore(2),

@@ -9,7 +9,7 @@ type Values = readonly (string | number)[];
  */
 export function simulatedPostgres(choices: Choices): Database {
   let owner = 0;
-  let range: (string | number | null)[] = [null, null, -1, -1, -1, -1, -1, -1];
+  let range: (string | number | null)[] = [null, null, -1, -1, -1, -1, -1, -1, 0, -1, -1, -1];
   const execute = (sql: string, values: Values) => {
     if (sql.startsWith('INSERT INTO sink_ranges')) {
       owner++;
@@ -21,6 +21,10 @@ export function simulatedPostgres(choices: Choices): Database {
         'end_epoch',
         'end_offset',
         'end_index',
+        'log_epoch',
+        'unsure_epoch',
+        'unsure_offset',
+        'unsure_index',
       ];
       return {
         rowCount: 1,
@@ -34,6 +38,7 @@ export function simulatedPostgres(choices: Choices): Database {
         ],
       };
     }
+    if (sql.startsWith('SELECT partition, epoch')) return { rowCount: 0, rows: [] };
     const isOwner = values[3] === owner;
     if (isOwner && sql.startsWith('UPDATE sink_ranges')) range = values.slice(4);
     return { rowCount: isOwner ? 1 : 0, rows: [] };

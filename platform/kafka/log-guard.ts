@@ -1,0 +1,243 @@
+import { delay } from '../backoff.ts';
+import type { Log } from '../log.ts';
+import {
+  contradictionOf,
+  evidenceOf,
+  recordToRead,
+  type Contradiction,
+  type LogEnds,
+  type RecordEvidence,
+} from '../log/evidence.ts';
+import {
+  advanceUnfinished,
+  readEvidence,
+  writeEvidence,
+  type TopicPartition,
+} from '../log/evidence-store.ts';
+import type { Database } from '../postgres/pool.ts';
+import { retryUntilAborted } from '../retry-until-aborted.ts';
+import type { ConsumedMessage } from './consumer-types.ts';
+import type { LogProbe } from './log-probe.ts';
+
+/** The reader of the evidence about the first record of a partition: which topic it is. */
+export const FIRST_RECORD = 'first';
+
+/** How often a refused partition is checked again, ms; jitter is added. */
+const RECHECK_MS = 3000;
+/** A refusal is logged again after this many checks. */
+const LOG_EVERY = 20;
+
+export interface LogGuardOptions {
+  database: Pick<Database, 'query'>;
+  probe: Pick<LogProbe, 'ends' | 'evidenceAt'>;
+  log: Log;
+  /** Consumer group. */
+  reader: string;
+  topic: string;
+  /** What the reader writes when it reads a partition: it must still be in the log. */
+  writes?: ((partition: number) => readonly TopicPartition[]) | undefined;
+  /** The log under a running partition is another one: open the partition again. */
+  onContradiction: (partition: number) => void;
+  /** Aborts when the process ends. */
+  closing: AbortSignal;
+}
+
+const NOTHING = { low: 0, high: 0 };
+
+/**
+ * Compares the log with what this reader has processed (platform/log/evidence.ts): before a
+ * partition is read, and after each loss of a connection. A partition whose log went back is
+ * refused until `./ravand log advance-epoch` was run; the others continue.
+ */
+export class LogGuard {
+  readonly #options: LogGuardOptions;
+  readonly #refused = new Map<number, string>();
+  /** The newest evidence of each open partition. */
+  readonly #newest = new Map<number, RecordEvidence>();
+  #dirty = new Map<string, TopicPartition & RecordEvidence>();
+  #flushing: Promise<void> | undefined;
+  #written: Promise<void> = Promise.resolve();
+  /** Nothing is written before the log has been compared again. */
+  #compared: Promise<void> = Promise.resolve();
+
+  constructor(options: LogGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Why partitions are not processed, one sentence each: for /readyz. */
+  problems(): string[] {
+    return [...this.#refused.values()];
+  }
+
+  refused(): number[] {
+    return [...this.#refused.keys()];
+  }
+
+  /**
+   * Resolves with the ends of the partition once the log agrees with what was processed and holds
+   * `from`. Rejects when `fenced` aborts.
+   */
+  async admit(
+    partition: number,
+    from: () => Promise<number | undefined>,
+    fenced: AbortSignal,
+  ): Promise<LogEnds & { from: number | undefined }> {
+    const { log, topic } = this.#options;
+    const retrying = { log, signal: fenced, code: 'log_check', what: `comparing ${topic}` };
+    try {
+      for (let refusals = 0; ; refusals++) {
+        const found = await retryUntilAborted(retrying, async () =>
+          this.#inspect(partition, await from()),
+        );
+        if (found.refusal === undefined) return found;
+        if (refusals % LOG_EVERY === 0)
+          log.error({ code: 'log_went_back', topic, partition }, found.refusal);
+        this.#refused.set(partition, found.refusal);
+        await delay(RECHECK_MS * (0.5 + Math.random()), fenced);
+      }
+    } finally {
+      this.#refused.delete(partition);
+    }
+  }
+
+  /** The records up to this one are about to be processed. */
+  seen(partition: number, record: ConsumedMessage): void {
+    const { topic } = this.#options;
+    const evidence = evidenceOf(record);
+    this.#newest.set(partition, evidence);
+    this.appended({ topic, partition, ...evidence });
+  }
+
+  /** This reader appended a record to a topic that it writes. */
+  appended(of: TopicPartition & RecordEvidence): void {
+    const key = `${of.topic}/${of.partition}`;
+    if ((this.#dirty.get(key)?.next ?? -1) < of.next) this.#dirty.set(key, of);
+  }
+
+  /** Resolves when the evidence given so far is stored. Rejects only when the process ends. */
+  flush(): Promise<void> {
+    if (this.#dirty.size === 0) return this.#written;
+    this.#flushing ??= this.#written
+      .then(() => this.#compared)
+      .then(() => {
+        this.#flushing = undefined;
+        return (this.#written = this.#write(this.#takeDirty()));
+      });
+    return this.#flushing;
+  }
+
+  /** The partition is revoked, or opened again. */
+  forget(partition: number): void {
+    this.#newest.delete(partition);
+  }
+
+  /** A connection was lost: the broker may return with another log. */
+  suspect(): void {
+    const [newest, dirty] = [new Map(this.#newest), this.#takeDirty()];
+    if (newest.size === 0 && dirty.length === 0) return;
+    this.#compared = this.#compared.then(() => this.#compareAgain(newest, dirty));
+    // `flush` reports it.
+    this.#compared.catch(() => undefined);
+  }
+
+  async #compareAgain(
+    newest: ReadonlyMap<number, RecordEvidence>,
+    dirty: readonly (TopicPartition & RecordEvidence)[],
+  ): Promise<void> {
+    const { log, topic, closing, onContradiction } = this.#options;
+    if (dirty.length > 0) await this.#write(dirty);
+    const retrying = { log, signal: closing, code: 'log_check', what: `comparing ${topic}` };
+    for (const [partition, evidence] of newest) {
+      const of = { topic, partition };
+      const found = await retryUntilAborted(retrying, () => this.#contradiction(of, evidence));
+      if (!found) continue;
+      this.#newest.delete(partition);
+      this.#dirty.delete(`${topic}/${partition}`);
+      onContradiction(partition);
+    }
+  }
+
+  #takeDirty(): (TopicPartition & RecordEvidence)[] {
+    const dirty = [...this.#dirty.values()];
+    this.#dirty = new Map();
+    return dirty;
+  }
+
+  #write(dirty: readonly (TopicPartition & RecordEvidence)[]): Promise<void> {
+    const { database, log, reader, closing } = this.#options;
+    return retryUntilAborted(
+      { log, signal: closing, code: 'postgres_unreachable', what: 'recording log positions' },
+      () => writeEvidence(database, reader, dirty),
+    );
+  }
+
+  async #inspect(
+    partition: number,
+    from: number | undefined,
+  ): Promise<LogEnds & { from: number | undefined; refusal?: string }> {
+    const { database, topic, reader, writes, probe } = this.#options;
+    const of = { topic, partition };
+    if (await advanceUnfinished(database))
+      return {
+        ...{ ...NOTHING, from },
+        refusal: `./ravand log advance-epoch was not finished: run it again`,
+      };
+    const own = await readEvidence(database, reader);
+    const first = (await readEvidence(database, FIRST_RECORD)).filter((one) => isOf(one, of));
+    for (const written of [of, ...(writes?.(partition) ?? [])])
+      for (const evidence of [...own, ...first]) {
+        if (!isOf(evidence, written)) continue;
+        const found = await this.#contradiction(written, evidence);
+        if (found) return { ...NOTHING, from, refusal: refusalOf(written, evidence.reader, found) };
+      }
+    const ends = await probe.ends(of);
+    if (from !== undefined && from > ends.high) {
+      const found = { kind: 'ahead', position: from, end: ends.high } as const;
+      return { ...ends, from, refusal: refusalOf(of, reader, found) };
+    }
+    if (first.length === 0 && ends.low === 0 && ends.high > 0) {
+      const evidence = await probe.evidenceAt(of, 0);
+      if (evidence) await writeEvidence(database, FIRST_RECORD, [{ ...of, ...evidence }]);
+    }
+    return { ...ends, from };
+  }
+
+  async #contradiction(
+    of: TopicPartition,
+    evidence: RecordEvidence,
+  ): Promise<Contradiction | undefined> {
+    return contradictionIn(this.#options.probe, of, evidence);
+  }
+}
+
+/** Compares evidence with the log as it is now. Rejects without a broker. */
+export async function contradictionIn(
+  probe: Pick<LogProbe, 'ends' | 'evidenceAt'>,
+  of: TopicPartition,
+  evidence: RecordEvidence,
+): Promise<Contradiction | undefined> {
+  const ends = await probe.ends(of);
+  const offset = recordToRead(evidence, ends);
+  const found = offset === undefined ? undefined : await probe.evidenceAt(of, offset);
+  return contradictionOf(evidence, ends, found);
+}
+
+function isOf(one: TopicPartition, other: TopicPartition): boolean {
+  return one.topic === other.topic && one.partition === other.partition;
+}
+
+/** One sentence for /readyz, logs and commands. */
+export function refusalOf(
+  { topic, partition }: TopicPartition,
+  reader: string,
+  found: Contradiction,
+): string {
+  const where = `partition ${partition} of ${topic} went back`;
+  const next =
+    'nothing of it is processed until you run ./ravand log advance-epoch; new records wait in the log';
+  if (reader === FIRST_RECORD)
+    return `${where}: its first record is another one than before (the topic was recreated); ${next}`;
+  return found.kind === 'ahead'
+    ? `${where}: ${reader} is at offset ${found.position}, and the log ends at ${found.end}; ${next}`
+    : `${where}: ${reader} is at offset ${found.position}, and the record before it is another one; ${next}`;
+}
