@@ -38,6 +38,11 @@ export interface Codec<T> {
   decode(bytes: Buffer): T;
 }
 
+/** A value within a record that only a newer release knows: its reader waits, as for a schema. */
+export function newerRelease(what: string): UnreadableRecord {
+  return new UnreadableRecord('unknown_schema', `a newer release wrote ${what}`);
+}
+
 /** Whether a newer release wrote the record: nothing may skip it. */
 export function isUnknownSchema(
   error: unknown,

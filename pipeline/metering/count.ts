@@ -1,5 +1,5 @@
 import { isForwarded } from '../../events/raw/split-record.ts';
-import { rowBatchCodec } from '../../schemas/codec.ts';
+import { newerRelease, rowBatchCodec } from '../../schemas/codec.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type {
   DeadLetter,
@@ -129,7 +129,9 @@ export function countVerdicts(
   for (const { offset, index, account_id, received_at, verdict } of verdicts) {
     const position = { epoch: epochOf(offset), offset, index };
     if (comparePartitionPositions(position, counted) <= 0) continue;
-    deltas.add(account_id, received_at, { [COLUMN_OF[verdict]]: 1 });
+    const column = (COLUMN_OF as Partial<typeof COLUMN_OF>)[verdict];
+    if (column === undefined) throw newerRelease(`the verdict ${verdict as string}`);
+    deltas.add(account_id, received_at, { [column]: 1 });
     counted = position;
   }
   return counted;

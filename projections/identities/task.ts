@@ -1,7 +1,7 @@
 import { batchTask, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { identityCommandCodec } from '../../schemas/codec.ts';
+import { identityCommandCodec, newerRelease } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { AliasFact } from './alias-fact.ts';
 import { applyAliases, undoAlias } from './apply-aliases.ts';
@@ -37,7 +37,10 @@ export function aliasTask(deps: IdentityDeps): PartitionTask {
   });
 }
 
-/** Executes the commands of identity.commands in order. */
+/**
+ * Executes the commands of identity.commands in order. An unknown one is of a newer release: the
+ * partition waits.
+ */
 export function commandTask(deps: IdentityDeps): PartitionTask {
   return batchTask(async (messages) => {
     for (const message of messages) {
@@ -46,14 +49,8 @@ export function commandTask(deps: IdentityDeps): PartitionTask {
       ]);
       if (!command) continue;
       const { account_id: accountId, previous_id: previousId, until } = command;
-      if (command.command !== 'undo') {
-        deps.metrics.unreadable();
-        deps.log.error(
-          { code: 'unknown_command', offset: message.offset, command: command.command },
-          'this version does not know a command and skips it',
-        );
-        continue;
-      }
+      if (command.command !== 'undo')
+        throw newerRelease(`the command ${command.command} of offset ${message.offset}`);
       await retrying(deps, 'undoing an alias', () =>
         undoAlias(deps.store, accountId, { previousId, until }),
       );
