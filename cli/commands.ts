@@ -98,8 +98,9 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'log',
-    summary: 'changes the log itself: more partitions, rows of a newer version',
-    usage: `log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]
+    summary: 'changes the log itself: goes on after it went back, more partitions, newer rows',
+    usage: `log advance-epoch [--dry-run] [--json]
+       ./ravand log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]
        ./ravand log finish-upgrade [--dry-run] [--json]`,
     load: () => import('../ops/log/main.ts'),
   }),

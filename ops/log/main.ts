@@ -1,4 +1,5 @@
 import { UsageError, type CommandContext } from '../../cli/command.ts';
+import { runAdvanceEpoch } from './advance-epoch/main.ts';
 import { runFinishUpgrade } from './finish-upgrade.ts';
 import { runGrow } from './grow/main.ts';
 
@@ -6,6 +7,7 @@ type Verb = (args: string[], context: CommandContext) => Promise<number>;
 
 /** The verbs of `./ravand log`: changes of the log itself. */
 const VERBS: Readonly<Record<string, Verb>> = {
+  'advance-epoch': runAdvanceEpoch,
   grow: runGrow,
   'finish-upgrade': runFinishUpgrade,
 };

@@ -11,6 +11,8 @@ import { Fill, type RebuildCounts } from './fill.ts';
 import { liveService, swap } from './swap.ts';
 import { abandonJob, openJob } from './open-job.ts';
 import { PROJECTION } from './projections.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import { requireAgreedLog } from '../log/agreed-log.ts';
 import { requireRetainedSince } from './log-coverage.ts';
 import { parseRebuildLine, type RebuildLine } from './request.ts';
 import { startProgressLine } from './progress-line.ts';
@@ -118,6 +120,7 @@ async function runRebuild(
   const { admin, database, settings } = connections;
   const { keepsDays: keeps, topic, service, group } = PROJECTION[line.projection];
   const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
+  await gracefulStop.run(requireAgreedLog(connections, [source, topic, TOPIC.verdicts]));
   await gracefulStop.run(
     requireRetainedSince({
       settings,

@@ -3,6 +3,8 @@ import { printError, print } from '../../cli/terminal.ts';
 import { startProgress } from '../../cli/traffic/progress.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
+import { requireAgreedLog } from '../log/agreed-log.ts';
+import { TOPIC } from '../../schemas/topology.ts';
 import { OwnedJob, refuseLostJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import { type PartitionRange } from './log-ranges.ts';
 import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
@@ -50,6 +52,7 @@ async function start(
   connections: Connections,
   { line, request, gracefulStop }: ReplayStart,
 ): Promise<number> {
+  await gracefulStop.run(requireAgreedLog(connections, [request.topic, TOPIC.raw, TOPIC.verdicts]));
   const { job, bounded } = await gracefulStop.run(
     openReplay(connections, { line, request, gracefulStop }),
   );

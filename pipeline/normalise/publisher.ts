@@ -4,8 +4,14 @@ import type { TopicPartition } from '../../platform/log/evidence-store.ts';
 
 type Send = (
   record: OutgoingRecord,
-  done: (error: Error | undefined, offset: number) => void,
+  done: (error: Error | undefined, offset: number, appendedAt?: number) => void,
 ) => void;
+
+interface Appended {
+  record: OutgoingRecord;
+  offset: number;
+  timestamp: number | undefined;
+}
 
 /** Sends records to the producer, with backpressure by the bytes in flight. */
 export class Publisher {
@@ -40,9 +46,9 @@ export class Publisher {
       const bytes = record.value.length;
       this.#inFlightBytes += bytes;
       try {
-        this.#producer.send(record, (error, offset) => {
+        this.#producer.send(record, (error, offset, appendedAt) => {
           this.#release(bytes);
-          done(error, offset);
+          done(error, offset, appendedAt);
         });
       } catch (error) {
         this.#release(bytes);
@@ -65,7 +71,7 @@ export class PublishBatch {
   #failure: Error | undefined;
   #onDone: (() => void) | undefined;
   readonly #appended: ((of: TopicPartition & RecordEvidence) => void) | undefined;
-  readonly #last = new Map<string, { record: OutgoingRecord; offset: number }>();
+  readonly #last = new Map<string, Appended>();
 
   constructor(send: Send, appended?: (of: TopicPartition & RecordEvidence) => void) {
     this.#send = send;
@@ -77,9 +83,9 @@ export class PublishBatch {
     if (this.#failure) throw this.#failure;
     this.#inFlight++;
     try {
-      this.#send(record, (error, offset) => {
+      this.#send(record, (error, offset, timestamp) => {
         this.#failure ??= error;
-        if (!error) this.#remember(record, offset);
+        if (!error) this.#remember({ record, offset, timestamp });
         this.#finishOne();
       });
     } catch (error) {
@@ -93,16 +99,17 @@ export class PublishBatch {
   async acknowledged(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onDone = resolve));
     if (this.#failure) throw this.#failure;
-    for (const { record, offset } of this.#last.values()) {
+    for (const { record, offset, timestamp } of this.#last.values()) {
       const { topic, partition, value } = record;
-      this.#appended?.({ topic, partition, ...evidenceOf({ offset, value }) });
+      this.#appended?.({ topic, partition, ...evidenceOf({ offset, timestamp, value }) });
     }
     this.#last.clear();
   }
 
-  #remember(record: OutgoingRecord, offset: number): void {
+  #remember(appended: Appended): void {
+    const { record, offset } = appended;
     const key = `${record.topic}/${record.partition}`;
-    if ((this.#last.get(key)?.offset ?? -1) < offset) this.#last.set(key, { record, offset });
+    if ((this.#last.get(key)?.offset ?? -1) < offset) this.#last.set(key, appended);
   }
 
   #finishOne(): void {

@@ -4,7 +4,9 @@ import { evidenceOf, type LogEnds, type RecordEvidence } from '../log/evidence.t
 import type { TopicPartition } from '../log/evidence-store.ts';
 import type { KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
+import { physicalTopic } from './topic-names.ts';
 import {
+  assignStandalone,
   closeStandalone,
   connectStandalone,
   pollStandalone,
@@ -34,7 +36,7 @@ export class LogProbe {
       (consumer) =>
         new Promise<LogEnds>((resolve, reject) => {
           consumer.queryWatermarkOffsets(
-            topic,
+            physicalTopic(topic),
             partition,
             ANSWER_MS,
             (error: LibrdKafkaError | null, found) => {
@@ -49,7 +51,7 @@ export class LogProbe {
   /** The record at an offset below the end; undefined: the first one from there on is another. */
   recordAt(of: TopicPartition, offset: number): Promise<ConsumedMessage | undefined> {
     return this.#inTurn(async (consumer) => {
-      consumer.assign([{ ...of, offset }]);
+      assignStandalone(consumer, [{ ...of, offset }]);
       try {
         for (const deadline = performance.now() + ANSWER_MS; performance.now() < deadline;) {
           const messages = await pollStandalone(consumer, { maxRecords: 1, ms: POLL_MS });

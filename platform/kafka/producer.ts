@@ -48,12 +48,13 @@ export interface ProducerOptions {
 
 export interface LogProducer {
   /**
-   * Queues a record. `done` is called once: with the offset when every in-sync replica has it
-   * (acks=all), otherwise with PublishFailed. Throws PublishFailed when the queue is full.
+   * Queues a record. `done` is called once: with the offset and the append time (ms; -1: unknown)
+   * when every in-sync replica has it (acks=all), otherwise with PublishFailed. Throws
+   * PublishFailed when the queue is full.
    */
   send(
     record: OutgoingRecord,
-    done: (error: PublishFailed | undefined, offset: number) => void,
+    done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void,
   ): void;
   /** The same as a promise. */
   publish(record: OutgoingRecord): Promise<number>;
@@ -76,7 +77,7 @@ export const BATCH_BYTES = 1_000_000;
 
 /** A record in flight; one callback may serve several, so each has its object. */
 interface Sent {
-  done: (error: PublishFailed | undefined, offset: number) => void;
+  done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void;
 }
 
 /**
@@ -105,14 +106,20 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     { 'request.required.acks': -1 },
   );
   const inFlight = new Set<Sent>();
-  const complete = (sent: Sent, error: PublishFailed | undefined, offset: number) => {
-    if (inFlight.delete(sent)) sent.done(error, offset);
+  const complete = (
+    sent: Sent,
+    error: PublishFailed | undefined,
+    offset: number,
+    appendedAt = -1,
+  ) => {
+    if (inFlight.delete(sent)) sent.done(error, offset, appendedAt);
   };
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
     complete(
       report.opaque as Sent,
       error ? new PublishFailed(error.message, deliveryCode(error)) : undefined,
       error ? -1 : report.offset,
+      report.timestamp,
     );
   });
   const loggedCodes = new Set<number>();

@@ -49,6 +49,7 @@ describe('G6: the books', () => {
       spooled: 0,
       stored: 3,
       dead: 0,
+      lost: 0,
       in_flight: 0,
     });
   });

@@ -1,0 +1,43 @@
+import { CommandError } from '../../cli/command.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { contradictionIn, FIRST_RECORD, refusalOf } from '../../platform/kafka/log-guard.ts';
+import { LogProbe } from '../../platform/kafka/log-probe.ts';
+import {
+  advanceUnfinished,
+  readEvidence,
+  type StoredEvidence,
+} from '../../platform/log/evidence-store.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+
+/**
+ * Throws CommandError when one of the topics is not the one that the live services have read: it
+ * went back, or was recreated. Rejects without Kafka or PostgreSQL.
+ */
+export async function requireAgreedLog(
+  { settings, database }: { settings: KafkaSettings; database: Database },
+  topics: readonly string[],
+): Promise<void> {
+  if (await advanceUnfinished(database))
+    throw new CommandError('./ravand log advance-epoch was not finished: run it again first');
+  const evidence = (await readEvidence(database)).filter(({ topic }) => topics.includes(topic));
+  const probe = new LogProbe(settings);
+  try {
+    for (const one of decisive(evidence)) {
+      const contradiction = await contradictionIn(probe, one, one);
+      if (contradiction) throw new CommandError(refusalOf(one, one.reader, contradiction));
+    }
+  } finally {
+    await probe.close();
+  }
+}
+
+/** Of each partition what is known about its first record, and about the last one that was read. */
+export function decisive(evidence: readonly StoredEvidence[]): StoredEvidence[] {
+  const found = new Map<string, StoredEvidence>();
+  for (const one of evidence) {
+    const isFirst = one.reader === FIRST_RECORD;
+    const key = `${one.topic}/${one.partition}/${isFirst ? 'first' : 'last'}`;
+    if ((found.get(key)?.next ?? -1) < one.next) found.set(key, one);
+  }
+  return [...found.values()];
+}
