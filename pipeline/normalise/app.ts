@@ -3,12 +3,15 @@ import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import type { Log } from '../../platform/log.ts';
+import type { EpochOf } from '../../events/raw/record-claims.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
+import { readLayout, recordedLayout } from '../../platform/log/layout.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { NAMES, type Config } from './config.ts';
 import { ClaimsGate } from './claims-gate.ts';
 import { logEnds } from './log-ends.ts';
+import { KnownLayout } from './log-layout.ts';
 import { NormaliserMetrics } from './metrics.ts';
 import { normaliserDeps, type NormaliserOptions } from './task-deps.ts';
 import { NormaliserTask } from './partition-task.ts';
@@ -80,22 +83,17 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     registry: metrics.registry,
     crash,
     assigned: async (partition, committed, fenced) => {
-      const epochs = await retryUntilAborted(
-        {
-          log,
-          signal: fenced,
-          code: 'postgres_unreachable',
-          what: 'reading the epochs of the log',
-        },
-        () => readEpochs(options.database, names.raw),
-      );
+      const { epochOf, placement } = options.layout
+        ? await options.layout.open(partition, fenced)
+        : await epochsWithoutLayout(options, fenced);
       const released = () => {
         if (tasks.get(partition) === task) tasks.delete(partition);
       };
       const task = new NormaliserTask({
         partition,
         committed,
-        epochOf: (of, offset) => epochs.at(of, offset),
+        epochOf,
+        placement,
         deps,
         fenced,
         stopping,
@@ -108,7 +106,9 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
   const sweeper = new Sweeper({
     store: claims,
     dedupeTtl: config.DEDUPE_TTL,
-    partitions: options.partitions.events,
+    get partitions() {
+      return options.partitions.events;
+    },
     progress: () =>
       sweepProgress(
         CLAIMS_EPOCH,
@@ -128,6 +128,17 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
       await sweeper.stop();
     },
   };
+}
+
+async function epochsWithoutLayout(
+  { log, database, names }: NormaliserOptions,
+  signal: AbortSignal,
+): Promise<{ epochOf: EpochOf; placement: undefined }> {
+  const epochs = await retryUntilAborted(
+    { log, signal, code: 'postgres_unreachable', what: 'reading the epochs of the log' },
+    () => readEpochs(database, names.raw),
+  );
+  return { epochOf: (of, offset) => epochs.at(of, offset), placement: undefined };
 }
 
 /** Returns when Redis holds the window's claims. Rejects only when the process stops. */
@@ -204,13 +215,30 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   onShutdown('postgres', () => database.end());
 
   const connecting = { config, names: NAMES, log, signal };
-  const partitions = await countPartitions(connecting);
+  const counted = await countPartitions({
+    ...connecting,
+    layout: await retryUntilAborted(
+      { log, signal, code: 'postgres_unreachable', what: 'reading the layout of the log' },
+      () => readLayout(database),
+    ),
+  });
   const producer = await connectNormaliserProducer(connecting);
   onShutdown('producer', () => producer.close(5000));
+  const layout = new KnownLayout({
+    ...{ database, producer, names: NAMES, log, reasons, signal },
+    layout: await recordedLayout(database, { partitions: counted.events }),
+    onMismatch: (is) => metrics.layoutMismatch.set(Number(is)),
+  });
+  const partitions = {
+    dead: counted.dead,
+    get events() {
+      return layout.partitions;
+    },
+  };
   const normaliser = await startNormaliser({
     ...{ config, names: NAMES, log, redis, clickhouse, database, producer, metrics },
-    ...{ reasons, partitions, stopping: signal, crash },
-    knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
+    ...{ reasons, partitions, layout, stopping: signal, crash },
+    knownEnds: watchEnds({ ...connecting, producer, partitions: () => layout.partitions }),
     writtenRows: watchWrittenRows({ database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());

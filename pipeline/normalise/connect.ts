@@ -2,6 +2,7 @@ import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
+import { partitionsProblem, type LogLayout } from '../../platform/log/layout.ts';
 import type { Config, Names } from './config.ts';
 import type { KnownEnds } from './sweep-progress.ts';
 
@@ -37,15 +38,16 @@ export function connectNormaliserProducer({
 }
 
 /**
- * Counts the partitions of the topics, and waits for missing topics. Throws when the event topics
- * have different numbers of partitions.
+ * Counts the partitions of the topics, and waits for missing topics. Throws when they differ from
+ * the recorded layout or, where none is recorded, from one another.
  */
 export async function countPartitions({
   config,
   names,
   log,
   signal,
-}: ConnectOptions): Promise<{ events: number; dead: number }> {
+  layout,
+}: ConnectOptions & { layout?: LogLayout | undefined }): Promise<{ events: number; dead: number }> {
   const what = `reading the topics ${names.raw}, ${names.normalised}, ${names.verdicts} and ${names.dead}`;
   const { raw, normalised, verdicts, dead } = await retryUntilAborted(
     { log, signal, code: 'waiting', what },
@@ -57,6 +59,12 @@ export async function countPartitions({
         dead: (await topicEnds(admin, names.dead)).length,
       })),
   );
+  if (layout) {
+    const found = { [names.raw]: raw, [names.normalised]: normalised, [names.verdicts]: verdicts };
+    const problem = partitionsProblem(layout, new Map(Object.entries(found)));
+    if (problem !== undefined) throw new Error(problem);
+    return { events: layout.partitions, dead };
+  }
   if (raw !== normalised || raw !== verdicts) {
     throw new Error(
       `${names.raw} has ${raw} partitions, ${names.normalised} ${normalised} and ${names.verdicts} ${verdicts}: partition p goes to partition p, so they must be equal. ` +

@@ -32,6 +32,10 @@ export class NormaliserMetrics {
     'ravand_normaliser_breaker_open',
     'Partitions held back because most of their events would become dead letters.',
   );
+  readonly layoutMismatch = this.#metrics.gauge(
+    'ravand_normaliser_layout_mismatch',
+    '1 while Kafka has another number of partitions than ./ravand log grow recorded: partitions beyond it are not processed.',
+  );
   readonly claimsLoaded = this.#metrics.gauge(
     'ravand_normaliser_claims_filled',
     '1 while Redis is known to hold the claims of the dedupe window, 0 while the normaliser waits for them.',

@@ -19,6 +19,14 @@ import {
   type Chunk,
   type NormalisedChunk,
 } from './normalise-chunk.ts';
+import {
+  claimsHere,
+  forwards,
+  misplacedIn,
+  splitAtMarks,
+  type Misplaced,
+  type Placement,
+} from './placement.ts';
 import type { Publisher } from './publisher.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
@@ -34,7 +42,7 @@ export interface NormaliserDeps {
   rowBatches: RowBatchBuilder;
   contexts: ContextReader;
   /** Topics to publish to. */
-  names: Pick<Names, 'normalised' | 'verdicts' | 'dead'>;
+  names: Pick<Names, 'raw' | 'normalised' | 'verdicts' | 'dead'>;
   deadLetterPartitions: number;
   /** Whether a chunk may be published; see platform/dead-letter-breaker.ts. */
   judgeChunk: (chunk: NormalisedChunk) => BreakerVerdict;
@@ -61,8 +69,10 @@ export interface TaskOptions {
   partition: number;
   /** Next offset to read; undefined when nothing is committed. */
   committed: number | undefined;
-  /** Epochs of events.raw; absent: epoch 0. They do not change while the partition is assigned. */
+  /** Epochs of events.raw; absent: epoch 0. */
   epochOf?: EpochOf;
+  /** Absent: every event is where its person belongs. */
+  placement?: Placement | undefined;
   deps: NormaliserDeps;
   /** Aborts when the partition is revoked: nothing more is published. */
   fenced: AbortSignal;
@@ -80,6 +90,7 @@ export class NormaliserTask implements PartitionTask {
   readonly from = undefined;
   readonly #partition: number;
   readonly #epochOf: EpochOf;
+  readonly #placement: Placement | undefined;
   readonly #deps: NormaliserDeps;
   readonly #fenced: AbortSignal;
   readonly #stopping: AbortSignal;
@@ -92,6 +103,7 @@ export class NormaliserTask implements PartitionTask {
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
     this.#epochOf = options.epochOf ?? (() => 0);
+    this.#placement = options.placement;
     this.#deps = options.deps;
     this.#fenced = options.fenced;
     this.#stopping = options.stopping;
@@ -111,7 +123,10 @@ export class NormaliserTask implements PartitionTask {
    */
   async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     try {
-      await this.#processAll(messages);
+      for (const { marker, messages: part } of splitAtMarks(messages)) {
+        if (marker) await this.#placement?.passMark(marker, this.#interrupted);
+        await this.#processAll(part);
+      }
     } catch (error) {
       if ([this.#fenced, this.#stopping].some(({ aborted, reason }) => aborted && error === reason))
         return undefined;
@@ -151,14 +166,19 @@ export class NormaliserTask implements PartitionTask {
   async #resolveAndPublish(messages: readonly ConsumedMessage[]): Promise<Progress> {
     const { gate } = this.#deps;
     const records = messages.map((message) => decodeRecord(message));
+    const misplaced = misplacedIn(records, this.#placement);
     const claims = claimsToResolve(records, this.#epochOf);
+    const here = claimsHere(claims, { records, misplaced });
     for (;;) {
       const round = await gate.enter(this.#interrupted);
       try {
-        const resolved = await this.#deps.claims.resolve(claims, this.#interrupted);
+        const resolved = await this.#deps.claims.resolve(here.claims, this.#interrupted);
         switch (resolved.status) {
           case 'resolved':
-            return await this.#publish({ records, claims, resolutions: resolved.resolutions });
+            return await this.#publish(
+              { records, claims, resolutions: here.complete(resolved.resolutions) },
+              misplaced,
+            );
           case 'lost':
             gate.claimsLost(round);
         }
@@ -169,8 +189,8 @@ export class NormaliserTask implements PartitionTask {
   }
 
   /** Publishes chunks in order of position; always waits for all acknowledgements. */
-  async #publish(batch: Chunk): Promise<Progress> {
-    const { publisher, judgeChunk, now, published, rowBatches, contexts } = this.#deps;
+  async #publish(batch: Chunk, misplaced: Misplaced): Promise<Progress> {
+    const { publisher, judgeChunk, now, published, rowBatches, contexts, names } = this.#deps;
     const publishing = publisher.begin();
     const sent: NormalisedChunk[] = [];
     let at = 0;
@@ -186,6 +206,8 @@ export class NormaliserTask implements PartitionTask {
           progress = { state: 'held-back', at, share: verdict.share };
           break;
         }
+        const to = { misplaced, placement: this.#placement, topic: names.raw };
+        for (const record of forwards(chunk.records, to)) publishing.send(record);
         for (const record of this.#outgoing(normalised)) publishing.send(record);
         sent.push(normalised);
         at += chunk.records.length;

@@ -12,6 +12,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { Config, Names } from './config.ts';
 import type { NormaliserMetrics } from './metrics.ts';
 import type { Reasons } from './reasons.ts';
+import type { KnownLayout } from './log-layout.ts';
 import type { KnownEnds } from './sweep-progress.ts';
 import type { ClaimsGate } from './claims-gate.ts';
 import { IN_FLIGHT_BYTES } from './connect.ts';
@@ -33,7 +34,9 @@ export interface NormaliserOptions {
   metrics: NormaliserMetrics;
   reasons: Reasons;
   /** Partitions of events.raw (events.normalised has as many), and of events.dead. */
-  partitions: { events: number; dead: number };
+  partitions: { readonly events: number; dead: number };
+  /** The layout of the log; absent: it is not recorded for these topics. */
+  layout?: KnownLayout;
   /** The version of event-row to write. */
   writtenRows: () => number;
   /** Ends of events.raw when they were last read. */

@@ -97,13 +97,12 @@ export function partitionsProblem(
 ): string | undefined {
   const { partitions, created, nextPartitions } = layout;
   const most = Math.max(created, nextPartitions ?? 0);
-  const least = layout.phase === 'steady' ? created : partitions;
-  const wrong = [...found].filter(([, count]) => count < least || count > most);
+  const wrong = [...found].filter(([, count]) => count < partitions || count > most);
   if (wrong.length === 0) return undefined;
   const counts = wrong.map(([topic, count]) => `${topic} has ${count}`).join(', ');
   const more = wrong.some(([, count]) => count > most);
   return (
-    `the number of partitions was changed without ./ravand log grow: ${counts} instead of ${least}. ` +
+    `the number of partitions was changed without ./ravand log grow: ${counts} instead of ${partitions}. ` +
     (more
       ? `Only the first ${partitions} are used: the number decides the partition of a person. Run ./ravand log grow --partitions N with the largest of these numbers, or a larger one`
       : 'Records of the missing partitions cannot be published: restore the topic')
