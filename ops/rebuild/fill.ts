@@ -11,6 +11,8 @@ import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from '../../projections/quality/rebuild.ts';
+import { readLayout } from '../../platform/log/layout.ts';
+import { generationsOf } from './by-generation.ts';
 import { createTarget } from './create-target.ts';
 import { dedupeStart } from './log-coverage.ts';
 import type { RebuildLine, RebuildSource } from './request.ts';
@@ -215,7 +217,9 @@ export class Fill {
       table: 'events',
       window: settings.DEDUPE_TTL,
     });
-    return { connections, source, from: this.#progress, until, seen: this.#seen, live, signal };
+    const generationOf = generationsOf(await readLayout(connections.database));
+    const [from, seen] = [this.#progress, this.#seen];
+    return { connections, source, from, until, seen, live, generationOf, signal };
   }
 
   /** Writes the recorded ranges of a killed process again, under the same tokens. */

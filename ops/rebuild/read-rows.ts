@@ -6,6 +6,7 @@ import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { sourceBatches, type SourceBatch } from '../replay/source.ts';
 import { storedKey, type StoredRows } from '../replay/stored-rows.ts';
+import { splitByGeneration } from './by-generation.ts';
 import type { RebuildSource } from './request.ts';
 
 export interface ReadRowsOptions {
@@ -19,13 +20,18 @@ export interface ReadRowsOptions {
   seen: SeenKeys;
   /** The live table: a dead position counts when a replay has stored its row. */
   live: StoredRows;
+  /** How many growths of the log come before an epoch. */
+  generationOf: (epoch: number) => number;
   /** Ends the read, which then rejects. */
   signal: AbortSignal;
 }
 
 const BATCH = 2000;
 
-/** Reads all partitions, oldest record first: nearly the order of the pipeline. */
+/**
+ * Reads all partitions, one generation of the log after the other, oldest record first: nearly the
+ * order of the pipeline.
+ */
 export async function* readRows(
   options: ReadRowsOptions,
 ): AsyncGenerator<RebuildBatch, void, void> {
@@ -43,7 +49,11 @@ export async function* readRows(
       const [first] = readers
         .map((reader, at) => ({ reader, batch: heads[at] }))
         .filter(({ batch }) => batch !== undefined)
-        .sort((a, b) => (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0));
+        .sort(
+          (a, b) =>
+            a.reader.generation - b.reader.generation ||
+            (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0),
+        );
       if (!first?.batch) return;
       first.reader.advance();
       const batch = await rowsOf(options, {
@@ -63,13 +73,20 @@ export async function* readRows(
 /** Reads one partition, one batch ahead. */
 class PartitionReader {
   readonly #batches: AsyncGenerator<SourceBatch, void, void>;
+  readonly #split: (batch: SourceBatch) => SourceBatch[];
+  readonly #generationOf: (epoch: number) => number;
+  #parts: SourceBatch[] = [];
   #next: Promise<SourceBatch | undefined>;
+  /** Of the head; a batch without events is in that of the one before. */
+  generation = 0;
 
   constructor(
-    { connections, source, until, signal }: ReadRowsOptions,
+    { connections, source, until, generationOf, signal }: ReadRowsOptions,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
+    this.#generationOf = generationOf;
+    this.#split = (batch) => splitByGeneration(batch, { source, generationOf });
     this.#batches = sourceBatches({
       connections,
       topic,
@@ -96,10 +113,21 @@ class PartitionReader {
   }
 
   #read(): Promise<SourceBatch | undefined> {
-    const next = this.#batches.next().then(({ value }) => value ?? undefined);
+    const next = this.#nextPart();
     // head() rejects with it; without a caller yet, it must not end the process.
     next.catch(() => undefined);
     return next;
+  }
+
+  async #nextPart(): Promise<SourceBatch | undefined> {
+    if (this.#parts.length === 0) {
+      const { value } = await this.#batches.next();
+      if (value) this.#parts = this.#split(value);
+    }
+    const part = this.#parts.shift();
+    const [head] = part?.events ?? [];
+    if (head) this.generation = this.#generationOf(head.epoch);
+    return part;
   }
 }
 

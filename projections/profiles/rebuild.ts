@@ -35,6 +35,8 @@ const NO_METRICS: ProfileMetrics = {
 export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
   const { store, log, journal, limits, signal } = options;
   const partitions = new Map<number, PartitionEvents>();
+  /** The highest one so far: a higher one may bring a person from another partition. */
+  let epoch = 0;
   /** Waits for the fold in flight, then starts the next one without waiting for it. */
   const startFold = async (partition: number, own: PartitionEvents): Promise<void> => {
     await own.folding;
@@ -47,8 +49,18 @@ export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
     own.folding = fold();
     own.folding.catch(() => undefined);
   };
+  const flush = async (): Promise<void> => {
+    for (const [partition, own] of partitions) await startFold(partition, own);
+    await Promise.all([...partitions.values()].map(({ folding }) => folding));
+  };
   return {
     async add({ partition, rows, progress }) {
+      const after = rows[0]?._epoch ?? epoch;
+      if (after > epoch) {
+        await flush();
+        for (const { cache } of partitions.values()) cache.clear();
+        epoch = after;
+      }
       let own = partitions.get(partition);
       if (!own) {
         const cache = new ProfileCache(() => limits.cacheBytes / Math.max(1, partitions.size));
@@ -59,9 +71,6 @@ export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
       own.progress = progress;
       if (own.events.length >= limits.events) await startFold(partition, own);
     },
-    async flush() {
-      for (const [partition, own] of partitions) await startFold(partition, own);
-      await Promise.all([...partitions.values()].map(({ folding }) => folding));
-    },
+    flush,
   };
 }

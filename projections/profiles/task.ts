@@ -27,12 +27,21 @@ export interface FoldDeps {
  * then commit (FOLD.md). Retries while ClickHouse is unavailable.
  */
 export function foldTask(deps: FoldDeps): PartitionTask {
+  let epoch: number | undefined;
   return {
     from: undefined,
     async process(messages) {
       let pending: ProfileEvent[] = [];
       for (const message of messages) {
         const events = decodeEvents(deps, message);
+        const after = events[0]?._epoch ?? epoch ?? 0;
+        if (epoch !== undefined && after > epoch) {
+          await foldIn(deps, pending);
+          pending = [];
+          // Meanwhile the person may have been in another partition, whose owner changed the profile.
+          deps.cache.clear();
+        }
+        epoch = Math.max(after, epoch ?? after);
         if (pending.length > 0 && pending.length + events.length > deps.foldEvents) {
           await foldIn(deps, pending);
           pending = [];

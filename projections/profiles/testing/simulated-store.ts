@@ -91,8 +91,8 @@ const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true)
 export function messagesOf(events: readonly ProfileEvent[]): ConsumedMessage[] {
   return [...Map.groupBy(events, ({ _offset }) => _offset)].map(([rawOffset, own], offset) => {
     const head = {
-      epoch: 0,
-      partition: 0,
+      epoch: own[0]?._epoch ?? 0,
+      partition: own[0]?._partition ?? 0,
       first_offset: rawOffset,
       first_index: own[0]?._index ?? 0,
       last_offset: rawOffset,
