@@ -299,7 +299,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     },
   });
   const follower = followLayout({
-    ...{ database, log, gate: gateway.gate },
+    ...{ database, log, gate: gateway.gate, instance: layout.instance },
     spooled: () => spool.events.total,
     onRead: layout.onRead,
     counts: () => countedPartitions(gateway.publisher),
@@ -354,6 +354,7 @@ async function knownLayout({
   });
   let topics = read?.topics ?? stored?.topics ?? {};
   readTopicNamesFrom(() => Promise.resolve(topics));
+  const instance = stored?.instance ?? randomBytes(8).toString('hex');
   let written = stored;
   const store = async (layout: StoredLayout) => {
     if (isDeepStrictEqual(layout, written)) return;
@@ -361,6 +362,7 @@ async function knownLayout({
     written = layout;
   };
   return {
+    instance,
     followed: stored,
     read,
     onRead: async (layout: LogLayout) => {
@@ -368,14 +370,14 @@ async function knownLayout({
       const { generation, partitions } = layout;
       // What is held follows the stored one until it is released.
       if (written === undefined || written.partitions === partitions)
-        await store({ generation, partitions, topics });
+        await store({ generation, partitions, instance, topics });
     },
     onFollow: async ({ followed }: HoldState, publisher: Publisher) => {
       const { partitions } = followed;
       const count = await publisher.producer?.partitions(TOPIC.raw, config.PUBLISH_TIMEOUT);
       if (count !== undefined && count < partitions)
         throw new Error(`Kafka has ${count} of ${partitions} partitions of ${TOPIC.raw}`);
-      await store({ ...followed, topics });
+      await store({ ...followed, instance, topics });
     },
   };
 }

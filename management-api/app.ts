@@ -18,6 +18,7 @@ import { createFreshness } from './freshness/freshness.ts';
 import { logSnapshots } from './freshness/log-snapshot.ts';
 import { GROUP_OF } from './freshness/projections.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
+import { importHold } from './imports/import-hold.ts';
 import { importPublisher } from './imports/publisher.ts';
 import { quotaGate } from './imports/quota.ts';
 import { decideFeatures } from './introspection/features.ts';
@@ -51,7 +52,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   });
 
   const readUsage = usageStore(database, Date.now);
-  const publisher = importPublisher({ settings: config, log, name: name });
+  const hold = importHold({ database, log });
+  const publisher = importPublisher({ settings: config, log, name, hold });
   onShutdown('publisher', () => publisher.close());
   const segments = segmentStore(database);
   const exportStore = new ExportStore(database);

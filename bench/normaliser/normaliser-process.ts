@@ -37,7 +37,7 @@ const normaliser = await startNormaliser({
   ...{ config, names, log, redis, clickhouse, database, producer, metrics, partitions },
   ...{
     reasons: new Reasons(),
-    knownEnds: watchEnds({ ...connecting, producer, partitions: partitions.events }),
+    knownEnds: watchEnds({ ...connecting, producer, partitions: () => partitions.events }),
     stopping: signal,
   },
   writtenRows: () => NEWEST_ROW_VERSION,

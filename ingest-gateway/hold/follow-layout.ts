@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { topicEnds, committedOffsets, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { partitionsProblem, readLayout, type LogLayout } from '../../platform/log/layout.ts';
@@ -9,6 +8,8 @@ import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { HoldGate } from './hold-gate.ts';
 
 interface FollowOptions {
+  /** The row of this gateway in gateway_instances. */
+  instance: string;
   database: Database;
   log: Log;
   gate: HoldGate;
@@ -35,8 +36,7 @@ const COMPARE_EVERY = 10;
  * PostgreSQL the gateway goes on by the layout that it knows.
  */
 export function followLayout(options: FollowOptions): LayoutFollower {
-  const { database, log, gate } = options;
-  const instance = randomBytes(8).toString('hex');
+  const { database, log, gate, instance } = options;
   let timer: NodeJS.Timeout | undefined;
   let polls = 0;
   let isClosed = false;

@@ -4,6 +4,8 @@ import type { Followed } from './evolve.ts';
 
 /** What a gateway must know without PostgreSQL: the layout that its records follow. */
 export interface StoredLayout extends Followed {
+  /** Id of the gateway whose spool this is: its processes have one row in gateway_instances. */
+  instance: string;
   /** Physical names of topics. */
   topics: Readonly<Record<string, string>>;
 }
@@ -19,10 +21,10 @@ export function followedFile(folder: string): {
     load: async () => {
       try {
         const stored = JSON.parse(await readFile(path, 'utf8')) as Partial<StoredLayout>;
-        const { generation, partitions, topics = {} } = stored;
-        if (!Number.isSafeInteger(generation) || !Number.isSafeInteger(partitions))
-          return undefined;
-        return { generation: Number(generation), partitions: Number(partitions), topics };
+        const { generation, partitions, instance, topics = {} } = stored;
+        const isWhole = Number.isSafeInteger(generation) && Number.isSafeInteger(partitions);
+        if (!isWhole || typeof instance !== 'string') return undefined;
+        return { generation: Number(generation), partitions: Number(partitions), instance, topics };
       } catch {
         return undefined;
       }

@@ -5,6 +5,7 @@ import { connectProducer, type LogProducer } from '../../platform/kafka/producer
 import type { Log } from '../../platform/log.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 import { TOPIC } from '../../schemas/topology.ts';
+import type { ImportHold } from './import-hold.ts';
 
 /** After this long without an acknowledgement a request answers 503. */
 const TIMEOUT_MS = 8000;
@@ -36,10 +37,12 @@ export function importPublisher({
   settings,
   log,
   name,
+  hold,
 }: {
   settings: KafkaSettings;
   log: Log;
   name: string;
+  hold: ImportHold;
 }): ImportPublisher {
   let connected: Promise<Connected> | undefined;
 
@@ -79,13 +82,18 @@ export function importPublisher({
   };
 
   return {
-    partitions: async () => (await connection()).partitions,
+    partitions: async () => {
+      const { partitions } = await connection();
+      return (await hold.partitions()) ?? partitions;
+    },
     async publish(records) {
       const { producer } = await connection();
       try {
-        await withDeadline(
-          { ms: TIMEOUT_MS + 1000, waitingFor: 'acknowledgements of Kafka' },
-          Promise.all(records.map((record) => producer.publish(record))),
+        await hold.run(() =>
+          withDeadline(
+            { ms: TIMEOUT_MS + 1000, waitingFor: 'acknowledgements of Kafka' },
+            Promise.all(records.map((record) => producer.publish(record))),
+          ),
         );
         return NONE_REFUSED;
       } catch (error) {
@@ -93,6 +101,9 @@ export function importPublisher({
         throw error;
       }
     },
-    close: drop,
+    close: async () => {
+      await drop();
+      await hold.close();
+    },
   };
 }

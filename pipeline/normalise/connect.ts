@@ -77,7 +77,7 @@ export async function countPartitions({
 interface WatchOptions extends Omit<ConnectOptions, 'config'> {
   producer: Pick<LogProducer, 'watermarks'>;
   /** Partitions of events.raw and events.normalised. */
-  partitions: number;
+  partitions: () => number;
 }
 
 /** Reads the ends of events.raw and events.normalised every five seconds. */
@@ -86,7 +86,7 @@ export function watchEnds(options: WatchOptions): () => KnownEnds | undefined {
   let known: KnownEnds | undefined;
   const endsOf = async (topic: string) => {
     const ends = new Map<number, { low: number; high: number }>();
-    for (let partition = 0; partition < partitions && !signal.aborted; partition++)
+    for (let partition = 0; partition < partitions() && !signal.aborted; partition++)
       ends.set(partition, await producer.watermarks({ topic, partition }, WATERMARKS_MS));
     return ends;
   };

@@ -5,6 +5,7 @@ import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
 import { readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
 import {
+  isInForce,
   partitionsAt,
   partitionsProblem,
   readLayout,
@@ -15,7 +16,6 @@ import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { Names } from './config.ts';
 import type { Placement } from './placement.ts';
 import type { Reasons } from './reasons.ts';
-import type { KnownEnds } from './sweep-progress.ts';
 
 interface LayoutOptions {
   database: Database;
@@ -25,13 +25,13 @@ interface LayoutOptions {
   reasons: Reasons;
   /** The layout at the start. */
   layout: LogLayout;
-  /** Ends of events.raw when they were last read. */
-  knownEnds: () => KnownEnds | undefined;
   onMismatch: (is: boolean) => void;
   signal: AbortSignal;
 }
 
 const MARK_PERIOD = 250;
+/** After so many of them the reason is shown. */
+const WAITS_REPORTED = 80;
 const REFUSED_PERIOD = 5000;
 const COMPARE_PERIOD = 10_000;
 const METADATA_MS = 10_000;
@@ -86,27 +86,22 @@ export class KnownLayout {
     return Math.max(this.#layout.created, this.#layout.nextPartitions ?? 0);
   }
 
-  /** Waits until every partition is marked: what is forwarded then finds the same number there. */
+  /** Waits until everything before the marks is processed, by the readers of its rows too. */
   async #marked({ epoch, partitions }: LayoutMarker, signal: AbortSignal): Promise<TopicEpochs> {
     const { reasons, log } = this.#options;
     for (let waits = 0; ; waits++) {
-      const epochs = await this.#epochs(signal);
-      const isMarked = Array.from({ length: partitions }, (_, at) => at).every(
-        (at) => epochs.newest(at) >= epoch,
-      );
-      if (isMarked) {
-        await this.#read(signal);
-        reasons.clear('marks');
-        log.info({ epoch, partitions }, 'the log has another number of partitions from here on');
-        return epochs;
-      }
-      if (waits === 20)
+      await this.#read(signal);
+      if (isInForce(this.#layout, epoch)) break;
+      if (waits === WAITS_REPORTED)
         reasons.set(
           'marks',
-          `a growth to ${partitions} partitions stopped half way: complete it with ./ravand log grow --partitions ${partitions}`,
+          `a growth to ${partitions} partitions is not complete: watch it, or complete it with ./ravand log grow --partitions ${partitions}`,
         );
       await delay(MARK_PERIOD, signal);
     }
+    reasons.clear('marks');
+    log.info({ epoch, partitions }, 'the log has another number of partitions from here on');
+    return this.#epochs(signal);
   }
 
   async #epochs(signal: AbortSignal): Promise<TopicEpochs> {
@@ -138,18 +133,19 @@ export class KnownLayout {
     );
   }
 
+  /** Compares what Kafka has with what is recorded, until the process stops. */
   async #compare(): Promise<void> {
-    const { signal, knownEnds, names } = this.#options;
+    const { signal, producer, names, log } = this.#options;
     while (!signal.aborted) {
-      const ends = knownEnds()?.ends;
       try {
-        if (ends) {
-          await this.#read(signal);
-          this.#report(new Map([[names.raw, ends.size]]));
-        }
         await delay(COMPARE_PERIOD, signal);
-      } catch {
-        // The process stops.
+        const found = new Map<string, number>();
+        for (const topic of [names.raw, names.normalised, names.verdicts])
+          found.set(topic, await producer.partitions(topic, METADATA_MS));
+        await this.#read(signal);
+        this.#report(found);
+      } catch (error) {
+        log.debug({ err: error }, 'the partitions cannot be compared');
       }
     }
   }

@@ -2,11 +2,16 @@ import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
+import type { LayoutMarker } from '../../events/raw/layout-marker.ts';
 import { claimsToResolve, type EpochOf } from '../../events/raw/record-claims.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
-import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import type {
+  ConsumedMessage,
+  LaterCommits,
+  PartitionTask,
+} from '../../platform/kafka/consumer-types.ts';
 import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { Verdict } from '../../schemas/records.ts';
@@ -99,6 +104,7 @@ export class NormaliserTask implements PartitionTask {
   readonly #released: () => void;
   #processedUntil: number | undefined;
   #next: number | undefined;
+  #commits: LaterCommits | undefined;
 
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
@@ -124,7 +130,7 @@ export class NormaliserTask implements PartitionTask {
   async process(messages: readonly ConsumedMessage[]): Promise<number | undefined> {
     try {
       for (const { marker, messages: part } of splitAtMarks(messages)) {
-        if (marker) await this.#placement?.passMark(marker, this.#interrupted);
+        if (marker) await this.#passMark(marker, part[0]?.offset ?? 0);
         await this.#processAll(part);
       }
     } catch (error) {
@@ -135,6 +141,18 @@ export class NormaliserTask implements PartitionTask {
     const last = messages.at(-1);
     if (last) this.#next = last.offset + 1;
     return this.#next;
+  }
+
+  commitsLater(commits: LaterCommits): void {
+    this.#commits = commits;
+  }
+
+  /** Everything before a mark is committed: `./ravand log grow` waits for it. */
+  async #passMark(marker: LayoutMarker, offset: number): Promise<void> {
+    if (!this.#placement) return;
+    this.#next = offset;
+    this.#commits?.commit(offset);
+    await this.#placement.passMark(marker, this.#interrupted);
   }
 
   release(): Promise<void> {

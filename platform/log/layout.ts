@@ -82,6 +82,15 @@ export function partitionsAt(layout: LogLayout, epoch: number): number {
   return latest?.partitions ?? layout.history[0]?.partitions ?? layout.partitions;
 }
 
+/**
+ * Whether the number of partitions of an epoch applies: everything before it is processed. Until
+ * then the normaliser stays before the marks of the epoch.
+ */
+export function isInForce({ history, generation }: LogLayout, epoch: number): boolean {
+  const begun = history.find((one) => one.epoch === epoch);
+  return begun !== undefined && begun.generation <= generation;
+}
+
 /** True while writers of events.raw must hold their records. */
 export function isHeld({ phase }: Pick<LogLayout, 'phase'>): boolean {
   return phase === 'holding' || phase === 'switching' || phase === 'draining';

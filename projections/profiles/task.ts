@@ -38,7 +38,7 @@ export function foldTask(deps: FoldDeps): PartitionTask {
         if (epoch !== undefined && after > epoch) {
           await foldIn(deps, pending);
           pending = [];
-          // Meanwhile the person may have been in another partition, whose owner changed the profile.
+          // Meanwhile people may have been in another partition, whose owner changed the profile.
           deps.cache.clear();
         }
         epoch = Math.max(after, epoch ?? after);

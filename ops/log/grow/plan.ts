@@ -52,6 +52,8 @@ export function nextStep(view: GrowthView): GrowthStep {
     case 'preparing': {
       const topics = [...counts].filter(([, count]) => count < target).map(([topic]) => topic);
       if (topics.length > 0) return { step: 'create', topics };
+      const former = formerWriters(view);
+      if (former.length > 0) return wait(former);
       if (unassigned.length > 0)
         return wait(unassigned.map((group) => `${group} to read the new partitions`));
       return { step: 'hold' };
@@ -92,6 +94,19 @@ function openWriters({ writers }: GrowthView): string[] {
     .map(
       ({ service, instance, phase, waitsFor }) =>
         `${service} ${instance} to hold its records (it is ${phase}${waitsFor === '' ? '' : `: ${waitsFor}`})`,
+    );
+}
+
+/**
+ * A process that was suspended during the growth before this one, and not seen since: its late
+ * records must be forwarded by that one, or two ways through the log would change their order.
+ */
+function formerWriters({ writers, layout }: GrowthView): string[] {
+  return writers
+    .filter(({ generation }) => generation > 0 && generation < layout.generation)
+    .map(
+      ({ service, instance, age }) =>
+        `${service} ${instance} to follow the growth before (it was seen ${Math.round(age / 1000)} s ago; an hour after its end it is forgotten)`,
     );
 }
 

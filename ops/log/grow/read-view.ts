@@ -37,26 +37,30 @@ export async function readView(servers: Servers, target: number): Promise<Growth
   const counts = new Map<string, number>();
   for (const topic of GROWING) counts.set(topic, (await topicEnds(admin, topic)).length);
   const epoch = layout.change?.['epoch'];
+  const marks = typeof epoch === 'number' ? await readMarks(database, epoch) : NO_MARKS;
   return {
     layout,
     target,
     counts,
     unassigned: layout.phase === 'preparing' ? await unassigned(admin, target) : [],
     writers: await readWriters(database),
-    behind: await readBehind(admin),
-    marked: typeof epoch === 'number' ? await markedPartitions(database, epoch) : new Set(),
+    behind: await readBehind(admin, marks),
+    marked: new Set(marks.keys()),
   };
 }
 
 /**
  * Groups that have unprocessed records: the normaliser first, so that everything that it has
- * processed is below the ends of events.normalised that are read then.
+ * processed is below the ends of events.normalised that are read then. It stays before the marks.
  */
-async function readBehind(admin: Admin): Promise<Behind[]> {
+async function readBehind(admin: Admin, marks: Marks): Promise<Behind[]> {
   const behind: Behind[] = [];
   const members = await membersOf(admin);
   for (const topic of [TOPIC.raw, TOPIC.normalised]) {
-    const ends = await topicEnds(admin, topic);
+    const ends = (await topicEnds(admin, topic)).map((end) => ({
+      ...end,
+      high: (topic === TOPIC.raw ? marks.get(end.partition) : undefined) ?? end.high,
+    }));
     for (const { group, service } of CONSUMER_GROUPS.filter((one) => one.topic === topic)) {
       // It keeps its positions elsewhere, and counts do not depend on the order.
       if (service === METERING_READER) continue;
@@ -108,10 +112,14 @@ function assignmentOf(encoded: Buffer, topic: string): number[] {
   return decoded?.assignment[physicalTopic(topic)] ?? [];
 }
 
-async function markedPartitions(database: Database, epoch: number): Promise<Set<number>> {
-  const { rows } = await database.query<{ partition: number }>(
-    'SELECT partition FROM log_epochs WHERE topic = $1 AND epoch = $2',
+/** By partition of events.raw, the offset of the mark of the growth in progress. */
+type Marks = ReadonlyMap<number, number>;
+const NO_MARKS: Marks = new Map();
+
+async function readMarks(database: Database, epoch: number): Promise<Marks> {
+  const { rows } = await database.query<{ partition: number; first_offset: string }>(
+    'SELECT partition, first_offset FROM log_epochs WHERE topic = $1 AND epoch = $2',
     [TOPIC.raw, epoch],
   );
-  return new Set(rows.map(({ partition }) => partition));
+  return new Map(rows.map(({ partition, first_offset: offset }) => [partition, Number(offset)]));
 }

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { delay } from '../../platform/backoff.ts';
+import { isHeld, readLayout, type LogLayout } from '../../platform/log/layout.ts';
+import { removeWriter, writeWriter } from '../../platform/log/writers.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+
+/**
+ * While the layout of the log changes, imports wait, and are answered 503 after some seconds: the
+ * management host has no spool.
+ */
+export interface ImportHold {
+  /**
+   * The recorded number of partitions, undefined when none is recorded. Waits while imports are
+   * held; rejects when that takes too long.
+   */
+  partitions(): Promise<number | undefined>;
+  /** Rejects while imports are held. */
+  run<T>(publish: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const POLL = 1000;
+const WAIT = 5000;
+
+export function importHold({ database, log }: { database: Database; log: Log }): ImportHold {
+  const instance = randomBytes(8).toString('hex');
+  const closing = new AbortController();
+  let layout: LogLayout | undefined;
+  let inFlight = 0;
+
+  const isHolding = () => layout !== undefined && isHeld(layout);
+  const poll = async () => {
+    await writeWriter(database, {
+      instance,
+      service: 'management-api',
+      generation: layout?.generation ?? 0,
+      phase: !isHolding() ? 'passing' : inFlight > 0 ? 'draining' : 'held',
+      waitsFor: '',
+      spooled: 0,
+    });
+    // After the registration: a change that begins now waits for this process.
+    layout = (await readLayout(database)) ?? layout;
+  };
+  const polling = (async () => {
+    while (!closing.signal.aborted) {
+      await poll().catch((error: unknown) =>
+        log.debug({ err: error }, 'the layout of the log cannot be read'),
+      );
+      await delay(isHolding() ? POLL / 4 : POLL, closing.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    async partitions() {
+      const until = performance.now() + WAIT;
+      while (isHolding()) {
+        if (performance.now() > until)
+          throw new Error('the layout of the log changes: imports wait until that is done');
+        await delay(50, closing.signal);
+      }
+      return layout?.partitions;
+    },
+    async run(publish) {
+      if (isHolding()) throw new Error('the layout of the log changes: imports wait');
+      inFlight++;
+      try {
+        return await publish();
+      } finally {
+        inFlight--;
+      }
+    },
+    async close() {
+      closing.abort(new Error('closing'));
+      await polling;
+      await removeWriter(database, instance).catch(() => undefined);
+    },
+  };
+}
