@@ -183,11 +183,13 @@ export interface VerdictRecord {
   verdicts: Verdict[];
 }
 
-/** identity-command.v1 */
+/** identity-command.v2 */
 export interface IdentityCommand {
   account_id: number;
   command: string;
   previous_id: string;
   until: number;
   requested_at: number;
+  /** Empty in records of version 1. */
+  user_id: string;
 }

@@ -28,6 +28,7 @@ describe('the schemas of records in the log', () => {
       'event-row.v1': '9fab38799f60d5a4',
       'event-row.v2': 'dc87ac060cc7cea7',
       'identity-command.v1': '682014daf4106120',
+      'identity-command.v2': 'd6a990cc907c8f77',
       'ingest-outcome.v1': 'c6ea7c713c6b7ec2',
       'normalised-run.v1': 'd42423d23fd14f8b',
       'normalised-run.v2': '1b05b2b2bafdad7a',

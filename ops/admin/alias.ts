@@ -2,7 +2,7 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { identityCommandCodec } from '../../schemas/codec.ts';
+import { encodeIdentityCommand } from '../../schemas/identity-command-versions.ts';
 import type { IdentityCommand } from '../../schemas/records.ts';
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
@@ -31,6 +31,7 @@ export const aliasUndo = adminCommand({
       previous_id: previousId,
       until,
       requested_at: now,
+      user_id: '',
     });
     return {
       account_id: accountId,
@@ -88,7 +89,7 @@ async function publish(settings: KafkaSettings, command: IdentityCommand): Promi
       topic: TOPIC.identityCommands,
       partition: 0,
       key: String(command.account_id),
-      value: identityCommandCodec.encode(command),
+      value: encodeIdentityCommand(command),
     });
   } finally {
     await producer.close(2000);

@@ -22,9 +22,10 @@ export function factKey({ order }: Pick<AliasFact, 'order'>): string {
 
 /**
  * Outcome of an alias. joined: it merged two people. same: they were one person already. refused:
- * its previous_id belongs to another person. undone: an operator undid it.
+ * its previous_id belongs to another person. undone: an operator undid it. kept_apart: an operator
+ * keeps its two ids apart.
  */
-export type AliasOutcome = 'joined' | 'same' | 'refused' | 'undone';
+export type AliasOutcome = 'joined' | 'same' | 'refused' | 'undone' | 'kept_apart';
 
 /** A distinct id that some fact mentions: a node of the union-find forest. */
 export interface IdentityRow {

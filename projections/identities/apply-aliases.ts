@@ -1,7 +1,14 @@
-import { distinctIds, factKey, type AliasFact, type AliasOutcome } from './alias-fact.ts';
+import {
+  distinctIds,
+  factKey,
+  type AliasFact,
+  type AliasOutcome,
+  type IdentityRow,
+} from './alias-fact.ts';
 import { remerge, type Remerged } from './merge.ts';
 import { mergeIncrementally } from './merge-incremental.ts';
-import type { IdentityStore, Undo } from './store.ts';
+import { whyIgnored, type Decision } from './decisions.ts';
+import type { IdentityStore } from './store.ts';
 
 /** Other workers kept changing the account. */
 export class TooManyConflicts extends Error {
@@ -28,21 +35,28 @@ export async function applyAliases(
   let pending = facts;
   for (let conflicts = 0; pending.length > 0;) {
     if (conflicts > MAX_CONFLICTS) throw new TooManyConflicts(accountId);
-    const { revision, rows, stored, undone } = await store.snapshot(accountId, pending);
+    const { revision, rows, stored, decisions } = await store.snapshot(accountId, pending);
     const added = pending.filter((fact) => !stored.has(factKey(fact)));
-    const isUndone = ({ previousId, order }: AliasFact) =>
-      order.receivedAt <= (undone.get(previousId) ?? -1);
-    const ignored = added.filter(isUndone);
+    const ignored = new Map(
+      added.flatMap((fact) => {
+        const why = whyIgnored(fact, decisions);
+        return why === undefined ? [] : [[fact, why] as const];
+      }),
+    );
     const merge = mergeIncrementally(
-      added.filter((fact) => !isUndone(fact)),
+      added.filter((fact) => !ignored.has(fact)),
       rows,
     );
-    const independent = [...ignored, ...merge.merged];
+    const independent = [...ignored.keys(), ...merge.merged];
     // The next iteration merges the dependent facts; it finds the independent ones stored.
     if (independent.length > 0) {
-      const change = { accountId, revision, facts: independent, rows: [...merge.rows.values()] };
+      const roots = newRoots([...ignored.keys()], [rows, merge.rows]);
+      const change = {
+        ...{ accountId, revision, facts: independent },
+        rows: [...merge.rows.values(), ...roots],
+      };
       if (await store.commit(change)) {
-        for (const fact of ignored) outcomes.set(fact, 'undone');
+        for (const [fact, why] of ignored) outcomes.set(fact, why);
         for (const [fact, outcome] of merge.outcomes) outcomes.set(fact, outcome);
         pending = merge.dependent;
       } else conflicts++;
@@ -57,15 +71,25 @@ export async function applyAliases(
   return outcomes;
 }
 
-/** Applies an undo. Resolves when everything that follows from it is stored. */
-export async function undoAlias(
+/** Rows of the distinct ids that only ignored facts mention: each is a person of its own. */
+function newRoots(
+  ignored: readonly AliasFact[],
+  known: readonly ReadonlyMap<string, IdentityRow>[],
+): IdentityRow[] {
+  return [...new Set(distinctIds(ignored))]
+    .filter((distinctId) => !known.some((rows) => rows.has(distinctId)))
+    .map((distinctId) => ({ distinctId, canonicalId: distinctId, parent: undefined }));
+}
+
+/** Applies an operator's decision. Resolves when everything that follows from it is stored. */
+export async function applyDecision(
   store: IdentityStore,
   accountId: number,
-  undo: Undo,
+  decision: Decision,
 ): Promise<void> {
   for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts++) {
     const { revision } = await store.snapshot(accountId, []);
-    if (await remergeStored(store, { accountId, revision, facts: [], undo })) return;
+    if (await remergeStored(store, { accountId, revision, facts: [], decision })) return;
   }
   throw new TooManyConflicts(accountId);
 }
@@ -74,7 +98,7 @@ interface Affected {
   accountId: number;
   revision: number;
   facts: readonly AliasFact[];
-  undo?: Undo;
+  decision?: Decision;
 }
 
 /**
@@ -83,14 +107,16 @@ interface Affected {
  */
 async function remergeStored(
   store: IdentityStore,
-  { accountId, revision, facts, undo }: Affected,
+  { accountId, revision, facts, decision }: Affected,
 ): Promise<Extract<Remerged, { kind: 'merged' }> | undefined> {
-  if (facts.length === 0 && !undo) return { kind: 'merged', rows: new Map(), outcomes: new Map() };
+  if (facts.length === 0 && !decision)
+    return { kind: 'merged', rows: new Map(), outcomes: new Map() };
   const ids = new Set(distinctIds(facts));
-  if (undo) ids.add(undo.previousId);
+  if (decision) ids.add(decision.previousId);
+  if (decision && decision.kind !== 'undo') ids.add(decision.userId);
   const extra = new Set<string>();
   for (;;) {
-    const people = await store.loadPeople(accountId, [...ids, ...extra], undo);
+    const people = await store.loadPeople(accountId, [...ids, ...extra], decision);
     // An id that was requested and has no row is mentioned by no fact.
     const rows = new Map(people.rows);
     for (const distinctId of extra)
@@ -108,7 +134,7 @@ async function remergeStored(
       revision,
       facts,
       rows: [...result.rows.values()],
-      ...(undo ? { undo } : {}),
+      ...(decision ? { decision } : {}),
     });
     return isStored ? result : undefined;
   }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { distinctIds, type AliasFact } from './alias-fact.ts';
-import { applyAliases, undoAlias } from './apply-aliases.ts';
+import { applyAliases, applyDecision } from './apply-aliases.ts';
 import { mergeAliases } from './merge.ts';
-import type { Undo } from './store.ts';
+import { drawnDecisions } from './testing/drawn-decisions.ts';
 import { InMemoryIdentities } from './testing/in-memory-store.ts';
 import { specifiedPeople } from './testing/reference-merge.ts';
 
@@ -23,11 +23,6 @@ const facts: fc.Arbitrary<AliasFact[]> = fc
         order: { receivedAt, epoch: 0, partition, offset, index: 0 },
       })),
   );
-const undos: fc.Arbitrary<Undo[]> = fc.array(
-  fc.record({ previousId: distinctId, until: fc.integer({ min: 0, max: 12 }) }),
-  { maxLength: 2 },
-);
-
 function peopleOf(store: InMemoryIdentities, mentioned: readonly AliasFact[]): Map<string, string> {
   return new Map(distinctIds(mentioned).map((id) => [id, store.rows.get(id)?.canonicalId ?? id]));
 }
@@ -47,7 +42,7 @@ describe('merging people', () => {
     );
   });
 
-  it('returns the same people for every order, batching and repetition of the facts, with undos anywhere between', async () => {
+  it('returns the same people for every order, batching and repetition of the facts, with decisions of operators anywhere between', async () => {
     const reading = facts.chain((all) =>
       fc.tuple(
         fc.constant(all),
@@ -58,27 +53,27 @@ describe('merging people', () => {
     await fc.assert(
       fc.asyncProperty(
         reading,
-        undos,
+        drawnDecisions(distinctId),
         fc.infiniteStream(fc.nat(9)),
-        async ([all, shuffled, sizes], drawnUndos, chance) => {
+        async ([all, shuffled, sizes], drawn, chance) => {
           const store = new InMemoryIdentities();
-          const pending = [...drawnUndos];
+          const pending = [...drawn];
           for (let at = 0; at < shuffled.length;) {
             const size = Number(sizes.next().value);
             const from = chance.next().value < 3 ? Math.max(0, at - 2) : at;
             await applyAliases(store, 1, shuffled.slice(from, at + size));
             at += size;
-            const undo = chance.next().value < 3 ? pending.pop() : undefined;
-            if (undo) await undoAlias(store, 1, undo);
+            const decision = chance.next().value < 3 ? pending.pop() : undefined;
+            if (decision) await applyDecision(store, 1, decision);
             expect(peopleOf(store, shuffled.slice(0, at))).toEqual(
               specifiedPeople(
                 shuffled.slice(0, at),
-                drawnUndos.filter((one) => !pending.includes(one)),
+                drawn.filter((one) => !pending.includes(one)),
               ),
             );
           }
-          for (const undo of pending) await undoAlias(store, 1, undo);
-          expect(peopleOf(store, all)).toEqual(specifiedPeople(all, drawnUndos));
+          for (const decision of pending) await applyDecision(store, 1, decision);
+          expect(peopleOf(store, all)).toEqual(specifiedPeople(all, drawn));
         },
       ),
       { numRuns: 1500 },
@@ -134,11 +129,42 @@ describe('merging people', () => {
       'same',
       'same',
     ]);
-    await undoAlias(store, 1, { previousId: 'device', until: 3 });
+    await applyDecision(store, 1, {
+      ...{ kind: 'undo', previousId: 'device', until: 3, decidedAt: 9 },
+    });
     expect(store.rows.get('device')?.canonicalId).toBe('device');
     // The alias of 'sara' closed a cycle. Without the undone alias it does not, so it counts now.
     expect(store.rows.get('sara')?.canonicalId).toBe('device');
     const late = { ...fact('device', 'sara', 2), order: { ...refused.order, partition: 1 } };
     expect(await applyAliases(store, 1, [refused, late])).toEqual(new Map([[late, 'undone']]));
+  });
+
+  it('keeps two ids apart however often their aliases come again, until they are rejoined', async () => {
+    const store = new InMemoryIdentities();
+    const fact = (previousId: string, userId: string, offset: number): AliasFact => ({
+      ...{ previousId, userId },
+      order: { receivedAt: offset, epoch: 0, partition: 0, offset, index: 0 },
+    });
+    const people = () => [...store.rows.values()].map((row) => [row.distinctId, row.canonicalId]);
+    const pair = { previousId: 'device', userId: 'sara' };
+    await applyAliases(store, 1, [fact('device', 'sara', 1)]);
+    await applyDecision(store, 1, { kind: 'keep_apart', ...pair, decidedAt: 5 });
+    const again = [fact('device', 'sara', 6), fact('sara', 'device', 7)];
+    expect([...(await applyAliases(store, 1, again)).values()]).toEqual([
+      'kept_apart',
+      'kept_apart',
+    ]);
+    expect(people()).toEqual([
+      ['sara', 'sara'],
+      ['device', 'device'],
+    ]);
+    await applyAliases(store, 1, [fact('device', 'reza', 8)]);
+    expect(store.rows.get('device')?.canonicalId).toBe('reza');
+    await applyDecision(store, 1, { kind: 'rejoin', ...pair, decidedAt: 9 });
+    // The alias of 'device' to 'sara' is the first one again.
+    expect(store.rows.get('device')?.canonicalId).toBe('sara');
+    // Read again after a crash, in its order.
+    await applyDecision(store, 1, { kind: 'keep_apart', ...pair, decidedAt: 5 });
+    expect(store.rows.get('device')?.canonicalId).toBe('sara');
   });
 });

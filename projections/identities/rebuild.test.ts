@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { canonicalIds } from './rebuild.ts';
+import { addDecision, noDecisions } from './decisions.ts';
+import { drawnDecisions } from './testing/drawn-decisions.ts';
 import { specifiedPeople } from './testing/reference-merge.ts';
 
-it('a rebuilt table holds the people of the specification, for any aliases and undos in any order', () => {
+it('a rebuilt table holds the people of the specification, for any aliases and decisions in any order', () => {
   const distinctId = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const fact = fc.record({
     previousId: distinctId,
@@ -20,15 +22,12 @@ it('a rebuilt table holds the people of the specification, for any aliases and u
     maxLength: 15,
     selector: ({ order }) => `${order.partition}/${order.offset}/${order.index}`,
   });
-  const undos = fc.uniqueArray(fc.record({ previousId: distinctId, until: fc.nat(5) }), {
-    maxLength: 3,
-    selector: ({ previousId }) => previousId,
-  });
   fc.assert(
-    fc.property(facts, undos, (list, drawnUndos) => {
+    fc.property(facts, drawnDecisions(distinctId), (list, drawn) => {
       const valid = list.filter(({ previousId, userId }) => previousId !== userId);
-      const undone = new Map(drawnUndos.map(({ previousId, until }) => [previousId, until]));
-      expect(canonicalIds(valid, undone)).toEqual(specifiedPeople(valid, drawnUndos));
+      const decisions = noDecisions();
+      for (const one of drawn) addDecision(decisions, one);
+      expect(canonicalIds(valid, decisions)).toEqual(specifiedPeople(valid, drawn));
     }),
   );
 });

@@ -4,8 +4,8 @@ import { RebuildImpossible, type RebuildTarget } from '../rebuild-target.ts';
 import { distinctIds, type AliasFact } from './alias-fact.ts';
 import { publishPeople } from './flat-table.ts';
 import { applyAliases } from './apply-aliases.ts';
-import { unescapeText } from '../../platform/postgres/escaped-text.ts';
-import { postgresIdentities } from './postgres-store.ts';
+import { whyIgnored, type Decisions } from './decisions.ts';
+import { decisionsOf, postgresIdentities, type PairRow, type UndoRow } from './postgres-store.ts';
 import { aliasOf } from './read-aliases.ts';
 import { mergeAliases } from './merge.ts';
 
@@ -20,7 +20,7 @@ export interface IdentitiesTarget extends RebuildTarget {
 }
 
 /**
- * Fills a table like `identities_flat` from the aliases of the log and the undos in PostgreSQL.
+ * Fills a table like `identities_flat` from the aliases of the log and the decisions in PostgreSQL.
  * `add` rejects with RebuildImpossible when the log holds more aliases than fit into memory.
  */
 export function identitiesTarget(options: {
@@ -63,8 +63,8 @@ export function identitiesTarget(options: {
           });
       };
       for (const [accountId, facts] of factsByAccount) {
-        const { undone, revision } = await readUndos(database, accountId);
-        for (const [name, canonical] of canonicalIds(facts, undone)) {
+        const { decisions, revision } = await readAccount(database, accountId);
+        for (const [name, canonical] of canonicalIds(facts, decisions)) {
           unsent.push({ account_id: accountId, name, canonical, version: revision });
           if (unsent.length >= ROWS_PER_INSERT) await send();
         }
@@ -84,27 +84,28 @@ export function identitiesTarget(options: {
 
 /**
  * The canonical id of every distinct id that an alias of the account mentions: the content of
- * identities_flat. `undone`: until when aliases of a previous_id are undone, ms.
+ * identities_flat.
  */
 export function canonicalIds(
   facts: readonly AliasFact[],
-  undone: ReadonlyMap<string, number>,
+  decisions: Decisions,
 ): Map<string, string> {
-  const valid = facts.filter(
-    ({ previousId, order }) => order.receivedAt > (undone.get(previousId) ?? -1),
-  );
-  const result = mergeAliases(valid);
+  const result = mergeAliases(facts.filter((fact) => whyIgnored(fact, decisions) === undefined));
   if (result.kind === 'incomplete')
     throw new Error('the merge needs facts that the account does not have');
   return new Map(distinctIds(facts).map((id) => [id, result.canonicalOf(id)]));
 }
 
-async function readUndos(
+async function readAccount(
   database: Database,
   accountId: number,
-): Promise<{ undone: Map<string, number>; revision: number }> {
-  const undos = await database.query<{ previous_id: string; until: string }>(
-    'SELECT previous_id, until FROM alias_undos WHERE account_id = $1',
+): Promise<{ decisions: Decisions; revision: number }> {
+  const undos = await database.query<UndoRow>(
+    'SELECT previous_id, until, decided_at FROM alias_undos WHERE account_id = $1',
+    [accountId],
+  );
+  const pairs = await database.query<PairRow>(
+    'SELECT name, other, apart, decided_at FROM alias_pairs WHERE account_id = $1',
     [accountId],
   );
   const account = await database.query<{ revision: string }>(
@@ -112,9 +113,7 @@ async function readUndos(
     [accountId],
   );
   return {
-    undone: new Map(
-      undos.rows.map(({ previous_id, until }) => [unescapeText(previous_id), Number(until)]),
-    ),
+    decisions: decisionsOf(undos.rows, pairs.rows),
     revision: Math.max(1, Number(account.rows[0]?.revision ?? 1)),
   };
 }

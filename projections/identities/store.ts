@@ -1,11 +1,6 @@
 import type { AliasFact, IdentityRow } from './alias-fact.ts';
+import type { Decision, Decisions } from './decisions.ts';
 import type { People } from './merge.ts';
-
-/** Aliases of `previousId` received up to `until` (ms since the epoch) merge nothing. */
-export interface Undo {
-  previousId: string;
-  until: number;
-}
 
 /** What is stored about some facts at one revision of the account. */
 export interface AccountSnapshot {
@@ -14,8 +9,8 @@ export interface AccountSnapshot {
   rows: Map<string, IdentityRow>;
   /** Keys (`factKey`) of those facts that are stored already. */
   stored: Set<string>;
-  /** Until when aliases of a previous_id are undone. */
-  undone: Map<string, number>;
+  /** What operators decided about these facts. */
+  decisions: Decisions;
 }
 
 export interface Change {
@@ -24,7 +19,7 @@ export interface Change {
   revision: number;
   facts: readonly AliasFact[];
   rows: readonly IdentityRow[];
-  undo?: Undo;
+  decision?: Decision;
 }
 
 /** A row of identities_flat. */
@@ -37,8 +32,8 @@ export interface PublishedRow {
 /** Stores facts and people; every method may be repeated. */
 export interface IdentityStore {
   snapshot(accountId: number, facts: readonly AliasFact[]): Promise<AccountSnapshot>;
-  /** The people of these distinct ids; `undo` counts as if it were stored. */
-  loadPeople(accountId: number, ids: readonly string[], undo?: Undo): Promise<People>;
+  /** The people of these distinct ids; `decision` counts as if it were stored. */
+  loadPeople(accountId: number, ids: readonly string[], decision?: Decision): Promise<People>;
   /** Atomic. Resolves false when the account changed since `revision`. */
   commit(change: Change): Promise<boolean>;
   /** Rows that ClickHouse lacks, up to a revision. */

@@ -1,10 +1,11 @@
 import { batchTask, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
-import { identityCommandCodec, newerRelease } from '../../schemas/codec.ts';
+import { identityCommandCodec } from '../../schemas/codec.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { AliasFact } from './alias-fact.ts';
-import { applyAliases, undoAlias } from './apply-aliases.ts';
+import { applyAliases, applyDecision } from './apply-aliases.ts';
+import { decisionOf, type Decision } from './decisions.ts';
 import type { IdentityMetrics } from './metrics.ts';
 import { readAliases } from './read-aliases.ts';
 import type { IdentityStore } from './store.ts';
@@ -20,6 +21,11 @@ export interface IdentityDeps {
 }
 
 const FACTS_PER_MERGE = 2000;
+const DONE: Record<Decision['kind'], string> = {
+  undo: 'an alias was undone',
+  keep_apart: 'two distinct ids are kept apart',
+  rejoin: 'aliases of two distinct ids count again',
+};
 
 /**
  * Applies the aliases of events.normalised. Commits once they and everything that follows from them
@@ -48,15 +54,14 @@ export function commandTask(deps: IdentityDeps): PartitionTask {
         identityCommandCodec.decode(value ?? Buffer.alloc(0)),
       ]);
       if (!command) continue;
-      const { account_id: accountId, previous_id: previousId, until } = command;
-      if (command.command !== 'undo')
-        throw newerRelease(`the command ${command.command} of offset ${message.offset}`);
-      await retrying(deps, 'undoing an alias', () =>
-        undoAlias(deps.store, accountId, { previousId, until }),
+      const { account_id: accountId } = command;
+      const decision = decisionOf(command, message.offset);
+      await retrying(deps, 'deciding about an alias', () =>
+        applyDecision(deps.store, accountId, decision),
       );
       await publish(deps, accountId);
-      deps.metrics.undo();
-      deps.log.info({ account_id: accountId, offset: message.offset }, 'an alias was undone');
+      deps.metrics.decision(decision.kind);
+      deps.log.info({ account_id: accountId, offset: message.offset }, DONE[decision.kind]);
     }
   });
 }

@@ -51,7 +51,7 @@ const READERS: Record<string, () => unknown> = {
   },
   'identities-sink, a command': () => {
     const command = { account_id: 1, command: 'later', previous_id: '', until: 0 };
-    const bytes = identityCommandCodec.encode({ ...command, requested_at: 0 });
+    const bytes = identityCommandCodec.encode({ ...command, requested_at: 0, user_id: '' });
     const task = commandTask({ log } as IdentityDeps);
     return task.process([{ ...message, value: bytes, size: bytes.length }]);
   },

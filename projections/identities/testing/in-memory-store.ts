@@ -1,11 +1,12 @@
 import { factKey, type AliasFact, type IdentityRow } from '../alias-fact.ts';
+import { addDecision, noDecisions, whyIgnored, type Decision } from '../decisions.ts';
 import type { Change, IdentityStore } from '../store.ts';
 
 /** The store of one account in memory, with the guarantees of the one in PostgreSQL. */
 export class InMemoryIdentities implements IdentityStore {
   readonly facts = new Map<string, AliasFact>();
   readonly rows = new Map<string, IdentityRow & { revision: number }>();
-  readonly undone = new Map<string, number>();
+  readonly decided: Decision[] = [];
   revision = 0;
   publishedTo = 0;
   /** Called before each commit: another worker may commit first. */
@@ -19,23 +20,24 @@ export class InMemoryIdentities implements IdentityStore {
       revision: this.revision,
       rows: new Map<string, IdentityRow>(rows.map((row) => [row.distinctId, row])),
       stored: new Set(facts.map(factKey).filter((key) => this.facts.has(key))),
-      undone: new Map(this.undone),
+      decisions: this.#decisions(),
     });
   }
 
-  loadPeople(
-    _accountId: number,
-    ids: readonly string[],
-    undo?: { previousId: string; until: number },
-  ) {
+  #decisions(more?: Decision) {
+    const decisions = noDecisions();
+    for (const one of this.decided) addDecision(decisions, one);
+    if (more) addDecision(decisions, more);
+    return decisions;
+  }
+
+  loadPeople(_accountId: number, ids: readonly string[], decision?: Decision) {
     const canonical = new Set(ids.map((id) => this.rows.get(id)?.canonicalId));
     const rows = [...this.rows.values()].filter((row) => canonical.has(row.canonicalId));
     const wanted = new Set([...ids, ...rows.map(({ distinctId }) => distinctId)]);
-    const isUndone = ({ previousId, order }: AliasFact) =>
-      order.receivedAt <= (this.undone.get(previousId) ?? -1) ||
-      (undo?.previousId === previousId && order.receivedAt <= undo.until);
+    const decisions = this.#decisions(decision);
     const facts = [...this.facts.values()].filter(
-      (fact) => wanted.has(fact.previousId) && !isUndone(fact),
+      (fact) => wanted.has(fact.previousId) && whyIgnored(fact, decisions) === undefined,
     );
     return Promise.resolve({
       rows: new Map<string, IdentityRow>(rows.map((row) => [row.distinctId, row])),
@@ -43,17 +45,13 @@ export class InMemoryIdentities implements IdentityStore {
     });
   }
 
-  async commit({ revision, facts, rows, undo }: Change) {
+  async commit({ revision, facts, rows, decision }: Change) {
     await this.beforeCommit();
     if (revision !== this.revision) return false;
     this.revision++;
     for (const fact of facts) this.facts.set(factKey(fact), fact);
     for (const row of rows) this.rows.set(row.distinctId, { ...row, revision: this.revision });
-    if (undo)
-      this.undone.set(
-        undo.previousId,
-        Math.max(undo.until, this.undone.get(undo.previousId) ?? -1),
-      );
+    if (decision) this.decided.push(decision);
     return true;
   }
 

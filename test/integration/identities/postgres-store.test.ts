@@ -3,8 +3,9 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import type { AliasFact } from '../../../projections/identities/alias-fact.ts';
-import { applyAliases, undoAlias } from '../../../projections/identities/apply-aliases.ts';
+import { applyAliases, applyDecision } from '../../../projections/identities/apply-aliases.ts';
 import { postgresIdentities } from '../../../projections/identities/postgres-store.ts';
+import { drawnDecisions } from '../../../projections/identities/testing/drawn-decisions.ts';
 import { specifiedPeople } from '../../../projections/identities/testing/reference-merge.ts';
 import type { IdentityStore } from '../../../projections/identities/store.ts';
 import { readyStack } from '../../support/stack.ts';
@@ -56,25 +57,25 @@ describe('identities in PostgreSQL', () => {
     );
   }
 
-  it('are those of the specification when two workers apply the aliases in any order, with an undo', async () => {
+  it('are those of the specification when two workers apply the aliases in any order, with decisions of operators', async () => {
     const drawn = facts.chain((all) =>
       fc.tuple(
         fc.constant(all),
         fc.shuffledSubarray(all, { minLength: all.length }),
-        fc.record({ previousId: distinctId, until: fc.nat(9) }),
+        drawnDecisions(distinctId),
       ),
     );
     await fc.assert(
-      fc.asyncProperty(drawn, async ([all, shuffled, undo]) => {
+      fc.asyncProperty(drawn, async ([all, shuffled, decisions]) => {
         const accountId = account++;
         const half = Math.floor(shuffled.length / 2);
         // The halves overlap, as after a rebalance.
         await Promise.all([
           applyAliases(store, accountId, shuffled.slice(0, half + 2)),
           applyAliases(store, accountId, shuffled.slice(half)),
-          undoAlias(store, accountId, undo),
+          ...decisions.map((decision) => applyDecision(store, accountId, decision)),
         ]);
-        expect(await peopleOf(accountId, all)).toEqual(specifiedPeople(all, [undo]));
+        expect(await peopleOf(accountId, all)).toEqual(specifiedPeople(all, decisions));
       }),
       { numRuns: CASES },
     );
