@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AvroWriter } from './avro-writer.ts';
-import { allSchemas, fingerprintOf, rowBatchCodec } from './codec.ts';
+import {
+  allSchemas,
+  deadLetterCodec,
+  fingerprintOf,
+  identityCommandCodec,
+  ingestOutcomeCodec,
+  rawRecordCodec,
+  rowBatchCodec,
+  verdictRecordCodec,
+} from './codec.ts';
 import { loadSchemas } from './load.ts';
 import { joinRowBatch, sliceRowBatch } from './row-batch.ts';
 import { RowEncoder } from './row-encoder.ts';
@@ -16,6 +25,11 @@ const WRITTEN_BEFORE = Buffer.from(
   readFileSync(join(import.meta.dirname, 'testing/row-batch.v1.base64'), 'utf8'),
   'base64',
 );
+
+/** By schema; written by the same commit. */
+const RECORDS = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'testing/records.v1.json'), 'utf8'),
+) as Record<string, string>;
 
 const checkout = join(import.meta.dirname, '..');
 
@@ -35,6 +49,37 @@ describe('the schemas of records in the log', () => {
       'raw-record.v1': '7bf96c175ed70486',
       'raw-record.v2': '9606fb0717e0eae5',
       'verdict-record.v1': 'b9517506c685f995',
+    });
+  });
+});
+
+describe('a record of an earlier release', () => {
+  const of = (id: string) => Buffer.from(RECORDS[id] ?? '', 'base64');
+
+  it('is read by every codec, whatever versions came later', () => {
+    const raw = {
+      ...{ account_id: 7, trace: '0123456789abcdef', user_agent: 'سلام', sequence: 9 },
+      items: [{ message_id: 'm', dedupe_id: 'd', timestamp: 1_789_000_000_000 }],
+      redriven_from: { epoch: 0, partition: 1, offset: 2, index: 0 },
+    };
+    expect(rawRecordCodec.decode(of('raw-record.v1'))).toMatchObject({ ...raw, delivery: null });
+    expect(rawRecordCodec.decode(of('raw-record.v2'))).toMatchObject({
+      ...raw,
+      delivery: { source: 'hosted_storefront', topic: 'orders/create' },
+    });
+    expect(deadLetterCodec.decode(of('dead-letter.v1'))).toMatchObject({
+      ...{ stage: 'normalise', reason: 'not_normalisable', partition: 2, offset: 73, index: null },
+      ...{ events: 2, account_id: 7, key: Buffer.from('k'), value: Buffer.from('v') },
+    });
+    expect(ingestOutcomeCodec.decode(of('ingest-outcome.v1'))).toMatchObject({
+      ...{ gateway: 'g', sequence: 4, received: 5, accepted: 2, duplicate: 1, rejected: 2 },
+      counts: [{ kind: 'reject', code: 'c', field: 'f', sdk: 's', count: 2 }],
+    });
+    expect(verdictRecordCodec.decode(of('verdict-record.v1'))).toMatchObject({
+      ...{ partition: 3, verdicts: [{ offset: 4, index: 1, verdict: 'duplicate' }] },
+    });
+    expect(identityCommandCodec.decode(of('identity-command.v1'))).toMatchObject({
+      ...{ account_id: 7, command: 'undo', previous_id: 'anon', until: 1_789_000_000_500 },
     });
   });
 });
