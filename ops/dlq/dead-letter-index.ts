@@ -1,6 +1,7 @@
 import { TOPIC } from '../../schemas/topology.ts';
-import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
+import { indexKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
@@ -39,6 +40,7 @@ export async function indexDeadLetters({
     [READER, TOPIC.dead],
   );
   const positions = new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+  const epochOf = await failedEpochs(database);
   let complete = true;
   for (const { partition, low, high } of ends) {
     const deadline = Date.now() + MAX_READ_MS;
@@ -53,7 +55,7 @@ export async function indexDeadLetters({
           return undefined;
         },
       );
-      await write(database, { partition, next: read.next, found });
+      await write(database, { partition, next: read.next, found, epochOf });
       from = read.next;
       if (Date.now() > deadline && from < high) {
         complete = false;
@@ -64,6 +66,23 @@ export async function indexDeadLetters({
   return complete;
 }
 
+/** Epoch of the record that failed, as it was when the dead letter was written. */
+type FailedEpoch = (partition: number, dead: LocatedDeadLetter) => number;
+
+async function failedEpochs(database: Database): Promise<FailedEpoch> {
+  const dead = await readEpochs(database, TOPIC.dead);
+  const failed = new Map(
+    await Promise.all(
+      [TOPIC.raw, TOPIC.normalised].map(
+        async (topic) => [topic as string, await readEpochs(database, topic)] as const,
+      ),
+    ),
+  );
+  return (at, { deadLetter: { topic, partition, offset }, offset: deadOffset }) =>
+    epochAsOf(failed.get(topic)?.of(partition) ?? [], offset, dead.at(at, deadOffset));
+}
+
+// A dead letter that events.dead lost is written again at another offset.
 const WRITE = `
 WITH moved AS (
   INSERT INTO log_positions (reader, topic, partition, next_offset) VALUES ('${READER}', '${TOPIC.dead}', $1, $2)
@@ -73,7 +92,7 @@ INSERT INTO dead_letters (letter, dead_partition, dead_offset, stage, reason, fi
 SELECT letter, $1, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, to_timestamp(failed_ms / 1000.0), items::integer[]
 FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::bigint[], $11::int[], $12::int[], $13::bigint[], $14::text[], $15::float8[], $16::text[])
   AS found (letter, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, item, events, account_id, message_id, failed_ms, items)
-ON CONFLICT (letter) DO NOTHING`;
+ON CONFLICT (letter) DO UPDATE SET dead_partition = excluded.dead_partition, dead_offset = excluded.dead_offset`;
 
 /** Columns behind the key and the offset, in the order of the statement. */
 const FIELDS = [
@@ -92,10 +111,20 @@ const FIELDS = [
 
 async function write(
   database: Database,
-  options: { partition: number; next: number; found: readonly LocatedDeadLetter[] },
+  options: {
+    partition: number;
+    next: number;
+    found: readonly LocatedDeadLetter[];
+    epochOf: FailedEpoch;
+  },
 ): Promise<void> {
   // The topic may hold a dead letter twice; one statement may insert its key only once.
-  const byKey = new Map(options.found.map((one) => [deadLetterKey(one.deadLetter), one]));
+  const byKey = new Map(
+    options.found.map((one) => [
+      indexKey(one.deadLetter, options.epochOf(options.partition, one)),
+      one,
+    ]),
+  );
   const found = [...byKey.values()];
   await database.query(WRITE, [
     options.partition,

@@ -1,5 +1,9 @@
 import { TOPIC } from '../../schemas/topology.ts';
-import { MAX_DEAD_LETTER_VALUE_BYTES } from '../../pipeline/dead-letters/dead-letter.ts';
+import {
+  deadLetterKey,
+  keyOfIndexKey,
+  MAX_DEAD_LETTER_VALUE_BYTES,
+} from '../../pipeline/dead-letters/dead-letter.ts';
 import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -7,17 +11,18 @@ import type { DeadLetterRow } from './dead-letter-store.ts';
 
 const ONE_RECORD = { records: 1, ms: 10_000 };
 
-/** Reads a dead letter from events.dead; undefined: no longer retained. */
+/** Reads a dead letter from events.dead; undefined: no longer there. */
 export async function readDeadLetter(
   reader: RangeReader,
-  known: Pick<DeadLetterRow, 'dead_partition' | 'dead_offset'>,
+  known: Pick<DeadLetterRow, 'key' | 'dead_partition' | 'dead_offset'>,
 ): Promise<DeadLetter | undefined> {
   const value = await readValue(reader, {
     topic: TOPIC.dead,
     partition: known.dead_partition,
     offset: known.dead_offset,
   });
-  return value === undefined ? undefined : deadLetterCodec.decode(value);
+  const found = value && deadLetterCodec.decode(value);
+  return found && deadLetterKey(found) === keyOfIndexKey(known.key) ? found : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import { quotaMonth } from '../../events/tehran-time.ts';
-import { deadLetterKey } from '../../pipeline/dead-letters/dead-letter.ts';
+import { deadLetterKey, keyOfIndexKey } from '../../pipeline/dead-letters/dead-letter.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { RangeReader, readRange } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -60,7 +60,7 @@ export async function readSinkDeadLetters(
       throw new Error(
         `more than ${MAX_DEAD_LETTERS} rows are dead letters of the sink: redrive them first (./ravand dlq), which stores the same rows`,
       );
-    const wanted = new Set(rows.map(({ letter }) => letter));
+    const wanted = new Map(rows.map(({ letter }) => [keyOfIndexKey(letter), letter]));
     const deadLetters = new Map<string, string>();
     for (const [partition, own] of Map.groupBy(rows, ({ dead_partition }) => dead_partition)) {
       const offsets = own.map(({ dead_offset }) => dead_offset);
@@ -82,7 +82,8 @@ interface ReadOptions {
   partition: number;
   from: number;
   to: number;
-  wanted: ReadonlySet<string>;
+  /** Key in the table, by key in events.dead. */
+  wanted: ReadonlyMap<string, string>;
   deadLetters: Map<string, string>;
   signal: AbortSignal;
 }
@@ -106,8 +107,8 @@ async function readPositions({
   })) {
     for (const { value } of messages) {
       const deadLetter = decodeDeadLetter(value);
-      const key = deadLetter && deadLetterKey(deadLetter);
-      if (!deadLetter || key === undefined || !wanted.has(key)) continue;
+      const key = deadLetter && wanted.get(deadLetterKey(deadLetter));
+      if (!deadLetter || key === undefined) continue;
       const bytes = await failedBytes(reader, deadLetter);
       const found = bytes && rowsOfDeadLetter(deadLetter, bytes);
       if (found === undefined || typeof found === 'string') continue;

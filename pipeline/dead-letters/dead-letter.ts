@@ -73,6 +73,20 @@ function fingerprintOf(stage: string, { reason, detail }: Failure): string {
   return hash('sha256', `${stage}\n${reason}\n${shape}`, 'hex').slice(0, 16);
 }
 
+/**
+ * Key in the table dead_letters. After the log went back, another record may have failed at the
+ * same offset; `epoch`: of the failed record.
+ */
+export function indexKey(deadLetter: Parameters<typeof deadLetterKey>[0], epoch: number): string {
+  const key = deadLetterKey(deadLetter);
+  return epoch === 0 ? key : `${key}@${epoch}`;
+}
+
+/** The key in events.dead of a key in the table. */
+export function keyOfIndexKey(key: string): string {
+  return key.replace(/@\d+$/, '');
+}
+
 /** A record for platform/kafka/producer.ts. */
 export interface DeadLetterRecord {
   topic: string;

@@ -155,7 +155,9 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
       const end = (messages.at(-1)?.offset ?? next - 1) + 1;
       if (end <= next) return next;
       let uncertain = false;
-      await retryUntilAborted(retryContext, async () => {
+      // Another process counts the partition: a retry would never succeed.
+      const isFinal = (error: unknown) => error instanceof PositionMoved;
+      await retryUntilAborted({ ...retryContext, isFinal }, async () => {
         // The write may have succeeded although its reply was lost: then this process has moved
         // the position already.
         if (uncertain && (await readPosition(database, topic, partition)).next === end) return;

@@ -7,12 +7,17 @@ import type {
   PartitionLag,
   PartitionTask,
 } from './consumer-types.ts';
+import type { LogEnds } from '../log/evidence.ts';
+import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { LogGuard } from './log-guard.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
 /** Minimum time between two commits of evidence, ms. */
 const COMMIT_INTERVAL_MS = 250;
+
+/** How long a revocation waits for the commits of what was processed, ms. */
+const FLUSH_TIMEOUT_MS = 1000;
 
 /** A record that is in the log arrives within this time, ms. */
 const ARRIVAL_MS = 2000;
@@ -32,6 +37,8 @@ export class Assignments {
   readonly #metrics: ConsumerMetrics;
   #leaving = false;
   guard: LogGuard | undefined;
+  /** Reads the ends of a partition from a broker. */
+  readEnds: ((partition: number) => Promise<LogEnds>) | undefined;
   client: ConsumerClient | undefined;
 
   constructor(options: PartitionConsumerOptions) {
@@ -98,6 +105,8 @@ export class Assignments {
 
   async #release(partitions: readonly number[]): Promise<void> {
     await Promise.all(partitions.map((partition) => this.#drain(partition)));
+    // Otherwise the next owner processes again what has just been processed.
+    await this.#committer.flush(FLUSH_TIMEOUT_MS);
     for (const partition of partitions) {
       this.#workers.delete(partition);
       this.#committer.forget(partition);
@@ -172,18 +181,29 @@ export class Assignments {
       const worker = this.#workers.get(partition);
       if (fenced.aborted || !worker) return task;
       const from = task.from ?? committed;
-      if (admitted && from !== undefined && from > admitted.high) {
+      const ends = admitted ?? (await this.#ends(partition, fenced));
+      if (admitted && from !== undefined && from > ends.high) {
         await this.guard?.admit(partition, () => Promise.resolve(from), fenced);
         await task.release();
         continue;
       }
       worker.position = from;
-      const isGone = admitted && from !== undefined && from < admitted.low;
-      this.#connected().assign(partition, isGone ? admitted.low : from);
+      // Without evidence a position past the end begins again, as one that retention overtook.
+      const isGone = from !== undefined && (from < ends.low || from > ends.high);
+      this.#connected().assign(partition, isGone ? ends.low : from);
       this.#read.add(partition);
       this.#silent.delete(partition);
       return task;
     }
+  }
+
+  #ends(partition: number, fenced: AbortSignal): Promise<LogEnds> {
+    const { log, topic } = this.#options;
+    const what = `reading the ends of ${topic}`;
+    return retryUntilAborted({ log, signal: fenced, code: 'log_check', what }, () => {
+      if (!this.readEnds) throw new Error('not connected to Kafka');
+      return this.readEnds(partition);
+    });
   }
 
   #beforeBatch(partition: number, last: ConsumedMessage): Promise<void> | undefined {

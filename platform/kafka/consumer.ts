@@ -46,6 +46,7 @@ export function startPartitionConsumer(
 
   const probe = new LogProbe(options.settings);
   const reopen = (partitions: readonly number[]) => inTurn(() => assignments.reopen(partitions));
+  assignments.readEnds = (partition) => probe.ends({ topic, partition });
   const { evidence } = options;
   if (evidence)
     assignments.guard = new LogGuard({

@@ -1,0 +1,154 @@
+import pino from 'pino';
+import { describe, expect, it } from 'vitest';
+import { evidenceOf, type LogEnds, type RecordEvidence } from '../log/evidence.ts';
+import type { TopicPartition } from '../log/evidence-store.ts';
+import type { ConsumedMessage } from './consumer-types.ts';
+import { FIRST_RECORD, LogGuard } from './log-guard.ts';
+
+const TOPIC = 't';
+const never = new AbortController().signal;
+
+function record(offset: number, text = 'a'): ConsumedMessage {
+  const value = Buffer.from(text);
+  return { topic: TOPIC, partition: 0, offset, timestamp: 1, key: null, value, size: 1 };
+}
+
+/** A guard over a log and a database in memory; the log may be replaced at any time. */
+function given(before: readonly string[]) {
+  const stored = new Map<string, TopicPartition & RecordEvidence & { reader: string }>();
+  const state = { log: [...before], low: 0, unfinished: false };
+  const contradictions: number[] = [];
+  const database = {
+    query: (sql: string, values: unknown[] = []) => {
+      if (sql.includes('log_advances')) return answer(state.unfinished ? [{}] : []);
+      if (sql.startsWith('INSERT')) {
+        const [reader, topics, partitions, next, appended, checksum] = values as [
+          string,
+          string[],
+          number[],
+          number[],
+          number[],
+          number[],
+        ];
+        topics.forEach((topic, at) => {
+          const of = { topic, partition: Number(partitions[at]) };
+          stored.set(`${reader}/${of.topic}/${of.partition}`, {
+            ...{ ...of, reader, next: Number(next[at]), appendedAt: Number(appended[at]) },
+            checksum: Number(checksum[at]),
+          });
+        });
+        return answer([]);
+      }
+      const wanted = [...stored.values()].filter(({ reader }) => reader === values[0]);
+      return answer(
+        wanted.map(({ next, appendedAt, ...rest }) => ({
+          ...{ ...rest, next_offset: String(next), appended_at: String(appendedAt) },
+        })),
+      );
+    },
+  };
+  const answer = (rows: unknown[]) => Promise.resolve({ rows });
+  const guard = new LogGuard({
+    database: database as never,
+    probe: {
+      ends: (): Promise<LogEnds> => Promise.resolve({ low: state.low, high: state.log.length }),
+      evidenceAt: (_of, offset) => Promise.resolve(evidenceOf(record(offset, state.log[offset]))),
+    },
+    log: pino({ level: 'silent' }),
+    reader: 'g',
+    topic: TOPIC,
+    onContradiction: (partition) => contradictions.push(partition),
+    closing: never,
+  });
+  const admit = (committed: number | undefined, signal = never) =>
+    guard.admit(0, () => Promise.resolve(committed), signal);
+  /** Whether the partition is refused; ends the attempt. */
+  const isRefused = async (committed: number | undefined) => {
+    const attempt = new AbortController();
+    const admitted = admit(committed, attempt.signal).then(() => 'admitted');
+    admitted.catch(() => undefined);
+    for (let turn = 0; turn < 50 && guard.problems().length === 0; turn++)
+      await Promise.race([admitted, Promise.resolve()]);
+    const [problem] = guard.problems();
+    attempt.abort(new Error('end'));
+    await admitted.catch(() => undefined);
+    return problem;
+  };
+  return { guard, state, stored, contradictions, admit, isRefused };
+}
+
+describe('the guard of a log', () => {
+  it('admits a log that agrees, and remembers its first record', async () => {
+    const { admit, stored } = given(['a', 'b']);
+    expect(await admit(1)).toMatchObject({ low: 0, high: 2, from: 1 });
+    expect(stored.get(`${FIRST_RECORD}/t/0`)?.next).toBe(1);
+  });
+
+  it('refuses a log that ends before the last record that was about to be processed', async () => {
+    const { guard, state, isRefused } = given(['a', 'b', 'c']);
+    guard.seen(0, record(2, 'c'));
+    await guard.flush();
+    state.log = ['a', 'b'];
+    expect(await isRefused(1)).toContain('./ravand log advance-epoch');
+  });
+
+  it('refuses a log that holds another record there, whatever was committed', async () => {
+    const { guard, state, isRefused } = given(['a', 'b', 'c']);
+    guard.seen(0, record(2, 'c'));
+    await guard.flush();
+    state.log = ['a', 'b', 'x', 'y', 'z'];
+    expect(await isRefused(3)).toContain('the record before it is another one');
+    expect(await isRefused(0)).toContain('the record before it is another one');
+  });
+
+  it('refuses a topic that was created again', async () => {
+    const { admit, state, isRefused } = given(['a']);
+    await admit(undefined);
+    state.log = ['x', 'y'];
+    expect(await isRefused(undefined)).toContain('the topic was recreated');
+  });
+
+  it('refuses a committed offset past the end, without evidence', async () => {
+    const { isRefused } = given(['a']);
+    expect(await isRefused(5)).toContain('is at offset 5, and the log ends at 1');
+  });
+
+  it('admits a log whose retention removed the record', async () => {
+    const { guard, state, admit } = given(['a', 'b', 'c', 'd']);
+    guard.seen(0, record(1, 'b'));
+    await guard.flush();
+    state.low = 3;
+    state.log = ['', '', '', 'd'];
+    expect(await admit(2)).toMatchObject({ low: 3 });
+  });
+
+  it('refuses every log while the command that advances epochs is unfinished', async () => {
+    const { state, isRefused } = given(['a']);
+    state.unfinished = true;
+    expect(await isRefused(0)).toContain('was not finished');
+  });
+
+  it('does not store evidence of another log that came with a new connection', async () => {
+    const { guard, state, stored, contradictions } = given(['a', 'b', 'c']);
+    guard.seen(0, record(2, 'c'));
+    state.log = ['a', 'b', 'x', 'y'];
+    guard.suspect();
+    guard.seen(0, record(3, 'y'));
+    await guard.flush();
+    expect(contradictions).toEqual([0]);
+    expect(stored.get('g/t/0')).toMatchObject({
+      next: 3,
+      checksum: evidenceOf(record(2, 'c')).checksum,
+    });
+  });
+
+  it('goes on after a lost connection when the log is the same', async () => {
+    const { guard, state, stored, contradictions } = given(['a', 'b', 'c']);
+    guard.seen(0, record(1, 'b'));
+    guard.suspect();
+    state.log.push('d');
+    guard.seen(0, record(3, 'd'));
+    await guard.flush();
+    expect([contradictions, stored.get('g/t/0')?.next]).toEqual([[], 4]);
+  });
+});
