@@ -100,7 +100,8 @@ export const commands: readonly Command[] = [
     name: 'log',
     summary: 'changes the log itself: goes on after it went back, more partitions, newer rows',
     usage: `log advance-epoch [--dry-run] [--json]
-       ./ravand log grow --partitions N [--dry-run] [--cancel] [--timeout SECONDS] [--json]
+       ./ravand log grow --partitions N [--dry-run] [--timeout SECONDS] [--forget] [--json]
+       ./ravand log grow --cancel
        ./ravand log finish-upgrade [--dry-run] [--json]`,
     load: () => import('../ops/log/main.ts'),
   }),

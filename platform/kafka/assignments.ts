@@ -2,6 +2,7 @@ import { backoffDelay, delay } from '../backoff.ts';
 import { KafkaError, type ConsumerClient } from './consumer-client.ts';
 import { consumerMetrics, type ConsumerMetrics } from './consumer-metrics.ts';
 import type {
+  BatchLimits,
   ConsumedMessage,
   PartitionConsumerOptions,
   PartitionLag,
@@ -12,6 +13,7 @@ import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { LogGuard } from './log-guard.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
+import { shareLimits } from './share-limits.ts';
 
 /** Minimum time between two commits of evidence, ms. */
 const COMMIT_INTERVAL_MS = 250;
@@ -35,6 +37,8 @@ export class Assignments {
   readonly #silent = new Map<number, number>();
   readonly #committer: OffsetCommitter;
   readonly #metrics: ConsumerMetrics;
+  /** Of each partition; they depend on how many there are. */
+  #limits: BatchLimits;
   #leaving = false;
   guard: LogGuard | undefined;
   /** Reads the ends of a partition from a broker. */
@@ -43,6 +47,7 @@ export class Assignments {
 
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
+    this.#limits = options.batch;
     this.#metrics = consumerMetrics({
       registry: options.registry,
       topic: options.topic,
@@ -86,6 +91,7 @@ export class Assignments {
     if (this.#leaving) return;
     if (partitions.length > 0) log.info({ topic, partitions }, 'partitions assigned');
     for (const partition of partitions) this.#workers.set(partition, this.#worker(partition));
+    this.#shareLimits();
   }
 
   /** Resolves when the partitions may be assigned to another member. */
@@ -101,6 +107,7 @@ export class Assignments {
     if (open.length === 0 || this.#leaving) return;
     await this.#release(open);
     for (const partition of open) this.#workers.set(partition, this.#worker(partition));
+    this.#shareLimits();
   }
 
   async #release(partitions: readonly number[]): Promise<void> {
@@ -112,7 +119,12 @@ export class Assignments {
       this.#committer.forget(partition);
       this.guard?.forget(partition);
     }
+    this.#shareLimits();
     this.#connected().unassign(partitions.filter((partition) => this.#read.delete(partition)));
+  }
+
+  #shareLimits(): void {
+    this.#limits = shareLimits(this.#options.batch, this.#workers.size);
   }
 
   /**
@@ -156,11 +168,11 @@ export class Assignments {
   }
 
   #worker(partition: number): PartitionWorker {
-    const { log, batch } = this.#options;
+    const { log } = this.#options;
     const worker: PartitionWorker = new PartitionWorker({
       partition,
       log,
-      limits: batch,
+      limits: () => this.#limits,
       crash: (error) => this.#options.crash(error),
       open: (fenced) => this.#open(partition, fenced),
       pause: () => this.client?.pause(partition),

@@ -250,6 +250,7 @@ function configuration({
     'fetch.queue.backoff.ms': 10,
     'fetch.message.max.bytes': 4 * 1024 * 1024,
     'queued.max.messages.kbytes': 16 * 1024,
-    'topic.metadata.refresh.interval.ms': 30_000,
+    // New partitions are found within this time; ./ravand log grow waits for it.
+    'topic.metadata.refresh.interval.ms': 10_000,
   };
 }

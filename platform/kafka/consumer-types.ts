@@ -105,4 +105,6 @@ export interface BatchLimits {
   linger: number;
   /** Minimum ms between batch starts: larger batches under load, no delay when idle. */
   interval?: number;
+  /** A batch becomes an insert: with many partitions the interval grows (shareLimits). */
+  isInsert?: boolean;
 }

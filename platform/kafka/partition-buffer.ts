@@ -23,15 +23,20 @@ interface Waiting {
  * the client may re-deliver records after a pause.
  */
 export class PartitionBuffer {
-  readonly #limits: BatchLimits;
+  readonly #limitsNow: () => BatchLimits;
   #waiting: Waiting[] = [];
   #head = 0;
   #bytes = 0;
   #next: number | undefined;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
 
-  constructor(limits: BatchLimits) {
-    this.#limits = limits;
+  /** @param limits those of now: they depend on how many partitions the process has */
+  constructor(limits: BatchLimits | (() => BatchLimits)) {
+    this.#limitsNow = typeof limits === 'function' ? limits : () => limits;
+  }
+
+  get #limits(): BatchLimits {
+    return this.#limitsNow();
   }
 
   get length(): number {
@@ -80,11 +85,12 @@ export class PartitionBuffer {
   /** Removes messages up to the limits; at least one when any is waiting. */
   nextBatch(now: number): ConsumedMessage[] {
     this.#lastBatchAt = now;
+    const limits = this.#limits;
     let end = this.#head;
     let bytes = 0;
-    while (end < this.#waiting.length && end - this.#head < this.#limits.records) {
+    while (end < this.#waiting.length && end - this.#head < limits.records) {
       const size = this.#waiting[end]?.message.size ?? 0;
-      if (end > this.#head && bytes + size > this.#limits.bytes) break;
+      if (end > this.#head && bytes + size > limits.bytes) break;
       bytes += size;
       end++;
     }

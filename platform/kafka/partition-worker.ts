@@ -22,7 +22,7 @@ export interface UnknownSchemaAt {
 interface WorkerOptions {
   partition: number;
   log: Log;
-  limits: BatchLimits;
+  limits: BatchLimits | (() => BatchLimits);
   /** Creates the task and fetches. A rejection crashes the process unless fenced. */
   open(fenced: AbortSignal): Promise<PartitionTask>;
   pause(): void;

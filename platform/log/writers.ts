@@ -37,6 +37,15 @@ export async function removeWriter(database: Queries, instance: string): Promise
   await database.query('DELETE FROM gateway_instances WHERE instance = $1', [instance]);
 }
 
+/** Removes processes that ended before the last change of the layout. */
+export async function forgetFormerWriters(database: Queries): Promise<void> {
+  await database.query(
+    `DELETE FROM gateway_instances WHERE generation < (SELECT generation FROM log_layout)
+       AND seen_at < clock_timestamp() - make_interval(secs => $1)`,
+    [WRITER_LIVES_FOR / 1000],
+  );
+}
+
 /** `age`: ms since the process was seen. */
 export async function readWriters(database: Queries): Promise<(Writer & { age: number })[]> {
   const { rows } = await database.query<{

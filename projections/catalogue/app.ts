@@ -32,6 +32,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
       bytes: 16 * 1024 * 1024,
       linger: 100,
       interval: config.CATALOGUE_INTERVAL,
+      isInsert: true,
     },
     assigned: (partition, committed, signal) =>
       openCatalogueTask({

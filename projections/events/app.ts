@@ -77,6 +77,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
       bytes: config.SINK_BATCH_BYTES,
       linger: LINGER,
       interval: config.SINK_INTERVAL,
+      isInsert: true,
     },
     assigned: (partition, committed, fenced) =>
       openPartition(deps, { partition, committed, fenced }),

@@ -20,11 +20,11 @@ export const settings = defineSettings({
   SINK_BATCH_BYTES: setting.bytes({
     default: 8 * 1024 * 1024,
     min: 1024,
-    doc: 'Limit of bytes in one insert; a single record of the log may be larger.',
+    doc: 'Limit of bytes in one insert; a single record of the log may be larger. A process with more than 4 partitions divides four times these bytes among them.',
   }),
   SINK_INTERVAL: setting.duration({
     default: 400,
-    doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later.',
+    doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later. A process with more than 4 partitions makes as many inserts as one with 4: the time grows with them, up to 5 s.',
   }),
 });
 

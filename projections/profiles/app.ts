@@ -64,6 +64,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
       bytes: config.PROFILES_BATCH_BYTES,
       linger: LINGER,
       interval: config.PROFILES_INTERVAL,
+      isInsert: true,
     },
     assigned(partition, committed, signal) {
       const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / Math.max(1, caches.size));

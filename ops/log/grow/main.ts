@@ -2,6 +2,7 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../../cli/command.ts';
 import { print } from '../../../cli/terminal.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
+import { forgetFormerWriters } from '../../../platform/log/writers.ts';
 import { withConnections } from '../../jobs/connections.ts';
 import { cancel, checkGrowth, grow } from './grow.ts';
 import type { GrowthView } from './plan.ts';
@@ -17,6 +18,7 @@ export async function runGrow(args: string[], context: CommandContext): Promise<
       partitions: { type: 'string' },
       timeout: { type: 'string' },
       cancel: { type: 'boolean' },
+      forget: { type: 'boolean' },
       'dry-run': { type: 'boolean' },
       json: { type: 'boolean' },
     },
@@ -40,6 +42,7 @@ export async function runGrow(args: string[], context: CommandContext): Promise<
         else for (const line of viewLines(view)) print(line);
         return 0;
       }
+      if (values.forget === true) await forgetFormerWriters(connections.database);
       const timeout =
         values.timeout === undefined ? TIMEOUT : numberOf('timeout', values.timeout) * 1000;
       const result = await grow(connections, { partitions, timeout, stop, report: show });

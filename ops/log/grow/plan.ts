@@ -106,7 +106,7 @@ function formerWriters({ writers, layout }: GrowthView): string[] {
     .filter(({ generation }) => generation > 0 && generation < layout.generation)
     .map(
       ({ service, instance, age }) =>
-        `${service} ${instance} to follow the growth before (it was seen ${Math.round(age / 1000)} s ago; an hour after its end it is forgotten)`,
+        `${service} ${instance} to follow the growth before (it was seen ${Math.round(age / 1000)} s ago; if it does not come back, --forget goes on without it)`,
     );
 }
 

@@ -1,0 +1,239 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readLayout, type LayoutPhase } from '../../platform/log/layout.ts';
+import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
+import { startLoad, type Load } from '../support/load.ts';
+import { stackKafka } from '../support/read-topic.ts';
+import { ServiceProcess } from '../support/service-process.ts';
+import {
+  createAccount,
+  eventually,
+  FULL,
+  killService,
+  ravand,
+  readyStack,
+  rows,
+  sleep,
+  type TestAccount,
+} from '../support/stack.ts';
+import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
+import { verifyCommerce } from '../support/verify-commerce.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..', '..');
+/** The command is killed when the layout has reached these phases. */
+const KILLED_IN: readonly LayoutPhase[] = FULL
+  ? ['preparing', 'holding', 'switching', 'draining']
+  : ['holding', 'draining'];
+
+describe('G1, G2, G3 and G6: more partitions under load', () => {
+  const ready = readyStack();
+  const client = openClickhouse();
+  const database = openPostgres();
+  let gateways: GatewayProcess[] = [];
+
+  beforeAll(async () => {
+    gateways = [await GatewayProcess.create(), await GatewayProcess.create()];
+    for (const gateway of gateways) await gateway.start();
+  });
+  afterAll(async () => {
+    for (const gateway of gateways) await gateway.remove();
+  });
+
+  const layout = async () => {
+    const found = await readLayout(database);
+    if (!found) throw new Error('no layout is recorded');
+    return found;
+  };
+  const grow = (partitions: number, ...options: string[]) =>
+    ravand('log', 'grow', '--partitions', String(partitions), '--forget', ...options);
+
+  /** Traffic of an account through one gateway; property `seq` numbers the events of a person. */
+  interface Numbered {
+    account: TestAccount;
+    ledger: Ledger;
+    load: Load;
+  }
+  async function startNumbered(gateway: GatewayProcess): Promise<Numbered> {
+    const account = await createAccount('growth');
+    const ledger = new Ledger();
+    const load = startLoad({
+      ...{ ready: { ...ready, ingest_url: gateway.url }, account, ledger },
+      ...{ people: 12, pause: 20 },
+    });
+    return { account, ledger, load };
+  }
+
+  /** Everything answered 200 is stored once, and each person's events in their order. */
+  async function verifyNumbered({ account, ledger, load }: Numbered): Promise<void> {
+    const report = await load.stop();
+    expect(report.refusals).toEqual([]);
+    const { accountId } = account;
+    expect(await untilStored(client, accountId, ledger, 120_000)).toEqual({
+      ...{ lost: [], doubled: [], unknown: [] },
+    });
+    const unordered = await rows<{ user_id: string }>(
+      client,
+      `SELECT user_id FROM (
+         SELECT user_id, toInt64(properties['seq']) AS seq,
+           row_number() OVER (PARTITION BY user_id ORDER BY _epoch, _offset, _index) - 1 AS place
+         FROM events WHERE account_id = {a:UInt64})
+       WHERE seq != place GROUP BY user_id`,
+      { a: accountId },
+    );
+    expect(unordered).toEqual([]);
+    const [profiles] = await eventually(
+      { ms: 60_000, every: 1000, waitingFor: 'every event in a profile' },
+      async () => {
+        const found = await rows<{ n: number }>(
+          client,
+          'SELECT sum(event_count) AS n FROM profiles FINAL WHERE account_id = {a:UInt64}',
+          { a: accountId },
+        );
+        return found[0]?.n === ledger.durable.size ? found : undefined;
+      },
+    );
+    expect(profiles?.n).toBe(ledger.durable.size);
+    const { books } = JSON.parse(
+      await eventually({ ms: 90_000, every: 1500, waitingFor: 'balanced books' }, async () => {
+        const text = await ravand('status', '--json', '--account', String(accountId));
+        const found = (JSON.parse(text) as { books: { stored: number; dead: number } }).books;
+        return found.stored + found.dead === ledger.durable.size ? text : undefined;
+      }),
+    ) as { books: { published: number } };
+    expect(books.published).toBe(ledger.durable.size);
+  }
+
+  const startCommerce = async () => {
+    const account = await createAccount('growth of a shop');
+    const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
+    const load = startCommerceLoad({
+      ...{ ready, account, ledger, sentEvents: sayings, people: 10, pause: 10 },
+    });
+    return { account, ledger, sayings, stop: () => load.stop() };
+  };
+
+  it('loses, doubles and reorders nothing through several gateways, twice in a row', async () => {
+    const { partitions, generation } = await layout();
+    const shop = await startCommerce();
+    const traffic = await Promise.all(gateways.map(startNumbered));
+    await sleep(2000);
+    await grow(partitions + 2);
+    await sleep(2000);
+    await grow(partitions + 3);
+    await sleep(2000);
+    expect(await layout()).toMatchObject({
+      ...{ partitions: partitions + 3, generation: generation + 2, phase: 'steady' },
+    });
+    for (const one of traffic) await verifyNumbered(one);
+    await verifyCommerce(client, shop, { growths: 2 });
+    const [spread] = await rows<{ n: number }>(
+      client,
+      'SELECT uniqExact(_partition) AS n FROM events WHERE account_id = {a:UInt64}',
+      { a: traffic[0]?.account.accountId },
+    );
+    expect(spread?.n).toBeGreaterThan(partitions);
+  }, 300_000);
+
+  /** Runs the command until the layout has this phase, and kills it with kill -9. */
+  async function growUntil(partitions: number, phase: LayoutPhase): Promise<void> {
+    const args = ['log', 'grow', '--partitions', String(partitions), '--forget'];
+    const child = spawn(process.execPath, [join(CHECKOUT, 'cli/main.ts'), ...args], {
+      stdio: 'ignore',
+      env: process.env,
+    });
+    const ended = once(child, 'exit');
+    await eventually({ ms: 90_000, every: 5, waitingFor: phase }, async () =>
+      child.exitCode !== null || (await layout()).phase === phase ? true : undefined,
+    );
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  it('is completed by the repeated command after kill -9 of it, a gateway and the normaliser', async () => {
+    const [gateway] = gateways;
+    if (!gateway) throw new Error('no gateway');
+    const shop = await startCommerce();
+    let { partitions } = await layout();
+    for (const phase of KILLED_IN) {
+      partitions++;
+      await growUntil(partitions, phase);
+      await gateway.kill('SIGKILL');
+      await killService('normaliser');
+      await gateway.start();
+      await grow(partitions);
+      expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
+    }
+    await verifyCommerce(client, shop, { killedIn: KILLED_IN });
+  }, 600_000);
+
+  it('goes back when it is cancelled, and when a gateway does not hold in time', async () => {
+    const [first, second] = gateways;
+    if (!first || !second) throw new Error('no gateways');
+    const { partitions } = await layout();
+    const traffic = await startNumbered(first);
+    await growUntil(partitions + 1, 'holding');
+    expect((await layout()).phase).toBe('holding');
+    await ravand('log', 'grow', '--cancel');
+    expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
+    process.kill(second.pid, 'SIGSTOP');
+    const refused = grow(partitions + 1, '--timeout', '4').catch((error: unknown) => error);
+    expect(String(((await refused) as { stderr?: string }).stderr)).toContain('was cancelled');
+    process.kill(second.pid, 'SIGCONT');
+    expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
+    await sleep(1500);
+    await verifyNumbered(traffic);
+  }, 200_000);
+
+  it('forwards what a gateway that was suspended meanwhile publishes by the former number', async () => {
+    const [gateway] = gateways;
+    if (!gateway) throw new Error('no gateway');
+    const { partitions } = await layout();
+    const traffic = await startNumbered(gateway);
+    await sleep(1000);
+    process.kill(gateway.pid, 'SIGSTOP');
+    // Requests arrive meanwhile: it reads them before it reads the layout.
+    await sleep(1000);
+    await grow(partitions + 1);
+    process.kill(gateway.pid, 'SIGCONT');
+    await sleep(3000);
+    await verifyNumbered(traffic);
+    const held = await gateway.metric('ravand_gateway_layout_held');
+    expect(held).toBe(0);
+  }, 200_000);
+
+  it('is refused when it was not announced: the gateway goes on, the normaliser does not start', async () => {
+    const [gateway] = gateways;
+    if (!gateway) throw new Error('no gateway');
+    const { partitions, created } = await layout();
+    const traffic = await startNumbered(gateway);
+    await withKafkaAdmin(stackKafka(), (admin) =>
+      admin.createPartitions({ topicPartitions: [{ topic: TOPIC.raw, count: created + 1 }] }),
+    );
+    await eventually({ ms: 60_000, waitingFor: 'the gateway to notice' }, async () =>
+      (await gateway.metric('ravand_gateway_layout_mismatch')) === 1 ? true : undefined,
+    );
+    const normaliser = new ServiceProcess('pipeline/normalise/main.ts', {
+      env: { KAFKA_INSTANCE_ID: '' },
+    });
+    await normaliser.untilLogged(/was changed without \.\/ravand log grow: events\.raw has \d+/);
+    expect(await normaliser.end('SIGTERM')).not.toBe(0);
+    await verifyNumbered(traffic);
+    const [used] = await rows<{ n: number }>(
+      client,
+      'SELECT max(_partition) AS n FROM events WHERE account_id = {a:UInt64}',
+      { a: traffic.account.accountId },
+    );
+    expect(used?.n).toBeLessThan(partitions);
+    await grow(created + 1);
+    expect(await layout()).toMatchObject({ partitions: created + 1, phase: 'steady' });
+    await eventually({ ms: 60_000, waitingFor: 'the gateway to be content' }, async () =>
+      (await gateway.metric('ravand_gateway_layout_mismatch')) === 0 ? true : undefined,
+    );
+  }, 300_000);
+});
