@@ -7,8 +7,8 @@ import type { EventRow } from '../schemas/records.ts';
 export interface RebuildProgress {
   /** Next offset to read of the source topic. */
   next: number;
-  /** Last position of events.raw that was processed. */
-  place: { offset: number; index: number };
+  /** Last processed position of events.raw. `epoch`: only when events.normalised is read. */
+  place: { offset: number; index: number; epoch?: number };
 }
 
 /** Rows of one partition in the order of their log positions. */

@@ -145,6 +145,7 @@ export class Fill {
       dedupeStart({
         settings,
         admin,
+        database: connections.database,
         window: settings.DEDUPE_TTL,
         positions,
         signal: gracefulStop.readSignal,

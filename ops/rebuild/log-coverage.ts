@@ -2,6 +2,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
@@ -58,6 +59,7 @@ const CLOCK_SKEW_MS = 60_000;
 interface DedupeStartOptions {
   settings: KafkaSettings;
   admin: Admin;
+  database: Database;
   /** Deduplication window, ms. */
   window: number;
   /** Where the job resumes, by partition. */
@@ -73,6 +75,7 @@ interface DedupeStartOptions {
 export async function dedupeStart({
   settings,
   admin,
+  database,
   window,
   positions,
   signal,
@@ -88,7 +91,7 @@ export async function dedupeStart({
       if (!last) continue;
       earliest = Math.min(earliest, last.timestamp);
       const verdicts = await openVerdicts(
-        { settings, admin },
+        { settings, admin, database },
         { partition, appendedAt: last.timestamp, signal },
       );
       await verdicts.log.close();

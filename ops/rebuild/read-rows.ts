@@ -1,5 +1,10 @@
 import type { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
-import { LAST_INDEX, compareEventOffsets, type EventOffset } from '../../schemas/log-position.ts';
+import {
+  LAST_INDEX,
+  compareEventOffsets,
+  comparePartitionPositions,
+  type EventOffset,
+} from '../../schemas/log-position.ts';
 import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
@@ -142,11 +147,15 @@ async function rowsOf(
   const { batch, isLearning } = head;
   const { partition } = batch;
   const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
-  let place = from.get(partition)?.place ?? { offset: -1, index: -1 };
-  const inside = batch.events.filter(({ at }) => {
-    if (compareEventOffsets(at, place) <= 0 || compareEventOffsets(at, end.place) > 0) return false;
-    // The normaliser may publish records twice after a crash.
-    if (source === 'normalised') place = at;
+  let place: RebuildProgress['place'] = from.get(partition)?.place ?? { offset: -1, index: -1 };
+  const inside = batch.events.filter(({ epoch, at }) => {
+    if (source !== 'normalised')
+      return compareEventOffsets(at, place) > 0 && compareEventOffsets(at, end.place) <= 0;
+    // The normaliser may publish records twice after a crash, and offsets begin again lower after
+    // the log went back.
+    const before = { ...place, epoch: place.epoch ?? 0 };
+    if (comparePartitionPositions({ epoch, ...at }, before) <= 0) return false;
+    place = { epoch, ...at };
     return true;
   });
   const dead = inside.filter(({ verdict, row }) => verdict === 'dead' && row);
@@ -182,7 +191,11 @@ function progressAfter(
     source,
     end,
     place,
-  }: { source: RebuildSource; end: { place: EventOffset; next: number }; place: EventOffset },
+  }: {
+    source: RebuildSource;
+    end: { place: EventOffset; next: number };
+    place: RebuildProgress['place'];
+  },
 ): RebuildProgress {
   if (source === 'normalised') return { next: batch.last + 1, place };
   const behind = { offset: batch.last, index: LAST_INDEX };

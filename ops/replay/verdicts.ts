@@ -4,6 +4,8 @@ import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
 import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
@@ -20,11 +22,29 @@ export interface Verdicts {
 interface VerdictQuery {
   settings: KafkaSettings;
   admin: Admin;
+  database: Database;
+}
+
+/**
+ * Whether what names a raw offset, in record `at` of a partition of `topic`, is about the record
+ * that is there now: the log may have gone back since.
+ */
+async function currentRecords(
+  database: Database,
+  topic: string,
+): Promise<
+  (raw: { partition: number; offset: number }, at: { partition: number; offset: number }) => boolean
+> {
+  const raw = await readEpochs(database, TOPIC.raw);
+  const own = await readEpochs(database, topic);
+  return ({ partition, offset }, at) =>
+    epochAsOf(raw.of(partition), offset, own.at(at.partition, at.offset)) ===
+    raw.at(partition, offset);
 }
 
 /** The verdicts of a raw partition from the record appended at `appendedAt` (ms) on. */
 export async function openVerdicts(
-  { settings, admin }: VerdictQuery,
+  { settings, admin, database }: VerdictQuery,
   where: { partition: number; appendedAt: number; signal: AbortSignal },
 ): Promise<Verdicts> {
   const { partition, signal } = where;
@@ -51,7 +71,10 @@ export async function openVerdicts(
         ? (verdictRecordCodec.decode(first.value).verdicts[0]?.offset ?? coveredFrom) + 1
         : coveredFrom;
   }
-  return { log: new VerdictLog(pieces({ from, to: ends.high })), coveredFrom };
+  const isNow = await currentRecords(database, TOPIC.verdicts);
+  const isCurrent = (offset: number, at: number) =>
+    isNow({ partition, offset }, { partition, offset: at });
+  return { log: new VerdictLog(pieces({ from, to: ends.high }), isCurrent), coveredFrom };
 }
 
 /** Maximum number of positions in memory. */
@@ -62,10 +85,11 @@ const MAX_POSITIONS = 2_000_000;
  * processed. Reads the whole topic once.
  */
 export async function deadLetterPositions(
-  { settings, admin }: VerdictQuery,
+  { settings, admin, database }: VerdictQuery,
   signal: AbortSignal,
 ): Promise<(partition: number, at: { offset: number; index: number }) => boolean> {
   const positions = new Set<string>();
+  const isNow = await currentRecords(database, TOPIC.dead);
   for (const { partition, low, high } of await topicEnds(admin, TOPIC.dead)) {
     const range = { topic: TOPIC.dead, partition, from: low, to: high };
     for await (const messages of readRange({
@@ -74,9 +98,9 @@ export async function deadLetterPositions(
       range,
       signal,
     })) {
-      for (const { value } of messages) {
-        const deadLetter = decodeDeadLetter(value);
-        if (deadLetter?.topic !== TOPIC.raw) continue;
+      for (const message of messages) {
+        const deadLetter = decodeDeadLetter(message.value);
+        if (deadLetter?.topic !== TOPIC.raw || !isNow(deadLetter, message)) continue;
         const { partition: of, offset, index, indexes } = deadLetter;
         if (index === null) positions.add(`${of} ${offset}`);
         else

@@ -14,11 +14,19 @@ const verdict = (offset: number, index: number): Verdict => ({
 });
 
 async function* batches(records: readonly (readonly Verdict[])[]) {
-  for (const verdicts of records)
+  for (const [offset, verdicts] of records.entries())
     yield await Promise.resolve([
-      { value: verdictRecordCodec.encode({ partition: 0, verdicts: [...verdicts] }) },
+      { offset, value: verdictRecordCodec.encode({ partition: 0, verdicts: [...verdicts] }) },
     ]);
 }
+
+it('leaves out verdicts on records that the log lost', async () => {
+  const records = [[verdict(3, 0)], [verdict(9, 0)], [verdict(4, 0), verdict(9, 1)]];
+  // The log went back to offset 4 before the third record was written.
+  const log = new VerdictLog(batches(records), (offset, at) => offset < 4 || at >= 2);
+  expect([...(await log.between(0, 4)).keys()]).toEqual(['3/0', '4/0']);
+  expect([...(await log.between(5, 9)).keys()]).toEqual(['9/1']);
+});
 
 it('returns exactly the verdicts of the requested records, however the verdicts are batched and repeated', async () => {
   const positions = fc.uniqueArray(fc.tuple(fc.nat(40), fc.nat(2)), {

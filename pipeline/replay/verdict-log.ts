@@ -3,13 +3,19 @@ import { decodeIfReadable, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 
+type VerdictMessage = Pick<ConsumedMessage, 'value' | 'offset'>;
+
+/** Whether a verdict on a raw offset, in the record `at`, is about the record that is there now. */
+type IsCurrent = (offset: number, at: number) => boolean;
+
 /**
  * Reads the verdicts of one partition (events.verdicts) in step with a reader of its raw records.
  * Both are ordered by position; verdicts are repeated after a crash of the normaliser. Keeps only
  * the verdicts of a few records in memory.
  */
 export class VerdictLog {
-  readonly #batches: AsyncIterator<readonly Pick<ConsumedMessage, 'value'>[]>;
+  readonly #batches: AsyncIterator<readonly VerdictMessage[]>;
+  readonly #isCurrent: IsCurrent;
   readonly #verdicts = new Map<string, { offset: number; verdict: VerdictKind }>();
   #readUntil = -1;
   #ended = false;
@@ -17,9 +23,14 @@ export class VerdictLog {
   firstOffset: number | undefined;
 
   /**
-   * `batches` covers the verdicts of all records that `between` is called for.
+   * `batches` covers the verdicts of all records that `between` is called for. Verdicts that are
+   * not current are about records that the log lost.
    */
-  constructor(batches: AsyncIterable<readonly Pick<ConsumedMessage, 'value'>[]>) {
+  constructor(
+    batches: AsyncIterable<readonly VerdictMessage[]>,
+    isCurrent: IsCurrent = () => true,
+  ) {
+    this.#isCurrent = isCurrent;
     this.#batches = batches[Symbol.asyncIterator]();
   }
 
@@ -48,8 +59,9 @@ export class VerdictLog {
       this.#ended = true;
       return;
     }
-    for (const { value } of batch.value) {
+    for (const { value, offset: at } of batch.value) {
       for (const { offset, index, verdict } of verdictsOf(value)) {
+        if (!this.#isCurrent(offset, at)) continue;
         this.firstOffset ??= offset;
         this.#readUntil = Math.max(this.#readUntil, offset);
         if (offset >= first)

@@ -106,7 +106,8 @@ class PartitionRows {
     const [partition, version] = [this.#partition, NEWEST_ROW_VERSION];
     if (count > 0) {
       if (!repeat) await journal.begin(partition, { from, until });
-      const textOf = ({ place }: RebuildProgress) => `${place.offset}.${place.index}`;
+      const textOf = ({ place: { epoch = 0, offset, index } }: RebuildProgress) =>
+        `${epoch === 0 ? '' : `e${epoch}.`}${offset}.${index}`;
       const token = `rebuild-${jobId}-${partition}-${textOf(from)}-${textOf(until)}`;
       const { refused } = await storeOnce(
         { eventsTable, log, signal, ownerEpoch, confirm, onRecover: () => undefined },

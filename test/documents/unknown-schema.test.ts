@@ -61,7 +61,7 @@ const READERS: Record<string, () => unknown> = {
     deadLetterEvents(message, { contexts, epochs: new TopicEpochs(new Map()) } as never),
   'replay of verdicts': async () => {
     const batches = async function* () {
-      yield await Promise.resolve([{ value }]);
+      yield await Promise.resolve([{ value, offset: 0 }]);
     };
     return await new VerdictLog(batches()).between(0, 1);
   },
