@@ -83,6 +83,26 @@ export const commands: readonly Command[] = [
     load: () => import('../ops/why/main.ts'),
   }),
   lazy({
+    name: 'changes',
+    summary: 'what was changed, by whom and when: accounts, keys, services, merges, replays …',
+    usage: 'changes [--since TIME|AGE] [--account ID] [--json]',
+    load: () => import('../ops/changes/main.ts'),
+  }),
+  lazy({
+    name: 'quality',
+    summary: 'which SDK and version sends events that are rejected or warned about',
+    usage: 'quality [--since TIME|AGE] [--account ID] [--json]',
+    load: () => import('../ops/quality/main.ts'),
+  }),
+  lazy({
+    name: 'person',
+    summary:
+      'shows the distinct ids of a person and what merged them; separates and rejoins two ids',
+    usage: `person ID --account ID [--json]
+       ./ravand person split|rejoin ID --account ID [--from OTHER_ID] [--reason TEXT] [--dry-run] [--json]`,
+    load: () => import('../ops/person/main.ts'),
+  }),
+  lazy({
     name: 'replay',
     summary: 'reads a range of the log again: adds missing rows, or fills a shadow table',
     usage: `replay --topic events.raw|events.normalised|events.dead [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]

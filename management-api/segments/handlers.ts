@@ -11,7 +11,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
 import { canonicalDefinition } from './canonical.ts';
 import { MAX_DEFINITION_BYTES, MAX_NAME_BYTES, tooManySegments } from './limits.ts';
-import type { SegmentDraft, Stored } from './segment-store.ts';
+import type { Author, SegmentDraft, Stored } from './segment-store.ts';
 
 /** GET /v1/segments (management 2.6): one account's newest 200, without paging. */
 export function listSegments(request: ApiRequest, services: Services): Promise<Answer> {
@@ -34,21 +34,21 @@ export function getSegment(request: ApiRequest, services: Services): Promise<Ans
  * POST /v1/segments: 201 with the segment. A repeated request makes another one (management 7.7).
  */
 export function createSegment(request: ApiRequest, services: Services): Promise<Answer> {
-  return stored('segment_unavailable', { request, services }, async (accountId) => {
+  return stored('segment_unavailable', { request, services }, async () => {
     const draft = readDraft(request.body);
     if ('ok' in draft) return draft;
-    return answerStored(await services.segments.create(accountId, draft), 201);
+    return answerStored(await services.segments.create(authorOf(request), draft), 201);
   });
 }
 
 /** PUT /v1/segments/{id}: replaces the whole segment. */
 export function replaceSegment(request: ApiRequest, services: Services): Promise<Answer> {
-  return stored('segment_unavailable', { request, services }, async (accountId) => {
+  return stored('segment_unavailable', { request, services }, async () => {
     const id = pathId(request.params['id']);
     if (id === undefined) return reject('bad_id');
     const draft = readDraft(request.body);
     if ('ok' in draft) return draft;
-    return answerStored(await services.segments.replace(accountId, id, draft), 200);
+    return answerStored(await services.segments.replace(authorOf(request), { id, ...draft }), 200);
   });
 }
 
@@ -62,10 +62,10 @@ function answerStored(stored: Stored, status: number): Answer {
  * DELETE /v1/segments/{id}: 204, also when there was none (the specification names no 404 here).
  */
 export function removeSegment(request: ApiRequest, services: Services): Promise<Answer> {
-  return stored('segment_unavailable', { request, services }, async (accountId) => {
+  return stored('segment_unavailable', { request, services }, async () => {
     const id = pathId(request.params['id']);
     if (id === undefined) return reject('bad_id');
-    await services.segments.remove(accountId, id);
+    await services.segments.remove(authorOf(request), id);
     return answer(undefined, { status: 204 });
   });
 }
@@ -92,6 +92,10 @@ function readDraft(body: unknown): SegmentDraft | Answer {
       message: `segment: the definition is larger than ${MAX_DEFINITION_BYTES} bytes`,
     });
   return { name, definition: canonical };
+}
+
+function authorOf({ caller: { accountId, keyId } }: ApiRequest): Author {
+  return { accountId, actor: `key:${keyId}` };
 }
 
 interface Context {

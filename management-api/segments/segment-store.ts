@@ -20,7 +20,16 @@ export interface SegmentDraft {
 /** `full`: the account holds as many segments, or bytes of definitions, as it may (limits.ts). */
 export type Stored = Segment | 'not_found' | 'full';
 
-/** Segments of one account; every method rejects when the store is unavailable. */
+/** Whose segment it is, and who changes it: `key:ID`. */
+export interface Author {
+  accountId: number;
+  actor: string;
+}
+
+/**
+ * Segments of one account; a change and its audit line are one statement. Every method rejects when
+ * the store is unavailable.
+ */
 export interface SegmentStore {
   /**
    * The 200 most recently updated (management 2.6); of them the newest whose definitions have
@@ -28,9 +37,9 @@ export interface SegmentStore {
    */
   list(accountId: number): Promise<Segment[]>;
   find(accountId: number, id: string): Promise<Segment | undefined>;
-  create(accountId: number, draft: SegmentDraft): Promise<Stored>;
-  replace(accountId: number, id: string, draft: SegmentDraft): Promise<Stored>;
-  remove(accountId: number, id: string): Promise<void>;
+  create(author: Author, draft: SegmentDraft): Promise<Stored>;
+  replace(author: Author, segment: SegmentDraft & { id: string }): Promise<Stored>;
+  remove(author: Author, id: string): Promise<void>;
 }
 
 const LISTED = 200;
@@ -40,6 +49,12 @@ const NEWEST = 'ORDER BY updated_at DESC, id DESC';
  * Concurrent requests see the same sums: an account may exceed its limits by what they store.
  */
 const OTHERS = `SELECT count(*) AS segments, coalesce(sum(definition_bytes), 0) AS bytes FROM segments WHERE account_id = $1`;
+
+/** Writes the audit line of each changed row; the actor and the action are the last values. */
+const withAudit = (changed: string, values: number) => `WITH changed AS (${changed}), audited AS (
+    INSERT INTO audit_lines (account_id, actor, action, details)
+    SELECT $1::bigint, $${values + 1}::text, $${values + 2}::text, jsonb_build_object('segment_id', id) FROM changed
+  ) SELECT * FROM changed`;
 
 interface Row {
   id: string;
@@ -71,26 +86,26 @@ export function segmentStore(database: Database): SegmentStore {
       );
     },
     find,
-    async create(accountId, { name, definition }) {
+    async create({ accountId, actor }, { name, definition }) {
       const sql = `INSERT INTO segments (account_id, name, definition)
         SELECT $1::bigint, $2::text, $3::json FROM (${OTHERS}) AS others WHERE segments < ${MAX_SEGMENTS} AND bytes + octet_length($3::text) <= ${MAX_ACCOUNT_BYTES}
         RETURNING ${COLUMNS}`;
-      return (await rows(sql, [accountId, name, definition]))[0] ?? 'full';
+      const values = [accountId, name, definition, actor, 'segment.created'];
+      return (await rows(withAudit(sql, 3), values))[0] ?? 'full';
     },
-    async replace(accountId, id, { name, definition }) {
+    async replace({ accountId, actor }, { id, name, definition }) {
       // a definition that does not grow is stored also in an account that exceeds its limit
       const sql = `UPDATE segments SET name = $3, definition = $4::json, updated_at = clock_timestamp()
         FROM (${OTHERS} AND id <> $2) AS others
         WHERE account_id = $1 AND id = $2 AND (bytes + octet_length($4::text) <= ${MAX_ACCOUNT_BYTES} OR octet_length($4::text) <= definition_bytes)
         RETURNING ${COLUMNS}`;
-      const [segment] = await rows(sql, [accountId, id, name, definition]);
+      const values = [accountId, id, name, definition, actor, 'segment.changed'];
+      const [segment] = await rows(withAudit(sql, 4), values);
       return segment ?? ((await find(accountId, id)) ? 'full' : 'not_found');
     },
-    async remove(accountId, id) {
-      await database.query('DELETE FROM segments WHERE account_id = $1 AND id = $2', [
-        accountId,
-        id,
-      ]);
+    async remove({ accountId, actor }, id) {
+      const sql = 'DELETE FROM segments WHERE account_id = $1 AND id = $2 RETURNING id';
+      await database.query(withAudit(sql, 2), [accountId, id, actor, 'segment.removed']);
     },
   };
 }

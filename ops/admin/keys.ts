@@ -1,6 +1,6 @@
-import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
+import { auditedChange } from './audited-change.ts';
 import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
 import {
@@ -15,7 +15,6 @@ import {
 export const KEY_ROLES = ['admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
-const OPERATOR = 'operator';
 const DAY = 86_400_000;
 const DEFAULT_EXPIRY_DAYS = 365;
 
@@ -25,14 +24,19 @@ export async function createWriteKey(
   input: { account: number; app: string; environment: string; hash: Buffer },
 ): Promise<{ appId: number; keyId: number }> {
   await requireAccount(database, input.account);
-  const answer = await database.query<{ app_id: string; id: string }>(
-    `WITH app AS (
-       INSERT INTO apps (account_id, name) VALUES ($1, $2) ON CONFLICT (account_id, name) DO UPDATE SET name = excluded.name RETURNING id
-     )
-     INSERT INTO write_keys (account_id, app_id, environment, key_hash) SELECT $1, app.id, $3, $4 FROM app RETURNING app_id, id`,
-    [input.account, input.app, input.environment, input.hash],
+  const app = await database.query<{ id: string }>(
+    'INSERT INTO apps (account_id, name) VALUES ($1, $2) ON CONFLICT (account_id, name) DO UPDATE SET name = excluded.name RETURNING id',
+    [input.account, input.app],
   );
-  return { appId: Number(answer.rows[0]?.app_id), keyId: Number(answer.rows[0]?.id) };
+  const appId = Number(app.rows[0]?.id);
+  const [row] = await auditedChange<{ id: string }>(database, {
+    statement: `INSERT INTO write_keys (account_id, app_id, environment, key_hash) VALUES ($1, $2, $3, $4)
+      RETURNING account_id, id, jsonb_build_object('write_key_id', id) AS audit`,
+    values: [input.account, appId, input.environment, input.hash],
+    action: 'write_key.created',
+    details: { app_id: appId, environment: input.environment },
+  });
+  return { appId, keyId: Number(row?.id) };
 }
 
 /** Stores a management key. */
@@ -41,11 +45,15 @@ export async function createManagementKey(
   input: { account: number; role: KeyRole; expiresAt: Date; hash: Buffer },
 ): Promise<number> {
   await requireAccount(database, input.account);
-  const answer = await database.query<{ id: string }>(
-    'INSERT INTO management_keys (account_id, role, key_hash, expires_at) VALUES ($1, $2, $3, $4) RETURNING id',
-    [input.account, input.role, input.hash, input.expiresAt],
-  );
-  return Number(answer.rows[0]?.id);
+  const { account, role, expiresAt, hash } = input;
+  const [row] = await auditedChange<{ id: string }>(database, {
+    statement: `INSERT INTO management_keys (account_id, role, key_hash, expires_at) VALUES ($1, $2, $3, $4)
+      RETURNING account_id, id, jsonb_build_object('management_key_id', id) AS audit`,
+    values: [account, role, hash, expiresAt],
+    action: 'management_key.created',
+    details: { role, expires_at: expiresAt.toISOString() },
+  });
+  return Number(row?.id);
 }
 
 export const writeKeyCreate = adminCommand({
@@ -58,12 +66,6 @@ export const writeKeyCreate = adminCommand({
     const environment = textOption(line.values, 'environment');
     const app = textOption(line.values, 'app');
     const made = await createWriteKey(database, { account, app, environment, hash });
-    await recordAudit(database, {
-      accountId: account,
-      actor: OPERATOR,
-      action: 'write_key.created',
-      details: { write_key_id: made.keyId, app_id: made.appId, environment },
-    });
     return { app_id: made.appId, write_key_id: made.keyId, write_key: key };
   },
 });
@@ -87,12 +89,6 @@ export const managementKeyCreate = adminCommand({
     const account = idOption(line.values, 'account');
     const expiresAt = new Date(Date.now() + days * DAY);
     const id = await createManagementKey(database, { account, role, hash, expiresAt });
-    await recordAudit(database, {
-      accountId: account,
-      actor: OPERATOR,
-      action: 'management_key.created',
-      details: { management_key_id: id, role, expires_at: expiresAt.toISOString() },
-    });
     return { api_key_id: id, management_key: key };
   },
 });
@@ -105,18 +101,12 @@ function revoke(group: 'write-key' | 'management-key', table: string): AdminComm
     options: { id: REQUIRED },
     async run(line, { database }) {
       const id = idOption(line.values, 'id');
-      const answer = await database.query<{ revoked_at: Date; account_id: string }>(
-        `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING revoked_at, account_id`,
-        [id],
-      );
-      const row = answer.rows[0];
-      if (!row) throw new CommandError(`there is no ${group} with the id ${id}`);
-      await recordAudit(database, {
-        accountId: Number(row.account_id),
-        actor: OPERATOR,
-        action: `${record}.revoked`,
-        details: { [`${record}_id`]: id },
+      const [row] = await auditedChange<{ revoked_at: Date }>(database, {
+        statement: `UPDATE ${table} SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1
+          RETURNING account_id, revoked_at, jsonb_build_object('${record}_id', id) AS audit`,
+        ...{ values: [id], action: `${record}.revoked`, details: {} },
       });
+      if (!row) throw new CommandError(`there is no ${group} with the id ${id}`);
       return { id, revoked_at: row.revoked_at };
     },
   });

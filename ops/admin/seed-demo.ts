@@ -6,6 +6,7 @@ import {
   WRITE_KEY_PREFIX,
 } from '../../control-plane/keys.ts';
 import type { Sealer } from '../../platform/sealing.ts';
+import { createAccount } from './accounts.ts';
 import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
 import type { DemoKeys } from '../../cli/stack/ready.ts';
 import { seedMember } from './member-seed.ts';
@@ -44,11 +45,9 @@ async function makeKeys({
   database: Database;
   now: number;
 }): Promise<Omit<DemoKeys, 'member'>> {
-  const account = await database.query<{ id: string }>(
-    'INSERT INTO accounts (name, retention_days) VALUES ($1, $2) RETURNING id',
-    ['demo', DEMO_RETENTION_DAYS],
-  );
-  const accountId = Number(account.rows[0]?.id);
+  const accountId = await createAccount(database, 'demo', [
+    `retention_days=${DEMO_RETENTION_DAYS}`,
+  ]);
   const write = makeKey(WRITE_KEY_PREFIX);
   const { appId } = await createWriteKey(database, {
     account: accountId,

@@ -1,3 +1,4 @@
+import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /** A deletion of the expired rows of one account and one day (UTC). Times in ms since the epoch. */
@@ -47,6 +48,23 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
         'UPDATE retention_runs SET finished_at = clock_timestamp() WHERE day = $1',
         [day],
       );
+    },
+    /** The audit line of what a run deleted of an account. */
+    async recordDeleted({
+      accountId,
+      below,
+      ...details
+    }: {
+      accountId: number;
+      rows: number;
+      /** Retention of the account, days. */
+      days: number;
+      below: number;
+    }): Promise<void> {
+      await recordAudit(database, {
+        ...{ accountId, actor: 'service:retention', action: 'retention.deleted' },
+        details: { ...details, below: new Date(below).toISOString() },
+      });
     },
     /** Accounts that keep events for a shorter time than the TTL of the tables, with their days. */
     async accounts(): Promise<{ id: number; days: number }[]> {

@@ -3,6 +3,7 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type Command } from '../../../cli/command.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
+import { auditStack } from '../audit-stack.ts';
 import { waitForExit, endOrphanedProcesses } from '../orphaned-processes.ts';
 import { signalProcess, type ProcessIdentity } from '../../../cli/stack/process-identity.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
@@ -17,6 +18,7 @@ export const down: Command = {
   usage: 'down',
   run: async (args, { home }) => {
     parseLine({ args, options: {} });
+    if (runningSupervisor(home)) await auditStack(home, { action: 'stack.stopped', details: {} });
     print(await bringDown(home));
     return 0;
   },

@@ -3,10 +3,12 @@ import { CommandError, type Command } from '../../../cli/command.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
+import { auditStack } from '../audit-stack.ts';
 import { serverSettings } from '../services/service.ts';
 
 /** Longer than any service may take to start or to end, ms. */
 const SILENCE_MS = 180_000;
+const DONE = { stop: 'stopped', start: 'started' };
 
 function serviceCommand(name: 'stop' | 'start', summary: string): Command {
   return {
@@ -24,8 +26,11 @@ function serviceCommand(name: 'stop' | 'start', summary: string): Command {
       if (!runningSupervisor(home))
         throw new CommandError('no stack is running here: start it with ./ravand up');
       const request = { command: name, service };
+      const line = { action: `service.${DONE[name]}`, details: { service } };
+      if (name === 'stop') await auditStack(home, line);
       const { text } = await requestSupervisor({ home, request, silence: SILENCE_MS });
       print(text);
+      if (name === 'start') await auditStack(home, line);
       return 0;
     },
   };

@@ -2,6 +2,9 @@ import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { readReady } from '../../../cli/stack/ready.ts';
+import { changedSettings } from '../../changed-settings.ts';
+import { serviceSettings } from '../../service-settings.ts';
+import { auditStack } from '../audit-stack.ts';
 import { startStack } from '../start-stack.ts';
 import { requestSupervisor } from '../../../cli/stack/control-client.ts';
 import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
@@ -50,6 +53,7 @@ export async function bringUp(
         return false;
       case 'ready':
         outcome = 'ready';
+        if (!joined) recorded = recordStart().catch(() => undefined);
         if (context.quiet !== true) announce(home, stay);
         return !stay;
       case 'down':
@@ -60,12 +64,19 @@ export async function bringUp(
         return false;
     }
   };
+  let recorded = Promise.resolve();
+  const recordStart = async () => {
+    const settings = changedSettings(await serviceSettings(), context.env);
+    await auditStack(home, { action: 'stack.started', details: { settings } });
+  };
   const followed = requestSupervisor({
     home,
     request: { command: 'watch' },
     silence: 0,
     onReply,
-  }).then(() => outcome);
+  })
+    .then(() => recorded)
+    .then(() => outcome);
   switch (await Promise.race([followed, interrupted.promise])) {
     case 'ready':
       return 0;
@@ -76,6 +87,7 @@ export async function bringUp(
       print('stopping everything (Ctrl-C again: do not wait for it)');
       interrupted.again();
       followed.catch(() => undefined);
+      await auditStack(home, { action: 'stack.stopped', details: {} });
       print(await bringDown(home));
       return 130;
     case 'failed':

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const checkout = join(import.meta.dirname, '../..');
+
+/** Tables that hold what people and operators decided; ./ravand changes shows each change. */
+const DECIDED = [
+  ...['accounts', 'apps', 'write_keys', 'management_keys', 'members', 'memberships'],
+  ...['segments', 'exports', 'relays', 'webhook_connections', 'short_links'],
+  ...['log_layout', 'written_schemas', 'dead_letters'],
+];
+
+/** What writes them without an audit line, and why. */
+const EXEMPT: Record<string, string> = {
+  'ingest-gateway/links/link-store.ts': 'counts clicks',
+  'ingest-gateway/webhooks/connection-store.ts': 'counts deliveries',
+  'pipeline/relays/statements.ts': 'states of deliveries',
+  'platform/log/layout.ts': 'the first layout of an installation',
+  'platform/log/written-schemas.ts': 'its caller ops/log/finish-upgrade.ts writes the line',
+  'ops/admin/member-store.ts': 'its caller ops/admin/member.ts writes the line',
+  'ops/admin/link-store.ts': 'its caller ops/admin/link.ts writes the line',
+  'ops/admin/seal-rotate.ts': 'see there',
+  'ops/admin/relay-seed.ts': 'part of account.created of the demo account',
+  'ops/admin/webhook-seed.ts': 'part of account.created of the demo account',
+  'ops/dlq/dead-letter-index.ts': 'an index of the topic events.dead',
+  'ops/dlq/dead-letter-store.ts': 'its caller ops/dlq/main.ts writes the line',
+  'ops/dlq/store-rows.ts': 'its caller ops/dlq/main.ts writes the line',
+  'control-plane/relays/store.ts': 'changeWithAudit',
+};
+
+const WRITE = new RegExp(
+  `(?:INSERT INTO|UPDATE|DELETE FROM) (?:${DECIDED.join('|')})\\b(?! *\\()|INSERT INTO (?:${DECIDED.join('|')}) *\\(`,
+);
+
+it('whatever changes what people decided writes an audit line', () => {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts'], {
+    ...{ cwd: checkout, encoding: 'utf8' },
+  })
+    .split('\n')
+    .filter((file) => /^(?!test\/|bench\/)/.test(file) && file !== '')
+    .filter((file) => !/\.test\.ts$|\/testing\//.test(file));
+  const writing = files.filter((file) => WRITE.test(readFileSync(join(checkout, file), 'utf8')));
+  expect(writing.length).toBeGreaterThan(8);
+  const silent = writing.filter((file) => {
+    const text = readFileSync(join(checkout, file), 'utf8');
+    return !/recordAudit|audit_lines|auditedChange|changeWithAudit/.test(text);
+  });
+  // A replay has a line of its own.
+  const unexplained = silent.filter((file) => !file.startsWith('ops/replay/') && !EXEMPT[file]);
+  expect(unexplained).toEqual([]);
+});
+
+it.each([
+  ['deploy/local/commands/stop-start.ts', 'auditStack'],
+  ['deploy/local/commands/up.ts', 'auditStack'],
+  ['deploy/local/commands/down.ts', 'auditStack'],
+  ['projections/retention/run.ts', 'recordDeleted'],
+  ['ops/person/change-person.ts', 'recordAudit'],
+  ['ops/admin/alias.ts', 'recordAudit'],
+  ['ops/dlq/main.ts', 'audit('],
+  ['ops/admin/accounts.ts', 'auditedChange'],
+  ['ops/admin/keys.ts', 'auditedChange'],
+])('%s writes an audit line', (file, call) => {
+  expect(readFileSync(join(checkout, file), 'utf8')).toContain(call);
+});
