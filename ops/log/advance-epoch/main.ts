@@ -59,13 +59,13 @@ async function advance(
   await refuseRunningJobs(connections);
   const services = servicesOf(connections, homeDir);
   try {
-    for (const service of services) await service.stop();
+    await forAll(services, (service) => service.stop());
     // Readers of the other partitions, and the normaliser, went on until they were stopped.
     const advance = begun ?? (await beginAdvance(database, await plan()));
     await applyAdvance(connections, advance);
     report(advance.plan, { json, state: 'advanced' });
   } finally {
-    for (const service of services) await service.start();
+    await forAll(services, (service) => service.start());
   }
   return 0;
 }
@@ -75,6 +75,16 @@ function servicesOf({ admin }: Connections, homeDir: string): LiveService[] {
   return CONSUMER_GROUPS.map(({ service, group }) =>
     liveService({ admin, service, group, homeDir }),
   );
+}
+
+/** Every service is asked, also when one fails; then throws the first error. */
+async function forAll(
+  services: readonly LiveService[],
+  ask: (service: LiveService) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(services.map(ask));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /** The positions of a replay or rebuild refer to the former records. */
