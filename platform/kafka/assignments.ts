@@ -41,8 +41,6 @@ export class Assignments {
   #limits: BatchLimits;
   #leaving = false;
   guard: LogGuard | undefined;
-  /** Reads the ends of a partition from a broker. */
-  readEnds: ((partition: number) => Promise<LogEnds>) | undefined;
   client: ConsumerClient | undefined;
 
   constructor(options: PartitionConsumerOptions) {
@@ -131,7 +129,7 @@ export class Assignments {
    * Partitions whose log may have gone back although no error was reported: the position is past
    * the end, or records are in the log and none arrives.
    */
-  async stalled(endOf: (partition: number) => Promise<number>): Promise<number[]> {
+  async stalled(): Promise<number[]> {
     const found: number[] = [];
     for (const partition of this.#read) {
       const worker = this.#workers.get(partition);
@@ -140,7 +138,7 @@ export class Assignments {
       const isSilent = this.#silent.get(partition) === before;
       this.#silent.set(partition, before);
       if (!isSilent) continue;
-      if ((await endOf(partition)) === before) continue;
+      if ((await this.#connected().ends(partition)).high === before) continue;
       // A record that has just been appended arrives meanwhile.
       await delay(ARRIVAL_MS);
       if ((worker.seen ?? worker.position) === before) found.push(partition);
@@ -212,10 +210,9 @@ export class Assignments {
   #ends(partition: number, fenced: AbortSignal): Promise<LogEnds> {
     const { log, topic } = this.#options;
     const what = `reading the ends of ${topic}`;
-    return retryUntilAborted({ log, signal: fenced, code: 'log_check', what }, () => {
-      if (!this.readEnds) throw new Error('not connected to Kafka');
-      return this.readEnds(partition);
-    });
+    return retryUntilAborted({ log, signal: fenced, code: 'log_check', what }, () =>
+      this.#connected().ends(partition),
+    );
   }
 
   #beforeBatch(partition: number, last: ConsumedMessage): Promise<void> | undefined {

@@ -1,6 +1,7 @@
 import kafka from 'node-rdkafka';
 import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
+import type { LogEnds } from '../log/evidence.ts';
 import { rdkafkaConnection } from './connection.ts';
 import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
@@ -64,6 +65,8 @@ export interface ConsumerClient {
   commit(offsets: readonly PartitionOffset[]): void;
   /** High watermark as of the last fetch response; undefined before the first one. */
   end(partition: number): number | undefined;
+  /** Ends of the partition, as a broker knows them now. Rejects with KafkaError. */
+  ends(partition: number): Promise<LogEnds>;
   /** Fetches the topic's metadata from a broker. Rejects with KafkaError. */
   probe(): Promise<void>;
   close(ms: number): Promise<void>;
@@ -188,6 +191,18 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
         return undefined; // nothing has been fetched yet
       }
     },
+    ends: (partition) =>
+      new Promise((resolve, reject) => {
+        consumer.queryWatermarkOffsets(
+          topic,
+          partition,
+          5000,
+          (error: kafka.LibrdKafkaError | null, found) => {
+            if (error) reject(new KafkaError(error));
+            else resolve({ low: found.lowOffset, high: found.highOffset });
+          },
+        );
+      }),
     probe: () =>
       new Promise((resolve, reject) => {
         consumer.getMetadata({ topic, timeout: 1000 }, (error: kafka.LibrdKafkaError | null) => {

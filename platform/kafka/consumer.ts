@@ -46,7 +46,6 @@ export function startPartitionConsumer(
 
   const probe = new LogProbe(options.settings);
   const reopen = (partitions: readonly number[]) => inTurn(() => assignments.reopen(partitions));
-  assignments.readEnds = (partition) => probe.ends({ topic, partition });
   const { evidence } = options;
   if (evidence)
     assignments.guard = new LogGuard({
@@ -86,8 +85,7 @@ export function startPartitionConsumer(
       await delay(STALL_CHECK_MS);
       if (closing.signal.aborted) return;
       try {
-        const endOf = async (partition: number) => (await probe.ends({ topic, partition })).high;
-        const stalled = await assignments.stalled(endOf);
+        const stalled = await assignments.stalled();
         if (stalled.length > 0) reopen(stalled);
       } catch (error) {
         log.debug({ err: error, topic }, 'cannot compare positions with the log; retrying');
