@@ -53,7 +53,7 @@ export async function applyAdvance(
       partitions: moves.map(({ partition, to }) => ({ partition, offset: String(to) })),
     });
   }
-  if (plan.removesClaims) await removeClaims(settings.REDIS_URL);
+  await removeClaims(settings.REDIS_URL, plan);
   await finish(database, { id, plan });
 }
 
@@ -65,10 +65,13 @@ const REDIS_MS = 10_000;
  * The marker goes first: from then on every normaliser knows that the claims are incomplete, and
  * loads those of the stored events (pipeline/normalise/BACKFILL.md).
  */
-async function removeClaims(url: string): Promise<void> {
+async function removeClaims(url: string, { removesClaims }: AdvancePlan): Promise<void> {
   const redis = new Redis(url, { commandTimeout: REDIS_MS, maxRetriesPerRequest: 3 });
   redis.on('error', () => undefined);
   try {
+    // Ends of events.normalised, from which lost claims would be read in the log.
+    await redis.unlink(`${DEFAULT_PREFIX}ends`);
+    if (!removesClaims) return;
     await redis.unlink(`${DEFAULT_PREFIX}marker`);
     let cursor = '0';
     do {
