@@ -8,8 +8,16 @@ export interface RecordEvidence {
   next: number;
   /** Log append time, ms since the epoch; -1: unknown. */
   appendedAt: number;
-  /** CRC-32 of the value. */
+  /** CRC-32 of the first and the last bytes of the value. */
   checksum: number;
+}
+
+/** Bytes of each end of a value that its checksum covers: a whole one of 1 MB costs 0.2 ms. */
+const CHECKED_BYTES = 16 * 1024;
+
+function checksumOf(value: Buffer): number {
+  if (value.length <= 2 * CHECKED_BYTES) return crc32(value);
+  return crc32(value.subarray(-CHECKED_BYTES), crc32(value.subarray(0, CHECKED_BYTES)));
 }
 
 export function evidenceOf(record: {
@@ -20,7 +28,7 @@ export function evidenceOf(record: {
   return {
     next: record.offset + 1,
     appendedAt: record.timestamp ?? -1,
-    checksum: crc32(record.value ?? Buffer.alloc(0)),
+    checksum: checksumOf(record.value ?? Buffer.alloc(0)),
   };
 }
 

@@ -34,6 +34,8 @@ const PEOPLE = 12;
 const EVENT_TOPICS = [TOPIC.raw, TOPIC.normalised, TOPIC.verdicts, TOPIC.outcomes];
 const READERS = ['normaliser', 'events-sink', 'profiles-sink', 'catalogue-sink', 'identities-sink'];
 const ROUNDS = FULL ? 12 : 0;
+/** Kafka and every reader are restarted several times. */
+const TEST_MS = 600_000;
 
 const client = openClickhouse();
 let account: TestAccount;
@@ -169,80 +171,92 @@ async function expectExact(known: readonly string[]): Promise<ReconciliationCoun
 }
 
 describe('a log that goes back', () => {
-  it('is refused, and read on without loss after advance-epoch: it ends before the positions', async (context) => {
-    if (!isOwn) return context.skip('Kafka is no process of this stack');
-    const before = newIds(90);
-    await send(before);
-    await untilStored(before);
-    await untilProfilesMatch();
-    await truncate(EVENT_TOPICS, (topic) => (topic === TOPIC.normalised ? 0.4 : 0.6));
-    await untilRefused('normaliser');
-    await untilRefused('events-sink');
-    const after = newIds(6);
-    await send(after);
-    const planned = await advance('--dry-run');
-    expect(planned.state).toBe('planned');
-    const done = await advance();
-    expect(done.state).toBe('advanced');
-    expect(done.epochs.filter(({ topic }) => topic === TOPIC.raw)).not.toEqual([]);
-    await expectExact([...before, ...after]);
-  });
+  it(
+    'is refused, and read on without loss after advance-epoch: it ends before the positions',
+    async (context) => {
+      if (!isOwn) return context.skip('Kafka is no process of this stack');
+      const before = newIds(90);
+      await send(before);
+      await untilStored(before);
+      await untilProfilesMatch();
+      await truncate(EVENT_TOPICS, (topic) => (topic === TOPIC.normalised ? 0.4 : 0.6));
+      await untilRefused('normaliser');
+      await untilRefused('events-sink');
+      const after = newIds(6);
+      await send(after);
+      const planned = await advance('--dry-run');
+      expect(planned.state).toBe('planned');
+      const done = await advance();
+      expect(done.state).toBe('advanced');
+      expect(done.epochs.filter(({ topic }) => topic === TOPIC.raw)).not.toEqual([]);
+      await expectExact([...before, ...after]);
+    },
+    TEST_MS,
+  );
 
-  it('is refused when its offsets were used again before anybody looked', async (context) => {
-    if (!isOwn) return context.skip('Kafka is no process of this stack');
-    const before = newIds(60);
-    await send(before);
-    await untilStored(before);
-    await balancedBooks();
-    // Published, counted and never stored.
-    await ravand('stop', 'normaliser');
-    const lost = newIds(30);
-    await send(lost);
-    await eventually({ ms: 60_000, waitingFor: 'the events to be counted' }, async () => {
-      const line = ['status', '--json', '--account', String(account.accountId)];
-      const { books } = JSON.parse(await ravand(...line)) as { books: ReconciliationCounts };
-      return books.in_flight === lost.length ? true : undefined;
-    });
-    for (const service of [...READERS, 'metering'])
-      if (service !== 'normaliser') await ravand('stop', service);
-    const ends = await topicEnds(TOPIC.raw);
-    await whileStopped(async () => {
-      for (const [partition, end] of ends)
-        if (end > 0) await truncatePartition(TOPIC.raw, partition, Math.floor(end / 2));
-    });
-    const after = newIds(120);
-    await send(after);
-    const logged = await loggedIds();
-    const isLost = lost.filter((id) => !logged.has(id));
-    expect(isLost.length).toBeGreaterThan(0);
-    for (const service of [...READERS, 'metering']) await ravand('start', service);
-    await untilRefused('normaliser');
-    expect((await advance()).state).toBe('advanced');
-    await untilStored([...(await loggedIds())]);
-    expect((await balancedBooks()).lost).toBe(isLost.length);
-    await expectExact([...before, ...lost, ...after]);
-  });
+  it(
+    'is refused when its offsets were used again before anybody looked',
+    async (context) => {
+      if (!isOwn) return context.skip('Kafka is no process of this stack');
+      const before = newIds(60);
+      await send(before);
+      await untilStored(before);
+      await balancedBooks();
+      // Published, counted and never stored.
+      await ravand('stop', 'normaliser');
+      const lost = newIds(30);
+      await send(lost);
+      await eventually({ ms: 60_000, waitingFor: 'the events to be counted' }, async () => {
+        const line = ['status', '--json', '--account', String(account.accountId)];
+        const { books } = JSON.parse(await ravand(...line)) as { books: ReconciliationCounts };
+        return books.in_flight === lost.length ? true : undefined;
+      });
+      for (const service of [...READERS, 'metering'])
+        if (service !== 'normaliser') await ravand('stop', service);
+      const ends = await topicEnds(TOPIC.raw);
+      await whileStopped(async () => {
+        for (const [partition, end] of ends)
+          if (end > 0) await truncatePartition(TOPIC.raw, partition, Math.floor(end / 2));
+      });
+      const after = newIds(120);
+      await send(after);
+      const logged = await loggedIds();
+      const isLost = lost.filter((id) => !logged.has(id));
+      expect(isLost.length).toBeGreaterThan(0);
+      for (const service of [...READERS, 'metering']) await ravand('start', service);
+      await untilRefused('normaliser');
+      expect((await advance()).state).toBe('advanced');
+      await untilStored([...(await loggedIds())]);
+      expect((await balancedBooks()).lost).toBe(isLost.length);
+      await expectExact([...before, ...lost, ...after]);
+    },
+    TEST_MS,
+  );
 
-  it('is refused when a copy of the data from before is restored', async (context) => {
-    if (!isOwn) return context.skip('Kafka is no process of this stack');
-    const before = newIds(30);
-    await send(before);
-    await untilStored(before);
-    let copy = '';
-    await whileStopped(async () => {
-      copy = await copyData();
-    });
-    const later = newIds(60);
-    await send(later);
-    await untilStored(later);
-    await untilProfilesMatch();
-    await whileStopped(() => restoreCopy(copy));
-    const after = newIds(90);
-    await send(after);
-    await untilRefused('events-sink');
-    expect((await advance()).state).toBe('advanced');
-    await expectExact([...before, ...later, ...after]);
-  });
+  it(
+    'is refused when a copy of the data from before is restored',
+    async (context) => {
+      if (!isOwn) return context.skip('Kafka is no process of this stack');
+      const before = newIds(30);
+      await send(before);
+      await untilStored(before);
+      let copy = '';
+      await whileStopped(async () => {
+        copy = await copyData();
+      });
+      const later = newIds(60);
+      await send(later);
+      await untilStored(later);
+      await untilProfilesMatch();
+      await whileStopped(() => restoreCopy(copy));
+      const after = newIds(90);
+      await send(after);
+      await untilRefused('events-sink');
+      expect((await advance()).state).toBe('advanced');
+      await expectExact([...before, ...later, ...after]);
+    },
+    TEST_MS,
+  );
 
   it.runIf(ROUNDS > 0)(
     `${ROUNDS} times in a row, with kills of the command and of the services at any moment`,
