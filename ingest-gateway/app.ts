@@ -7,6 +7,7 @@ import { withDeadline } from '../platform/deadline.ts';
 import { readTopicNamesFrom } from '../platform/kafka/topic-names.ts';
 import type { Log } from '../platform/log.ts';
 import { readLayout, type LogLayout } from '../platform/log/layout.ts';
+import { useTopicNames } from '../platform/log/topic-names.ts';
 import { IngestService } from '../ingest/accept.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
@@ -353,7 +354,7 @@ async function knownLayout({
     return undefined;
   });
   let topics = read?.topics ?? stored?.topics ?? {};
-  readTopicNamesFrom(() => Promise.resolve(topics));
+  readTopicNamesFrom(() => Promise.resolve({ topics, former: {} }));
   const instance = stored?.instance ?? randomBytes(8).toString('hex');
   let written = stored;
   const store = async (layout: StoredLayout) => {
@@ -367,6 +368,7 @@ async function knownLayout({
     read,
     onRead: async (layout: LogLayout) => {
       ({ topics } = layout);
+      await useTopicNames(layout);
       const { generation, partitions } = layout;
       // What is held follows the stored one until it is released.
       if (written === undefined || written.partitions === partitions)

@@ -1,6 +1,6 @@
 import { readTopicNamesFrom } from '../platform/kafka/topic-names.ts';
 import { createLog, type Log } from '../platform/log.ts';
-import { topicNamesOf } from '../platform/log/topic-names.ts';
+import { namesOf, topicNamesOf } from '../platform/log/topic-names.ts';
 import {
   clickhouseSettings,
   dedupeSettings,
@@ -54,7 +54,9 @@ export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): 
   const settings = parseSettings(table, env);
   const log = createLog({ part: 'operate', level: 'fatal' });
   // Without PostgreSQL a command does what it can: few topics are ever replaced.
-  readTopicNamesFrom(() => topicNamesOf({ url: settings.DATABASE_URL, log }).catch(() => ({})));
+  readTopicNamesFrom(() =>
+    topicNamesOf({ url: settings.DATABASE_URL, log }).catch(() => namesOf(undefined)),
+  );
   return { settings, adminUrls, log };
 }
 

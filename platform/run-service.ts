@@ -94,16 +94,20 @@ async function useRecordedTopicNames({
   config,
   log,
   signal,
-}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal'>): Promise<void> {
+  crash,
+}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal' | 'crash'>): Promise<void> {
   const { KAFKA_BROKERS, DATABASE_URL } = config as Partial<KafkaSettings & PostgresSettings>;
   if (!KAFKA_BROKERS || !DATABASE_URL) return;
   // Loaded here: other services do not need the client.
-  const { topicNamesOf } = await import('./log/topic-names.ts');
+  const { topicNamesOf, untilTopicsReplaced } = await import('./log/topic-names.ts');
   readTopicNamesFrom(() =>
     retryUntilAborted({ log, signal, code: 'waiting', what: 'reading the layout of the log' }, () =>
       topicNamesOf({ url: DATABASE_URL, log }),
     ),
   );
+  untilTopicsReplaced({ url: DATABASE_URL, log, signal }).catch((error: unknown) => {
+    if (!signal.aborted) crash(error);
+  });
 }
 
 /** A service that uses ClickHouse ends when its cluster has several shards. */

@@ -64,8 +64,8 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       const layout = await readLayout(database);
       if (!layout) return;
       const before = gate.phase;
-      gate.follow(layout);
       await options.onRead(layout);
+      gate.follow(layout);
       if (gate.phase !== before) await register();
       if (polls++ % COMPARE_EVERY === 0) await compare(layout);
     } catch (error) {

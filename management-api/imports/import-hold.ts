@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { delay } from '../../platform/backoff.ts';
 import { isHeld, readLayout, type LogLayout } from '../../platform/log/layout.ts';
+import { useTopicNames } from '../../platform/log/topic-names.ts';
 import { removeWriter, writeWriter } from '../../platform/log/writers.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -40,7 +41,9 @@ export function importHold({ database, log }: { database: Database; log: Log }):
       spooled: 0,
     });
     // After the registration: a change that begins now waits for this process.
-    layout = (await readLayout(database)) ?? layout;
+    const read = await readLayout(database);
+    if (read) await useTopicNames(read);
+    layout = read ?? layout;
   };
   const polling = (async () => {
     while (!closing.signal.aborted) {

@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { withDeadline } from '../deadline.ts';
 import { kafkajsConnection, type KafkaSettings } from './connection.ts';
-import { logicalTopic, physicalTopic, topicNamesKnown } from './topic-names.ts';
+import { formerTopic, logicalTopic, physicalTopic, topicNamesKnown } from './topic-names.ts';
 
 /** `low`: first retained offset; `high`: high watermark, the offset of the next record. */
 export interface PartitionEnds {
@@ -59,7 +59,23 @@ export async function committedOffsets(
   topic: string,
 ): Promise<Map<number, number | undefined>> {
   await topicNamesKnown();
-  const [entry] = await admin.fetchOffsets({ groupId, topics: [physicalTopic(topic)] });
+  const committed = await committedTo(admin, groupId, physicalTopic(topic));
+  const former = formerTopic(topic);
+  if (former === undefined || [...committed.values()].every((offset) => offset !== undefined))
+    return committed;
+  // Offsets of a topic and of the one that it replaced are equal.
+  const before = await committedTo(admin, groupId, former);
+  return new Map(
+    [...committed].map(([partition, offset]) => [partition, offset ?? before.get(partition)]),
+  );
+}
+
+async function committedTo(
+  admin: Admin,
+  groupId: string,
+  name: string,
+): Promise<Map<number, number | undefined>> {
+  const [entry] = await admin.fetchOffsets({ groupId, topics: [name] });
   return new Map(
     entry?.partitions.map(({ partition, offset }) => [
       partition,

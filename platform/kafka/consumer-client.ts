@@ -3,7 +3,7 @@ import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
 import type { LogEnds } from '../log/evidence.ts';
 import { rdkafkaConnection } from './connection.ts';
-import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
+import { formerTopic, physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
 import { clientIdOf } from './reader-versions.ts';
 
@@ -143,10 +143,27 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
     });
   });
   consumer.subscribe([topic]);
-  return clientOf(consumer, topic);
+  return clientOf(consumer, { topic, former: formerTopic(options.topic) });
 }
 
-function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient {
+function clientOf(
+  consumer: kafka.KafkaConsumer,
+  { topic, former }: { topic: string; former: string | undefined },
+): ConsumerClient {
+  const committedTo = (name: string, partition: number) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const of = [{ topic: name, partition }];
+      consumer.committed(of, 5000, (error: kafka.LibrdKafkaError | null, found) => {
+        // On an error, node-rdkafka passes no list.
+        const entry = error
+          ? undefined
+          : (found[0] as { offset?: number; error?: kafka.LibrdKafkaError } | undefined);
+        const failed = error ?? entry?.error;
+        if (failed) return reject(new KafkaError(failed));
+        const offset = entry?.offset;
+        resolve(offset === undefined || offset < 0 ? undefined : offset);
+      });
+    });
   const at = (partition: number, offset?: number) => ({
     topic,
     partition,
@@ -161,19 +178,9 @@ function clientOf(consumer: kafka.KafkaConsumer, topic: string): ConsumerClient 
           else resolve(withLogicalTopics(messages as unknown as ConsumedMessage[]));
         });
       }),
-    committed: (partition) =>
-      new Promise((resolve, reject) => {
-        consumer.committed([at(partition)], 5000, (error: kafka.LibrdKafkaError | null, found) => {
-          // On an error, node-rdkafka passes no list.
-          const entry = error
-            ? undefined
-            : (found[0] as { offset?: number; error?: kafka.LibrdKafkaError } | undefined);
-          const failed = error ?? entry?.error;
-          if (failed) return reject(new KafkaError(failed));
-          const offset = entry?.offset;
-          resolve(offset === undefined || offset < 0 ? undefined : offset);
-        });
-      }),
+    committed: async (partition) =>
+      (await committedTo(topic, partition)) ??
+      (former === undefined ? undefined : committedTo(former, partition)),
     acceptAssignment: () => consumer.incrementalAssign([]),
     assign: (partition, offset) =>
       consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]),

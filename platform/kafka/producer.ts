@@ -9,6 +9,8 @@ export interface OutgoingRecord {
   partition: number;
   key: Buffer | string | null;
   value: Buffer;
+  /** Unix ms; of a topic with LogAppendTime the broker sets it. */
+  timestamp?: number;
 }
 
 /** A record was refused or not acknowledged in time: it may be in the topic or not. */
@@ -147,11 +149,14 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   });
   producer.setPollInterval(options.pollInterval);
 
-  const send = ({ topic, partition, key, value }: OutgoingRecord, done: Sent['done']) => {
+  const send = (
+    { topic, partition, key, value, timestamp }: OutgoingRecord,
+    done: Sent['done'],
+  ) => {
     const sent = { done };
     inFlight.add(sent);
     try {
-      producer.produce(physicalTopic(topic), partition, value, key, undefined, sent);
+      producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent);
     } catch (error) {
       inFlight.delete(sent);
       const cause = error as kafka.LibrdKafkaError;

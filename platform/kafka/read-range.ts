@@ -1,6 +1,7 @@
 import { withDeadline } from '../deadline.ts';
 import type { KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
+import { logicalTopic, physicalTopic } from './topic-names.ts';
 import {
   assignStandalone,
   closeStandalone,
@@ -198,7 +199,7 @@ export class RangeReader {
       positions.some(
         (one) =>
           one.partition === message.partition &&
-          one.topic === message.topic &&
+          logicalTopic(physicalTopic(one.topic)) === message.topic &&
           one.offset <= message.offset,
       );
     try {

@@ -3,12 +3,18 @@
  * folder translate them, so that a topic can be replaced by a rewritten one. One table for the
  * process, read once, before its first connection to Kafka: a change of the names restarts it.
  */
-type TopicNames = Readonly<Record<string, string>>;
+export interface TopicNames {
+  /** Physical names by logical ones, where they differ. */
+  topics: Readonly<Record<string, string>>;
+  /** By logical name, the physical one that groups committed to before. */
+  former: Readonly<Record<string, string>>;
+}
 
 let source: (() => Promise<TopicNames>) | undefined;
 let known: Promise<void> | undefined;
 const physical = new Map<string, string>();
 const logical = new Map<string, string>();
+const former = new Map<string, string>();
 
 /** Sets where the names are read; without it every topic has its logical name. */
 export function readTopicNamesFrom(read: () => Promise<TopicNames>): void {
@@ -29,7 +35,9 @@ async function read(): Promise<void> {
   const names = await source?.();
   physical.clear();
   logical.clear();
-  for (const [topic, name] of Object.entries(names ?? {})) {
+  former.clear();
+  for (const [topic, name] of Object.entries(names?.former ?? {})) former.set(topic, name);
+  for (const [topic, name] of Object.entries(names?.topics ?? {})) {
     if (topic === name) continue;
     physical.set(topic, name);
     logical.set(name, topic);
@@ -38,7 +46,19 @@ async function read(): Promise<void> {
 
 /** The name of the topic in Kafka. */
 export function physicalTopic(topic: string): string {
-  return physical.get(topic) ?? topic;
+  return topic.startsWith(EXACT) ? topic.slice(EXACT.length) : (physical.get(topic) ?? topic);
+}
+
+const EXACT = '=';
+
+/** Names a topic of Kafka, whatever logical name it has, to clients that translate. */
+export function exactTopic(name: string): string {
+  return `${EXACT}${name}`;
+}
+
+/** The topic that this one replaced, as long as it is kept; undefined: none. */
+export function formerTopic(topic: string): string | undefined {
+  return former.get(topic);
 }
 
 /** The name by which the code knows a topic of Kafka. */

@@ -9,6 +9,7 @@ const layout = (of: Partial<LogLayout> = {}): LogLayout => ({
   nextPartitions: undefined,
   change: undefined,
   topics: {},
+  formerTopics: {},
   history: [
     { generation: 1, partitions: 4, epoch: 0 },
     { generation: 2, partitions: 6, epoch: 3 },

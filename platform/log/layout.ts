@@ -28,8 +28,18 @@ export interface LogLayout {
   change: Readonly<Record<string, unknown>> | undefined;
   /** Physical names by logical ones; a topic without an entry has the same name. */
   topics: Readonly<Record<string, string>>;
+  /** What was replaced by rewritten topics and is still there, by logical name. */
+  formerTopics: Readonly<Record<string, FormerTopic>>;
   /** Ascending by generation. */
   history: readonly Generation[];
+}
+
+/** A topic that was replaced. */
+export interface FormerTopic {
+  /** The physical name. */
+  name: string;
+  /** By partition, the end up to which it was copied. */
+  ends: Readonly<Record<string, number>>;
 }
 
 interface LayoutRow extends Pick<
@@ -38,11 +48,13 @@ interface LayoutRow extends Pick<
 > {
   next_partitions: number | null;
   change: Readonly<Record<string, unknown>> | null;
+  former_topics: Readonly<Record<string, FormerTopic>>;
 }
 
 type Queries = Pick<Database, 'query'>;
 
-const READ = `SELECT generation, partitions, created, phase, next_partitions, change, topics, history
+const READ = `SELECT generation, partitions, created, phase, next_partitions, change, topics,
+    former_topics, history
   FROM log_layout`;
 
 /** The recorded layout; undefined before it was recorded. */
@@ -50,8 +62,8 @@ export async function readLayout(database: Queries): Promise<LogLayout | undefin
   const { rows } = await database.query<LayoutRow>(READ);
   const [row] = rows;
   if (!row) return undefined;
-  const { next_partitions: next, change, ...rest } = row;
-  return { ...rest, nextPartitions: next ?? undefined, change: change ?? undefined };
+  const { next_partitions: next, change, former_topics: formerTopics, ...rest } = row;
+  return { ...rest, nextPartitions: next ?? undefined, change: change ?? undefined, formerTopics };
 }
 
 /**

@@ -88,7 +88,7 @@ function wait(missing: readonly string[]): GrowthStep {
  * A process that was not seen for some seconds is dead or suspended. What it publishes late is
  * forwarded, and it holds its new records until that has happened.
  */
-function openWriters({ writers }: GrowthView): string[] {
+export function openWriters({ writers }: Pick<GrowthView, 'writers'>): string[] {
   return writers
     .filter(({ phase, age }) => phase !== 'held' && age < WRITER_LIVES_FOR)
     .map(
@@ -110,7 +110,7 @@ function formerWriters({ writers, layout }: GrowthView): string[] {
     );
 }
 
-function openGroups({ behind }: GrowthView): string[] {
+export function openGroups({ behind }: Pick<GrowthView, 'behind'>): string[] {
   return behind.map(({ group, topic, records, members }) =>
     members === 0
       ? `${group} to process ${records} records of ${topic}: no process of it runs`

@@ -53,7 +53,7 @@ export async function readView(servers: Servers, target: number): Promise<Growth
  * Groups that have unprocessed records: the normaliser first, so that everything that it has
  * processed is below the ends of events.normalised that are read then. It stays before the marks.
  */
-async function readBehind(admin: Admin, marks: Marks): Promise<Behind[]> {
+export async function readBehind(admin: Admin, marks: Marks = NO_MARKS): Promise<Behind[]> {
   const behind: Behind[] = [];
   const members = await membersOf(admin);
   for (const topic of [TOPIC.raw, TOPIC.normalised]) {

@@ -58,6 +58,7 @@ export class GrowthModel {
     nextPartitions: undefined,
     change: undefined,
     topics: {},
+    formerTopics: {},
     history: [{ generation: 1, partitions: 4, epoch: 0 }],
   };
   readonly raw: RawRecord[][] = [[], [], [], []];

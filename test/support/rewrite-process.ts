@@ -1,0 +1,45 @@
+/**
+ * Rewrites a topic of the stack under test: `node test/support/rewrite-process.ts TOPIC TEXT`
+ * replaces the text in the bodies of events.raw, or in the values of another topic, by as many x.
+ * With REMOVE it removes the former topic.
+ */
+import kafkajs from 'kafkajs';
+import { removeFormerTopic, rewriteTopic } from '../../ops/log/rewrite/rewrite.ts';
+import type { Transform } from '../../ops/log/rewrite/copy-partition.ts';
+import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import { readTopicNamesFrom } from '../../platform/kafka/topic-names.ts';
+import { createLog } from '../../platform/log.ts';
+import { topicNamesOf } from '../../platform/log/topic-names.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
+import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
+import type { Topic } from '../../schemas/topology.ts';
+import { stackKafka } from './read-topic.ts';
+import { readyStack } from './stack.ts';
+
+const [topic = '', text = ''] = process.argv.slice(2);
+const log = createLog({ part: 'rewrite', level: 'warn', to: 'stderr' });
+const settings = stackKafka();
+const url = readyStack().database_url;
+readTopicNamesFrom(() => topicNamesOf({ url, log }));
+const database = connectPostgres({ url, log, name: 'ravand-rewrite' });
+const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-rewrite')).admin();
+await admin.connect();
+
+const erased = (bytes: Buffer) =>
+  Buffer.from(bytes.toString('latin1').replaceAll(text, 'x'.repeat(text.length)), 'latin1');
+const transform: Transform = ({ key, value }) => {
+  const record = decodeIfReadable(rawRecordCodec, value);
+  if (!record) return { key, value: value ?? Buffer.alloc(0) };
+  return { key, value: rawRecordCodec.encode({ ...record, body: erased(record.body) }) };
+};
+const { signal } = new AbortController();
+const request = { topic: topic as Topic, transform, signal };
+const report = (sentence: string) => console.log(sentence);
+const servers = { admin, database, settings, log };
+const result =
+  process.env['REMOVE'] === undefined
+    ? await rewriteTopic(servers, { ...request, report, timeout: 120_000 })
+    : await removeFormerTopic(servers, { ...request, report });
+console.log(JSON.stringify(result));
+await admin.disconnect();
+await database.end();
