@@ -42,7 +42,7 @@ export const topicSettings = defineSettings({
     default: 4,
     min: 1,
     max: 10_000,
-    doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts use the number that the topics have.',
+    doc: 'Partitions of events.raw and events.normalised. Read once, when the topics are created; later starts use the recorded number, which `./ravand log grow` changes.',
   }),
   KAFKA_REPLICATION: setting.integer({
     default: 0,
