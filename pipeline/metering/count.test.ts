@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { forwardedRecord } from '../../events/raw/split-record.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
 import type {
@@ -64,6 +65,26 @@ describe('the reconciliation (G6)', () => {
     countVerdicts(deltas, last, [verdict(9, 0, 'repeat')], () => 0);
     const [book] = deltas.all();
     expect(book).toMatchObject({ places: 3, repeats: 2, dead: 0 });
+  });
+
+  it('counts an event that was forwarded to another partition once, also if it was redriven', () => {
+    for (const redriven of [false, true]) {
+      const deltas = new MinuteDeltas();
+      const known = new Set<string>();
+      countRaw(deltas, record(1, redriven), known);
+      const { places = 0, repeats = 0, dead = 0 } = { ...deltas.all()[0] };
+      countVerdicts(deltas, BEFORE_FIRST, [verdict(1, 0, 'repeat')], () => 0);
+      countRaw(deltas, forwardedRecord(record(1, redriven)), new Set());
+      const [book] = deltas.all();
+
+      expect(book).toMatchObject({ places: places + 1, repeats: repeats + 1, dead });
+    }
+  });
+
+  it('counts nothing for a mark of a growth', () => {
+    const deltas = new MinuteDeltas();
+    countRaw(deltas, record(0), new Set());
+    expect(deltas.all()).toEqual([]);
   });
 
   it('counts a row that ClickHouse rejects as dead once, however often its dead letter was written', () => {

@@ -47,9 +47,9 @@ const MIB = 1024 * 1024;
 /**
  * Replaces a topic by a copy of it, in which every record is what `transform` makes of it, at the
  * same offset and with the same append time. The history is copied under load; then writers hold,
- * the rest is copied, and the physical name in log_layout changes: groups go on from their committed
- * offsets. The former topic stays until `removeFormerTopic`. A killed rewrite is continued by
- * the next call for the same topic.
+ * the rest is copied, and the physical name in log_layout changes: groups go on from the offsets
+ * that they committed. The former topic stays until `removeFormerTopic`. A killed rewrite is
+ * continued by the next call for the same topic.
  */
 export async function rewriteTopic(
   servers: RewriteServers,
