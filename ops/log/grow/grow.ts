@@ -1,6 +1,7 @@
-import { delay } from '../../../platform/backoff.ts';
+import { delay, retry } from '../../../platform/backoff.ts';
 import { CommandError } from '../../../cli/command.ts';
 import type { LogLayout } from '../../../platform/log/layout.ts';
+import { forgetFormerWriters } from '../../../platform/log/writers.ts';
 import { isCancellable, nextStep, type GrowthStep, type GrowthView } from './plan.ts';
 import { GROWING, layoutOf, readView } from './read-view.ts';
 import { cancelGrowth, takeStep, type GrowthServers } from './steps.ts';
@@ -10,6 +11,8 @@ export interface GrowthRequest {
   /** A phase that can be cancelled may take so long, ms; then the growth is cancelled. */
   timeout: number;
   stop: AbortSignal;
+  /** Go on without writers that ended before the last change of the layout. */
+  forget: boolean;
   /** Receives each step, and what is waited for whenever that changes. */
   report: (sentence: string) => void;
 }
@@ -62,7 +65,8 @@ export async function checkGrowth(servers: GrowthServers, partitions: number): P
 /** Grows the log step by step, also from where a killed command stopped. */
 export async function grow(servers: GrowthServers, request: GrowthRequest): Promise<GrowthResult> {
   const { partitions, stop, report } = request;
-  const from = (await checkGrowth(servers, partitions)).layout.partitions;
+  const from = (await again(() => checkGrowth(servers, partitions))).layout.partitions;
+  if (request.forget) await again(() => forgetFormerWriters(servers.database));
   let since = performance.now();
   let heldSince: number | undefined;
   let held = 0;
@@ -72,7 +76,7 @@ export async function grow(servers: GrowthServers, request: GrowthRequest): Prom
     last = sentence;
   };
   for (;;) {
-    const view = await readView(servers, partitions);
+    const view = await again(() => readView(servers, partitions));
     const { layout } = view;
     if (layout.phase !== 'steady' && layout.phase !== 'preparing') heldSince ??= performance.now();
     const step = nextStep(view);
@@ -92,9 +96,15 @@ export async function grow(servers: GrowthServers, request: GrowthRequest): Prom
     if (stop.aborted && isCancellable(layout))
       await giveUp(servers, { layout, waitsFor: [], isStopped: true });
     since = performance.now();
-    await takeStep(servers, { step, view });
+    await again(() => takeStep(servers, { step, view }));
     say(SENTENCES[step.step]);
   }
+}
+
+/** A server that does not answer for a moment does not end the command: steps may be repeated. */
+function again<T>(step: () => Promise<T>): Promise<T> {
+  const isFinal = (error: unknown) => error instanceof CommandError;
+  return retry({ base: 500, cap: 5000, min: 250, attempts: 8, isFinal }, step);
 }
 
 /** Goes back to the former number. Throws CommandError when the marks are being written. */

@@ -2,7 +2,6 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../../cli/command.ts';
 import { print } from '../../../cli/terminal.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
-import { forgetFormerWriters } from '../../../platform/log/writers.ts';
 import { withConnections } from '../../jobs/connections.ts';
 import { cancel, checkGrowth, grow } from './grow.ts';
 import type { GrowthView } from './plan.ts';
@@ -42,10 +41,12 @@ export async function runGrow(args: string[], context: CommandContext): Promise<
         else for (const line of viewLines(view)) print(line);
         return 0;
       }
-      if (values.forget === true) await forgetFormerWriters(connections.database);
       const timeout =
         values.timeout === undefined ? TIMEOUT : numberOf('timeout', values.timeout) * 1000;
-      const result = await grow(connections, { partitions, timeout, stop, report: show });
+      const result = await grow(connections, {
+        ...{ partitions, timeout, stop, report: show },
+        forget: values.forget === true,
+      });
       if (json) print(JSON.stringify({ ...result, held_ms: result.held, held: undefined }));
       show(
         `the log has ${result.to} partitions (generation ${result.generation}); writers held their records for ${(result.held / 1000).toFixed(1)} s`,
