@@ -192,7 +192,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     watermarks: ({ topic, partition }, ms) =>
       new Promise((resolve, reject) => {
         producer.queryWatermarkOffsets(
-          topic,
+          physicalTopic(topic),
           partition,
           ms,
           (error: kafka.LibrdKafkaError | null, { lowOffset, highOffset } = NO_OFFSETS) => {

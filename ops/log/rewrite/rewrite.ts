@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
 import { CommandError } from '../../../cli/command.ts';
 import { delay } from '../../../platform/backoff.ts';
+import { recordAudit } from '../../../platform/audit.ts';
 import { topicEnds } from '../../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
 import { connectProducer } from '../../../platform/kafka/producer.ts';
@@ -343,6 +344,10 @@ async function switchTopic(
   if (inSync === undefined) settings.delete(IN_SYNC);
   else settings.set(IN_SYNC, inSync);
   await replaceSettings(admin, to, settings);
+  await recordAudit(database, {
+    ...{ accountId: null, actor: 'operator', action: 'log.topic_rewritten' },
+    details: { topic, from, to },
+  });
   // What readers know about records of the former topic may differ in the copy.
   await database.query('DELETE FROM log_evidence WHERE topic = $1', [topic]);
   await database.query(
