@@ -96,11 +96,13 @@ async function tablesOf({ settings }: OperatorContext): Promise<Readers['tables'
   const client = connectClickhouse({ settings, name: 'ravand-finish-upgrade' });
   try {
     const answer = await client.query({
-      query: `SELECT table AS name, groupArray(name) AS columns FROM system.columns
-        WHERE database = currentDatabase() GROUP BY table HAVING has(columns, '_acceptance') ORDER BY name`,
+      // An alias `name` would replace the column inside groupArray.
+      query: `SELECT table, groupArray(name) AS columns FROM system.columns
+        WHERE database = currentDatabase() GROUP BY table HAVING has(columns, '_acceptance') ORDER BY table`,
       format: 'JSONEachRow',
     });
-    return await answer.json<{ name: string; columns: string[] }>();
+    const found = await answer.json<{ table: string; columns: string[] }>();
+    return found.map(({ table, columns }) => ({ name: table, columns }));
   } finally {
     await client.close();
   }

@@ -1,0 +1,20 @@
+import { expect } from 'vitest';
+import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
+import type { Ledger } from './ledger.ts';
+import { eventually, ravand, type TestAccount } from './stack.ts';
+
+/** Waits until the books balance with what the client was answered. */
+export async function expectBalanced({ accountId }: TestAccount, ledger: Ledger): Promise<void> {
+  const books = await eventually(
+    { ms: 60_000, every: 1000, waitingFor: 'the books to balance' },
+    async () => {
+      const text = await ravand('status', '--json', '--account', String(accountId));
+      const { books: found } = JSON.parse(text) as { books: ReconciliationCounts };
+      return found.in_flight === 0 && found.stored === ledger.durable.size ? found : undefined;
+    },
+  );
+  const { received, published, duplicate, rejected, stored, dead } = books;
+  expect({ rejected, dead, stored }).toEqual({ rejected: 0, dead: 0, stored: ledger.durable.size });
+  expect(published).toBe(stored);
+  expect(received).toBe(published + duplicate);
+}
