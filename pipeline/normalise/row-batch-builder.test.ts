@@ -50,6 +50,17 @@ describe('building row batches', () => {
     expect(builder.finish()).toEqual([]);
   });
 
+  it('holds rows of one epoch: its head names one, and positions are compared with it', () => {
+    const builder = new RowBatchBuilder({ rows: 10, bytes: 100_000, rowBytes: 100_000 });
+    builder.add(row(8, 0), 1);
+    builder.add(row(9, 0), 1);
+    builder.add({ ...row(7, 0), _epoch: 1 }, 2);
+    expect(builder.finish().map(({ value }) => sliceRowBatch(value)?.head)).toMatchObject([
+      { epoch: 0, first_offset: 8, last_offset: 9 },
+      { epoch: 1, first_offset: 7, last_offset: 7, appended_at: 2 },
+    ]);
+  });
+
   it('contains every row once and in order, except rows that exceed the size of a Kafka record', () => {
     const limits = { rows: 5, bytes: 2000, rowBytes: 9000 };
     fc.assert(

@@ -55,8 +55,10 @@ export class RowBatchBuilder {
       this.#writer.truncate(from);
       return 'too_large';
     }
+    // The head names one epoch: readers compare the positions of all rows with it.
+    const isNewEpoch = this.#head !== undefined && this.#head.epoch !== row._epoch;
     // A large row gets a batch of its own: appended, it could exceed the size of a Kafka record.
-    if (this.#writer.end > bufferSize(this.#limits)) this.#endBatch(from);
+    if (isNewEpoch || this.#writer.end > bufferSize(this.#limits)) this.#endBatch(from);
     this.#rows++;
     this.#head ??= headOf(row, appendedAt);
     this.#head.last_offset = row._offset;

@@ -85,8 +85,11 @@ class World {
     for (let at = 0; this.#next < this.#raw; at++) {
       const size = Math.min(sizes[at % sizes.length] ?? 1, this.#raw - this.#next);
       const row = (_: unknown, n: number) => this.#positionOf(this.#next + n);
-      this.#normalised.push(Array.from({ length: size }, row));
-      this.#next += size;
+      const rows = Array.from({ length: size }, row);
+      // A row batch holds rows of one epoch.
+      const own = rows.filter(({ epoch }) => epoch === rows[0]?.epoch);
+      this.#normalised.push(own);
+      this.#next += own.length;
     }
   }
 
@@ -99,7 +102,8 @@ class World {
     const from = state.next ?? 0;
     expect(from).toBeLessThanOrEqual(this.#normalised.length);
     const records = this.#normalised.slice(from).map((rows, at): RecordSummary => {
-      const [first = BEFORE_FIRST, last = BEFORE_FIRST] = [rows[0], rows.at(-1)];
+      const [first = BEFORE_FIRST, end = BEFORE_FIRST] = [rows[0], rows.at(-1)];
+      const last = { ...end, epoch: first.epoch };
       const common = { kind: 'rows', bytes: 1, fingerprint: 'f' } as const;
       return { ...common, offset: from + at, first, last, rows: rows.length };
     });
