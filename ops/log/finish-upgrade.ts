@@ -1,10 +1,10 @@
-import type { Admin } from 'kafkajs';
 import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
+import { groupMembers } from '../../platform/kafka/group-members.ts';
 import {
   advanceWrittenRows,
   readWrittenRows,
@@ -78,17 +78,14 @@ async function readersOf(operator: OperatorContext): Promise<Readers> {
     ({ group }) => group,
   );
   const [members, tables] = await Promise.all([
-    withKafkaAdmin(operator.settings, (admin) => membersOf(admin, groups)),
+    withKafkaAdmin(operator.settings, async (admin) =>
+      [...(await groupMembers(admin, operator.settings, groups))].flatMap(([group, members]) =>
+        members.map(({ clientId, clientHost: host }) => ({ group, host, clientId })),
+      ),
+    ),
     tablesOf(operator),
   ]);
   return { members, groups, tables, columns: columnsOf(NEWEST_ROW_VERSION) };
-}
-
-async function membersOf(admin: Admin, groups: string[]): Promise<Readers['members']> {
-  const found = await admin.describeGroups(groups);
-  return found.groups.flatMap(({ groupId, members }) =>
-    members.map(({ clientId, clientHost }) => ({ group: groupId, host: clientHost, clientId })),
-  );
 }
 
 /** `events`, and what a rebuild or a replay fills beside it. */

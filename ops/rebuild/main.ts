@@ -146,7 +146,7 @@ async function runRebuild(
   try {
     if (isSwapped) {
       // The killed process may have left the service stopped.
-      const sink = liveService({ admin, service, group, homeDir });
+      const sink = liveService({ admin, settings, service, group, homeDir });
       await gracefulStop.run(sink.stop()).finally(() => sink.start());
       report.state = 'swapped';
     } else {

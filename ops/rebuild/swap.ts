@@ -1,3 +1,5 @@
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { groupMembers } from '../../platform/kafka/group-members.ts';
 import { CommandError } from '../../cli/command.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
@@ -39,7 +41,7 @@ export async function swap(
     throw new CommandError(
       'a replay into the live tables is not finished: resume or cancel it first',
     );
-  const sink = liveService({ admin, service, group, homeDir });
+  const sink = liveService({ admin, settings, service, group, homeDir });
   try {
     await gracefulStop.run(sink.stop());
     if (!(await fill.catchUp(true)))
@@ -75,11 +77,12 @@ const MEMBERS_TIMEOUT_MS = 20_000;
 
 export function liveService(options: {
   admin: Admin;
+  settings: KafkaSettings;
   service: string;
   group: string;
   homeDir: string;
 }): LiveService {
-  const { admin, service, group } = options;
+  const { admin, settings, service, group } = options;
   const home: Home = homeOf({ checkout: '', env: { RAVAND_HOME: options.homeDir } });
   let stopped = false;
   return {
@@ -94,7 +97,7 @@ export function liveService(options: {
         });
       }
       for (const deadline = performance.now() + MEMBERS_TIMEOUT_MS; ;) {
-        const members = await membersOf(admin, group);
+        const members = (await groupMembers(admin, settings, [group])).get(group)?.length ?? 0;
         if (members === 0) return;
         if (performance.now() > deadline)
           throw new CommandError(
@@ -113,9 +116,4 @@ export function liveService(options: {
       stopped = false;
     },
   };
-}
-
-async function membersOf(admin: Admin, group: string): Promise<number> {
-  const { groups } = await admin.describeGroups([group]);
-  return groups[0]?.members.length ?? 0;
 }

@@ -245,6 +245,26 @@ function fetchSettings(maxWaitMs: number): {
 
 const LARGE_FETCH_FROM_MS = 100;
 
+/**
+ * A named member has a static membership of the classic protocol: restarted within the session, it
+ * gets its partitions back without a rebalance. Other members use the newer protocol (KIP-848): in
+ * the classic one a rebalance waits for every member, dead ones until their sessions end, so a
+ * process that is killed more often than that delays the partitions of its successors for ever.
+ */
+function membership({
+  settings,
+  instanceId,
+}: Pick<ConsumerClientOptions, 'settings' | 'instanceId'>): Record<string, string | number> {
+  if (instanceId === '' && settings.KAFKA_GROUP_PROTOCOL === 'consumer')
+    return { 'group.protocol': 'consumer' };
+  return {
+    ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
+    'session.timeout.ms': 6000,
+    'heartbeat.interval.ms': 1500,
+    'partition.assignment.strategy': 'cooperative-sticky',
+  };
+}
+
 function configuration({
   settings,
   groupId,
@@ -256,13 +276,8 @@ function configuration({
     ...rdkafkaConnection(settings),
     'group.id': groupId,
     'client.id': clientIdOf(clientId),
-    // A static member that restarts within the session keeps its partitions; a killed dynamic
-    // member holds them until its session times out.
-    ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
-    'session.timeout.ms': 6000,
-    'heartbeat.interval.ms': 1500,
+    ...membership({ settings, instanceId }),
     'max.poll.interval.ms': 60_000,
-    'partition.assignment.strategy': 'cooperative-sticky',
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,

@@ -29,7 +29,7 @@ export interface ProducerOptions {
   clientId: string;
   /** A record without an acknowledgement after this time has failed, ms. */
   timeout: number;
-  /** Timeout of the first connection, ms; defaults to `timeout`. */
+  /** Timeout of the first connection, ms; defaults to `timeout`, at most 10 s. */
   connectTimeout?: number;
   /** How long a batch waits for more records before it is sent, ms. */
   linger: number;
@@ -133,7 +133,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   });
   await new Promise<void>((resolve, reject) => {
     producer.connect(
-      { timeout: Math.max(1000, options.connectTimeout ?? options.timeout) },
+      { timeout: Math.max(1000, options.connectTimeout ?? Math.min(options.timeout, 10_000)) },
       (error: kafka.LibrdKafkaError | null) => {
         // On an error the client has already disconnected.
         if (!error) resolve();

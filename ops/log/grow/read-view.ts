@@ -1,5 +1,7 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { committedOffsets, topicEnds, type PartitionEnds } from '../../../platform/kafka/admin.ts';
+import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
+import { groupMembers } from '../../../platform/kafka/group-members.ts';
 import { physicalTopic } from '../../../platform/kafka/topic-names.ts';
 import { readLayout, recordedLayout, type LogLayout } from '../../../platform/log/layout.ts';
 import { readWriters } from '../../../platform/log/writers.ts';
@@ -21,6 +23,7 @@ export const GROWING = TOPICS.filter(({ partitions }) => partitions === 'EVENTS_
 interface Servers {
   admin: Admin;
   database: Database;
+  settings: KafkaSettings;
 }
 
 /** The recorded layout; records that of an installation that has none. */
@@ -42,9 +45,9 @@ export async function readView(servers: Servers, target: number): Promise<Growth
     layout,
     target,
     counts,
-    unassigned: layout.phase === 'preparing' ? await unassigned(admin, target) : [],
+    unassigned: layout.phase === 'preparing' ? await unassigned(servers, target) : [],
     writers: await readWriters(database),
-    behind: await readBehind(admin, marks),
+    behind: await readBehind(servers, marks),
     marked: new Set(marks.keys()),
   };
 }
@@ -53,9 +56,17 @@ export async function readView(servers: Servers, target: number): Promise<Growth
  * Groups that have unprocessed records: the normaliser first, so that everything that it has
  * processed is below the ends of events.normalised that are read then. It stays before the marks.
  */
-export async function readBehind(admin: Admin, marks: Marks = NO_MARKS): Promise<Behind[]> {
+export async function readBehind(
+  { admin, settings }: Pick<Servers, 'admin' | 'settings'>,
+  marks: Marks = NO_MARKS,
+): Promise<Behind[]> {
   const behind: Behind[] = [];
-  const members = await membersOf(admin);
+  const known = await groupMembers(
+    admin,
+    settings,
+    CONSUMER_GROUPS.map(({ group }) => group),
+  );
+  const members = (group: string) => known.get(group)?.length ?? 0;
   for (const topic of [TOPIC.raw, TOPIC.normalised]) {
     const ends = (await topicEnds(admin, topic)).map((end) => ({
       ...end,
@@ -83,33 +94,22 @@ function unread(
   return Math.max(0, high - Math.max(low, committed.get(partition) ?? 0));
 }
 
-async function membersOf(admin: Admin): Promise<(group: string) => number> {
-  const { groups } = await admin.describeGroups(CONSUMER_GROUPS.map(({ group }) => group));
-  const counts = new Map(groups.map(({ groupId, members }) => [groupId, members.length]));
-  return (group) => counts.get(group) ?? 0;
-}
-
 /** Groups with members of which none reads some partition below `target`. */
-async function unassigned(admin: Admin, target: number): Promise<string[]> {
+async function unassigned({ admin, settings }: Servers, target: number): Promise<string[]> {
   const growing = CONSUMER_GROUPS.filter(({ topic }) => (GROWING as string[]).includes(topic));
-  const { groups } = await admin.describeGroups(growing.map(({ group }) => group));
+  const groups = growing.map(({ group }) => group);
+  const known = await groupMembers(admin, settings, groups);
   const missing: string[] = [];
   for (const { group, topic } of growing) {
-    const members = groups.find(({ groupId }) => groupId === group)?.members ?? [];
+    const members = known.get(group) ?? [];
     if (members.length === 0) continue;
     const assigned = new Set(
-      members.flatMap(({ memberAssignment }) => assignmentOf(memberAssignment, topic)),
+      members.flatMap(({ partitions }) => partitions.get(physicalTopic(topic)) ?? []),
     );
     if (Array.from({ length: target }, (_, at) => at).some((at) => !assigned.has(at)))
       missing.push(group);
   }
   return missing;
-}
-
-function assignmentOf(encoded: Buffer, topic: string): number[] {
-  if (encoded.length === 0) return [];
-  const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(encoded);
-  return decoded?.assignment[physicalTopic(topic)] ?? [];
 }
 
 /** By partition of events.raw, the offset of the mark of the growth in progress. */
