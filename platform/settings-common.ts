@@ -58,10 +58,13 @@ export const topicSettings = defineSettings({
     min: 0,
     doc: 'min.insync.replicas; 0: 1 on the broker of `./ravand up`, otherwise 2.',
   }),
-  RAW_RETENTION: setting.duration({ default: 0, doc: 'How long events.raw is kept; 0: for ever.' }),
+  RAW_RETENTION: setting.duration({
+    default: 0,
+    doc: 'How long events.raw and events.verdicts are kept; 0: for ever. `./ravand up` lengthens existing topics, and refuses to shorten them.',
+  }),
   NORMALISED_RETENTION: setting.duration({
     default: 30 * 86_400_000,
-    doc: 'How long events.normalised is kept.',
+    doc: 'How long events.normalised and ingest.outcomes are kept.',
   }),
 });
 

@@ -26,7 +26,8 @@ interface TopicRow {
 const YEAR_MS = 365 * 86_400_000;
 
 /**
- * Every topic. events.raw and events.normalised have the same number of partitions, which only
+ * Every topic. events.verdicts is kept as long as events.raw: a replay of events.raw decides as the
+ * normaliser did. events.raw and events.normalised have the same number of partitions, which only
  * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
  * kept as long as events.raw may be: a rebuild of the identities reads both.
  */
@@ -34,7 +35,7 @@ export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
   { topic: TOPIC.normalised, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
   { topic: TOPIC.dead, partitions: 1, retention: YEAR_MS },
-  { topic: TOPIC.verdicts, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
+  { topic: TOPIC.verdicts, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
   { topic: TOPIC.identityCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.outcomes, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
 ];

@@ -9,6 +9,7 @@ import {
 } from '../../../platform/settings-common.ts';
 import { defineSettings, parseSettings } from '../../../platform/settings.ts';
 import { TOPIC } from '../../../schemas/topology.ts';
+import { ensureRetention } from '../../topic-retention.ts';
 import { ensureTopics, plannedTopics } from '../../topics.ts';
 
 const settings = parseSettings(
@@ -26,12 +27,14 @@ try {
   const layout = await readLayout(database);
   const EVENTS_PARTITIONS = layout?.created ?? settings.EVENTS_PARTITIONS;
   const created = await withKafkaAdmin(settings, async (admin) => {
+    const plans = plannedTopics({ ...settings, EVENTS_PARTITIONS }).map((plan) => ({
+      ...plan,
+      topic: layout?.topics[plan.topic] ?? plan.topic,
+    }));
+    for (const sentence of await ensureRetention(admin, plans)) console.log(sentence);
     const created = await ensureTopics({
       admin,
-      plans: plannedTopics({ ...settings, EVENTS_PARTITIONS }).map((plan) => ({
-        ...plan,
-        topic: layout?.topics[plan.topic] ?? plan.topic,
-      })),
+      plans,
       replication: settings.KAFKA_REPLICATION || 3,
       minIsr: settings.KAFKA_MIN_ISR || 2,
     });
