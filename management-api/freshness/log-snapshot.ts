@@ -1,8 +1,7 @@
-import kafkajs, { type Admin } from 'kafkajs';
 import { withDeadline } from '../../platform/deadline.ts';
-import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
-import { kafkajsConnection, type KafkaSettings } from '../../platform/kafka/connection.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { GroupProgress } from '../../platform/kafka/group-progress.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
@@ -37,23 +36,12 @@ export function logSnapshots({
   name: string;
 }): LogSnapshots {
   const reader = new RangeReader({ settings, clientId: name, profile: 'single' });
-  let admin: Admin | undefined;
+  const progress = new GroupProgress({ settings, clientId: name });
   let known = new Map<string, number>();
-
-  const connectedAdmin = async () => {
-    if (admin) return admin;
-    const fresh = new kafkajs.Kafka({
-      ...kafkajsConnection(settings, name),
-      retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 6 },
-    }).admin();
-    await fresh.connect();
-    admin = fresh;
-    return fresh;
-  };
 
   const fetchOnce = async (): Promise<Snapshot> => {
     const startedAt = Date.now();
-    const hops = await readHops(await connectedAdmin(), groups);
+    const hops = await readHops(progress, groups);
     const next = nextRecords(hops);
     const appended = await appendTimes({ next, known, reader });
     known = appended;
@@ -66,26 +54,11 @@ export function logSnapshots({
     };
   };
 
-  const disconnect = async () => {
-    const closing = admin;
-    admin = undefined;
-    await closing?.disconnect().catch(() => undefined);
-  };
-
   return {
-    async fetch() {
-      try {
-        return await withDeadline(
-          { ms: SNAPSHOT_MS, waitingFor: 'the ends and offsets of the log' },
-          fetchOnce(),
-        );
-      } catch (error) {
-        void disconnect();
-        throw error;
-      }
-    },
+    fetch: () =>
+      withDeadline({ ms: SNAPSHOT_MS, waitingFor: 'the ends and offsets of the log' }, fetchOnce()),
     async close() {
-      await Promise.all([disconnect(), reader.close()]);
+      await Promise.all([progress.close(), reader.close()]);
     },
   };
 }
@@ -94,24 +67,28 @@ export function logSnapshots({
  * freshUntil relies on this order: per hop first the high watermarks, then the committed offsets,
  * and the hops in the direction of the events.
  */
-async function readHops(admin: Admin, groups: readonly string[]): Promise<HopProgress[]> {
+async function readHops(
+  progress: GroupProgress,
+  groups: readonly string[],
+): Promise<HopProgress[]> {
   const hops: HopProgress[] = [];
   for (const [topic, readers] of [
     [RAW, [NORMALISER_GROUP]],
     [NORMALISED, groups],
   ] as const) {
-    const ends = await topicEnds(admin, topic);
+    const ends = await progress.ends(topic);
+    const partitions = ends.map(({ partition }) => partition);
     const offsets = await Promise.all(
-      readers.map((group) => committedOffsets(admin, group, topic)),
+      readers.map((group) => progress.committed(group, { topic, partitions })),
     );
     for (const [at, group] of readers.entries()) {
-      const partitions = new Map(
+      const byPartition = new Map(
         ends.map(({ partition, low, high }) => [
           partition,
           { low, end: high, committed: offsets[at]?.get(partition) },
         ]),
       );
-      hops.push({ topic, group, partitions });
+      hops.push({ topic, group, partitions: byPartition });
     }
   }
   return hops;

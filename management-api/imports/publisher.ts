@@ -1,5 +1,4 @@
 import { withDeadline } from '../../platform/deadline.ts';
-import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
@@ -47,10 +46,6 @@ export function importPublisher({
   let connected: Promise<Connected> | undefined;
 
   const open = async (): Promise<Connected> => {
-    const partitions = await withKafkaAdmin(
-      { ...settings },
-      async (admin) => (await topicEnds(admin, TOPIC.raw)).length,
-    );
     const producer = await connectProducer({
       settings,
       log,
@@ -60,7 +55,12 @@ export function importPublisher({
       pollInterval: 5,
       maxQueued: MAX_QUEUED,
     });
-    return { producer, partitions };
+    try {
+      return { producer, partitions: await producer.partitions(TOPIC.raw, TIMEOUT_MS) };
+    } catch (error) {
+      await producer.close(0);
+      throw error;
+    }
   };
 
   const connection = () => {

@@ -12,6 +12,8 @@ const CLOSE_MS = 2000;
 export interface StandaloneOptions {
   settings: KafkaSettings;
   clientId: string;
+  /** Whose committed offsets it may read; nothing joins or commits under it. By default its own. */
+  groupId?: string;
   /** Timeout of the first connection, ms. */
   connectMs: number;
   /** Maximum that the client prefetches, KiB. */
@@ -24,6 +26,7 @@ export interface StandaloneOptions {
 export async function connectStandalone({
   settings,
   clientId,
+  groupId = clientId,
   connectMs,
   prefetchKib,
   fetchBytes,
@@ -33,8 +36,7 @@ export async function connectStandalone({
     {
       ...rdkafkaConnection(settings),
       'client.id': clientId,
-      // librdkafka requires one; nothing joins or commits under it.
-      'group.id': clientId,
+      'group.id': groupId,
       'enable.auto.commit': false,
       'enable.auto.offset.store': false,
       'check.crcs': true,
