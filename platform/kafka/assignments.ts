@@ -24,6 +24,8 @@ const FLUSH_TIMEOUT_MS = 1000;
 /** A record that is in the log arrives within this time, ms. */
 const ARRIVAL_MS = 2000;
 
+/** How long a rebalance waits for commits, ms. */
+const REVOKE_FLUSH_MS = 1000;
 /** Default time that a rebalance waits for running batches, ms. */
 const DRAIN_TIMEOUT_MS = 4000;
 
@@ -96,6 +98,9 @@ export class Assignments {
   async revoke(partitions: readonly number[]): Promise<void> {
     const { log, topic } = this.#options;
     if (partitions.length > 0) log.info({ topic, partitions }, 'partitions revoked');
+    await Promise.all(partitions.map((partition) => this.#drain(partition)));
+    // What was processed is not processed again by the next owner.
+    await this.#committer.flush(REVOKE_FLUSH_MS);
     await this.#release(partitions);
   }
 

@@ -56,11 +56,10 @@ const CLAIM = `INSERT INTO sink_ranges (sink, topic, partition, owner_epoch, own
   RETURNING owner_epoch, first_offset, last_offset, before_epoch, before_offset, before_index, end_epoch, end_offset, end_index,
     log_epoch, unsure_epoch, unsure_offset, unsure_index`;
 
-// A statement that is delayed past its timeout does not set the range back.
+/** Never sets the range back: a statement that timed out may be executed after a later one. */
 const RECORD = `UPDATE sink_ranges SET first_offset = $5, last_offset = $6, before_epoch = $7, before_offset = $8, before_index = $9,
   end_epoch = $10, end_offset = $11, end_index = $12, log_epoch = $13, unsure_epoch = $14, unsure_offset = $15, unsure_index = $16, updated_at = now()
-  WHERE sink = $1 AND topic = $2 AND partition = $3 AND owner_epoch = $4
-    AND (log_epoch < $13 OR coalesce(first_offset, -1) <= $5)`;
+  WHERE sink = $1 AND topic = $2 AND partition = $3 AND owner_epoch = $4 AND (log_epoch, coalesce(first_offset, -1)) <= ($13, $5)`;
 
 const CONFIRM =
   'SELECT 1 FROM sink_ranges WHERE sink = $1 AND topic = $2 AND partition = $3 AND owner_epoch = $4';

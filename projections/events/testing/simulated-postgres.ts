@@ -2,14 +2,23 @@ import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Choices } from './choices.ts';
 
 type Values = readonly (string | number)[];
+type Range = readonly (string | number | null)[];
+
+const FIRST = 0;
+const LOG_EPOCH = 8;
+
+function isBefore(a: Range, b: Range): boolean {
+  const epochs = Number(a[LOG_EPOCH]) - Number(b[LOG_EPOCH]);
+  return epochs < 0 || (epochs === 0 && Number(a[FIRST] ?? -1) < Number(b[FIRST] ?? -1));
+}
 
 /**
  * The row of one partition in sink_ranges, for the three statements of ownership.ts. Requests and
- * responses get lost.
+ * responses get lost, and requests that timed out are executed later.
  */
 export function simulatedPostgres(choices: Choices): Database {
   let owner = 0;
-  let range: (string | number | null)[] = [null, null, -1, -1, -1, -1, -1, -1, 0, -1, -1, -1];
+  let range: Range = [null, null, -1, -1, -1, -1, -1, -1, 0, -1, -1, -1];
   const execute = (sql: string, values: Values) => {
     if (sql.startsWith('INSERT INTO sink_ranges')) {
       owner++;
@@ -39,11 +48,24 @@ export function simulatedPostgres(choices: Choices): Database {
       };
     }
     if (sql.startsWith('SELECT partition, epoch')) return { rowCount: 0, rows: [] };
-    const isOwner = values[3] === owner;
-    if (isOwner && sql.startsWith('UPDATE sink_ranges')) range = values.slice(4);
-    return { rowCount: isOwner ? 1 : 0, rows: [] };
+    if (values[3] !== owner) return { rowCount: 0, rows: [] };
+    if (sql.startsWith('UPDATE sink_ranges')) {
+      const recorded = values.slice(4);
+      if (isBefore(recorded, range)) return { rowCount: 0, rows: [] };
+      range = recorded;
+    }
+    return { rowCount: 1, rows: [] };
   };
+  let late: { sql: string; values: Values }[] = [];
   const query = (sql: string, values: Values) => {
+    if (late.length > 0 && choices.chance(20)) {
+      for (const one of late) execute(one.sql, one.values);
+      late = [];
+    }
+    if (choices.chance(5)) {
+      if (sql.startsWith('UPDATE')) late.push({ sql, values });
+      return Promise.reject(new Error('PostgreSQL did not answer in time'));
+    }
     if (choices.chance(10)) return Promise.reject(new Error('PostgreSQL is unavailable'));
     const answer = execute(sql.trim(), values);
     if (choices.chance(10)) return Promise.reject(new Error('the response of PostgreSQL was lost'));
