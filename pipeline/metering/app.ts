@@ -92,13 +92,19 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
 
   let watermark = UNKNOWN;
   const countedSince = new CountedSince();
-  const every = (name: string, ms: number, work: () => Promise<void>) =>
+  let isSettled = false;
+  const every = (name: string, ms: number | (() => number), work: () => Promise<void>) =>
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
-    every('high watermark', 1000, async () => {
-      watermark = evolve(watermark, await takeSnapshot(await options.admin(), Date.now()));
-      watermarkSeconds.set(watermark.until / 1000);
-    }),
+    // It matters while minutes are open only.
+    every(
+      'high watermark',
+      () => (isSettled ? config.BOOKS_INTERVAL : 1000),
+      async () => {
+        watermark = evolve(watermark, await takeSnapshot(await options.admin(), Date.now()));
+        watermarkSeconds.set(watermark.until / 1000);
+      },
+    ),
     every('reconciliation', config.BOOKS_INTERVAL, async () => {
       const found = await reconcile({
         database,
@@ -122,6 +128,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
           );
         }
       }
+      isSettled = found.compared === 0;
       gap.set(found.gap);
       inFlight.set(found.inFlight);
       const { received, published, duplicate, rejected, stored, dead, lost } =

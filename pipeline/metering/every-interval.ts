@@ -6,7 +6,7 @@ const MAX_RETRY_DELAY = 30_000;
 
 /** Repeats periodic work until the signal aborts; consecutive failures are logged once. */
 export async function everyInterval(
-  options: { name: string; ms: number; log: Log; signal: AbortSignal },
+  options: { name: string; ms: number | (() => number); log: Log; signal: AbortSignal },
   work: () => Promise<void>,
 ): Promise<void> {
   let failing = false;
@@ -23,7 +23,8 @@ export async function everyInterval(
         );
       failing = true;
     }
-    await delay(failing ? Math.min(options.ms, MAX_RETRY_DELAY) : options.ms, options.signal).catch(
+    const ms = typeof options.ms === 'number' ? options.ms : options.ms();
+    await delay(failing ? Math.min(ms, MAX_RETRY_DELAY) : ms, options.signal).catch(
       () => undefined,
     );
   }

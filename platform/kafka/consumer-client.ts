@@ -230,16 +230,17 @@ const OFFSET_BEGINNING = -2;
 
 /**
  * A consumer that may wait fetches rarely and in large responses: a fetch per few records costs
- * brokers and clients more than the records themselves.
+ * brokers and clients more than the records themselves. One that may not is answered as soon as there
+ * is a record, so it may wait long for the first.
  */
 function fetchSettings(maxWaitMs: number): {
   'fetch.min.bytes': number;
   'fetch.wait.max.ms': number;
 } {
-  if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 100 };
+  if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 500 };
   return {
     'fetch.min.bytes': 1024 * 1024,
-    'fetch.wait.max.ms': Math.round(Math.min(250, maxWaitMs / 4)),
+    'fetch.wait.max.ms': Math.round(Math.min(500, maxWaitMs / 2)),
   };
 }
 

@@ -35,7 +35,7 @@ export interface ProducerOptions {
   linger: number;
   /** Defaults to no compression. */
   compression?: 'lz4';
-  /** How often delivery reports are polled, ms. */
+  /** How often delivery reports are polled while records are in flight, ms. */
   pollInterval: number;
   /** Largest batch of several records, before compression; 1,000,000 bytes by default. */
   batchBytes?: number;
@@ -82,6 +82,37 @@ interface Sent {
   done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void;
 }
 
+/** Errors of the client are polled this often while nothing is in flight, ms. */
+const IDLE_POLL_MS = 500;
+/** So long after the last report the frequent polls end, ms. */
+const REST_AFTER_MS = 100;
+
+/** Polls often only while records are in flight: a timer of a millisecond costs an idle process. */
+function deliveryPolls(
+  producer: Pick<kafka.Producer, 'setPollInterval'>,
+  { interval, inFlight }: { interval: number; inFlight: () => number },
+): { sent(): void; completed(): void } {
+  let isFrequent = false;
+  let resting: NodeJS.Timeout | undefined;
+  const poll = (frequent: boolean) => {
+    isFrequent = frequent;
+    producer.setPollInterval(frequent ? interval : Math.max(interval, IDLE_POLL_MS));
+  };
+  poll(false);
+  return {
+    sent() {
+      if (!isFrequent) poll(true);
+    },
+    completed() {
+      if (inFlight() > 0) return;
+      resting ??= setTimeout(() => {
+        resting = undefined;
+        if (inFlight() === 0) poll(false);
+      }, REST_AFTER_MS).unref();
+    },
+  };
+}
+
 /**
  * An idempotent producer with acks=all. Idempotence keeps the order within a partition, and
  * `enable.gapless.guarantee` fails the records after a failed one too, so that a partition never
@@ -108,6 +139,10 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     { 'request.required.acks': -1 },
   );
   const inFlight = new Set<Sent>();
+  const polls = deliveryPolls(producer, {
+    interval: options.pollInterval,
+    inFlight: () => inFlight.size,
+  });
   const complete = (
     sent: Sent,
     error: PublishFailed | undefined,
@@ -115,6 +150,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     appendedAt = -1,
   ) => {
     if (inFlight.delete(sent)) sent.done(error, offset, appendedAt);
+    polls.completed();
   };
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
     complete(
@@ -147,14 +183,13 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       },
     );
   });
-  producer.setPollInterval(options.pollInterval);
-
   const send = (
     { topic, partition, key, value, timestamp }: OutgoingRecord,
     done: Sent['done'],
   ) => {
     const sent = { done };
     inFlight.add(sent);
+    polls.sent();
     try {
       producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent);
     } catch (error) {

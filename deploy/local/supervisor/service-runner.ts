@@ -19,7 +19,7 @@ const POLICY: Omit<Policy, 'stopMs'> = {
   stableMs: 5000,
 };
 const STARTING_PROBE_MS = 100;
-const UP_PROBE_MS = 2000;
+const UP_PROBE_MS = 5000;
 const PROBE_TIMEOUT_MS = 1500;
 const ROTATE_MS = 5000;
 
