@@ -28,16 +28,16 @@ export const kafkaSettings = defineSettings({
   }),
   KAFKA_SASL_USERNAME: setting.text({ default: '', doc: 'SASL user.' }),
   KAFKA_SASL_PASSWORD: setting.text({ default: '', doc: 'SASL password.', secret: true }),
-  KAFKA_GROUP_PROTOCOL: setting.oneOf(['consumer', 'classic'], {
-    default: 'consumer',
-    doc: 'Group protocol of consumers without KAFKA_INSTANCE_ID. consumer needs Kafka 4.0: a killed member delays only its own partitions, until the session of the broker times out (group.consumer.session.timeout.ms and group.consumer.min.session.timeout.ms: set both to 6000; 45 s by default). classic: for earlier brokers; each killed member delays the next rebalance of the whole group.',
-  }),
 });
 
 const consumerSettings = defineSettings({
   KAFKA_INSTANCE_ID: setting.text({
     default: '',
     doc: 'Static membership name of this process in its consumer group (group.instance.id), unique per process: a process restarted within 6 s gets its partitions back at once. Empty: a killed process holds its partitions until its session times out (KAFKA_GROUP_PROTOCOL). `./ravand up` sets one per service.',
+  }),
+  KAFKA_GROUP_PROTOCOL: setting.oneOf(['consumer', 'classic'], {
+    default: 'consumer',
+    doc: 'Group protocol of consumers without KAFKA_INSTANCE_ID. consumer needs Kafka 4.0: a killed member delays only its own partitions, until the session of the broker times out (group.consumer.session.timeout.ms and group.consumer.min.session.timeout.ms: set both to 6000; 45 s by default). classic: for earlier brokers; each killed member delays the next rebalance of the whole group.',
   }),
 });
 

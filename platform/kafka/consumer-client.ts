@@ -256,7 +256,7 @@ function membership({
   settings,
   instanceId,
 }: Pick<ConsumerClientOptions, 'settings' | 'instanceId'>): Record<string, string | number> {
-  if (instanceId === '' && settings.KAFKA_GROUP_PROTOCOL === 'consumer')
+  if (instanceId === '' && settings.KAFKA_GROUP_PROTOCOL !== 'classic')
     return { 'group.protocol': 'consumer' };
   return {
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),

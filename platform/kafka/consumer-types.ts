@@ -61,7 +61,8 @@ export interface EvidenceOptions {
 }
 
 export interface PartitionConsumerOptions {
-  settings: KafkaSettings;
+  /** KAFKA_GROUP_PROTOCOL: `consumer` by default. */
+  settings: KafkaSettings & { readonly KAFKA_GROUP_PROTOCOL?: 'consumer' | 'classic' };
   log: Log;
   groupId: string;
   clientId: string;
