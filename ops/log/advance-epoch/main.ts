@@ -71,9 +71,9 @@ async function advance(
 }
 
 /** Every service that reads the log. */
-function servicesOf({ admin }: Connections, homeDir: string): LiveService[] {
+function servicesOf({ admin, settings }: Connections, homeDir: string): LiveService[] {
   return CONSUMER_GROUPS.map(({ service, group }) =>
-    liveService({ admin, service, group, homeDir }),
+    liveService({ admin, settings, service, group, homeDir }),
   );
 }
 
