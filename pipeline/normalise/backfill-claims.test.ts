@@ -27,7 +27,7 @@ function setUp(
   const target: BackfillTarget = {
     signal: controller.signal,
     waitUntilDrained: ({ partitions }) => Promise.resolve(void steps.push(`drained ${partitions}`)),
-    recordedEnds: () => Promise.resolve(changes.recorded),
+    recordedEnds: () => Promise.resolve(changes.recorded ?? new Map()),
     load: (claims) => Promise.resolve(void loaded.push(...claims)),
   };
   const options: BackfillOptions = {
@@ -126,6 +126,26 @@ describe('the backfill of claims', () => {
         [0, 4, 5],
         [0, 5, 8],
       ]);
+    });
+
+    it('reads a partition without a recorded end from its start, if it was empty', async () => {
+      const answers = [
+        [7, 0],
+        [7, 3],
+      ];
+      const empty = (highs: number[]) =>
+        Promise.resolve(new Map(highs.map((high, at) => [at, { low: 0, high }])));
+      const { run, ranges } = setUp({
+        recorded: new Map([[0, 7]]),
+        normalised: () => empty(answers.shift() ?? [7, 3]),
+      });
+      expect(await run()).toEqual({ from: 'log', loaded: 3 });
+      expect(ranges).toEqual([[1, 0, 3]]);
+    });
+
+    it('loads the whole window when a partition with records has no recorded end', async () => {
+      const { run } = setUp({ recorded: new Map([[0, 5]]), normalised: () => ends(7, 9) });
+      expect(await run()).toMatchObject({ from: 'warehouse' });
     });
 
     it.each([

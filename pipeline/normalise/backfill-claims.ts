@@ -53,8 +53,8 @@ export async function backfillClaims(
   await target.waitUntilDrained({ epoch, partitions });
 
   const published = await readWithRetry({ what: ENDS, signal, waiting }, () => ends.normalised());
-  const recorded = await target.recordedEnds({ epoch, partitions });
-  if (recorded && isInLog(recorded, published)) {
+  const recorded = await target.recordedEnds(epoch);
+  if (recorded.size > 0 && isInLog(recorded, published)) {
     const loaded = await loadLogged(target, options, recorded);
     if (loaded !== undefined) return { from: 'log', loaded };
   }
@@ -71,12 +71,19 @@ type TopicEnds = Awaited<ReturnType<LogEnds['normalised']>>;
 
 const ENDS = 'the ends of events.normalised';
 
-/** Whether everything from the recorded ends on is still in the log, and the log reaches them. */
+/**
+ * Whether everything from the recorded ends on is still in the log, and the log reaches them. A
+ * partition without one may be new; then it has no record.
+ */
 function isInLog(recorded: ReadonlyMap<number, number>, published: TopicEnds): boolean {
-  return [...recorded].every(([partition, end]) => {
-    const { low, high } = published.get(partition) ?? { low: 0, high: -1 };
-    return low <= end && end <= high;
-  });
+  const exists = [...recorded.keys()].every((partition) => published.has(partition));
+  return (
+    exists &&
+    [...published].every(([partition, { low, high }]) => {
+      const end = recorded.get(partition);
+      return end === undefined ? high === 0 : low <= end && end <= high;
+    })
+  );
 }
 
 /** Reads until nothing was appended meanwhile: a fenced process may still have had a record. */
@@ -92,7 +99,7 @@ async function loadLogged(
     const published = await readWithRetry({ what: ENDS, signal, waiting }, () => ends.normalised());
     isComplete = true;
     for (const [partition, { high }] of published) {
-      const from = next.get(partition) ?? high;
+      const from = next.get(partition) ?? 0;
       if (from >= high) continue;
       isComplete = false;
       waiting(

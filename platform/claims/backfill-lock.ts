@@ -79,7 +79,7 @@ export class BackfillLock {
 }
 
 /** Key of a partition in the backfill protocol and in the progress of the sweep. */
-export function partitionKey(epoch: number, partition: number): string {
+export function partitionKey(epoch: number, partition: number | ''): string {
   return `${epoch}:${partition}`;
 }
 

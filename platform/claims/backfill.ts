@@ -27,12 +27,9 @@ export interface BackfillTarget {
   waitUntilDrained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
   /**
    * Ends of events.normalised by partition that this Redis recorded: it holds the claims of every
-   * row below them. Undefined when one is missing.
+   * row below them. Empty when it recorded none.
    */
-  recordedEnds(options: {
-    readonly epoch: number;
-    readonly partitions: number;
-  }): Promise<ReadonlyMap<number, number> | undefined>;
+  recordedEnds(epoch: number): Promise<ReadonlyMap<number, number>>;
   /** Stores any number of claims. Keeps a stored claim that expires later. */
   load(claims: readonly ClaimToLoad[]): Promise<void>;
 }
@@ -148,22 +145,18 @@ class Backfill implements BackfillTarget {
     }
   }
 
-  async recordedEnds(options: {
-    readonly epoch: number;
-    readonly partitions: number;
-  }): Promise<ReadonlyMap<number, number> | undefined> {
+  async recordedEnds(epoch: number): Promise<ReadonlyMap<number, number>> {
     const recorded = await retryUntilAnswered(
       () => this.#lock.recordedEnds(this.#held),
       this.#retrying(),
     );
     if (recorded === null) return this.#failLost();
-    const ends = new Map<number, number>();
-    for (let partition = 0; partition < options.partitions; partition += 1) {
-      const end = recorded.get(partitionKey(options.epoch, partition));
-      if (end === undefined) return undefined;
-      ends.set(partition, end);
-    }
-    return ends;
+    const prefix = partitionKey(epoch, '');
+    return new Map(
+      [...recorded].flatMap(([key, end]) =>
+        key.startsWith(prefix) ? [[Number(key.slice(prefix.length)), end] as const] : [],
+      ),
+    );
   }
 
   async load(claims: readonly ClaimToLoad[]): Promise<void> {
