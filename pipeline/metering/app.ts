@@ -92,14 +92,14 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
 
   let watermark = UNKNOWN;
   const countedSince = new CountedSince();
-  let isSettled = false;
+  let isBalanced = false;
   const every = (name: string, ms: number | (() => number), work: () => Promise<void>) =>
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
     // It matters while minutes are open only.
     every(
       'high watermark',
-      () => (isSettled ? config.BOOKS_INTERVAL : 1000),
+      () => (isBalanced ? config.BOOKS_INTERVAL : 1000),
       async () => {
         watermark = evolve(watermark, await takeSnapshot(await options.admin(), Date.now()));
         watermarkSeconds.set(watermark.until / 1000);
@@ -128,7 +128,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
           );
         }
       }
-      isSettled = found.compared === 0;
+      isBalanced = found.compared === 0;
       gap.set(found.gap);
       inFlight.set(found.inFlight);
       const { received, published, duplicate, rejected, stored, dead, lost } =

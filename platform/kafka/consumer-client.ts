@@ -230,8 +230,8 @@ const OFFSET_BEGINNING = -2;
 
 /**
  * A consumer that may wait fetches rarely and in large responses: a fetch per few records costs
- * brokers and clients more than the records themselves. One that may not is answered as soon as there
- * is a record, so it may wait long for the first.
+ * brokers and clients more than the records themselves. One that may not is answered as soon as
+ * there is a record, so it may wait long for the first.
  */
 function fetchSettings(maxWaitMs: number): {
   'fetch.min.bytes': number;

@@ -1,4 +1,4 @@
-import kafka from 'node-rdkafka';
+import type kafka from 'node-rdkafka';
 import { withDeadline } from '../deadline.ts';
 import type { PartitionEnds } from './admin.ts';
 import type { KafkaSettings } from './connection.ts';
@@ -46,7 +46,7 @@ export class GroupProgress {
       const found = await new Promise<{ partition: number; offset?: number }[]>((resolve, reject) =>
         client.committed(asked, REQUEST_MS, (error: kafka.LibrdKafkaError | null, offsets) => {
           if (error) reject(new Error(error.message));
-          else resolve(offsets as { partition: number; offset?: number }[]);
+          else resolve(offsets);
         }),
       );
       return new Map(
@@ -93,7 +93,7 @@ export class GroupProgress {
 
 function partitionsOf(client: StandaloneConsumer, topic: string): Promise<number[]> {
   const name = physicalTopic(topic);
-  return new Promise((resolve, reject) =>
+  return new Promise((resolve, reject) => {
     client.getMetadata(
       { topic: name, timeout: REQUEST_MS },
       (error: kafka.LibrdKafkaError | null, metadata: kafka.Metadata | undefined) => {
@@ -102,15 +102,15 @@ function partitionsOf(client: StandaloneConsumer, topic: string): Promise<number
         else if (found.length === 0) reject(new Error(`the topic ${topic} does not exist`));
         else resolve(found.map(({ id }) => id).toSorted((a, b) => a - b));
       },
-    ),
-  );
+    );
+  });
 }
 
 function endsOf(
   client: StandaloneConsumer,
   { topic, partition }: { topic: string; partition: number },
 ): Promise<PartitionEnds> {
-  return new Promise((resolve, reject) =>
+  return new Promise((resolve, reject) => {
     client.queryWatermarkOffsets(
       physicalTopic(topic),
       partition,
@@ -119,6 +119,6 @@ function endsOf(
         if (error || !found) reject(new Error(error?.message ?? 'no answer'));
         else resolve({ partition, low: found.lowOffset, high: found.highOffset });
       },
-    ),
-  );
+    );
+  });
 }
