@@ -27,11 +27,14 @@ export async function ensureRetention(
   plans: readonly TopicPlan[],
 ): Promise<string[]> {
   const existing = new Set(await admin.listTopics());
+  const asked = plans.filter(({ topic }) => existing.has(topic));
+  if (asked.length === 0) return [];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: plans
-      .filter(({ topic }) => existing.has(topic))
-      .map(({ topic }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic })),
+    resources: asked.map(({ topic }) => ({
+      type: kafkajs.ConfigResourceTypes.TOPIC,
+      name: topic,
+    })),
   });
   const topics = resources.flatMap(({ resourceName, configEntries }) => {
     const plan = plans.find(({ topic }) => topic === resourceName);
