@@ -163,7 +163,7 @@ async function readView(servers: RewriteServers, topic: Topic): Promise<RewriteV
     layout,
     isCreated,
     writers: await readWriters(database),
-    behind: layout.phase === 'holding' ? await readBehind(admin) : [],
+    behind: layout.phase === 'holding' ? await readBehind(servers) : [],
     left: isCreated ? await recordsLeft(admin, change) : 0,
   };
 }
