@@ -89,17 +89,29 @@ const REST_AFTER_MS = 100;
 
 /** Polls often only while records are in flight: a timer of a millisecond costs an idle process. */
 function deliveryPolls(
-  producer: Pick<kafka.Producer, 'setPollInterval'>,
+  producer: Pick<kafka.Producer, 'poll'>,
   { interval, inFlight }: { interval: number; inFlight: () => number },
-): { sent(): void; completed(): void } {
+): { begin(): void; sent(): void; completed(): void; end(): void } {
   let isFrequent = false;
+  let timer: NodeJS.Timeout | undefined;
   let resting: NodeJS.Timeout | undefined;
   const poll = (frequent: boolean) => {
     isFrequent = frequent;
-    producer.setPollInterval(frequent ? interval : Math.max(interval, IDLE_POLL_MS));
+    clearInterval(timer);
+    // setPollInterval of the client adds a listener with each call.
+    timer = setInterval(
+      () => {
+        try {
+          producer.poll();
+        } catch {
+          // not connected
+        }
+      },
+      frequent ? interval : Math.max(interval, IDLE_POLL_MS),
+    ).unref();
   };
-  poll(false);
   return {
+    begin: () => poll(false),
     sent() {
       if (!isFrequent) poll(true);
     },
@@ -107,8 +119,12 @@ function deliveryPolls(
       if (inFlight() > 0) return;
       resting ??= setTimeout(() => {
         resting = undefined;
-        if (inFlight() === 0) poll(false);
+        if (inFlight() === 0 && timer) poll(false);
       }, REST_AFTER_MS).unref();
+    },
+    end() {
+      clearInterval(timer);
+      timer = undefined;
     },
   };
 }
@@ -183,6 +199,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       },
     );
   });
+  polls.begin();
   const send = (
     { topic, partition, key, value, timestamp }: OutgoingRecord,
     done: Sent['done'],
@@ -252,6 +269,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         setTimeout(resolve, 2000).unref();
         producer.disconnect(500, () => resolve());
       });
+      polls.end();
     },
   };
 }
