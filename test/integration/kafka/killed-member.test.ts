@@ -79,7 +79,9 @@ async function run(names: { survivor: string; victim: string }): Promise<{
       const found = members.get(topic) ?? [];
       const owned = found.flatMap((one) => one.partitions.get(topic) ?? []).toSorted();
       const isWhole = found.length === 2 && owned.join() === partitions.join();
-      return isWhole && found.every(({ clientId }) => clientId === 'member') ? true : undefined;
+      return isWhole && found.every(({ clientId }) => clientId.startsWith('member'))
+        ? true
+        : undefined;
     });
     const idle = partitions.map(() => 0);
     const survivorBetweenKills: number[] = [];
