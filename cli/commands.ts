@@ -70,9 +70,12 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'dlq',
-    summary: 'dead letters by cause: list, show, redrive after a fix, discard with a reason',
-    usage:
-      'dlq [list | show GROUP|LETTER | redrive GROUP [--limit N] [--dry-run] | discard GROUP --reason TEXT] [--json]',
+    summary:
+      'dead letters by cause: list, show, redrive after a fix, discard with a reason, restore',
+    usage: `dlq [list | show GROUP|LETTER] [--json]
+       ./ravand dlq redrive GROUP [--limit N] [--dry-run] [--json]
+       ./ravand dlq discard GROUP --reason TEXT [--dry-run] [--json]
+       ./ravand dlq restore GROUP [--dry-run] [--json]`,
     load: () => import('../ops/dlq/main.ts'),
   }),
   lazy({

@@ -2,7 +2,7 @@ import { redrivenRecords } from '../../pipeline/dead-letters/redriven-record.ts'
 import type { EncodedRow } from '../../projections/events/decode.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
-import { failedBytes, readDeadLetter } from './read-dead-letter.ts';
+import { failedBytes } from './read-dead-letter.ts';
 import type { RedriveTools } from './redrive-tools.ts';
 import { rowsOfDeadLetter } from './store-rows.ts';
 import { tryRecord } from './try-record.ts';
@@ -29,11 +29,11 @@ export async function candidateOf(tools: RedriveTools, known: DeadLetterRow): Pr
 
 /** Reads the dead letter and makes the raw record or the rows of it. */
 export async function prepare(
-  { reader, epochOf }: RedriveTools,
+  { reader, deadLetter: read, epochOf }: RedriveTools,
   known: DeadLetterRow,
 ): Promise<Candidate> {
   const unready = (why: string): Candidate => ({ kind: 'unready', known, why, bytes: 0 });
-  const deadLetter = await readDeadLetter(reader, known);
+  const deadLetter = await read(known);
   if (!deadLetter) return unready('events.dead does not retain the dead letter: discard it');
   const bytes = await failedBytes(reader, deadLetter);
   if (!bytes)

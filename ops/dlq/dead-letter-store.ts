@@ -37,6 +37,10 @@ const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reas
   account_id::float8, message_id, extract(epoch FROM failed_at)::float8 * 1000 AS failed_at, state, attempt, extract(epoch FROM attempt_at)::float8 * 1000 AS attempt_at,
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
+/** One discard changes all its dead letters at one time. */
+const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded'
+  AND changed_at = (SELECT max(changed_at) FROM dead_letters WHERE fingerprint = $1 AND state = 'discarded')`;
+
 /**
  * States of dead letters in PostgreSQL. Every change is one statement with the expected state in
  * its condition, so that of two operators only one changes a dead letter.
@@ -185,6 +189,41 @@ export class DeadLetterStore {
       `WITH gone AS (UPDATE dead_letters SET state = 'discarded', note = $2, changed_at = now() WHERE fingerprint = $1 AND state = 'dead' RETURNING events)
        SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events FROM gone`,
       [group, note],
+    );
+    return rows[0] ?? { deadLetters: 0, events: 0 };
+  }
+
+  /** Events of the dead letters that a discard of the group would end. */
+  async deadEvents(group: string): Promise<number> {
+    const { rows } = await this.#database.query<{ events: number }>(
+      `SELECT coalesce(sum(events), 0)::int AS events FROM dead_letters WHERE fingerprint = $1 AND state = 'dead'`,
+      [group],
+    );
+    return rows[0]?.events ?? 0;
+  }
+
+  /** What the last discard of a group left: how many dead letters, its reason; undefined: none. */
+  async lastDiscard(
+    group: string,
+  ): Promise<{ deadLetters: number; events: number; note: string } | undefined> {
+    const { rows } = await this.#database.query<{
+      deadLetters: number;
+      events: number;
+      note: string | null;
+    }>(
+      `SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events, max(note) AS note FROM dead_letters WHERE ${LAST_DISCARD}`,
+      [group],
+    );
+    const [row] = rows;
+    return row && row.deadLetters > 0 ? { ...row, note: row.note ?? '' } : undefined;
+  }
+
+  /** Dead letters of the last discard are dead again; returns how many. */
+  async restore(group: string): Promise<{ deadLetters: number; events: number }> {
+    const { rows } = await this.#database.query<{ deadLetters: number; events: number }>(
+      `WITH back AS (UPDATE dead_letters SET state = 'dead', note = NULL, changed_at = now() WHERE ${LAST_DISCARD} RETURNING events)
+       SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events FROM back`,
+      [group],
     );
     return rows[0] ?? { deadLetters: 0, events: 0 };
   }

@@ -25,7 +25,7 @@ interface DlqContext {
   json: boolean;
 }
 
-/** `./ravand dlq`: lists, shows, redrives and discards dead letters, by cause. */
+/** `./ravand dlq`: lists, shows, redrives, discards and restores dead letters, by cause. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
     args,
@@ -76,7 +76,13 @@ export async function run(args: string[], context: CommandContext): Promise<numb
           dryRun: values['dry-run'] === true,
         });
       case 'discard':
-        return await discard(dlq, { group: named(), reason: (values.reason ?? '').trim() });
+        return await discard(dlq, {
+          group: named(),
+          reason: (values.reason ?? '').trim(),
+          isDry: values['dry-run'] === true,
+        });
+      case 'restore':
+        return await restore(dlq, { group: named(), isDry: values['dry-run'] === true });
       default:
         throw new UsageError(`dlq has no ${JSON.stringify(verb)}`);
     }
@@ -182,9 +188,9 @@ async function redrive(
 
 async function discard(
   dlq: DlqContext,
-  options: { group: string; reason: string },
+  options: { group: string; reason: string; isDry: boolean },
 ): Promise<number> {
-  if (options.reason === '')
+  if (options.reason === '' && !options.isDry)
     throw new CommandError(
       'dlq discard needs --reason TEXT: it is kept with the dead letters and in the audit log',
       2,
@@ -198,6 +204,16 @@ async function discard(
     reason: group.reason,
     note: options.reason,
   };
+  if (options.isDry) {
+    const { dead } = group.states;
+    const events = await dlq.store.deadEvents(group.group);
+    if (dlq.json) print(JSON.stringify({ ...about, letters: dead, events, dry_run: true }));
+    else
+      print(
+        `would discard ${countText(dead)} dead letters with ${countText(events)} events of group ${group.group} (${group.reason})`,
+      );
+    return 0;
+  }
   await audit(dlq.database, {
     action: 'dead_letters.discarded',
     details: { ...about, dead: group.states.dead },
@@ -206,7 +222,32 @@ async function discard(
   if (dlq.json) print(JSON.stringify({ ...about, letters: deadLetters, events }));
   else
     print(
-      `discarded ${countText(deadLetters)} dead letters with ${countText(events)} events of group ${group.group}: the reconciliation still counts them as dead, and events.dead retains them`,
+      `discarded ${countText(deadLetters)} dead letters with ${countText(events)} events of group ${group.group}: the reconciliation still counts them as dead, and events.dead retains them; ./ravand dlq restore ${group.group} reverses it`,
+    );
+  return 0;
+}
+
+/** Reverses the last discard of a group; again: the one before. */
+async function restore(
+  dlq: DlqContext,
+  options: { group: string; isDry: boolean },
+): Promise<number> {
+  const { store, database, json } = dlq;
+  const { group, stage, reason } = await requireGroup(dlq, options.group);
+  const last = await store.lastDiscard(group);
+  if (!last) throw new CommandError(`no dead letter of group ${group} is discarded`);
+  const about = { group, stage, reason, note: last.note };
+  if (!options.isDry)
+    await audit(database, {
+      action: 'dead_letters.restored',
+      details: { ...about, discarded: last.deadLetters },
+    });
+  const { deadLetters, events } = options.isDry ? last : await store.restore(group);
+  if (json)
+    print(JSON.stringify({ ...about, letters: deadLetters, events, dry_run: options.isDry }));
+  else
+    print(
+      `${options.isDry ? 'would restore' : 'restored'} ${countText(deadLetters)} dead letters with ${countText(events)} events of group ${group}, discarded for: ${last.note}`,
     );
   return 0;
 }

@@ -8,21 +8,39 @@ import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
+import type { RecordCursor } from './record-cursor.ts';
+
+type KnownPosition = Pick<DeadLetterRow, 'key' | 'dead_partition' | 'dead_offset'>;
 
 const ONE_RECORD = { records: 1, ms: 10_000 };
 
 /** Reads a dead letter from events.dead; undefined: no longer there. */
 export async function readDeadLetter(
-  reader: RangeReader,
-  known: Pick<DeadLetterRow, 'key' | 'dead_partition' | 'dead_offset'>,
+  reader: Pick<RangeReader, 'search'>,
+  known: KnownPosition,
 ): Promise<DeadLetter | undefined> {
   const value = await readValue(reader, {
     topic: TOPIC.dead,
     partition: known.dead_partition,
     offset: known.dead_offset,
   });
-  const found = value && deadLetterCodec.decode(value);
-  return found && deadLetterKey(found) === keyOfIndexKey(known.key) ? found : undefined;
+  return value && deadLetterIn(value, known);
+}
+
+/** The same for many: one range for all that follow each other, not a seek each. */
+export async function nextDeadLetter(
+  cursor: RecordCursor,
+  known: KnownPosition,
+): Promise<DeadLetter | undefined> {
+  const { dead_partition: partition, dead_offset: offset } = known;
+  const record = await cursor.read({ topic: TOPIC.dead, partition, offset });
+  return record?.value ? deadLetterIn(record.value, known) : undefined;
+}
+
+/** undefined: after the log went back another record has its offset. */
+function deadLetterIn(value: Buffer, { key }: KnownPosition): DeadLetter | undefined {
+  const found = deadLetterCodec.decode(value);
+  return deadLetterKey(found) === keyOfIndexKey(key) ? found : undefined;
 }
 
 /**
@@ -30,7 +48,7 @@ export async function readDeadLetter(
  * record: the rest is read at its position; undefined: no longer retained.
  */
 export async function failedBytes(
-  reader: RangeReader,
+  reader: Pick<RangeReader, 'search'>,
   deadLetter: DeadLetter,
 ): Promise<Buffer | undefined> {
   if (deadLetter.value.length < MAX_DEAD_LETTER_VALUE_BYTES) return deadLetter.value;
@@ -38,7 +56,7 @@ export async function failedBytes(
 }
 
 async function readValue(
-  reader: RangeReader,
+  reader: Pick<RangeReader, 'search'>,
   { topic, partition, offset }: { topic: string; partition: number; offset: number },
 ): Promise<Buffer | undefined> {
   let value: Buffer | undefined;

@@ -4,22 +4,28 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
-import type { RangeReader } from '../../platform/kafka/read-range.ts';
+import { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { clickhouseEventsTable, type EventsTable } from '../../projections/events/events-table.ts';
+import type { DeadLetter } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import { DeadLetterStore, type DeadLetterRow } from './dead-letter-store.ts';
-import { storedItems, type RawRecordPosition } from './store-rows.ts';
+import { nextDeadLetter } from './read-dead-letter.ts';
+import { RecordCursor } from './record-cursor.ts';
+import { storedItems, storedItemsLoader, type RawRecordPosition } from './stored-items.ts';
 
 export interface RedriveTools {
   store: DeadLetterStore;
   database: Database;
-  reader: RangeReader;
+  /** One read at a time, whoever asks. */
+  reader: Pick<RangeReader, 'search'>;
+  /** Reads a dead letter from events.dead, best in their order; undefined: no longer there. */
+  deadLetter: (known: DeadLetterRow) => Promise<DeadLetter | undefined>;
   admin: Admin;
   eventsTable: EventsTable;
-  /** Items of a raw record whose rows are stored under its position. */
-  storedItems: (position: RawRecordPosition) => Promise<number[]>;
+  /** Items of a raw record whose rows are stored under its position. One query for many. */
+  storedItems: (position: RawRecordPosition) => Promise<readonly number[]>;
   /** Publishes to events.raw; resolves with the offset, rejects when Kafka did not acknowledge. */
   publish: (record: { partition: number; key: Buffer | null; value: Buffer }) => Promise<number>;
   /** Id of this redrive: distinguishes its dead letters from those of another process. */
@@ -34,6 +40,19 @@ export interface RedriveTools {
  * redrive searches the log for the record, ms.
  */
 const PUBLISH_MS = 10_000;
+
+/** Limits of the dead letters that are redriven together; bytes as they lie in events.dead. */
+export const MAX_BATCH = { deadLetters: 1000, bytes: 32 * 1024 * 1024 };
+
+/** Runs what it gets one after the other. */
+function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
 
 /** Connects to the servers of a redrive. Rejects when Kafka does not answer. */
 export async function openTools({
@@ -58,8 +77,14 @@ export async function openTools({
     timeout: PUBLISH_MS,
     linger: 1,
     pollInterval: 5,
-    maxQueued: { records: 1000, bytes: 64 * 1024 * 1024 },
+    maxQueued: { records: 2 * MAX_BATCH.deadLetters, bytes: 2 * MAX_BATCH.bytes },
   });
+  // Of its own: it keeps a range open while the other one searches the raw log.
+  const deadReader = new RangeReader({
+    ...{ settings, clientId: 'ravand-dlq-dead', profile: 'interactive' },
+  });
+  const cursor = new RecordCursor(deadReader, new AbortController().signal);
+  const inTurn = oneAtATime();
   const client = connectClickhouse({
     settings,
     name: 'ravand-dlq',
@@ -69,11 +94,12 @@ export async function openTools({
   return {
     tools: {
       database,
-      reader,
+      reader: { search: (range, visit) => inTurn(() => reader.search(range, visit)) },
+      deadLetter: (known) => inTurn(() => nextDeadLetter(cursor, known)),
       admin,
       store: new DeadLetterStore(database),
       eventsTable: clickhouseEventsTable({ client, cluster: settings.CLICKHOUSE_CLUSTER }),
-      storedItems: (position) => storedItems(client, position),
+      storedItems: storedItemsLoader((positions) => storedItems(client, positions)),
       publish: (record) => producer.publish({ topic: TOPIC.raw, ...record }),
       attempt: randomUUID(),
       // A dead letter names an offset of the log as it was when it was written.
@@ -86,7 +112,10 @@ export async function openTools({
       now: Date.now,
     },
     async close() {
-      await Promise.allSettled([producer.close(PUBLISH_MS), admin.disconnect(), client.close()]);
+      await cursor.close();
+      await Promise.allSettled([
+        ...[producer.close(PUBLISH_MS), admin.disconnect(), client.close(), deadReader.close()],
+      ]);
     },
   };
 }

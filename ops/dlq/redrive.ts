@@ -2,8 +2,9 @@ import { topicEnds } from '../../platform/kafka/admin.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { candidateOf, type Candidate } from './candidate.ts';
+import { prefetch } from './prefetch.ts';
 import { ATTEMPT_MS, recoverInterrupted } from './recover.ts';
-import type { RedriveTools } from './redrive-tools.ts';
+import { MAX_BATCH, type RedriveTools } from './redrive-tools.ts';
 import { markRowsStored, storeDeadLetterRows } from './store-rows.ts';
 
 export interface RedriveReport {
@@ -18,9 +19,6 @@ export interface RedriveReport {
   /** Dead letters whose publish was not answered: the next redrive of the group recovers them. */
   uncertain: number;
 }
-
-/** Limits of the dead letters that are redriven together. */
-const MAX_BATCH = { deadLetters: 50, bytes: 32 * 1024 * 1024 };
 
 /**
  * Redrives the dead letters of a group, ordered by position. One of the normaliser becomes a new
@@ -56,7 +54,11 @@ export async function redriveGroup(
         batch.filter((one) => one.kind === 'raw'),
         report,
       );
-      for (const one of batch) if (one.kind === 'rows') await storeOne(tools, one, report);
+      await storeBatch(
+        tools,
+        batch.filter((one) => one.kind === 'rows'),
+        report,
+      );
     }
     left -= batch.length;
     after = batch.at(-1)?.known.key;
@@ -73,15 +75,8 @@ async function nextBatch(
     limit: Math.min(limit, MAX_BATCH.deadLetters),
     after,
   });
-  const batch: Candidate[] = [];
-  let bytes = 0;
-  for (const one of known) {
-    if (batch.length > 0 && bytes > MAX_BATCH.bytes) break;
-    const candidate = await candidateOf(tools, one);
-    bytes += candidate.bytes;
-    batch.push(candidate);
-  }
-  return batch;
+  const { tools: own, ready } = await prefetch(tools, known);
+  return Promise.all(ready.map((one) => candidateOf(own, one)));
 }
 
 async function markReplayed(
@@ -111,7 +106,7 @@ async function publishBatch(
     })),
     attempt,
   );
-  // After a pause of this process another one may have taken the dead letters over.
+  // After a pause of this process another one may have ready the dead letters over.
   if (now() - began > ATTEMPT_MS / 3) {
     await store.release([...mine], attempt);
     throw new Error('PostgreSQL did not answer in time: nothing was redriven; run it again');
@@ -132,33 +127,65 @@ async function publishBatch(
   await store.redriven(done, attempt);
 }
 
-async function storeOne(
-  { store, attempt, eventsTable, database }: RedriveTools,
-  one: RowsCandidate,
+/** Stores the rows of many dead letters in one insert for each partition and version of rows. */
+async function storeBatch(
+  tools: RedriveTools,
+  candidates: readonly RowsCandidate[],
   report: RedriveReport,
 ): Promise<void> {
-  const { rows, version, partition } = one;
-  const { key, index } = one.known;
-  if (!(await store.begin([{ key, rawEnd: null }], attempt)).has(key)) return;
-  const outcome = await storeDeadLetterRows(eventsTable, { key, rows, version, partition });
-  switch (outcome.kind) {
-    case 'stored': {
-      // Only single rows are counted as dead (pipeline/metering/count.ts).
-      const counted = index === null ? [] : rows;
-      if (await markRowsStored(database, { key, attempt, counted })) countRedriven(report, one);
-      return;
-    }
-    case 'unready':
-      await store.release([key], attempt);
-      countUnready(report, outcome.why);
-      return;
-    case 'uncertain':
-      report.uncertain++;
+  const together = Map.groupBy(candidates, (one) => `${one.partition}/${one.version}`);
+  for (const some of together.values()) {
+    const mine = await tools.store.begin(
+      some.map(({ known: { key } }) => ({ key, rawEnd: null })),
+      tools.attempt,
+    );
+    const own = some.filter(({ known: { key } }) => mine.has(key));
+    if (own.length > 0) await storeRows(tools, own, { report, refused: { inserts: 0 } });
   }
 }
 
-function countUnready({ unready }: RedriveReport, why: string): void {
-  unready.set(why, (unready.get(why) ?? 0) + 1);
+/** Refused inserts of one batch: after them the rest is left for another redrive. */
+const MAX_REFUSED = 50;
+
+/** Rows that ClickHouse refuses together are halved until the refused ones are alone. */
+async function storeRows(
+  tools: RedriveTools,
+  own: readonly RowsCandidate[],
+  { report, refused }: { report: RedriveReport; refused: { inserts: number } },
+): Promise<void> {
+  const { store, attempt, eventsTable, database } = tools;
+  const [{ partition, version }] = own as readonly [RowsCandidate];
+  const keys = own.map(({ known: { key } }) => key);
+  const rows = own.flatMap((one) => one.rows);
+  const outcome = await storeDeadLetterRows(eventsTable, { keys, rows, version, partition });
+  switch (outcome.kind) {
+    case 'stored': {
+      // Only single rows are counted as dead (pipeline/metering/count.ts).
+      const stored = own.map(({ known: { key, index }, rows: counted }) => ({
+        key,
+        counted: index === null ? [] : counted,
+      }));
+      const marked = await markRowsStored(database, { stored, attempt });
+      for (const one of own) if (marked.has(one.known.key)) countRedriven(report, one);
+      return;
+    }
+    case 'unready':
+      if (own.length > 1 && ++refused.inserts < MAX_REFUSED) {
+        const half = Math.ceil(own.length / 2);
+        await storeRows(tools, own.slice(0, half), { report, refused });
+        await storeRows(tools, own.slice(half), { report, refused });
+        return;
+      }
+      await store.release(keys, attempt);
+      countUnready(report, outcome.why, own.length);
+      return;
+    case 'uncertain':
+      report.uncertain += own.length;
+  }
+}
+
+function countUnready({ unready }: RedriveReport, why: string, count = 1): void {
+  unready.set(why, (unready.get(why) ?? 0) + count);
 }
 
 function countRedriven({ redriven }: RedriveReport, one: RawCandidate | RowsCandidate): void {

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@clickhouse/client';
+import { hash } from 'node:crypto';
 import { quotaMonth } from '../../events/tehran-time.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { hasUnknownSchema } from '../../schemas/codec.ts';
@@ -7,41 +7,11 @@ import type { EventsTable } from '../../projections/events/events-table.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
-/** Position of a raw record and the sorting key of its rows; `receivedAt` in ms since the epoch. */
-export interface RawRecordPosition {
-  accountId: number;
-  receivedAt: number;
-  epoch: number;
-  partition: number;
-  offset: number;
-}
-
 export type StoreOutcome =
   | { readonly kind: 'stored'; readonly rows: number }
   | { readonly kind: 'unready'; readonly why: string }
   /** ClickHouse did not confirm or refuse the insert. */
   | { readonly kind: 'uncertain'; readonly why: string };
-
-/** Items of a raw record whose rows are stored under its position. */
-export async function storedItems(
-  client: ClickHouseClient,
-  position: RawRecordPosition,
-): Promise<number[]> {
-  const answer = await client.query({
-    query: `SELECT _index FROM events WHERE account_id = {account:UInt64} AND received_at = fromUnixTimestamp64Milli({received:Int64})
-      AND _epoch = {epoch:UInt16} AND _partition = {partition:UInt16} AND _offset = {offset:UInt64}`,
-    query_params: {
-      account: position.accountId,
-      received: position.receivedAt,
-      epoch: position.epoch,
-      partition: position.partition,
-      offset: position.offset,
-    },
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: { max_execution_time: 20 },
-  });
-  return (await answer.json<[number]>()).map(([index]) => index);
-}
 
 /** The rows of a dead letter of the sink; a sentence when this version cannot decode them. */
 export function rowsOfDeadLetter(
@@ -68,23 +38,24 @@ export function rowsOfDeadLetter(
 }
 
 /**
- * Stores the rows of a dead letter of the sink at their positions: nothing is published again, and
- * the profiles and the catalogue, which have processed these rows, do not process them twice.
- * Idempotent: leaves out what is stored.
+ * Stores the rows of dead letters of the sink at their positions, in one insert: nothing is
+ * published again, and the profiles and the catalogue, which have processed these rows, do not
+ * process them twice. Idempotent: leaves out what is stored.
  */
 export async function storeDeadLetterRows(
   eventsTable: EventsTable,
   {
-    key,
+    keys: deadLetters,
     rows,
     version,
     partition,
-  }: { key: string; rows: readonly EncodedRow[]; version: number; partition: number },
+  }: { keys: readonly string[]; rows: readonly EncodedRow[]; version: number; partition: number },
 ): Promise<StoreOutcome> {
   const { keys } = await eventsTable.stored(partition, rows);
   const missing = rows.filter(({ position }) => !keys.has(partitionPositionKey(position)));
   if (missing.length === 0) return { kind: 'stored', rows: 0 };
-  const token = `redrive-${key}-${missing.length}`;
+  const what = hash('sha256', deadLetters.join('\n'), 'hex').slice(0, 32);
+  const token = `redrive-${what}-${missing.length}`;
   const insert = {
     token,
     queryId: `${token}:${Date.now()}`,
@@ -113,36 +84,41 @@ export async function storeDeadLetterRows(
 const MINUTE = 60_000;
 
 /**
- * Marks a dead letter of the sink as redriven. The same statement subtracts the rows in `counted`
+ * Marks dead letters of the sink as redriven. The same statement subtracts their rows in `counted`
  * from the dead rows of the reconciliation and adds them to the meter of accepted events, which
- * left them out (ingest 8): a crash does all or nothing. Resolves with false when another attempt
- * owns the dead letter.
+ * left them out (ingest 8): a crash does all or nothing. Resolves with the keys of those that no
+ * other attempt owns.
  */
 export async function markRowsStored(
   database: Database,
-  { key, attempt, counted }: { key: string; attempt: string; counted: readonly EncodedRow[] },
-): Promise<boolean> {
-  const answer = await database.query<{ done: number }>(
+  {
+    stored,
+    attempt,
+  }: { stored: readonly { key: string; counted: readonly EncodedRow[] }[]; attempt: string },
+): Promise<Set<string>> {
+  const counted = stored.flatMap(({ key, counted }) => counted.map((row) => ({ key, row })));
+  const answer = await database.query<{ letter: string }>(
     `WITH done AS (
-       UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now() WHERE letter = $1 AND state = 'redriving' AND attempt = $2 RETURNING 1
+       UPDATE dead_letters SET state = 'redriven', redriven_to = NULL, changed_at = now() WHERE letter = ANY($1::text[]) AND state = 'redriving' AND attempt = $2 RETURNING letter
      ), revived AS (
-       SELECT account_id, minute, month, count(*) AS events FROM unnest($3::bigint[], $4::timestamptz[], $5::text[]) AS r (account_id, minute, month)
-       WHERE EXISTS (SELECT 1 FROM done) GROUP BY account_id, minute, month
+       SELECT account_id, minute, month, count(*) AS events FROM unnest($3::text[], $4::bigint[], $5::timestamptz[], $6::text[]) AS r (letter, account_id, minute, month)
+       JOIN done USING (letter) GROUP BY account_id, minute, month
      ), booked AS (
-       INSERT INTO books (account_id, minute, dead) SELECT account_id, minute, -events FROM revived
+       INSERT INTO books (account_id, minute, dead) SELECT account_id, minute, -sum(events) FROM revived GROUP BY account_id, minute
        ON CONFLICT (account_id, minute) DO UPDATE SET dead = books.dead + excluded.dead, open = true, changed_at = now()
      ), metered AS (
        INSERT INTO meters (account_id, meter, month, value) SELECT account_id, 'events', month, sum(events) FROM revived GROUP BY account_id, month
        ON CONFLICT (account_id, meter, month) DO UPDATE SET value = meters.value + excluded.value, updated_at = now()
      )
-     SELECT count(*)::int AS done FROM done`,
+     SELECT letter FROM done`,
     [
-      key,
+      stored.map(({ key }) => key),
       attempt,
-      counted.map((row) => row.account_id),
-      counted.map((row) => new Date(Math.floor(row.received_at / MINUTE) * MINUTE)),
-      counted.map((row) => quotaMonth(row.received_at).key),
+      counted.map(({ key }) => key),
+      counted.map(({ row }) => row.account_id),
+      counted.map(({ row }) => new Date(Math.floor(row.received_at / MINUTE) * MINUTE)),
+      counted.map(({ row }) => quotaMonth(row.received_at).key),
     ],
   );
-  return answer.rows[0]?.done === 1;
+  return new Set(answer.rows.map(({ letter }) => letter));
 }

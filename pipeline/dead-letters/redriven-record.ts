@@ -68,22 +68,8 @@ function runsOf(items: readonly number[]): number[][] {
   return runs;
 }
 
-/**
- * Whether both records are the same redrive: the same acceptance and the same original position.
- */
-export function isRedriveOf(found: RawRecord, wanted: RawRecord): boolean {
-  const [a, b] = [found.redriven_from, wanted.redriven_from];
-  const sameOrigin =
-    a === null || b === null
-      ? a === b
-      : a.epoch === b.epoch &&
-        a.partition === b.partition &&
-        a.offset === b.offset &&
-        a.index === b.index;
-  return (
-    sameOrigin &&
-    found.gateway === wanted.gateway &&
-    found.sequence === wanted.sequence &&
-    found.items.length === wanted.items.length
-  );
+/** Equal for the same redrive: the same acceptance and the same original position. */
+export function redriveKey({ redriven_from: from, gateway, sequence, items }: RawRecord): string {
+  const origin = from ? `${from.epoch}/${from.partition}/${from.offset}/${from.index}` : '-';
+  return `${origin} ${sequence} ${items.length} ${gateway}`;
 }
