@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ServiceContext } from '../platform/run-service.ts';
-import { metricsOf } from '../platform/metrics.ts';
+import { controlMetrics } from './metrics.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
@@ -68,20 +68,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     await database.end();
   });
 
-  const metrics = metricsOf(registry);
-  const seconds = metrics.histogram(
-    'control_request_seconds',
-    'Time from the head of a request to the end of its answer',
-    {
-      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
-      labels: ['listener', 'route', 'method', 'status'],
-    },
-  );
-  const outcomes = metrics.counter(
-    'control_sign_ins_total',
-    'Sign-ins: signed_in, refused, throttled, busy',
-    'outcome',
-  );
+  const { seconds, outcomes } = controlMetrics(registry);
 
   const store = storeOf(database);
   const secure = isBehindTls(config);

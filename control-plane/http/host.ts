@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { Histogram } from 'prom-client';
 import {
   buildHost,
   type HostRequest,
@@ -11,7 +10,12 @@ import { redactText } from '../../platform/redaction/redact-text.ts';
 import { refuse, renderError, type Answer } from '../errors.ts';
 import { StoreUnavailable } from '../store.ts';
 
-export type AnswerSeconds = Histogram<'listener' | 'route' | 'method' | 'status'>;
+export interface AnswerSeconds {
+  observe(
+    labels: Record<'listener' | 'route' | 'method' | 'status', string | number>,
+    seconds: number,
+  ): void;
+}
 
 export interface ListenerRoute extends Pick<HostRoute, 'methods' | 'path'> {
   /** Undefined: the client left before it was answered. */

@@ -1,4 +1,3 @@
-import type { Counter } from 'prom-client';
 import { grants } from '../../platform/permissions.ts';
 import type { Log } from '../../platform/log.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
@@ -24,7 +23,7 @@ export interface SignInPorts {
   /** Maximum lifetime of a session, ms. */
   lifetime: number;
   log: Log;
-  outcomes: Counter<'outcome'>;
+  outcomes: { inc(labels: { outcome: string }): void };
 }
 
 export interface Attempt {

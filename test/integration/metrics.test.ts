@@ -22,7 +22,7 @@ function rulesOf(text: string): Rule[] {
     .map((block) => ({
       alert: /^\w+/.exec(block)?.[0] ?? '',
       expr: /^ *expr: (.+)$/m.exec(block)?.[1] ?? '',
-      runbook: /^ *runbook_url: (.+)$/m.exec(block)?.[1] ?? '',
+      runbook: /^ *runbook_url: '(.+)'$/m.exec(block)?.[1] ?? '',
     }));
 }
 
@@ -99,7 +99,7 @@ describe('monitoring', () => {
     expect(rules.length).toBeGreaterThan(15);
     for (const { alert, runbook } of rules) {
       const [file, anchor] = runbook.split('#');
-      expect(file, alert).toBe('docs/on-call.md');
+      expect(file, alert).toBe('{{ $externalLabels.runbooks }}/docs/on-call.md');
       expect(anchors, alert).toContain(anchor);
     }
   });
