@@ -10,8 +10,6 @@ import { decodeDeadLetter } from './read-dead-letter.ts';
 
 /** Name of the index among the readers of log_positions. */
 const READER = 'dead-letters';
-/** Records per statement. */
-const CHUNK = 500;
 /** Maximum time that one command reads a partition, ms. */
 const MAX_READ_MS = 60_000;
 
@@ -29,10 +27,13 @@ export async function indexDeadLetters({
   operator,
   database,
   reader,
+  readMs = MAX_READ_MS,
 }: {
   operator: OperatorContext;
   database: Database;
-  reader: RangeReader;
+  reader: Pick<RangeReader, 'batches'>;
+  /** Time limit of each partition, ms. */
+  readMs?: number;
 }): Promise<boolean> {
   const ends = await withKafkaAdmin(operator.settings, (admin) => topicEnds(admin, TOPIC.dead));
   const { rows } = await database.query<{ partition: number; next_offset: string }>(
@@ -43,21 +44,18 @@ export async function indexDeadLetters({
   const epochOf = await failedEpochs(database);
   let complete = true;
   for (const { partition, low, high } of ends) {
-    const deadline = Date.now() + MAX_READ_MS;
-    for (let from = Math.max(low, positions.get(partition) ?? 0); from < high;) {
-      const found: LocatedDeadLetter[] = [];
-      const limits = { records: CHUNK, ms: MAX_READ_MS };
-      const read = await reader.search(
-        { topic: TOPIC.dead, partition, from, to: high, limits },
-        ({ value, offset }) => {
-          const deadLetter = decodeDeadLetter(value);
-          if (deadLetter) found.push({ deadLetter, offset });
-          return undefined;
-        },
-      );
-      await write(database, { partition, next: read.next, found, epochOf });
-      from = read.next;
-      if (Date.now() > deadline && from < high) {
+    const from = Math.max(low, positions.get(partition) ?? 0);
+    const deadline = Date.now() + readMs;
+    const range = { topic: TOPIC.dead, partition, from, to: high };
+    // One range for the whole partition; one statement for each of its batches.
+    for await (const messages of reader.batches(range, new AbortController().signal)) {
+      const found = messages.flatMap(({ value, offset }): LocatedDeadLetter[] => {
+        const deadLetter = decodeDeadLetter(value);
+        return deadLetter ? [{ deadLetter, offset }] : [];
+      });
+      const next = (messages.at(-1)?.offset ?? from) + 1;
+      await write(database, { partition, next, found, epochOf });
+      if (Date.now() > deadline && next < high) {
         complete = false;
         break;
       }

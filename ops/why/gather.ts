@@ -20,7 +20,15 @@ import {
   type RawSearch,
   type StoredRow,
 } from './evidence.ts';
-import { findRowBatch, findVerdicts, readPosition, searchRaw } from './log-search.ts';
+import {
+  BESIDE,
+  findRowBatch,
+  findVerdicts,
+  readPosition,
+  RECENT,
+  searchRaw,
+  SINCE,
+} from './log-search.ts';
 import { canonicalId, foldedPosition, storedRows } from './warehouse.ts';
 
 export interface Sources {
@@ -246,6 +254,7 @@ async function rawSearch(
       from: since ?? now - RECENT_MS,
       to: undefined,
       partition: undefined,
+      budget: since === undefined ? RECENT : SINCE,
     });
     return position === undefined ? search : merged(search, await readPosition(log, position));
   }
@@ -262,6 +271,7 @@ async function rawSearch(
     from: seenAt - SEARCH_BEFORE_MS,
     to: seenAt + SEARCH_AFTER_MS < now ? seenAt + SEARCH_AFTER_MS : undefined,
     partition: position.partition,
+    budget: BESIDE,
   });
   return own ? merged(search, [own]) : search;
 }

@@ -10,7 +10,7 @@ import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { TopicEpochs } from '../../platform/log/epochs.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
-import { timeText } from '../../cli/format.ts';
+import { countText, timeText } from '../../cli/format.ts';
 import { positionKey, type RawSearch, type RawOccurrence } from './evidence.ts';
 
 interface LogSearch {
@@ -24,42 +24,90 @@ interface LogSearch {
 export type Wanted =
   { messageId: string; accountId: number } | { trace: string; accountId: number | undefined };
 
-/** Limits of one search of a partition: it ends within seconds whatever the size of the log. */
-const RAW_LIMITS = { records: 200_000, ms: 6000 };
-const ROW_BATCH_LIMITS = { records: 20_000, ms: 4000 };
-const VERDICT_LIMITS = { records: 50_000, ms: 4000 };
+/**
+ * How much of the raw log one search reads, over all its partitions: the newest records of each.
+ * Only with --since the operator waits longer.
+ */
+export interface SearchBudget {
+  records: number;
+  ms: number;
+}
 
-/** Occurrences of what is wanted in events.raw within a time range, in one or all partitions. */
+/** Around a known position: what has the row needs few records of the log. */
+export const BESIDE: SearchBudget = { records: 20_000, ms: 500 };
+/** Nothing is known about the event: the end of every partition. */
+export const RECENT: SearchBudget = { records: 100_000, ms: 1200 };
+/** The operator asked for a time. */
+export const SINCE: SearchBudget = { records: 2_000_000, ms: 45_000 };
+
+const ROW_BATCH_LIMITS = { records: 5000, ms: 500 };
+const VERDICT_LIMITS = { records: 10_000, ms: 500 };
+
+/**
+ * Occurrences of what is wanted in events.raw within a time range, in one or all partitions. Each
+ * partition gets its share of the budget, and what earlier ones left: of a longer range, its end.
+ */
 export async function searchRaw(
   options: LogSearch & {
     wanted: Wanted;
     from: number;
     to: number | undefined;
     partition: number | undefined;
+    budget: SearchBudget;
   },
 ): Promise<RawSearch> {
-  const { from, to, partition: only } = options;
+  const { from, to, partition: only, budget } = options;
   const ranges = (await rangesBetween(options, { topic: TOPIC.raw, from, to })).filter(
     ({ partition }) => only === undefined || partition === only,
   );
   const found: RawOccurrence[] = [];
   let complete = true;
-  for (const range of ranges) {
-    const read = await options.reader.search(
-      { topic: TOPIC.raw, ...range, limits: RAW_LIMITS },
+  let { records, ms } = budget;
+  for (const [at, range] of sharedRanges(ranges, budget.records).entries()) {
+    if (range.isCut) complete = false;
+    const began = performance.now();
+    const limits = { records, ms: Math.max(0, ms / (ranges.length - at)) };
+    let read = 0;
+    const { ended } = await options.reader.search(
+      { topic: TOPIC.raw, partition: range.partition, from: range.from, to: range.to, limits },
       (record) => {
+        read++;
         found.push(...occurrencesIn(record, options));
         return undefined;
       },
     );
-    if (read.ended === 'limit') complete = false;
+    records = Math.max(0, records - read);
+    ms -= performance.now() - began;
+    if (ended === 'limit') complete = false;
   }
   const where = only === undefined ? TOPIC.raw : `events.raw ${only}`;
-  return {
-    found,
-    searched: `${where} ${to === undefined ? `since ${timeText(from)}` : `${timeText(from)} to ${timeText(to)}`}`,
-    complete,
-  };
+  const span =
+    to === undefined ? `since ${timeText(from)}` : `${timeText(from)} to ${timeText(to)}`;
+  const newest = complete ? '' : `the newest ${countText(budget.records)} records of `;
+  found.sort((a, b) => a.appendedAt - b.appendedAt || a.offset - b.offset);
+  return { found, searched: `${newest}${where} ${span}`, complete };
+}
+
+interface PartitionRange {
+  partition: number;
+  from: number;
+  to: number;
+}
+
+/** The end of each range: all of them together have at most so many records. Pure. */
+export function sharedRanges(
+  ranges: readonly PartitionRange[],
+  records: number,
+): (PartitionRange & { isCut: boolean })[] {
+  // Smallest first: what they leave is shared by the larger ones.
+  const bySize = ranges.toSorted((a, b) => a.to - a.from - (b.to - b.from));
+  let left = records;
+  return bySize.map((range, at) => {
+    const share = Math.floor(left / (bySize.length - at));
+    const from = Math.max(range.from, range.to - share);
+    left -= Math.max(0, range.to - from);
+    return { ...range, from, isCut: from > range.from };
+  });
 }
 
 /** The occurrences in the record at a position, if it is retained. */

@@ -14,6 +14,9 @@ import { isTrace } from '../../platform/http/trace.ts';
 import { explain, type Answer, type Stage } from './explain.ts';
 import { findTrace, traceJson, traceLines } from './trace.ts';
 
+/** How long the dead letters of a partition are indexed before the question is answered, ms. */
+const DEAD_LETTERS_MS = 300;
+
 /**
  * `./ravand why`: follows one event through every service and shows where it is or where it ended.
  * Works with what answers, and names the servers that do not. With --trace it finds the events of a
@@ -52,7 +55,8 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     );
   const { sources, close } = openSources(context);
   try {
-    await indexDeadLetters(sources).catch(() => undefined);
+    // What is left for ./ravand dlq to index is in the log search, too.
+    await indexDeadLetters({ ...sources, readMs: DEAD_LETTERS_MS }).catch(() => undefined);
     const now = Date.now();
     const asked = { json: values.json === true, since, now };
     if (trace === undefined)

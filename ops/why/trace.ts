@@ -4,7 +4,7 @@ import { readEpochs } from '../../platform/log/epochs.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { positionKey, type RawOccurrence } from './evidence.ts';
 import type { Sources } from './gather.ts';
-import { searchRaw } from './log-search.ts';
+import { RECENT, searchRaw, SINCE } from './log-search.ts';
 import { rowsOfTrace, type TracedRow } from './warehouse.ts';
 
 /** An event of a request. */
@@ -53,6 +53,7 @@ export async function findTrace(sources: Sources, question: TraceQuestion): Prom
       epochs: await readEpochs(sources.database, TOPIC.raw),
       ...{ reader: sources.reader, wanted: { trace, accountId } },
       ...{ from: since ?? now - RECENT_MS, to: undefined, partition: undefined },
+      budget: since === undefined ? RECENT : SINCE,
     });
   const [stored, raw] = await Promise.allSettled([
     rowsOfTrace(sources.clickhouse, { trace, accountId, since, limit: MAX_EVENTS + 1 }),

@@ -3,24 +3,36 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { StoredRow } from './evidence.ts';
 
-/** Message ids have no index: a query scans the rows of one account, at most so long, s. */
+/** The filters of message ids and traces leave few granules; a query ends after so long, s. */
 const MAX_QUERY_SECONDS = 10;
+
+interface StoredQuestion {
+  messageId: string;
+  accountId: number;
+  since: number | undefined;
+}
 
 /** Rows of a message, in the order of their positions; at most 20. */
 export function storedRows(
   client: ClickHouseClient,
-  question: { messageId: string; accountId: number; since: number | undefined },
+  question: StoredQuestion,
 ): Promise<StoredRow[]> {
-  const since =
-    question.since === undefined
-      ? ''
-      : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
-  return ask(client, {
+  return ask(client, storedRowsQuery(question));
+}
+
+/** Its statement, which must read few granules. */
+export function storedRowsQuery({ messageId, accountId, since }: StoredQuestion): {
+  query: string;
+  params: Record<string, unknown>;
+} {
+  const from =
+    since === undefined ? '' : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
+  return {
     query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id, _trace AS trace,
         toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at
-      FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} AND ${KEPT_EVENTS} ${since} ORDER BY epoch, partition, offset, index LIMIT 20`,
-    params: { account: question.accountId, message: question.messageId, since: question.since },
-  });
+      FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} AND ${KEPT_EVENTS} ${from} ORDER BY epoch, partition, offset, index LIMIT 20`,
+    params: { account: accountId, message: messageId, since },
+  };
 }
 
 /** A stored event of a request. */

@@ -34,6 +34,9 @@ describe('a statement for a cluster', () => {
     expect(adaptToCluster(index, cluster)).toEqual([
       "ALTER TABLE t_local ON CLUSTER 'c' ADD INDEX IF NOT EXISTS i c TYPE minmax GRANULARITY 1",
     ]);
+    expect(adaptToCluster('ALTER TABLE t MATERIALIZE INDEX i', cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MATERIALIZE INDEX i",
+    ]);
   });
 
   it('runs on every server otherwise', () => {

@@ -35,7 +35,8 @@ export function adaptToCluster(
     const over = `CREATE TABLE IF NOT EXISTS ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${shardKey(statement)})`;
     return [local, over];
   }
-  const altered = /^ALTER TABLE (\w+) (MODIFY SETTING|ADD INDEX|ADD COLUMN) /.exec(statement);
+  const altered =
+    /^ALTER TABLE (\w+) (MODIFY SETTING|ADD INDEX|MATERIALIZE INDEX|ADD COLUMN) /.exec(statement);
   if (altered?.[1] !== undefined) {
     const [, table, change] = altered;
     const on = (name: string) => statement.replace(table, `${name} ON CLUSTER '${cluster}'`);
