@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
+import { eventNameOf } from '../../events/event-name.ts';
 import type { WriteOrder } from '../../events/write-order.ts';
 import type { Decision } from '../../projections/identities/decisions.ts';
 
@@ -47,6 +48,8 @@ export interface Person {
 }
 
 const MAX_IDS = 200;
+/** Name of every alias event: with it a query reads few rows of the account. */
+const ALIAS = eventNameOf('alias', undefined);
 
 const CANONICAL = 'SELECT canonical FROM identity_names WHERE account_id = $1 AND name = $2';
 const NAMES = `SELECT name, joined_to, received_at::float8, epoch, partition, log_offset::float8, log_index FROM identity_names
@@ -140,9 +143,13 @@ export async function readMergeEvents(
   const answer = await client.query({
     query: `SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS key,
         message_id, app_id, source, trim(concat(library_name, ' ', library_version)) AS library, _trace AS trace
-      FROM events WHERE account_id = {account:UInt64} AND event = '' AND type = 'alias' AND received_at IN (${received})
+      FROM events WHERE account_id = {account:UInt64} AND event = {event:String} AND type = 'alias' AND received_at IN (${received})
         AND key IN {keys:Array(String)}`,
-    query_params: { account: accountId, keys: merges.map(({ order }) => orderKey(order)) },
+    query_params: {
+      account: accountId,
+      event: ALIAS,
+      keys: merges.map(({ order }) => orderKey(order)),
+    },
     format: 'JSONEachRow',
     clickhouse_settings: { max_execution_time: 10, output_format_json_quote_64bit_integers: 0 },
   });

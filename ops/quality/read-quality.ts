@@ -26,10 +26,10 @@ export async function readQuality(
 ): Promise<QualityGroup[]> {
   const account = accountId === undefined ? '' : 'AND account_id = {account:UInt64}';
   const answer = await client.query({
-    query: `SELECT sdk, kind, code, field, sum(events) AS events, uniqExact(account_id) AS accounts, max(last) AS last_day,
-        arraySlice(arrayReverseSort(one -> one.2, groupArray((account_id, events))), 1, ${LARGEST}) AS largest
+    query: `SELECT sdk, kind, code, field, sum(n) AS events, uniqExact(account_id) AS accounts, max(last) AS last_day,
+        arraySlice(arrayReverseSort(one -> one.2, groupArray((account_id, n))), 1, ${LARGEST}) AS largest
       FROM (
-        SELECT account_id, sdk, kind, code, field, sum(count) AS events, max(day) AS last FROM ingest_quality FINAL
+        SELECT account_id, sdk, kind, code, field, sum(count) AS n, max(day) AS last FROM ingest_quality FINAL
         WHERE day >= {day:Date} ${account} GROUP BY account_id, sdk, kind, code, field
       )
       GROUP BY sdk, kind, code, field ORDER BY events DESC, sdk, kind, code, field LIMIT {limit:UInt32}`,

@@ -84,7 +84,7 @@ export function reportLines(report: Report): string[] {
   if (report.state === 'stopped')
     lines.push(
       '',
-      'stopped; run the same command to resume, or ./ravand replay --cancel to end it',
+      'stopped; run the same command to resume, or ./ravand replay --cancel to end it: added rows stay',
     );
   return lines;
 }

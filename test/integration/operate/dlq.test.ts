@@ -208,10 +208,15 @@ describe('dead letters of the normaliser', () => {
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
-  it('are discarded with a reason that the audit log contains, and stay dead in the books', async () => {
+  it('are discarded with a reason that the audit log contains, and stay dead in the books until they are restored', async () => {
     const account = await createAccount('dlq discard');
-    const { bad } = await sendEventsToDeadLetter(account);
+    const { bad, good } = await sendEventsToDeadLetter(account);
     const group = await groupOf(account, bad);
+    const dlq = async (...args: string[]) =>
+      JSON.parse(await ravand('dlq', ...args, '--json')) as unknown;
+    expect(await dlq('discard', group, '--dry-run')).toMatchObject({
+      ...{ letters: 2, events: 4, dry_run: true },
+    });
     await expect(ravand('dlq', 'discard', group)).rejects.toThrow('needs --reason');
     expect(
       JSON.parse(await ravand('dlq', 'discard', group, '--reason', 'test traffic', '--json')),
@@ -219,6 +224,12 @@ describe('dead letters of the normaliser', () => {
     expect(await auditedDiscard(group)).toMatchObject({ group, note: 'test traffic' });
     expect(await redrive(group)).toMatchObject({ letters: 0 });
     expect(await balanced(account, 1, 4)).toMatchObject({ published: 5 });
+    expect(await dlq('restore', group, '--dry-run')).toMatchObject({ letters: 2, dry_run: true });
+    expect(await redrive(group)).toMatchObject({ letters: 0 });
+    expect(await dlq('restore', group)).toMatchObject({ letters: 2, note: 'test traffic' });
+    expect(await redrive(group)).toMatchObject({ letters: 2, events: 4 });
+    expect(await balanced(account, 5, 0)).toMatchObject({ published: 5 });
+    expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 });
 
