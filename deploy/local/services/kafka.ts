@@ -63,10 +63,10 @@ function serverProperties({ home, port, controllerPort, login }: Broker): string
     'transaction.state.log.num.partitions': 4,
     'group.initial.rebalance.delay.ms': 0,
     // How long a killed member holds its partitions; the defaults are 45 s and 5 s.
-    'group.consumer.min.session.timeout.ms': 6000,
-    'group.consumer.session.timeout.ms': 6000,
+    'group.consumer.min.session.timeout.ms': 4000,
+    'group.consumer.session.timeout.ms': 4000,
     'group.consumer.min.heartbeat.interval.ms': 1000,
-    'group.consumer.heartbeat.interval.ms': 1500,
+    'group.consumer.heartbeat.interval.ms': 1000,
     'auto.create.topics.enable': false,
     // Of the heap; the default of 128 MiB is for compacted topics larger than __consumer_offsets.
     'log.cleaner.dedupe.buffer.size': 4 * 1024 * 1024,

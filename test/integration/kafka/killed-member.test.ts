@@ -16,7 +16,7 @@ const KILLS = FULL ? 20 : 8;
 const MEMBER = join(import.meta.dirname, 'member-process.ts');
 
 /**
- * A killed member holds its partitions until its session of 6 s ends, which is two kills; their
+ * A killed member holds its partitions until its session of 4 s ends, which is two kills; their
  * next owner may be the next victim.
  */
 const MAX_IDLE_KILLS = 4;
