@@ -103,7 +103,6 @@ class Worker {
       folded: () => undefined,
       unreadable: () => undefined,
       misplaced: () => undefined,
-      refolded: () => undefined,
     };
     return foldTask({
       store: this.#store,

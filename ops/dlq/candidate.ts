@@ -1,6 +1,6 @@
 import { redrivenRecords } from '../../pipeline/dead-letters/redriven-record.ts';
 import type { EncodedRow } from '../../projections/events/decode.ts';
-import type { RawRecord } from '../../schemas/records.ts';
+import type { DeadLetter, RawRecord } from '../../schemas/records.ts';
 import type { DeadLetterRow } from './dead-letter-store.ts';
 import { failedBytes } from './read-dead-letter.ts';
 import type { RedriveTools } from './redrive-tools.ts';
@@ -17,21 +17,19 @@ export type Candidate = { known: DeadLetterRow; bytes: number } & (
       events: number;
     }
   | { kind: 'rows'; partition: number; version: number; rows: EncodedRow[] }
-  /** A replay has stored its events. */
+  /** A replay of an earlier release has stored its events. */
   | { kind: 'replayed' }
   | { kind: 'unready'; why: string }
 );
 
 /** Reads the dead letter and decides whether it is published, stored, or left as it is. */
 export async function candidateOf(tools: RedriveTools, known: DeadLetterRow): Promise<Candidate> {
-  return unlessFailing(await unlessReplayed(tools, await prepare(tools, known)));
+  return unlessFailing(await prepare(tools, known));
 }
 
 /** Reads the dead letter and makes the raw record or the rows of it. */
-export async function prepare(
-  { reader, deadLetter: read, epochOf }: RedriveTools,
-  known: DeadLetterRow,
-): Promise<Candidate> {
+export async function prepare(tools: RedriveTools, known: DeadLetterRow): Promise<Candidate> {
+  const { reader, deadLetter: read } = tools;
   const unready = (why: string): Candidate => ({ kind: 'unready', known, why, bytes: 0 });
   const deadLetter = await read(known);
   if (!deadLetter) return unready('events.dead does not retain the dead letter: discard it');
@@ -46,41 +44,43 @@ export async function prepare(
       ? unready(found)
       : { kind: 'rows', known, bytes: bytes.length, ...found };
   }
-  const redriven = redrivenRecords(deadLetter, bytes, epochOf(known));
-  if (redriven.kind === 'unready') return unready(redriven.why);
-  const { partition, records } = redriven;
-  const { key } = deadLetter;
-  return {
-    ...{ kind: 'raw', known, bytes: bytes.length * records.length, partition, records, key },
-    events: records.reduce((sum, { items }) => sum + items.length, 0),
-  };
+  return rawCandidate(tools, { known, deadLetter, bytes });
 }
 
-/** A replay stores the events under their original positions: a redrive would store them twice. */
-async function unlessReplayed(
+/**
+ * The records of a dead letter of the normaliser, without the events that a replay of an earlier
+ * release stored under their original positions: a redrive would store them twice.
+ */
+async function rawCandidate(
   { storedItems, epochOf }: RedriveTools,
-  candidate: Candidate,
+  { known, deadLetter, bytes }: { known: DeadLetterRow; deadLetter: DeadLetter; bytes: Buffer },
 ): Promise<Candidate> {
-  if (candidate.kind !== 'raw') return candidate;
-  const { known, partition, records, events, bytes } = candidate;
-  const [record] = records;
-  const stored = new Set(
-    await storedItems({
-      accountId: record.account_id,
-      receivedAt: record.received_at,
-      epoch: epochOf(known),
-      partition,
-      offset: known.offset,
-    }),
+  const epoch = epochOf(known);
+  const whole = redrivenRecords(deadLetter, bytes, epoch);
+  if (whole.kind === 'unready') return { kind: 'unready', known, why: whole.why, bytes: 0 };
+  const [record] = whole.records;
+  const found = await storedItems({
+    ...{ accountId: record.account_id, receivedAt: record.received_at, epoch },
+    ...{ partition: whole.partition, offset: known.offset },
+  });
+  const stored = new Set(found);
+  const items = whole.records.flatMap(({ items, redriven_from: from }) =>
+    items.map((_, at) => (from?.index ?? 0) + at),
   );
-  const storedCount = records
-    .flatMap(({ items, redriven_from: from }) => items.map((_, at) => (from?.index ?? 0) + at))
-    .filter((item) => stored.has(item)).length;
-  if (storedCount === 0) return candidate;
-  if (storedCount === events) return { kind: 'replayed', known, bytes };
-  const why =
-    'a replay has stored some of its events: ./ravand replay --topic events.dead stores the rest';
-  return { kind: 'unready', known, bytes, why };
+  const [index, ...others] = items.filter((item) => !stored.has(item));
+  if (items.length > 0 && index === undefined)
+    return { kind: 'replayed', known, bytes: bytes.length };
+  const left =
+    index === undefined || others.length + 1 === items.length
+      ? whole
+      : redrivenRecords({ ...deadLetter, index, indexes: [index, ...others] }, bytes, epoch);
+  if (left.kind === 'unready') return { kind: 'unready', known, why: left.why, bytes: 0 };
+  const { partition, records } = left;
+  return {
+    ...{ kind: 'raw', known, bytes: bytes.length * records.length, partition, records },
+    key: deadLetter.key,
+    events: records.reduce((sum, { items }) => sum + items.length, 0),
+  };
 }
 
 /** A record that this version cannot normalise either stays a dead letter. */

@@ -12,7 +12,7 @@ export interface RedriveReport {
   redriven: { deadLetters: number; events: number };
   /** Dead letters of a killed redrive that are in the log. */
   recovered: number;
-  /** Dead letters whose events a replay of events.dead has stored. */
+  /** Dead letters whose events a replay of an earlier release has stored. */
   replayed: number;
   /** Dead letters that would fail again, by reason; they stay as they are. */
   unready: Map<string, number>;

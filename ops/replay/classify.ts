@@ -2,6 +2,7 @@ import { REPLAY_VERDICTS, decideReplay, type ReplayVerdict } from '../../pipelin
 import { keptFrom, type Retentions } from '../../events/retention.ts';
 import type { SourceBatch, SourceEvent } from './source.ts';
 import { differingColumns, rowTexts, storedKey, type StoredRows } from './stored-rows.ts';
+import type { WaitingDeadLetters } from './waiting-dead-letters.ts';
 
 /** Result of a replay in events; `records` and `unreadable` count records of the log. */
 export type ReplayCounts = Record<ReplayVerdict, number> & {
@@ -10,7 +11,7 @@ export type ReplayCounts = Record<ReplayVerdict, number> & {
   unreadable: number;
   /** New rows that ClickHouse refused to store. */
   refused: number;
-  /** New rows that the pipeline had sent to events.dead. */
+  /** Always 0: only `./ravand dlq redrive` brings dead letters back. `--json` keeps the key. */
   revived: number;
 };
 
@@ -41,8 +42,6 @@ export interface ClassifiedBatch {
   counts: ReplayCounts;
   /** Events whose rows are added, in order, by raw partition. */
   fresh: Map<number, SourceEvent[]>;
-  /** Events whose row is already stored. */
-  alreadyStored: SourceEvent[];
   differences: Difference[];
 }
 
@@ -55,6 +54,7 @@ interface ClassifyOptions {
   batch: SourceBatch;
   filter: EventFilter;
   stored: StoredRows;
+  waiting: Pick<WaitingDeadLetters, 'among'>;
   retentions: Retentions;
   /** ms since the epoch */
   now: number;
@@ -65,6 +65,7 @@ export async function classifyBatch({
   batch,
   filter,
   stored,
+  waiting,
   retentions,
   now,
 }: ClassifyOptions): Promise<ClassifiedBatch> {
@@ -77,7 +78,6 @@ export async function classifyBatch({
       unreadable: batch.unreadable,
     },
     fresh: new Map(),
-    alreadyStored: [],
     differences: [],
   };
   for (const [partition, events] of Map.groupBy(wanted, (event) => event.partition)) {
@@ -86,6 +86,9 @@ export async function classifyBatch({
     // A position that the pipeline published has no duplicate: nothing to query.
     const duplicates = await stored.withDuplicate(
       missing.filter(({ verdictsKnown, verdict }) => !verdictsKnown || verdict === 'dead'),
+    );
+    const waits = await waiting.among(
+      missing.filter((event) => event.verdict !== 'dead' && !duplicates.has(event)),
     );
     const added = new Set<string>();
     const fresh: SourceEvent[] = [];
@@ -100,15 +103,14 @@ export async function classifyBatch({
         expired:
           event.row !== undefined &&
           event.row.timestamp < keptFrom(retentions, event.accountId, now),
+        waits: waits.has(event),
         processable: event.row !== undefined,
       });
       classified.counts[verdict]++;
       if (verdict === 'new') {
         added.add(event.claim);
-        if (event.verdict === 'dead') classified.counts.revived++;
         fresh.push(event);
       }
-      if (verdict === 'stored' || verdict === 'would_change') classified.alreadyStored.push(event);
       if (verdict === 'would_change') classified.differences.push(differenceOf(event, columns));
     }
     if (fresh.length > 0) classified.fresh.set(partition, fresh);

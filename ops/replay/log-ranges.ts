@@ -1,19 +1,9 @@
-import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
-import { BEFORE_FIRST_EVENT, LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
-import {
-  committedOffsets,
-  offsetsAt,
-  topicEnds,
-  type PartitionEnds,
-} from '../../platform/kafka/admin.ts';
+import { LAST_INDEX, type EventOffset } from '../../schemas/log-position.ts';
+import { offsetsAt, topicEnds, type PartitionEnds } from '../../platform/kafka/admin.ts';
 import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
 import type { ReplayRequest } from './request.ts';
-import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { readRange } from '../../platform/kafka/read-range.ts';
-import { isUnknownSchema, rowBatchCodec } from '../../schemas/codec.ts';
-import { sliceRowBatch } from '../../schemas/row-batch.ts';
 
 /** Offsets of one partition of the replayed topic: `from` included, `to` not. */
 export interface PartitionRange {
@@ -104,96 +94,4 @@ export function cutAtBounds(
     return { ...range, to };
   });
   return { ranges: cut, leftToLive };
-}
-
-const RAW = TOPIC.raw;
-const NORMALISED = TOPIC.normalised;
-
-interface LogQuery {
-  settings: KafkaSettings;
-  admin: Admin;
-  signal: AbortSignal;
-}
-
-/**
- * By raw partition, the last position up to which the normaliser has decided everything and `group`
- * (events-sink, profiles-sink …) has processed every row: the live path never adds anything at or
- * below it. The order of the reads matters: the commits of the normaliser, then the high watermarks
- * of events.normalised, then the commits of the group.
- */
-export async function processedUpTo(
-  question: LogQuery,
-  group: string,
-): Promise<Map<number, EventOffset>> {
-  const { admin } = question;
-  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
-  const ends = await topicEnds(admin, NORMALISED);
-  const processed = await committedOffsets(admin, group, NORMALISED);
-  const bounds = new Map<number, EventOffset>();
-  for (const { partition, low, high } of ends) {
-    const next = Math.max(low, processed.get(partition) ?? low);
-    const all = { offset: (decided.get(partition) ?? 0) - 1, index: LAST_INDEX };
-    if (next >= high) bounds.set(partition, all);
-    else bounds.set(partition, await lastPositionBefore(question, { partition, low, next }));
-  }
-  return bounds;
-}
-
-/** Where a fold of the raw log ends: rows after `upTo` in events.normalised are from `from` on. */
-export interface Handover {
-  upTo: EventOffset;
-  from: number;
-}
-
-/**
- * One handover per partition. The order of the reads matters: first the high watermarks of
- * events.normalised, then the commits of the normaliser.
- */
-export async function handovers(question: LogQuery): Promise<Map<number, Handover>> {
-  const { admin } = question;
-  const found = new Map<number, Handover>();
-  const ends = await topicEnds(admin, NORMALISED);
-  const last = new Map<number, EventOffset>();
-  for (const { partition, low, high } of ends)
-    last.set(partition, await lastPositionBefore(question, { partition, low, next: high }));
-  const decided = await committedOffsets(admin, GROUP.normaliser, RAW);
-  for (const { partition, high } of ends) {
-    const position = last.get(partition) ?? BEFORE_FIRST_EVENT;
-    const next = decided.get(partition) ?? 0;
-    found.set(partition, {
-      upTo: next > position.offset ? { offset: next - 1, index: LAST_INDEX } : position,
-      from: high,
-    });
-  }
-  return found;
-}
-
-/** The last position of the last readable row batch before `next`. */
-async function lastPositionBefore(
-  { settings, signal }: LogQuery,
-  { partition, low, next }: { partition: number; low: number; next: number },
-): Promise<EventOffset> {
-  for (let to = next; to > low; to--) {
-    const range = { topic: NORMALISED, partition, from: to - 1, to };
-    for await (const messages of readRange({
-      settings,
-      clientId: 'ravand-operate',
-      range,
-      signal,
-    })) {
-      const value = messages[0]?.value;
-      const head = value ? headOf(value) : undefined;
-      if (head) return { offset: head.last_offset, index: head.last_index };
-    }
-  }
-  return BEFORE_FIRST_EVENT;
-}
-
-function headOf(value: Buffer): { last_offset: number; last_index: number } | undefined {
-  try {
-    return sliceRowBatch(value)?.head ?? rowBatchCodec.decode(value);
-  } catch (error) {
-    if (isUnknownSchema(error)) throw error;
-    return undefined;
-  }
 }

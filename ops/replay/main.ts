@@ -5,14 +5,13 @@ import { withDeadline } from '../../platform/deadline.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
 import { requireAgreedLog } from '../log/agreed-log.ts';
 import { TOPIC } from '../../schemas/topology.ts';
-import { OwnedJob, refuseLostJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
+import { refuseLostJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import { type PartitionRange } from './log-ranges.ts';
 import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
-import { refoldPersons, waitForRefolds } from './refold.ts';
 import { rangesOf, reportLines, type Report } from './report.ts';
 import { commandText, parseReplayLine, type ReplayLine, type ReplayRequest } from './request.ts';
-import { auditReplay, finish, openReplay, type ReplayStart } from './open-job.ts';
-import { replay, type ReplayJob } from './replay.ts';
+import { auditReplay, finish, openReplay, refuseRevival, type ReplayStart } from './open-job.ts';
+import { replay, type OpenRange, type ReplayJob } from './replay.ts';
 
 /** ms */
 const AUDIT_MS = 2000;
@@ -56,7 +55,6 @@ async function start(
   const { job, bounded } = await gracefulStop.run(
     openReplay(connections, { line, request, gracefulStop }),
   );
-  const target = request.into === undefined ? 'events' : `events_${request.into}`;
   const startedAt = performance.now();
   const total = bounded.ranges.reduce(
     (sum, { partition, from, to }) =>
@@ -71,34 +69,26 @@ async function start(
     progress: (_, records) => progress?.advance(records),
   });
   progress?.end();
-  const isLive = job !== undefined && target === 'events' && !result.stopped;
-  const profiles = isLive
-    ? await unlessStopped(
-        gracefulStop,
-        gracefulStop.run(refold(connections, { job, line, gracefulStop })),
-      )
-    : null;
-  const isStopped = result.stopped || profiles === undefined;
-  if (job && !isStopped)
+  if (job && !result.stopped)
     await finish(connections, { job, request, counts: result.counts, state: 'finished' });
   else if (job) await auditStop(connections, job, request, result.counts);
   const report: Report = {
     ...{
       command: commandText(request),
       dry_run: line.dryRun,
-      state: isStopped ? 'stopped' : 'finished',
+      state: result.stopped ? 'stopped' : 'finished',
     },
     ...{ job: job?.id ?? null, ranges: rangesOf(bounded.ranges), left_to_live: bounded.leftToLive },
     ...{
       counts: result.counts,
       differences: result.differences,
-      profiles: profiles ?? null,
+      profiles: null,
       seconds: (performance.now() - startedAt) / 1000,
     },
   };
   if (line.json) print(JSON.stringify(report));
   else for (const one of reportLines(report)) print(one);
-  return isStopped ? 1 : 0;
+  return result.stopped ? 1 : 0;
 }
 
 /** An operator who stops because PostgreSQL does not answer must not wait for PostgreSQL. */
@@ -114,39 +104,6 @@ async function auditStop(
   );
 }
 
-/** Folds profiles with added events again; the owners apply them within seconds. */
-async function refold(
-  connections: Connections,
-  { job, line, gracefulStop }: { job: ReplayJob; line: ReplayLine; gracefulStop: GracefulStop },
-): Promise<Report['profiles']> {
-  const owned = new OwnedJob(connections.database, job);
-  try {
-    let scanned = 0;
-    const progress = (records: number) => {
-      gracefulStop.progressed();
-      scanned += records;
-      if (!line.json && scanned === records)
-        printError('refolding the profiles of added events from the beginning of events.raw');
-    };
-    const refolded = await refoldPersons(connections, job.id, {
-      signal: gracefulStop.readSignal,
-      progress,
-    });
-    return {
-      ...refolded,
-      waiting:
-        refolded.asked === 0
-          ? 0
-          : await waitForRefolds(connections.database, {
-              ms: 30_000,
-              signal: gracefulStop.readSignal,
-            }),
-    };
-  } finally {
-    owned.close();
-  }
-}
-
 /** Ends an unfinished replay: completes its open range, part of which may be stored already. */
 async function cancel(
   connections: Connections,
@@ -154,11 +111,12 @@ async function cancel(
   gracefulStop: GracefulStop,
 ): Promise<number> {
   const target = line.into === undefined ? 'events' : `events_${line.into}`;
-  const open = await runningJob<PartitionRange[], Record<string, number>, never, never>(
+  const open = await runningJob<PartitionRange[], Record<string, number>, OpenRange, never>(
     connections.database,
     target,
   );
   if (!open?.command.startsWith('replay ')) throw new CommandError(`no replay writes ${target}`);
+  refuseRevival(open);
   const job: ReplayJob = await gracefulStop.run(takeOverJob(connections.database, open.id));
   const words = open.command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const { request } = parseReplayLine(
@@ -176,10 +134,6 @@ async function cancel(
     progress: () => undefined,
   });
   gracefulStop.readSignal.throwIfAborted();
-  const profiles =
-    target === 'events'
-      ? await gracefulStop.run(refold(connections, { job, line, gracefulStop }))
-      : null;
   await finish(connections, { job, request, counts: result.counts, state: 'cancelled' });
   if (line.json)
     print(
@@ -188,7 +142,7 @@ async function cancel(
         command: open.command,
         state: 'cancelled',
         counts: result.counts,
-        profiles,
+        profiles: null,
       }),
     );
   else

@@ -8,10 +8,11 @@ import { type Connections } from '../jobs/connections.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import { emptyCounts, type ReplayCounts } from './classify.ts';
 import { OwnedJob, startJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
-import { cutAtBounds, requestedRanges, processedUpTo, type PartitionRange } from './log-ranges.ts';
+import { cutAtBounds, requestedRanges, type PartitionRange } from './log-ranges.ts';
+import { processedUpTo } from '../../platform/log/processed-up-to.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
 import { commandText, type ReplayLine, type ReplayRequest } from './request.ts';
-import { type ReplayJob } from './replay.ts';
+import type { OpenRange, ReplayJob } from './replay.ts';
 
 export interface ReplayStart {
   line: ReplayLine;
@@ -25,6 +26,21 @@ function cancelOf(command: string, { into }: ReplayRequest): string {
   return `replay --cancel${into === undefined ? '' : ` --into ${into}`}`;
 }
 
+/**
+ * Replays of earlier releases revived dead letters. What such a replay was writing when it was
+ * killed, only that release completes: its rows are stored, or they still count as dead. Throws
+ * CommandError.
+ */
+export function refuseRevival({ id, command, recorded }: RevivingJob): void {
+  const revives = command.includes(`--topic ${TOPIC.dead}`) || (recorded?.dead ?? []).length > 0;
+  if (recorded && revives)
+    throw new CommandError(
+      `job ${id} (./ravand ${command}) was reviving dead letters, which only the release that began it completes: end it there with ./ravand replay --cancel`,
+    );
+}
+
+type RevivingJob = Pick<ReplayJob, 'id' | 'command' | 'recorded'>;
+
 /** Starts or takes over the job of the request, and determines its ranges. */
 export async function openReplay(
   connections: Connections,
@@ -33,7 +49,7 @@ export async function openReplay(
   const { database, clickhouse, settings } = connections;
   const target = request.into === undefined ? 'events' : `events_${request.into}`;
   const command = commandText(request);
-  let open = await runningJob<PartitionRange[], Record<string, number>, never, never>(
+  let open = await runningJob<PartitionRange[], Record<string, number>, OpenRange, never>(
     database,
     target,
   );
@@ -41,6 +57,7 @@ export async function openReplay(
     throw new CommandError(
       `./ravand ${open.command} is not finished and writes ${target} too: run it again to resume it, or ./ravand ${cancelOf(open.command, request)} to cancel it`,
     );
+  if (open && !line.dryRun) refuseRevival(open);
   if (open && !line.dryRun && (await tableId(connections, target)) === undefined) {
     // Its rows are gone, so it cannot resume.
     await finish(connections, {
@@ -95,7 +112,6 @@ async function boundedRanges(
 ): Promise<BoundedRanges> {
   const { admin, settings } = connections;
   const ranges = await requestedRanges(admin, request);
-  if (request.topic === TOPIC.dead) return { ranges, leftToLive: 0 };
   if (request.topic === TOPIC.raw) {
     const bounds = await processedUpTo({ settings, admin, signal }, 'events-sink');
     return cutAtBounds(ranges, bounds);

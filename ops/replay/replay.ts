@@ -13,17 +13,10 @@ import {
   type ReplayCounts,
 } from './classify.ts';
 import type { PartitionRange } from './log-ranges.ts';
-import { insertAffectedPersons } from './refold.ts';
 import type { ReplayRequest } from './request.ts';
-import { deadCountsOf, moveDeadToStored, SideEffects, type DeadMinute } from './side-effects.ts';
-import {
-  markRedriven,
-  readSinkDeadLetters,
-  withDeadLetter,
-  type SinkDeadLetters,
-} from './sink-dead-letters.ts';
-import { sourceBatches, type SourceBatch, type SourceEvent } from './source.ts';
-import { storedKey, storedRows, storeRows, type StoredRows } from './stored-rows.ts';
+import { sourceBatches, type SourceBatch } from './source.ts';
+import { storedRows, storeRows } from './stored-rows.ts';
+import { WaitingDeadLetters } from './waiting-dead-letters.ts';
 
 /**
  * The range being written: whoever continues the replay writes it again, under the same tokens.
@@ -33,8 +26,8 @@ export interface OpenRange {
   partition: number;
   first: number;
   last: number;
-  /** Rows that the reconciliation counts as dead until the range is complete. */
-  dead: DeadMinute[];
+  /** Of an earlier release: rows that were dead and that it was adding. */
+  dead?: readonly unknown[];
 }
 
 export type ReplayJob = Job<PartitionRange[], Record<string, number>, OpenRange, ReplayCounts>;
@@ -75,7 +68,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
     const done = await unlessStopped(options.gracefulStop, run.all());
     return { counts: run.counts, differences: run.differences, stopped: done === undefined };
   } finally {
-    run.close();
+    await run.close();
   }
 }
 
@@ -83,12 +76,10 @@ class ReplayRun {
   readonly #options: ReplayOptions;
   readonly #table: string;
   readonly #owned: OwnedJob | undefined;
-  readonly #sideEffects: SideEffects;
+  readonly #waiting: WaitingDeadLetters;
   readonly differences: Difference[] = [];
   counts: ReplayCounts;
   #positions: Record<string, number>;
-  #dead: DeadMinute[] = [];
-  #deadLetters: Promise<SinkDeadLetters> | undefined;
   #retentions: { at: number; byAccount: Retentions } | undefined;
   /** Time that the rate limit still requires, ms, as of `#debtAt`. */
   #debt = 0;
@@ -99,13 +90,14 @@ class ReplayRun {
     this.#options = options;
     this.#table = request.into === undefined ? 'events' : `events_${request.into}`;
     this.#owned = job && new OwnedJob(connections.database, job);
-    this.#sideEffects = new SideEffects(connections, options.gracefulStop.readSignal);
+    this.#waiting = new WaitingDeadLetters(connections, options.gracefulStop.readSignal);
     this.counts = job?.counts ?? emptyCounts();
     this.#positions = { ...job?.positions };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#owned?.close();
+    await this.#waiting.close();
   }
 
   async all(): Promise<true> {
@@ -159,6 +151,7 @@ class ReplayRun {
       batch,
       filter: request,
       stored,
+      waiting: this.#waiting,
       retentions: await this.#currentRetentions(database),
       now: Date.now(),
     });
@@ -166,13 +159,8 @@ class ReplayRun {
       ...classified.differences.slice(0, MAX_DIFFERENCES - this.differences.length),
     );
     if (this.#owned) await this.#write(this.#owned, { batch, classified, open });
-    if (this.#owned && this.#table === 'events')
-      await this.#markStoredDeadLetters(stored, [
-        ...[...classified.fresh.values()].flat(),
-        ...classified.alreadyStored,
-      ]);
     this.counts = addCounts(this.counts, classified.counts);
-    if (this.#owned) await this.#complete(this.#owned, batch, open?.dead ?? this.#dead);
+    if (this.#owned) await this.#complete(this.#owned, batch);
     this.#options.progress(this.counts, batch.last - batch.first + 1);
     return classified.counts.events;
   }
@@ -183,24 +171,6 @@ class ReplayRun {
     if (!this.#retentions || now - this.#retentions.at > RETENTIONS_MAX_AGE_MS)
       this.#retentions = { at: now, byAccount: await readRetentions(database) };
     return this.#retentions.byAccount;
-  }
-
-  /** Rows that ClickHouse refused count as dead in the reconciliation until they are stored. */
-  async #markStoredDeadLetters(stored: StoredRows, events: readonly SourceEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    const { connections, gracefulStop } = this.#options;
-    // The range ends where the sink has processed everything: no dead letter of it comes later.
-    const found = withDeadLetter(
-      await (this.#deadLetters ??= readSinkDeadLetters(connections, gracefulStop.readSignal)),
-      events,
-    );
-    for (const own of Map.groupBy(found, ({ event }) => event.partition).values()) {
-      const rows = await stored.byPosition(own.map(({ event }) => event));
-      await markRedriven(
-        connections.database,
-        own.filter(({ event }) => rows.has(storedKey(event))),
-      );
-    }
   }
 
   /**
@@ -223,23 +193,9 @@ class ReplayRun {
     write: { batch: SourceBatch; classified: ClassifiedBatch; open: OpenRange | undefined },
   ): Promise<void> {
     const { batch, classified, open } = write;
-    const isLive = this.#table === 'events';
-    const fresh = [...classified.fresh.values()].flat();
-    // An earlier process may have stored rows of an open range without their side effects.
-    const affected = open ? [...fresh, ...classified.alreadyStored] : fresh;
-    this.#dead = [];
-    if (affected.length === 0) return;
-    const revived = isLive ? await this.#sideEffects.revivedEvents(affected) : [];
-    if (!open) {
-      this.#dead = deadCountsOf(revived);
-      const persons = isLive ? await this.#sideEffects.affectedPersons(affected, revived) : [];
-      const { partition, first, last } = batch;
-      const range: OpenRange = { partition, first, last, dead: this.#dead };
-      await owned.update(
-        { recorded: range },
-        persons.length === 0 ? undefined : insertAffectedPersons(owned.id, persons),
-      );
-    }
+    if (classified.fresh.size === 0) return;
+    const { partition: of, first, last } = batch;
+    if (!open) await owned.update({ recorded: { partition: of, first, last } });
     const { clickhouse: client, settings, log } = this.#options.connections;
     const cluster = settings.CLICKHOUSE_CLUSTER;
     const eventsTable = clickhouseEventsTable({ client, cluster, table: this.#table });
@@ -260,17 +216,12 @@ class ReplayRun {
       );
       classified.counts.refused += refused;
     }
-    if (!isLive) return;
-    await this.#sideEffects.applyAliases(affected);
-    await this.#sideEffects.countInCatalogue(revived);
   }
 
-  /** Completes the range; in the same statement its dead rows become stored ones. */
-  async #complete(owned: OwnedJob, batch: SourceBatch, dead: readonly DeadMinute[]): Promise<void> {
+  async #complete(owned: OwnedJob, batch: SourceBatch): Promise<void> {
     const position = this.#positions[batch.partition] ?? 0;
     this.#positions[batch.partition] = Math.max(position, batch.last + 1);
-    const change = { positions: this.#positions, recorded: null, counts: this.counts };
-    await owned.update(change, dead.length === 0 ? undefined : moveDeadToStored(dead));
+    await owned.update({ positions: this.#positions, recorded: null, counts: this.counts });
   }
 
   /** Sleeps as long as the rate limit requires. */

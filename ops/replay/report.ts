@@ -1,7 +1,6 @@
 import { countText } from '../../cli/format.ts';
 import { table } from '../../cli/terminal.ts';
 import type { Difference, ReplayCounts } from './classify.ts';
-import type { Refolded } from './refold.ts';
 import type { PartitionRange } from './log-ranges.ts';
 
 export interface Report {
@@ -15,7 +14,8 @@ export interface Report {
   left_to_live: number;
   counts: ReplayCounts;
   differences: Difference[];
-  profiles: (Refolded & { waiting: number }) | null;
+  /** Always null: a replay changes no profile. `--json` keeps the key. */
+  profiles: null;
   seconds: number;
 }
 
@@ -42,7 +42,7 @@ export function reportLines(report: Report): string[] {
     ],
     ['expired', counts.expired, 'older than the retention of their account, or than 400 days'],
     ['duplicates', counts.duplicate, 'the event is stored at another position'],
-    ['dead', counts.dead, 'cannot be processed today either: ./ravand dlq'],
+    ['dead', counts.dead, 'wait as dead letters, or cannot be processed today: ./ravand dlq'],
   ];
   if (counts.refused > 0) rows.push(['refused', counts.refused, 'ClickHouse refuses these rows']);
   const lines = [
@@ -69,17 +69,6 @@ export function reportLines(report: Report): string[] {
       columns.join(', '),
     ]);
     lines.push('', ...table(['position', 'account', 'message id', 'columns that differ'], shown));
-  }
-  const { profiles } = report;
-  if (profiles && profiles.asked + profiles.impossible > 0) {
-    lines.push(
-      '',
-      `profiles: ${countText(profiles.asked)} refolded${profiles.waiting > 0 ? `, ${countText(profiles.waiting)} of them still wait for profiles-sink` : ''}`,
-    );
-    if (profiles.impossible > 0)
-      lines.push(
-        `profiles: ${countText(profiles.impossible)} cannot be refolded, because events.raw no longer reaches back to its beginning`,
-      );
   }
   if (report.state === 'stopped')
     lines.push(

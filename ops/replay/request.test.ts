@@ -27,8 +27,9 @@ describe('the command line of ./ravand replay', () => {
       ...{ into: 'v2', dryRun: true, rate: 100, json: true },
     });
     expect(
-      parseReplayLine(words('--topic events.dead --from 2026-11-20 --to 2026-11-20T08:30:00+03:30'))
-        .request,
+      parseReplayLine(
+        words('--topic events.normalised --from 2026-11-20 --to 2026-11-20T08:30:00+03:30'),
+      ).request,
     ).toMatchObject({
       from: Date.UTC(2026, 10, 20),
       to: Date.UTC(2026, 10, 20, 5),
@@ -39,6 +40,7 @@ describe('the command line of ./ravand replay', () => {
   it.each([
     ['', /--topic/],
     ['--topic events.verdicts', /one of events.raw/],
+    ['--topic events.dead', /dlq redrive GROUP brings them back/],
     ['--topic events.raw --offsets 1:9-3', /PARTITION:FIRST-LAST/],
     ['--topic events.raw --offsets 1:1-3 --offsets 1:5-6', /twice/],
     ['--topic events.raw --offsets 1:1-3 --from 2026-01-01', /exclude each other/],

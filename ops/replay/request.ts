@@ -2,7 +2,7 @@ import { CommandError, UsageError } from '../../cli/command.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 
-export const REPLAY_TOPICS = [TOPIC.raw, TOPIC.normalised, TOPIC.dead] as const;
+const REPLAY_TOPICS = [TOPIC.raw, TOPIC.normalised] as const;
 export type ReplayTopic = (typeof REPLAY_TOPICS)[number];
 
 /** A range of offsets of one partition, both included. */
@@ -39,9 +39,10 @@ const SUFFIX = /^[a-z0-9][a-z0-9_]{0,31}$/;
 
 /** Suffixes that would collide with the projection's own tables are refused. */
 export function tableSuffix(text: string): string {
-  if (SUFFIX.test(text) && !text.endsWith('_local') && text !== 'local') return text;
+  const isReserved = text.endsWith('_local') || text === 'local' || text.startsWith('former_');
+  if (SUFFIX.test(text) && !isReserved) return text;
   throw new CommandError(
-    `--into ${text}: expected up to 32 lowercase letters, digits and underscores`,
+    `--into ${text}: expected up to 32 lowercase letters, digits and underscores, not beginning with former_`,
     2,
   );
 }
@@ -74,6 +75,11 @@ export function parseReplayLine(args: string[]): ReplayLine {
     rate: positive('rate', values.rate),
   };
   if (values.cancel === true) return { ...common, request: undefined };
+  if (values.topic === TOPIC.dead)
+    throw new CommandError(
+      `${TOPIC.dead} is not replayed: ./ravand dlq lists the dead letters by cause, and ./ravand dlq redrive GROUP brings them back`,
+      2,
+    );
   const topic = REPLAY_TOPICS.find((one) => one === values.topic);
   if (topic === undefined)
     throw new UsageError(

@@ -1,11 +1,9 @@
-import { standsFor } from '../../pipeline/dead-letters/dead-letter.ts';
 import { TOPIC } from '../../schemas/topology.ts';
-import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
-import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
+import { readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
@@ -58,10 +56,7 @@ export async function* sourceBatches(
   const { connections, topic, partition, from, to, maxEvents: most, signal } = options;
   const range: LogRange = { topic, partition, from, to };
   const contexts = new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS));
-  const epochs = {
-    raw: await readEpochs(connections.database, TOPIC.raw),
-    read: await readEpochs(connections.database, topic),
-  };
+  const epochs = await readEpochs(connections.database, TOPIC.raw);
   const read = PARSERS[topic]({ contexts, epochs });
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch | undefined;
@@ -115,15 +110,15 @@ export async function* sourceBatches(
 
 interface ParserTools {
   contexts: ContextReader;
-  /** Of events.raw, and of the replayed topic. */
-  epochs: { raw: TopicEpochs; read: TopicEpochs };
+  /** Of events.raw. */
+  epochs: TopicEpochs;
 }
 
 const PARSERS: Record<ReplayTopic, (tools: ParserTools) => Parser> = {
   [TOPIC.raw]:
     ({ contexts, epochs }) =>
     (message) => {
-      const epochOf = (of: number, offset: number) => epochs.raw.at(of, offset);
+      const epochOf = (of: number, offset: number) => epochs.at(of, offset);
       const { events, unreadable } = readRawEvents(message, { contexts, epochOf });
       return {
         events: events.map((event) => ({ ...event, verdict: undefined, verdictsKnown: false })),
@@ -134,39 +129,7 @@ const PARSERS: Record<ReplayTopic, (tools: ParserTools) => Parser> = {
     const events = rowBatchEvents(message.value);
     return { events: events ?? [], unreadable: events === undefined };
   },
-  [TOPIC.dead]: (tools) => (message) => {
-    const events = deadLetterEvents(message, tools);
-    return { events: events ?? [], unreadable: events === undefined };
-  },
 };
-
-/**
- * The events of a dead letter: of events.raw normalised by today's code under their raw positions,
- * of events.normalised unchanged. undefined: the dead letter or its value cannot be decoded, for
- * instance because it holds only the beginning of a very large record; replay its position of
- * events.raw instead.
- */
-export function deadLetterEvents(
-  record: ConsumedMessage,
-  { contexts, epochs }: ParserTools,
-): SourceEvent[] | undefined {
-  const deadLetter = decodeDeadLetter(record.value);
-  if (!deadLetter) return undefined;
-  if (deadLetter.topic === TOPIC.normalised) return rowBatchEvents(deadLetter.value);
-  if (deadLetter.topic !== TOPIC.raw) return undefined;
-  const { topic, partition, offset, appended_at: timestamp, key } = deadLetter;
-  // The dead letter names an offset of the log as it was when it was written.
-  const writtenIn = epochs.read.at(record.partition, record.offset);
-  const epochOf = (of: number, at: number) => epochAsOf(epochs.raw.of(of), at, writtenIn);
-  const { events, unreadable } = readRawEvents(
-    { topic, partition, offset, timestamp, key, value: deadLetter.value },
-    { contexts, epochOf },
-  );
-  if (unreadable !== undefined) return undefined;
-  return events
-    .filter(({ at }) => standsFor(deadLetter, at.index))
-    .map((event) => ({ ...event, verdict: 'dead', verdictsKnown: true }));
-}
 
 /** Rows of a record of events.normalised, or undefined if it cannot be decoded. */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {

@@ -1,6 +1,5 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
-import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
@@ -8,7 +7,6 @@ import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
-import { decodeDeadLetter } from '../dlq/read-dead-letter.ts';
 
 /** Maximum clock skew between brokers, ms. */
 const CLOCK_SKEW_MS = 60_000;
@@ -22,7 +20,7 @@ export interface Verdicts {
 interface VerdictQuery {
   settings: KafkaSettings;
   admin: Admin;
-  database: Database;
+  database: Pick<Database, 'query'>;
 }
 
 /**
@@ -30,7 +28,7 @@ interface VerdictQuery {
  * that is there now: the log may have gone back since.
  */
 async function currentRecords(
-  database: Database,
+  database: Pick<Database, 'query'>,
   topic: string,
 ): Promise<
   (raw: { partition: number; offset: number }, at: { partition: number; offset: number }) => boolean
@@ -64,7 +62,12 @@ export async function openVerdicts(
       signal,
     });
   let coveredFrom = 0;
-  if (ends.low > 0) {
+  // A recreated topic begins at 0 too, and does not reach back to the first record of events.raw.
+  const { rows: recreated } = await database.query(
+    "SELECT 1 FROM log_epochs WHERE topic = $1 AND partition = $2 AND first_offset = 0 AND reason = 'the log went back'",
+    [TOPIC.verdicts, partition],
+  );
+  if (ends.low > 0 || recreated.length > 0) {
     coveredFrom = Number.POSITIVE_INFINITY;
     for await (const [first] of pieces({ from: ends.low, to: Math.min(ends.low + 1, ends.high) }))
       coveredFrom = first?.value
@@ -75,45 +78,4 @@ export async function openVerdicts(
   const isCurrent = (offset: number, at: number) =>
     isNow({ partition, offset }, { partition, offset: at });
   return { log: new VerdictLog(pieces({ from, to: ends.high }), isCurrent), coveredFrom };
-}
-
-/** Maximum number of positions in memory. */
-const MAX_POSITIONS = 2_000_000;
-
-/**
- * Raw positions with a dead letter of the normaliser: they did not become rows when they were
- * processed. Reads the whole topic once.
- */
-export async function deadLetterPositions(
-  { settings, admin, database }: VerdictQuery,
-  signal: AbortSignal,
-): Promise<(partition: number, at: { offset: number; index: number }) => boolean> {
-  const positions = new Set<string>();
-  const isNow = await currentRecords(database, TOPIC.dead);
-  for (const { partition, low, high } of await topicEnds(admin, TOPIC.dead)) {
-    const range = { topic: TOPIC.dead, partition, from: low, to: high };
-    for await (const messages of readRange({
-      settings,
-      clientId: 'ravand-replay',
-      range,
-      signal,
-    })) {
-      for (const message of messages) {
-        const deadLetter = decodeDeadLetter(message.value);
-        if (deadLetter?.topic !== TOPIC.raw || !isNow(deadLetter, message)) continue;
-        const { partition: of, offset, index, indexes } = deadLetter;
-        if (index === null) positions.add(`${of} ${offset}`);
-        else
-          for (const item of [index, ...indexes])
-            positions.add(`${of} ${eventOffsetKey({ offset, index: item })}`);
-        if (positions.size > MAX_POSITIONS)
-          throw new Error(
-            `events.dead holds more than ${MAX_POSITIONS} dead letters: discard or redrive them first (./ravand dlq)`,
-          );
-      }
-    }
-  }
-  return (partition, at) =>
-    positions.has(`${partition} ${eventOffsetKey(at)}`) ||
-    positions.has(`${partition} ${at.offset}`);
 }

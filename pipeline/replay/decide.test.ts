@@ -15,6 +15,7 @@ describe('the verdict of a replay', () => {
     verdict: undefined,
     storedElsewhere: false,
     expired: false,
+    waits: false,
     processable: true,
   };
   const { given } = decider((evidence: ReplayEvidence, found: Partial<ReplayEvidence>) =>
@@ -45,7 +46,13 @@ describe('the verdict of a replay', () => {
       { storedElsewhere: true },
       'duplicate',
     ],
-    ['a dead event that can now be processed is new', { verdict: 'dead' }, 'new'],
+    ['a dead event stays dead, although it can now be processed', { verdict: 'dead' }, 'dead'],
+    ['an event without a verdict whose dead letter waits is dead', { waits: true }, 'dead'],
+    [
+      'an event with a stored row is stored, although its dead letter waits',
+      { stored: true, verdict: 'dead', waits: true },
+      'stored',
+    ],
     [
       'a dead event that was redriven is a duplicate',
       { verdict: 'dead', storedElsewhere: true },

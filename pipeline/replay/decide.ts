@@ -11,7 +11,7 @@ export type ReplayVerdict =
   | 'expired'
   /** The same event is, or was, stored at another position. */
   | 'duplicate'
-  /** This version cannot process it either. */
+  /** It has a dead letter, or this version cannot process it: `./ravand dlq` decides about it. */
   | 'dead';
 
 export const REPLAY_VERDICTS: readonly ReplayVerdict[] = [
@@ -33,6 +33,8 @@ export interface ReplayEvidence {
   /** A row with the same dedupe key is stored at another position, within the window. */
   storedElsewhere: boolean;
   expired: boolean;
+  /** Its dead letter waits for a redrive, which alone brings the event back. */
+  waits: boolean;
   /** This version normalises the event to a row. */
   processable: boolean;
 }
@@ -43,6 +45,7 @@ export function decideReplay(evidence: ReplayEvidence): ReplayVerdict {
   if (evidence.stored) return evidence.differs ? 'would_change' : 'stored';
   if (evidence.verdict === 'duplicate' || evidence.verdict === 'repeat' || evidence.storedElsewhere)
     return 'duplicate';
+  if (evidence.verdict === 'dead' || evidence.waits) return 'dead';
   if (evidence.expired) return 'expired';
   return 'new';
 }
@@ -51,7 +54,7 @@ export interface RebuildEvidence {
   verdict: VerdictKind | undefined;
   /** The key was seen within the window; only checked before the first verdict. */
   seenBefore: boolean;
-  /** The normaliser rejected the event, and a replay added its row to the live table. */
+  /** The normaliser rejected the event; a replay of an earlier release added its row. */
   addedByReplay: boolean;
   processable: boolean;
 }

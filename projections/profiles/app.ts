@@ -1,12 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
-import { readRange } from '../../platform/kafka/read-range.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { ProfileCache } from './cache.ts';
+import { checkNightly } from './check/nightly.ts';
 import type { ProfilesConfig } from './config.ts';
 import { profileMetrics } from './metrics.ts';
-import { refoldingTask } from './refold.ts';
-import { postgresRefolds } from './refold-requests.ts';
 import { coalescingStore } from './coalescing-store.ts';
 import { clickhouseProfiles } from './store.ts';
 import { foldTask } from './task.ts';
@@ -19,7 +17,7 @@ interface ProfilesOptions extends Pick<
   'config' | 'log' | 'registry' | 'crash'
 > {
   clickhouse: ClickHouseClient;
-  /** Holds the refold requests of replays. */
+  /** Holds the evidence of processed records. */
   database: Database;
   /** Names of the topic, the consumer group and the table. */
   names?: { topic: string; group: string; table: string };
@@ -41,7 +39,6 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     people: sum(({ size }) => size),
     bytes: sum(({ bytes }) => bytes),
   }));
-  const requests = postgresRefolds(options.database);
   const store = coalescingStore(
     clickhouseProfiles({
       client: options.clickhouse,
@@ -75,36 +72,10 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
         caches.delete(cache);
       };
       const task = foldTask({
-        store,
-        cache,
-        metrics,
-        log,
+        ...{ store, cache, metrics, log, signal, onRelease },
         foldEvents: config.PROFILES_FOLD_EVENTS,
-        signal,
-        onRelease,
       });
-      const readLog = (from: number, to: number) =>
-        readRange({
-          settings: config,
-          clientId: 'ravand-profiles-refold',
-          range: { topic: names.topic, partition, from, to },
-          signal,
-        });
-      return Promise.resolve(
-        refoldingTask({
-          task,
-          partition,
-          committed,
-          requests,
-          readLog,
-          store,
-          cache,
-          log,
-          signal,
-          interval: REFOLD_INTERVAL,
-          refolded: (n) => metrics.refolded(n),
-        }),
-      );
+      return Promise.resolve(task);
     },
     crash: options.crash,
   });
@@ -112,9 +83,6 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
 
 /** Records that arrive within this time of the first one join its batch, ms. */
 const LINGER = 20;
-
-/** Interval between two queries for refold requests, ms. */
-const REFOLD_INTERVAL = 2000;
 
 /** The service: its clients, the consumer and the admin port. */
 export async function start(context: ServiceContext<ProfilesConfig>): Promise<void> {
@@ -131,6 +99,11 @@ export async function start(context: ServiceContext<ProfilesConfig>): Promise<vo
   onShutdown('postgres', () => database.end());
   const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash });
   onShutdown('consumer', () => consumer.close());
+  const check = checkNightly({
+    ...{ client: clickhouse, cluster: config.CLICKHOUSE_CLUSTER, database, settings: config },
+    ...{ log, registry, hour: config.PROFILES_CHECK_HOUR, signal: context.signal },
+  });
+  onShutdown('check', () => check);
   const admin = await context.openAdminPort({
     notReady: () => consumer.problems(),
   });

@@ -31,6 +31,12 @@ export const settings = defineSettings({
     default: 1000,
     doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later.',
   }),
+  PROFILES_CHECK_HOUR: setting.integer({
+    default: 4,
+    max: 23,
+    doc: 'Hour in Tehran after which profiles are compared with their events each day, a share of every account.',
+    unit: 'hour',
+  }),
 });
 
 export type ProfilesConfig = SettingsOf<typeof settings>;

@@ -19,8 +19,6 @@ export interface ProfileMetrics {
   unreadable(): void;
   /** Events that came through another partition than earlier ones of their distinct id. */
   misplaced(count: number): void;
-  /** Profiles that were replaced because a replay added events below their position. */
-  refolded(count: number): void;
 }
 
 export function profileMetrics(
@@ -53,10 +51,6 @@ export function profileMetrics(
     'ravand_profiles_misplaced_total',
     'Events in no profile because they came through another partition than earlier ones of their distinct id. Must be 0.',
   );
-  const refolded = metrics.counter(
-    'ravand_profiles_refolded_total',
-    'Profiles folded again from the log because a replay added events.',
-  );
   const seconds = metrics.histogram(
     'ravand_profiles_step_seconds',
     'Duration of the steps of one fold.',
@@ -81,6 +75,5 @@ export function profileMetrics(
     },
     unreadable: () => unreadable.inc(),
     misplaced: (count) => misplaced.inc(count),
-    refolded: (count) => refolded.inc(count),
   };
 }

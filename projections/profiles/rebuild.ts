@@ -28,7 +28,6 @@ const NO_METRICS: ProfileMetrics = {
   folded: () => undefined,
   unreadable: () => undefined,
   misplaced: () => undefined,
-  refolded: () => undefined,
 };
 
 /** Folds rows into a table like `profiles`; a repeated range changes nothing. */

@@ -5,14 +5,13 @@ import pino from 'pino';
 import { decodeRecord as decodeRaw } from '../../events/raw/decode-record.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
-import { rowBatchEvents, deadLetterEvents } from '../../ops/replay/source.ts';
+import { rowBatchEvents } from '../../ops/replay/source.ts';
 import { rowsOfDeadLetter } from '../../ops/dlq/store-rows.ts';
 import { decodeDeadLetter } from '../../ops/dlq/read-dead-letter.ts';
 import { countDeadLetter, countVerdicts, MinuteDeltas } from '../../pipeline/metering/count.ts';
 import { readRawEvents } from '../../pipeline/replay/raw-events.ts';
 import { VerdictLog } from '../../pipeline/replay/verdict-log.ts';
 import { readRows as readRelayRows } from '../../pipeline/relays/read-rows.ts';
-import { TopicEpochs } from '../../platform/log/epochs.ts';
 import { readOrSkip } from '../../platform/kafka/batch-task.ts';
 import { decodeRecord as decodeRows } from '../../projections/events/decode.ts';
 import { readAliases } from '../../projections/identities/read-aliases.ts';
@@ -57,8 +56,6 @@ const READERS: Record<string, () => unknown> = {
   },
   'replay of events.raw': () => readRawEvents(message, { contexts, epochOf: () => 0 }),
   'replay of events.normalised': () => rowBatchEvents(value),
-  'replay of events.dead': () =>
-    deadLetterEvents(message, { contexts, epochs: new TopicEpochs(new Map()) } as never),
   'replay of verdicts': async () => {
     const batches = async function* () {
       yield await Promise.resolve([{ value, offset: 0 }]);

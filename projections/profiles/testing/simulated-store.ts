@@ -82,7 +82,6 @@ export const NO_METRICS: ProfileMetrics = {
   folded: () => undefined,
   unreadable: () => undefined,
   misplaced: () => undefined,
-  refolded: () => undefined,
 };
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
