@@ -159,14 +159,8 @@ export class OwnedJob {
     await this.update({});
   }
 
-  /**
-   * Writes the change and, in the same statement, `also`: an INSERT, UPDATE or DELETE whose
-   * parameters start at $6. It runs only under this epoch (FROM owner).
-   */
-  async update(
-    change: JobChange,
-    also?: { sql: string; values: readonly unknown[] },
-  ): Promise<void> {
+  /** Writes the change; rejects with JobLost when another process owns the job. */
+  async update(change: JobChange): Promise<void> {
     const text = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
     const set = [
       ...(change.positions === undefined ? [] : ['positions = $3::text::jsonb']),
@@ -179,17 +173,13 @@ export class OwnedJob {
         : [`state = '${change.state}', finished_at = clock_timestamp()`]),
       'updated_at = clock_timestamp()',
     ];
-    const owner = `WITH given AS (SELECT $3::text, $4::text, $5::text), owner AS (UPDATE log_jobs SET ${set.join(', ')} WHERE id = $1 AND owner_epoch = $2 RETURNING id)`;
-    const statement = also
-      ? `${owner}, also AS (${also.sql} RETURNING 1) SELECT id, (SELECT count(*) FROM also) FROM owner`
-      : `${owner} SELECT id FROM owner`;
+    const statement = `WITH given AS (SELECT $3::text, $4::text, $5::text) UPDATE log_jobs SET ${set.join(', ')} WHERE id = $1 AND owner_epoch = $2 RETURNING id`;
     const values = [
       this.id,
       this.epoch,
       text(change.positions),
       text(change.recorded),
       text(change.counts),
-      ...(also?.values ?? []),
     ];
     const { rowCount } = await this.#database.query(statement, values);
     if (rowCount !== 1) throw new JobLost(this.id);

@@ -6,7 +6,9 @@ describe('a shadow table', () => {
     const created = [
       'CREATE TABLE ravand.events (`a` UInt8) ENGINE = MergeTree ORDER BY a TTL d + toIntervalDay(400) SETTINGS x = 1',
     ];
-    expect(shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: '' })).toEqual([
+    expect(
+      shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: '', path: 'x1' }),
+    ).toEqual([
       'CREATE TABLE IF NOT EXISTS ravand.events_v2 (`a` UInt8) ENGINE = MergeTree ORDER BY a TTL d + toIntervalDay(400) SETTINGS x = 1',
     ]);
   });
@@ -17,9 +19,9 @@ describe('a shadow table', () => {
       "CREATE TABLE ravand.events (`a` UInt8) ENGINE = Distributed('all', 'ravand', 'events_local', _person)",
     ];
     expect(
-      shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: 'all' }),
+      shadowTableStatements({ created, table: 'events', suffix: 'v2', cluster: 'all', path: 'x1' }),
     ).toEqual([
-      "CREATE TABLE IF NOT EXISTS ravand.events_v2_local ON CLUSTER 'all' (`a` UInt8) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/ravand/events_v2', '{replica}') ORDER BY a",
+      "CREATE TABLE IF NOT EXISTS ravand.events_v2_local ON CLUSTER 'all' (`a` UInt8) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/ravand/events_v2_x1', '{replica}') ORDER BY a",
       "CREATE TABLE IF NOT EXISTS ravand.events_v2 ON CLUSTER 'all' (`a` UInt8) ENGINE = Distributed('all', 'ravand', 'events_v2_local', _person)",
     ]);
   });

@@ -5,15 +5,17 @@ import type { Connections } from './connections.ts';
 /**
  * The statements that create a shadow table with the definition of the live one. `created` is the
  * create_table_query of the live table (on a cluster: of the local table, then of the Distributed
- * one). On a cluster the Replicated path gets the new name too.
+ * one). On a cluster the Replicated path gets the new name and `path`: a table keeps its path when
+ * it is renamed or exchanged, so the name alone could be in use.
  */
 export function shadowTableStatements(options: {
   created: readonly string[];
   table: string;
   suffix: string;
   cluster: string;
+  path: string;
 }): string[] {
-  const { created, table, suffix, cluster } = options;
+  const { created, table, suffix, cluster, path } = options;
   const onCluster = cluster === '' ? '' : ` ON CLUSTER '${cluster}'`;
   return created.map((statement) => {
     const named = statement
@@ -21,10 +23,10 @@ export function shadowTableStatements(options: {
         const local = name.endsWith('_local') ? '_local' : '';
         return `CREATE TABLE IF NOT EXISTS ${database ?? ''}${table}_${suffix}${local}${onCluster}`;
       })
-      .replace(`'${table}_local'`, `'${table}_${suffix}_local'`);
+      .replace(new RegExp(`'${table}_(?:\\w+_)?local'`), `'${table}_${suffix}_local'`);
     return named.replace(
-      new RegExp(`(Replicated\\w*MergeTree\\('[^']*/)${table}'`),
-      `$1${table}_${suffix}'`,
+      /(Replicated\w*MergeTree\('[^']*\/)[^'/]+'/,
+      `$1${table}_${suffix}_${path}'`,
     );
   });
 }
@@ -44,8 +46,41 @@ export async function createShadowTable({
   suffix,
 }: ShadowTable): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
+  const names = cluster === '' ? [table] : [`${table}_local`, table];
+  const created = await createdAs({ client, settings }, names);
+  const path = Date.now().toString(36);
+  for (const query of shadowTableStatements({ created, table, suffix, cluster, path }))
+    await client.command({ query });
+}
+
+/** Renames `<table>_<suffix>` to `<table>_<to>`. */
+export async function renameShadowTable(
+  { client, settings, table, suffix }: ShadowTable,
+  to: string,
+): Promise<void> {
+  const cluster = settings.CLICKHOUSE_CLUSTER;
+  const [name, renamed] = [`${table}_${suffix}`, `${table}_${to}`];
+  if (cluster === '') {
+    await client.command({ query: `RENAME TABLE ${name} TO ${renamed}` });
+    return;
+  }
+  const on = `ON CLUSTER '${cluster}'`;
+  await client.command({ query: `RENAME TABLE ${name}_local TO ${renamed}_local ${on}` });
+  const [created] = await createdAs({ client, settings }, [table]);
+  const path = '';
+  for (const query of shadowTableStatements({
+    ...{ created: created ? [created] : [], table, suffix: to, cluster, path },
+  }))
+    await client.command({ query });
+  await client.command({ query: `DROP TABLE IF EXISTS ${name} ${on} SYNC` });
+}
+
+async function createdAs(
+  { client, settings }: Pick<ShadowTable, 'client' | 'settings'>,
+  names: readonly string[],
+): Promise<string[]> {
   const created: string[] = [];
-  for (const name of cluster === '' ? [table] : [`${table}_local`, table]) {
+  for (const name of names) {
     const answer = await client.query({
       query:
         'SELECT create_table_query AS q FROM system.tables WHERE database = {database:String} AND name = {name:String}',
@@ -56,8 +91,7 @@ export async function createShadowTable({
     if (!row) throw new Error(`ClickHouse has no table ${name}: start the stack with ./ravand up`);
     created.push(row.q);
   }
-  for (const query of shadowTableStatements({ created, table, suffix, cluster }))
-    await client.command({ query });
+  return created;
 }
 
 /** Drops `<table>_<suffix>` with its rows. */
@@ -94,4 +128,19 @@ export async function tableId(
     format: 'JSONEachRow',
   });
   return (await answer.json<{ id: string }>())[0]?.id;
+}
+
+/** Name of the table with this UUID, without `_local` on a cluster; undefined: there is none. */
+export async function tableNamed(
+  { clickhouse, settings }: Pick<Connections, 'clickhouse' | 'settings'>,
+  id: string,
+): Promise<string | undefined> {
+  const answer = await clickhouse.query({
+    query:
+      'SELECT name FROM system.tables WHERE database = {database:String} AND toString(uuid) = {id:String}',
+    query_params: { database: settings.CLICKHOUSE_DATABASE, id },
+    format: 'JSONEachRow',
+  });
+  const [row] = await answer.json<{ name: string }>();
+  return row?.name.replace(/_local$/, '');
 }

@@ -1,6 +1,7 @@
 import { catalogueTarget } from '../../projections/catalogue/rebuild.ts';
 import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
 import { eventsTarget } from '../../projections/events/rebuild.ts';
+import { readDecisions } from '../../projections/identities/read-decisions.ts';
 import { identitiesTarget } from '../../projections/identities/rebuild.ts';
 import { coalescingStore } from '../../projections/profiles/coalescing-store.ts';
 import { profilesTarget } from '../../projections/profiles/rebuild.ts';
@@ -13,6 +14,7 @@ import type {
 import type { GracefulStop } from '../graceful-stop.ts';
 import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { OwnedJob } from '../jobs/job-ledger.ts';
+import { keptBy, readRetentionLimits } from './deleted-rows.ts';
 import type { RebuildLine } from './request.ts';
 
 const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
@@ -37,7 +39,8 @@ export async function createTarget(options: {
   switch (line.projection) {
     case 'events':
       return eventsTarget({
-        ...{ log, journal, retentions, now, from, signal },
+        ...{ log, journal, from, signal },
+        isKept: keptBy(await readRetentionLimits(database), { retentions, now }),
         eventsTable: clickhouseEventsTable({ client, cluster, table }),
         jobId: owned.id,
         ownerEpoch: owned.epoch,
@@ -53,7 +56,14 @@ export async function createTarget(options: {
     case 'catalogue':
       return catalogueTarget({ client, table, retentions, now });
     case 'identities':
-      return identitiesTarget({ client, database, table });
+      return identitiesTarget({
+        ...{ client, database, table },
+        readDecisions: () =>
+          readDecisions({
+            ...{ settings, admin: connections.admin },
+            signal: options.gracefulStop.readSignal,
+          }),
+      });
     case 'quality':
       throw new Error('quality is rebuilt from ingest.outcomes (projections/quality/rebuild.ts)');
   }

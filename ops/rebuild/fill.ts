@@ -4,7 +4,7 @@ import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
 import type { Job, OwnedJob } from '../jobs/job-ledger.ts';
-import { processedUpTo } from '../replay/log-ranges.ts';
+import { processedUpTo } from '../../platform/log/processed-up-to.ts';
 import { storedRows } from '../replay/stored-rows.ts';
 import type { EventsTarget } from '../../projections/events/rebuild.ts';
 import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
@@ -29,6 +29,8 @@ import { TOPIC } from '../../schemas/topology.ts';
 export interface RebuildPlan {
   projection: string;
   source: RebuildSource;
+  /** Job whose swap is undone: its former table is brought up to date instead of a new one. */
+  undoes?: number;
 }
 
 export interface RebuildCounts {
@@ -39,6 +41,8 @@ export interface RebuildCounts {
   swapped_at: string | null;
   /** UUID of the rebuilt table, written before EXCHANGE TABLES: shows whether it happened. */
   exchanging: string | null;
+  /** UUID of the table that was live before: `--undo` finds it under any name. */
+  former?: string | null;
 }
 
 export type RebuildJob = Job<
@@ -63,6 +67,12 @@ const MAX_SEEN_KEYS = 8_000_000;
 const CAUGHT_UP_RECORDS = 1000;
 const MAX_ROUNDS = 20;
 
+/**
+ * Projections whose service brings a former table up to date by itself, from what the table or
+ * PostgreSQL says.
+ */
+const FOLLOWS_BY_ITSELF: ReadonlySet<string> = new Set(['identities', 'catalogue']);
+
 /** Fills the table of a job from its positions until it has caught up with the live table. */
 export class Fill {
   readonly #options: FillOptions;
@@ -82,7 +92,7 @@ export class Fill {
     );
     this.#stored = { ...options.job.positions };
     this.#open = { ...options.job.recorded };
-    this.#counts = options.job.counts;
+    this.#counts = { ...options.job.counts };
     this.#seen = new SeenKeys({
       window: options.connections.settings.DEDUPE_TTL,
       keys: MAX_SEEN_KEYS,
@@ -96,6 +106,16 @@ export class Fill {
       ...this.#counts,
       shortest_window: this.#seen.shortestWindow ?? this.#counts.shortest_window,
     };
+  }
+
+  /** Deletes what the fill kept outside of the servers. */
+  async close(): Promise<void> {
+    await this.identities?.close();
+  }
+
+  /** Tables that are about to be exchanged, by UUID. */
+  exchanges(tables: Pick<RebuildCounts, 'exchanging' | 'former'>): void {
+    Object.assign(this.#counts, tables);
   }
 
   /** By partition: up to where the table is filled. */
@@ -116,7 +136,8 @@ export class Fill {
    * period allows.
    */
   async catchUp(exactly: boolean): Promise<boolean> {
-    const { gracefulStop, line } = this.#options;
+    const { gracefulStop, line, job } = this.#options;
+    if (job.plan.undoes !== undefined && FOLLOWS_BY_ITSELF.has(line.projection)) return true;
     if (line.projection === 'quality') {
       await gracefulStop.run(this.#rebuildQuality());
       return true;
@@ -140,12 +161,10 @@ export class Fill {
     const { connections, job, gracefulStop } = this.#options;
     const positions = new Map(this.#progress);
     if (this.#isWarm || job.plan.source !== 'raw' || positions.size === 0) return;
-    const { settings, admin } = connections;
+    const { settings } = connections;
     const from = await gracefulStop.run(
       dedupeStart({
-        settings,
-        admin,
-        database: connections.database,
+        connections,
         window: settings.DEDUPE_TTL,
         positions,
         signal: gracefulStop.readSignal,
@@ -176,13 +195,11 @@ export class Fill {
     }
   }
 
-  #left({ from, until }: ReadRowsOptions): number {
-    return [...until].reduce(
-      (sum, [partition, { next }]) =>
-        sum +
-        Math.max(0, next - (from.get(partition)?.next ?? 0) - this.#rereadCount(partition, next)),
-      0,
-    );
+  #left({ from, until, starts }: ReadRowsOptions): number {
+    return [...until].reduce((sum, [partition, { next }]) => {
+      const begin = from.get(partition)?.next ?? starts.get(partition) ?? 0;
+      return sum + Math.max(0, next - begin - this.#rereadCount(partition, next));
+    }, 0);
   }
 
   /** A partly processed record is read again, though it may hold nothing new. */
@@ -212,6 +229,8 @@ export class Fill {
           next: Math.max(low, committed.get(partition) ?? low),
         });
     }
+    const sourceEnds = await topicEnds(admin, `events.${source}`);
+    const starts = new Map(sourceEnds.map(({ partition, low }) => [partition, low]));
     const live = storedRows({
       client,
       cluster: settings.CLICKHOUSE_CLUSTER,
@@ -220,7 +239,7 @@ export class Fill {
     });
     const generationOf = generationsOf(await readLayout(connections.database));
     const [from, seen] = [this.#progress, this.#seen];
-    return { connections, source, from, until, seen, live, generationOf, signal };
+    return { connections, source, from, starts, until, seen, live, generationOf, signal };
   }
 
   /** Writes the recorded ranges of a killed process again, under the same tokens. */

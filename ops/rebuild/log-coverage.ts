@@ -1,19 +1,15 @@
 import { TOPIC } from '../../schemas/topology.ts';
-import type { Admin } from 'kafkajs';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
-import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { CommandError } from '../../cli/command.ts';
 import { timeText } from '../../cli/format.ts';
 import { openVerdicts } from '../replay/verdicts.ts';
+import type { Connections } from '../jobs/connections.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 
 const DAY = 86_400_000;
 
-interface RetentionOptions {
-  settings: KafkaSettings;
-  admin: Admin;
+interface GapOptions {
+  connections: Connections;
   topic: string;
   /** Days that the table keeps; undefined: unlimited. */
   keeps: number | undefined;
@@ -23,43 +19,61 @@ interface RetentionOptions {
 }
 
 /**
- * Throws CommandError when the log does not retain everything that the table must hold: a table
- * filled from it would lack events and look complete.
+ * What a table that is filled from the log lacks, one sentence for each partition: the log no
+ * longer reaches back to what the table keeps, or stored rows have positions that the log does not
+ * hold any more, because it went back or was recreated.
  */
-export async function requireRetainedSince(options: RetentionOptions): Promise<void> {
-  const { settings, admin, topic, keeps, now, signal } = options;
-  for (const { partition, low, high } of await topicEnds(admin, topic)) {
+export async function logGaps(options: GapOptions): Promise<string[]> {
+  const { connections, topic, keeps, now, signal } = options;
+  const { settings, admin } = connections;
+  const gaps: string[] = [];
+  const ends = await topicEnds(admin, topic);
+  for (const { partition, low, high } of ends) {
     if (low === 0) continue;
     const what = `${topic} ${partition} begins at offset ${low}`;
-    if (keeps === undefined)
-      throw new CommandError(
-        `${what}: this table is computed from all events, so the log must reach back to its beginning. Nothing was changed`,
-      );
-    if (low === high)
-      throw new CommandError(
-        `${what} and is empty: the table cannot be filled from it. Nothing was changed`,
-      );
-    for await (const [first] of readRange({
-      settings,
-      clientId: 'ravand-rebuild',
-      range: { topic, partition, from: low, to: low + 1 },
-      signal,
-    })) {
-      if (first && first.timestamp > now - keeps * DAY)
-        throw new CommandError(
-          `${what}, of ${timeText(first.timestamp)}: the table keeps ${keeps} days, so the log must reach back to ${timeText(now - keeps * DAY)}. Nothing was changed`,
-        );
+    if (low === high) {
+      gaps.push(`${what} and is empty`);
+      continue;
     }
+    const range = { topic, partition, from: low, to: low + 1 };
+    for await (const [first] of readRange({ settings, clientId: 'ravand-rebuild', range, signal }))
+      if (first && (keeps === undefined || first.timestamp > now - keeps * DAY))
+        gaps.push(
+          `${what}, of ${timeText(first.timestamp)}: ${keeps === undefined ? 'the table is computed from all events' : `the table keeps ${keeps} days`}`,
+        );
   }
+  if (topic === TOPIC.raw) gaps.push(...(await replacedRecords(connections)));
+  return gaps;
+}
+
+/** Rows of `events` whose raw records were replaced by those of a later epoch. */
+async function replacedRecords({ database, clickhouse }: Connections): Promise<string[]> {
+  const { rows: starts } = await database.query<{ partition: number; epoch: number; at: string }>(
+    'SELECT partition, epoch, first_offset AS at FROM log_epochs WHERE topic = $1 ORDER BY partition, epoch',
+    [TOPIC.raw],
+  );
+  const gaps: string[] = [];
+  for (const { partition, epoch, at } of starts) {
+    const answer = await clickhouse.query({
+      query: `SELECT count() AS n FROM events WHERE _partition = {partition:UInt16} AND _epoch < {epoch:UInt16} AND _offset >= {at:UInt64}`,
+      query_params: { partition, epoch, at: Number(at) },
+      format: 'JSONEachRow',
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_execution_time: 600 },
+    });
+    const [found] = await answer.json<{ n: number }>();
+    if (found && found.n > 0)
+      gaps.push(
+        `events.raw ${partition} was replaced from offset ${at} on (epoch ${epoch}): ${found.n} stored rows are not in it any more`,
+      );
+  }
+  return gaps;
 }
 
 /** Maximum clock skew between brokers, ms. */
 const CLOCK_SKEW_MS = 60_000;
 
 interface DedupeStartOptions {
-  settings: KafkaSettings;
-  admin: Admin;
-  database: Database;
+  connections: Connections;
   /** Deduplication window, ms. */
   window: number;
   /** Where the job resumes, by partition. */
@@ -73,13 +87,12 @@ interface DedupeStartOptions {
  * each partition; empty when verdicts cover every position.
  */
 export async function dedupeStart({
-  settings,
-  admin,
-  database,
+  connections,
   window,
   positions,
   signal,
 }: DedupeStartOptions): Promise<Map<number, RebuildProgress>> {
+  const { settings, admin } = connections;
   let earliest = Number.POSITIVE_INFINITY;
   let isCovered = true;
   const ends = await topicEnds(admin, TOPIC.raw);
@@ -90,10 +103,11 @@ export async function dedupeStart({
     for await (const [last] of readRange({ settings, clientId: 'ravand-rebuild', range, signal })) {
       if (!last) continue;
       earliest = Math.min(earliest, last.timestamp);
-      const verdicts = await openVerdicts(
-        { settings, admin, database },
-        { partition, appendedAt: last.timestamp, signal },
-      );
+      const verdicts = await openVerdicts(connections, {
+        partition,
+        appendedAt: last.timestamp,
+        signal,
+      });
       await verdicts.log.close();
       isCovered &&= verdicts.coveredFrom <= at + 1;
     }

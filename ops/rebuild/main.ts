@@ -7,13 +7,15 @@ import { readRetentions, withConnections, type Connections } from '../jobs/conne
 import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
 import { OwnedJob, refuseLostJob } from '../jobs/job-ledger.ts';
 import { compareTables, type TableComparison } from './compare.ts';
-import { Fill, type RebuildCounts } from './fill.ts';
+import { Fill, type RebuildCounts, type RebuildJob } from './fill.ts';
+import { KEPT_DAYS } from './former-tables.ts';
 import { liveService, swap } from './swap.ts';
-import { abandonJob, openJob } from './open-job.ts';
+import { abandonJob, openJob, openUndo } from './open-job.ts';
+import { swapObstacle } from './swap-obstacles.ts';
 import { PROJECTION } from './projections.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { requireAgreedLog } from '../log/agreed-log.ts';
-import { requireRetainedSince } from './log-coverage.ts';
+import { logGaps } from './log-coverage.ts';
 import { parseRebuildLine, type RebuildLine } from './request.ts';
 import { startProgressLine } from './progress-line.ts';
 
@@ -33,6 +35,10 @@ interface Report {
   seconds: number;
   shortest_window: number | null;
   comparison: TableComparison | null;
+  /** What the log does not hold, one sentence each. */
+  gaps: string[];
+  /** Why the tables were not exchanged. */
+  refused: string | null;
 }
 
 /** `./ravand rebuild …` (docs/replay.md). Exits with 1 when stopped, or when the tables differ. */
@@ -79,6 +85,7 @@ async function rebuild(
   const report: Report = {
     ...{ projection: line.projection, table, job: null, state: 'stopped', source },
     ...{ records: 0, rows: 0, seconds: 0, shortest_window: null, comparison: null },
+    ...{ gaps: [], refused: null },
   };
   const gracefulStop = new GracefulStop({ stop });
   try {
@@ -115,23 +122,21 @@ interface RebuildRun {
 /** A stop request rejects as described in GracefulStop; `report` then has the state so far. */
 async function runRebuild(
   connections: Connections,
-  { line, gracefulStop, homeDir, report }: RebuildRun,
+  { line: asked, gracefulStop, homeDir, report }: RebuildRun,
 ): Promise<void> {
-  const { admin, database, settings } = connections;
-  const { keepsDays: keeps, topic, service, group } = PROJECTION[line.projection];
-  const source = line.projection === 'quality' ? topic : (`events.${line.source}` as const);
+  const { admin, database } = connections;
+  const { keepsDays: keeps, topic, service, group } = PROJECTION[asked.projection];
+  const source = asked.projection === 'quality' ? topic : (`events.${asked.source}` as const);
   await gracefulStop.run(requireAgreedLog(connections, [source, topic, TOPIC.verdicts]));
-  await gracefulStop.run(
-    requireRetainedSince({
-      settings,
-      admin,
-      topic: source,
-      keeps,
-      now: Date.now(),
+  report.gaps = await gracefulStop.run(
+    logGaps({
+      ...{ connections, topic: source, keeps, now: Date.now() },
       signal: gracefulStop.readSignal,
     }),
   );
-  const { job, isSwapped } = await gracefulStop.run(openJob(connections, line, report.table));
+  const { job, isSwapped, since, line } = await gracefulStop.run(
+    opened(connections, asked, report),
+  );
   report.job = job.id;
   const owned = new OwnedJob(database, job);
   const rate = startProgressLine({ quiet: line.json });
@@ -152,32 +157,58 @@ async function runRebuild(
     } else {
       const isCaughtUp = await fill.catchUp(false);
       rate.end();
-      const compare = async () => {
-        if (line.compare)
-          report.comparison = await comparison(connections, { line, fill, gracefulStop });
-      };
-      if (line.swap)
-        await swap(connections, {
-          line,
-          fill,
-          owned,
-          gracefulStop,
-          homeDir,
-          name: report.table,
-          beforeExchange: compare,
+      if (line.compare)
+        report.comparison = await gracefulStop.run(
+          comparison(connections, { line, fill, gracefulStop }),
+        );
+      const obstacle = () =>
+        swapObstacle(connections, {
+          ...{ line, since, counts: fill.counts },
+          ...{ gaps: report.gaps, comparison: report.comparison },
         });
-      else await gracefulStop.run(compare());
-      report.state = line.swap ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
+      report.refused = line.swap ? ((await gracefulStop.run(obstacle())) ?? null) : null;
+      const isAllowed = line.swap && report.refused === null;
+      if (isAllowed)
+        await swap(connections, {
+          ...{ line, fill, owned, gracefulStop, homeDir, name: report.table, obstacle, since },
+        });
+      report.state = isAllowed ? 'swapped' : isCaughtUp ? 'caught up' : 'behind';
     }
     const swapped_at = report.state === 'swapped' ? new Date().toISOString() : null;
-    const counts: RebuildCounts = { ...fill.counts, swapped_at, exchanging: null };
+    // What an undo needs stays: which tables were exchanged.
+    const counts: RebuildCounts = { ...fill.counts, swapped_at };
+    if (swapped_at === null) Object.assign(counts, { exchanging: null, former: null });
     await owned.update({ counts, state: swapped_at === null ? 'finished' : 'cancelled' });
   } finally {
     rate.end();
     owned.close();
+    await fill.close();
     const { records, rows, shortest_window } = fill.counts;
     Object.assign(report, { records, rows, shortest_window });
   }
+}
+
+interface OpenedRun {
+  line: RebuildLine;
+  job: RebuildJob;
+  isSwapped: boolean;
+  /** From then on nobody else may have written the live table, ms since the epoch. */
+  since: number;
+}
+
+/** The job of the command; an undo is a swap of the former table. */
+async function opened(
+  connections: Connections,
+  line: RebuildLine,
+  report: Report,
+): Promise<OpenedRun> {
+  if (!line.undo) {
+    const { job, isSwapped } = await openJob(connections, line, report.table);
+    return { line, job, isSwapped, since: job.startedAt };
+  }
+  const { suffix, ...found } = await openUndo(connections, line.projection);
+  report.table = `${PROJECTION[line.projection].table}_${suffix}`;
+  return { ...found, line: { ...line, suffix, swap: true, source: found.job.plan.source } };
 }
 
 async function comparison(
@@ -203,11 +234,12 @@ async function comparison(
 async function audit({ database }: Connections, action: string, report: Report): Promise<void> {
   const { job, projection, table, records, rows } = report;
   const differing = report.comparison?.differing;
+  const refused = report.refused ?? undefined;
   await recordAudit(database, {
     accountId: null,
     actor: 'operator',
     action,
-    details: { job, projection, table, records, rows, differing },
+    details: { job, projection, table, records, rows, differing, refused },
   });
 }
 
@@ -222,6 +254,7 @@ function printReport(line: RebuildLine, report: Report): number {
       print(
         `where no verdicts are retained, deduplication covered at least ${Math.round(report.shortest_window / 60_000)} minutes: the whole window does not fit into memory`,
       );
+    for (const gap of report.gaps) print(`missing: ${gap}`);
     if (found) {
       const { live, rebuilt, compared, equal, moved_on, differing } = found;
       print();
@@ -233,7 +266,8 @@ function printReport(line: RebuildLine, report: Report): number {
       for (const { what, state: how } of found.examples) print(`  ${how}: ${what}`);
     }
     print();
-    if (state === 'stopped')
+    if (report.refused !== null) print(`not swapped: ${report.refused}`);
+    else if (state === 'stopped')
       print(
         'stopped; run the same command to resume, or add --cancel to end it and drop its table',
       );
@@ -241,7 +275,7 @@ function printReport(line: RebuildLine, report: Report): number {
       print('events arrive faster than the rebuild reads them: run the same command again');
     else if (state === 'swapped')
       print(
-        `the rebuilt table is live; ${report.table} holds the previous rows until the next rebuild into it, or DROP TABLE ${report.table}`,
+        `the rebuilt table is live; the previous rows are kept for ${KEPT_DAYS} days: ./ravand rebuild ${line.projection} --undo exchanges the tables again`,
       );
     else
       print(
@@ -250,6 +284,7 @@ function printReport(line: RebuildLine, report: Report): number {
   }
   return state === 'stopped' ||
     state === 'behind' ||
+    report.refused !== null ||
     (found !== null && found.differing > 0 && state !== 'swapped')
     ? 1
     : 0;

@@ -5,6 +5,7 @@ import { createShadowTable, dropShadowTable, tableId } from '../jobs/shadow-tabl
 import type { Connections } from '../jobs/connections.ts';
 import { OwnedJob, startJob, lastJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import type { RebuildCounts, RebuildJob, RebuildPlan } from './fill.ts';
+import { lastSwap, makeRoom } from './former-tables.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
 import type { OpenRange, RebuildProgress } from '../../projections/rebuild-target.ts';
@@ -38,7 +39,14 @@ export async function openJob(
   if (other && other.id !== last?.id)
     throw new CommandError(`./ravand ${other.command} writes ${name} too and is not finished`);
   const isResumable = line.projection === 'events' || line.projection === 'profiles';
-  if (last && last.state !== 'cancelled' && last.plan.source === line.source && isResumable) {
+  const isOwn = last?.plan.undoes === undefined;
+  if (
+    last &&
+    isOwn &&
+    last.state !== 'cancelled' &&
+    last.plan.source === line.source &&
+    isResumable
+  ) {
     const job = await takeOverJob<
       RebuildPlan,
       Record<string, RebuildProgress>,
@@ -62,6 +70,57 @@ export async function openJob(
   return { job: await newJob(connections, line, name), isSwapped: false };
 }
 
+/**
+ * The job that brings the former table of the last swap up to date, from where the swap left it,
+ * and exchanges it again. `since`: when that swap happened, ms since the epoch.
+ */
+export async function openUndo(
+  connections: Connections,
+  projection: RebuildLine['projection'],
+): Promise<OpenedJob & { suffix: string; since: number }> {
+  const { database } = connections;
+  const { table } = PROJECTION[projection];
+  const { rows } = await database.query<{ id: string; target: string; undoes: string }>(
+    `SELECT id, target, plan ->> 'undoes' AS undoes FROM log_jobs WHERE kind = 'rebuild' AND state != 'cancelled'
+       AND plan ->> 'projection' = $1 AND plan ? 'undoes' ORDER BY id DESC LIMIT 1`,
+    [projection],
+  );
+  const [begun] = rows;
+  if (begun) {
+    const job: RebuildJob = await takeOverJob(database, Number(begun.id));
+    const isSwapped = (await tableId(connections, table)) === job.counts.exchanging;
+    if (isSwapped || (await tableId(connections, begun.target)) !== undefined) {
+      const suffix = begun.target.slice(table.length + 1);
+      return { job, isSwapped, suffix, since: job.startedAt };
+    }
+    await cancelJob(connections, job);
+  }
+  const { job: undoes, former, plan, positions, at } = await lastSwap(connections, projection);
+  const command = `rebuild ${projection} --undo`;
+  const started: RebuildJob = await startJob(database, {
+    ...{ kind: 'rebuild', command, target: former },
+    plan: { projection, source: plan.source, undoes } satisfies RebuildPlan,
+    counts: NO_COUNTS,
+  });
+  const owned = new OwnedJob(database, started);
+  await owned.update({ positions }).finally(() => owned.close());
+  await recordAudit(database, {
+    ...{ accountId: null, actor: 'operator', action: 'rebuild.undo_started' },
+    details: { job: started.id, undoes, table: former },
+  });
+  const job = { ...started, positions };
+  return { job, isSwapped: false, suffix: former.slice(table.length + 1), since: at };
+}
+
+const NO_COUNTS: RebuildCounts = {
+  records: 0,
+  rows: 0,
+  shortest_window: null,
+  swapped_at: null,
+  exchanging: null,
+  former: null,
+};
+
 async function newJob(
   connections: Connections,
   line: RebuildLine,
@@ -70,15 +129,9 @@ async function newJob(
   const { database, clickhouse: client, settings } = connections;
   const { table } = PROJECTION[line.projection];
   const command = `rebuild ${line.projection} --into ${line.suffix}`;
-  await dropShadowTable({ client, settings, table, suffix: line.suffix });
+  for (const sentence of await makeRoom(connections, line)) if (!line.json) printError(sentence);
   await createShadowTable({ client, settings, table, suffix: line.suffix });
-  const counts: RebuildCounts = {
-    records: 0,
-    rows: 0,
-    shortest_window: null,
-    swapped_at: null,
-    exchanging: null,
-  };
+  const counts = NO_COUNTS;
   const plan: RebuildPlan = { projection: line.projection, source: line.source };
   const job: RebuildJob = await startJob(database, {
     kind: 'rebuild',

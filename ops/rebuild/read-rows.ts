@@ -19,6 +19,8 @@ export interface ReadRowsOptions {
   source: RebuildSource;
   /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
+  /** By partition: the first retained offset, where one without progress begins. */
+  starts: ReadonlyMap<number, number>;
   /** By partition: the last position to read, and the offset of the source after it. */
   until: ReadonlyMap<number, { place: EventOffset; next: number }>;
   /** Dedupe keys where no verdicts are retained; shared by all rounds of a rebuild. */
@@ -43,7 +45,10 @@ export async function* readRows(
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const readers = [...options.until].flatMap(([partition, until]) => {
-    const progress = options.from.get(partition) ?? { next: 0, place: { offset: -1, index: -1 } };
+    const progress = options.from.get(partition) ?? {
+      next: options.starts.get(partition) ?? 0,
+      place: { offset: -1, index: -1 },
+    };
     return until.next > progress.next
       ? [new PartitionReader({ ...options, signal }, { partition, progress })]
       : [];

@@ -11,6 +11,9 @@ describe('the command line of ./ravand rebuild', () => {
         compare: false,
         swap: false,
         cancel: false,
+        undo: false,
+        maxDiffering: 0,
+        acceptGaps: false,
         json: false,
       },
     });
@@ -27,6 +30,10 @@ describe('the command line of ./ravand rebuild', () => {
     [['quality', '--source', 'raw'], 'ingest.outcomes'],
     [['events', '--cancel', '--swap'], '--cancel'],
     [['events', '--cancel', '--source', 'raw'], '--cancel'],
+    [['events', '--undo', '--into', 'x'], '--undo exchanges'],
+    [['events', '--swap', '--max-differing', '3'], 'beside --compare and --swap'],
+    [['events', '--swap', '--compare', '--max-differing', 'x'], 'a whole number'],
+    [['events', '--into', 'former_3'], 'not beginning with former_'],
   ])('refuses %j', (args, message) => {
     expect(() => parseRebuildLine(args)).toThrow(message);
   });

@@ -19,6 +19,12 @@ export interface RebuildLine {
   swap: boolean;
   /** End the job and drop its table. */
   cancel: boolean;
+  /** Exchange the table that the last swap replaced with the live one again. */
+  undo: boolean;
+  /** A swap with --compare is refused above this number of differing units. */
+  maxDiffering: number;
+  /** Swap although the log or its verdicts do not reach back far enough. */
+  acceptGaps: boolean;
   json: boolean;
 }
 
@@ -33,6 +39,9 @@ export function parseRebuildLine(args: string[]): RebuildLine {
       compare: { type: 'boolean' },
       swap: { type: 'boolean' },
       cancel: { type: 'boolean' },
+      undo: { type: 'boolean' },
+      'max-differing': { type: 'string' },
+      'accept-gaps': { type: 'boolean' },
       json: { type: 'boolean' },
     },
   });
@@ -55,12 +64,30 @@ export function parseRebuildLine(args: string[]): RebuildLine {
       '--cancel ends a rebuild and drops its table: it goes with --into only',
       2,
     );
+  const others = [values.into, values.source, values.compare, values.swap, values.cancel];
+  if (values.undo === true && others.some((one) => one !== undefined))
+    throw new CommandError(
+      '--undo exchanges the tables of the last swap again: it goes with --accept-gaps and --json only',
+      2,
+    );
+  const most = values['max-differing'];
+  if (
+    most !== undefined &&
+    !(/^\d+$/.test(most) && values.compare === true && values.swap === true)
+  )
+    throw new CommandError(
+      `--max-differing ${most}: expected a whole number, beside --compare and --swap`,
+      2,
+    );
   return {
     ...{ projection, source, suffix: tableSuffix(values.into ?? 'rebuilt') },
     ...{
       compare: values.compare === true,
       swap: values.swap === true,
       cancel: values.cancel === true,
+      undo: values.undo === true,
+      maxDiffering: Number(most ?? 0),
+      acceptGaps: values['accept-gaps'] === true,
       json: values.json === true,
     },
   };

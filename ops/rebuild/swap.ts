@@ -3,8 +3,10 @@ import { groupMembers } from '../../platform/kafka/group-members.ts';
 import { CommandError } from '../../cli/command.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
-import { runningJob, type OwnedJob } from '../jobs/job-ledger.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { OwnedJob } from '../jobs/job-ledger.ts';
 import { tableId } from '../jobs/shadow-table.ts';
+import { deleteBookedRows } from './deleted-rows.ts';
 import type { Fill } from './fill.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
@@ -21,8 +23,10 @@ interface Swap {
   homeDir: string;
   /** Name of the rebuilt table. */
   name: string;
-  /** Called when the rebuilt table has caught up with the stopped service, before the exchange. */
-  beforeExchange: () => Promise<void>;
+  /** Why the tables must not be exchanged; asked again when the service has stopped. */
+  obstacle: () => Promise<string | undefined>;
+  /** When the fill began, ms since the epoch. */
+  since: number;
 }
 
 /**
@@ -33,14 +37,10 @@ interface Swap {
  */
 export async function swap(
   connections: Connections,
-  { line, fill, owned, gracefulStop, homeDir, name, beforeExchange }: Swap,
+  { line, fill, owned, gracefulStop, homeDir, name, obstacle, since }: Swap,
 ): Promise<void> {
   const { admin, clickhouse: client, database, settings } = connections;
   const { table: live, service, group } = PROJECTION[line.projection];
-  if (line.projection === 'events' && (await runningJob(database, 'events')))
-    throw new CommandError(
-      'a replay into the live tables is not finished: resume or cancel it first',
-    );
   const sink = liveService({ admin, settings, service, group, homeDir });
   try {
     await gracefulStop.run(sink.stop());
@@ -48,19 +48,43 @@ export async function swap(
       throw new CommandError(
         `${name} did not catch up although ${service} is stopped: run the same command again. The live table is unchanged`,
       );
-    await gracefulStop.run(beforeExchange());
+    const cluster = settings.CLICKHOUSE_CLUSTER;
+    const deleteBooked = (table: string) =>
+      line.projection === 'events'
+        ? deleteBookedRows({ client, database, cluster, table, since })
+        : Promise.resolve(0);
+    await gracefulStop.run(deleteBooked(name));
+    const why = await gracefulStop.run(obstacle());
+    if (why !== undefined) throw new CommandError(`${why}. The live table is unchanged`);
     gracefulStop.readSignal.throwIfAborted();
     const exchanging = (await tableId(connections, name)) ?? null;
-    await owned.update({ counts: { ...fill.counts, exchanging } });
-    const cluster = settings.CLICKHOUSE_CLUSTER;
+    const former = (await tableId(connections, live)) ?? null;
+    fill.exchanges({ exchanging, former });
+    await owned.update({ counts: fill.counts });
     const [one, other] = cluster === '' ? [live, name] : [`${live}_local`, `${name}_local`];
     await client.command({
       query: `EXCHANGE TABLES ${one} AND ${other}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`}`,
     });
+    // A run of retention that began after the last look deleted from the table that was live then.
+    await deleteBooked(live);
+    if (line.projection === 'profiles') await forgetRefolds(database);
+    if (line.projection === 'identities' && line.undo) await publishAgain(database);
     await fill.identities?.repairStore({ cluster });
   } finally {
     await sink.start();
   }
+}
+
+/** What replays of earlier releases wanted to fold again is in the rebuilt profiles. */
+async function forgetRefolds(database: Database): Promise<void> {
+  await database.query('DELETE FROM profile_refolds');
+  await database.query('DELETE FROM replay_names');
+  await database.query('DELETE FROM profile_differences');
+}
+
+/** identities-sink writes every row of PostgreSQL again at its start. */
+async function publishAgain(database: Database): Promise<void> {
+  await database.query('UPDATE identity_accounts SET published = 0');
 }
 
 /** The service that writes a live table, on this machine or elsewhere. */

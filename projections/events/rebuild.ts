@@ -1,6 +1,6 @@
-import { keptFrom, type Retentions } from '../../events/retention.ts';
 import type { Log } from '../../platform/log.ts';
 import { AvroWriter } from '../../schemas/avro-writer.ts';
+import type { EventRow } from '../../schemas/records.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
 import type {
@@ -20,9 +20,8 @@ interface EventsTargetOptions {
   ownerEpoch: number;
   confirm: () => Promise<void>;
   journal: RebuildJournal;
-  retentions: Retentions;
-  /** ms since the epoch */
-  now: number;
+  /** Whether the table holds a row: retention has not deleted it. */
+  isKept: (row: EventRow) => boolean;
   from: ReadonlyMap<number, RebuildProgress>;
   /** Rows and bytes of one insert. */
   limits: { rows: number; bytes: number };
@@ -79,9 +78,9 @@ class PartitionRows {
   }
 
   #encode({ rows, progress }: RebuildBatch): void {
-    const { retentions, now } = this.#options;
+    const { isKept } = this.#options;
     for (const row of rows) {
-      if (row.timestamp < keptFrom(retentions, row.account_id, now)) continue;
+      if (!isKept(row)) continue;
       this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
       this.#count++;
     }

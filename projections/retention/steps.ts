@@ -91,13 +91,18 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
       );
     },
     /**
-     * Deletes the executed step and moves its rows from `stored` to `expired` in the
-     * reconciliation, in one statement. A minute whose day is folded gets a row, which is added to
+     * Deletes the executed step, records what is deleted now (retention_limits), and moves its rows
+     * from `stored` to `expired` in the reconciliation, in one statement. A minute whose day is
+     * folded gets a row, which is added to
      * the day.
      */
     async close({ accountId, day, counts }: Step, runDay: string): Promise<void> {
       await database.query(
-        `WITH done AS (DELETE FROM retention_steps WHERE account_id = $1 AND day = $2 RETURNING account_id),
+        `WITH done AS (DELETE FROM retention_steps WHERE account_id = $1 AND day = $2 RETURNING account_id, below, received_before),
+           covered AS (DELETE FROM retention_limits USING done WHERE retention_limits.account_id = done.account_id
+             AND retention_limits.below < done.below AND retention_limits.received_before <= done.received_before),
+           limits AS (INSERT INTO retention_limits (account_id, below, received_before) SELECT account_id, below, received_before FROM done
+             ON CONFLICT (account_id, below) DO UPDATE SET received_before = greatest(retention_limits.received_before, excluded.received_before), closed_at = clock_timestamp()),
            run AS (UPDATE retention_runs SET rows_deleted = rows_deleted + $5 WHERE day = $6 AND EXISTS (SELECT 1 FROM done) RETURNING 1)
          INSERT INTO books (account_id, minute, expired, stored, open)
          SELECT done.account_id, gone.minute, gone.n, -gone.n, false FROM done, unnest($3::timestamptz[], $4::bigint[]) AS gone (minute, n)
