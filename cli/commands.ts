@@ -108,21 +108,29 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'replay',
     summary: 'reads a range of the log again: adds missing rows, or fills a shadow table',
-    usage: `replay --topic events.raw|events.normalised|events.dead [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]
+    usage: `replay --topic events.raw|events.normalised [--from TIME] [--to TIME] [--offsets PARTITION:FIRST-LAST]… [--account ID] [--event NAME] [--into SUFFIX] [--dry-run] [--rate N] [--json]
        ./ravand replay --cancel [--into SUFFIX]`,
     load: () => import('../ops/replay/main.ts'),
   }),
   lazy({
     name: 'rebuild',
     summary: 'fills a shadow table from the log during live traffic, compares it, swaps it in',
-    usage: `rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare] [--swap] [--json]
+    usage: `rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare [--max-differing N]] [--swap [--accept-gaps]] [--json]
+       ./ravand rebuild PROJECTION --undo [--accept-gaps] [--json]
        ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`,
     load: () => import('../ops/rebuild/main.ts'),
+  }),
+  lazy({
+    name: 'profiles',
+    summary: 'compares profiles with their events, by distinct id',
+    usage: 'profiles check [--account ID] [--all] [--json]',
+    load: () => import('../ops/profiles/main.ts'),
   }),
   lazy({
     name: 'log',
     summary: 'changes the log itself: goes on after it went back, more partitions, newer rows',
     usage: `log advance-epoch [--dry-run] [--json]
+       ./ravand log after-restore [--dry-run] [--json]
        ./ravand log grow --partitions N [--dry-run] [--timeout SECONDS] [--forget] [--json]
        ./ravand log grow --cancel
        ./ravand log finish-upgrade [--dry-run] [--json]`,

@@ -183,6 +183,7 @@ export class Assignments {
       commit: (offset) => this.#committer.commit(partition, offset),
       beforeBatch: (last) => this.#beforeBatch(partition, last),
       onProcessed: (report) => this.#metrics.processed(partition, report),
+      onMissed: (records) => this.#metrics.missed(partition, records),
     });
     return worker;
   }

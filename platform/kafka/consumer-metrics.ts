@@ -5,6 +5,8 @@ import type { BatchReport } from './partition-worker.ts';
 
 export interface ConsumerMetrics {
   processed(partition: number, report: BatchReport): void;
+  /** Records that left the topic before they were processed. */
+  missed(partition: number, records: number): void;
   commitFailed(): void;
 }
 
@@ -26,7 +28,8 @@ export function consumerMetrics(options: {
   refused: () => number[];
 }): ConsumerMetrics {
   const { registry, topic } = options;
-  if (!registry) return { processed: () => undefined, commitFailed: () => undefined };
+  const nothing = () => undefined;
+  if (!registry) return { processed: nothing, missed: nothing, commitFailed: nothing };
   const metrics = registered.get(registry) ?? register(registry);
   registered.set(registry, metrics);
   metrics.lags.set(topic, options.lag);
@@ -39,6 +42,7 @@ export function consumerMetrics(options: {
       metrics.duration.observe({ topic }, report.durationMs / 1000);
       metrics.size.observe({ topic }, report.records);
     },
+    missed: (partition, records) => metrics.missed.inc({ topic, partition }, records),
     commitFailed: () => metrics.failures.inc(),
   };
 }
@@ -94,6 +98,10 @@ function register(registry: Registry) {
     refused,
     records: counter('ravand_consumer_records_total', 'Records processed.'),
     bytes: counter('ravand_consumer_bytes_total', 'Bytes of records processed.'),
+    missed: counter(
+      'ravand_consumer_missed_records_total',
+      'Records that left the topic before they were processed: their effects are missing. Must be 0.',
+    ),
     failures: metrics.counter(
       'ravand_consumer_commit_failures_total',
       'Offset commits that failed and are retried.',

@@ -31,6 +31,8 @@ interface WorkerOptions {
   /** Called with the last record of each batch before it is processed. */
   beforeBatch?(last: ConsumedMessage): Promise<void> | undefined;
   onProcessed(report: BatchReport): void;
+  /** Records were deleted from the topic before they were processed. */
+  onMissed?(records: number): void;
   crash(error: unknown): void;
 }
 
@@ -127,6 +129,7 @@ export class PartitionWorker {
     const expected = this.position;
     this.position = offset;
     if (expected === undefined || offset <= expected) return;
+    this.#options.onMissed?.(offset - expected);
     const missing = { code: 'log_start_moved', partition, from: expected, to: offset - 1 };
     log.error(
       missing,
