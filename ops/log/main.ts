@@ -1,5 +1,6 @@
 import { UsageError, type CommandContext } from '../../cli/command.ts';
 import { runAdvanceEpoch } from './advance-epoch/main.ts';
+import { runAfterRestore } from './after-restore/main.ts';
 import { runFinishUpgrade } from './finish-upgrade.ts';
 import { runGrow } from './grow/main.ts';
 
@@ -8,6 +9,7 @@ type Verb = (args: string[], context: CommandContext) => Promise<number>;
 /** The verbs of `./ravand log`: changes of the log itself. */
 const VERBS: Readonly<Record<string, Verb>> = {
   'advance-epoch': runAdvanceEpoch,
+  'after-restore': runAfterRestore,
   grow: runGrow,
   'finish-upgrade': runFinishUpgrade,
 };

@@ -22,6 +22,8 @@ interface Step {
   isCommitLost: boolean;
   /** Share of the raw log and of events.normalised that is lost, in 0..10; undefined: nothing. */
   loss: { raw: number; normalised: number } | undefined;
+  /** PostgreSQL is restored to what it held so many ranges ago; undefined: it is not. */
+  restored: number | undefined;
 }
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -38,6 +40,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       }),
       { nil: undefined, freq: 2 },
     ),
+    restored: fc.option(fc.nat(4), { nil: undefined, freq: 2 }),
   }),
   { maxLength: 15 },
 );
@@ -52,6 +55,8 @@ class World {
   /** Next raw offset to normalise. */
   #next = 0;
   #recorded: RecordedState = { range: undefined, unsure: BEFORE_FIRST };
+  /** What PostgreSQL held since the log went back last, newest first. */
+  #history: RecordedState[] = [];
   #committed = 0;
   readonly stored = new Map<string, number>();
 
@@ -60,6 +65,17 @@ class World {
     this.#normalise(step.sizes);
     this.#sink(step);
     if (step.loss) this.#lose(step.loss);
+    if (step.restored !== undefined) this.#restore(step.restored);
+  }
+
+  /** An older PostgreSQL, and `./ravand log after-restore`. */
+  #restore(back: number): void {
+    const older = this.#history[Math.min(back, this.#history.length - 1)];
+    if (!older) return;
+    const last = this.#normalised.at(-1)?.at(-1) ?? BEFORE_FIRST;
+    const isLater = comparePartitionPositions(last, older.unsure) > 0;
+    this.#recorded = { range: older.range, unsure: isLater ? last : older.unsure };
+    this.#history = [this.#recorded];
   }
 
   /** Every row of the log is stored in the end, each once. */
@@ -112,6 +128,7 @@ class World {
       if (action.kind !== 'store') continue;
       if (at > most) return;
       this.#recorded = { range: action.range, unsure: planned.state.unsure };
+      this.#history.unshift(this.#recorded);
       if (at === most && !isKilledAfterInsert) return;
       for (const { offset, above } of action.slices)
         for (const position of this.#normalised[offset] ?? []) {
@@ -133,6 +150,7 @@ class World {
     if (keptRaw === this.#raw && kept === this.#normalised.length) return;
     this.#normalised.length = kept;
     this.#epoch++;
+    this.#history = [this.#recorded];
     if (keptRaw < this.#raw) this.#rawEpochs.push({ epoch: this.#epoch, firstOffset: keptRaw });
     this.#epochs.push({ epoch: this.#epoch, firstOffset: kept });
     this.#raw = keptRaw;
@@ -143,7 +161,7 @@ class World {
   }
 }
 
-it('a log that goes back loses and doubles nothing that is still in it, whatever is killed', () => {
+it('a log that goes back, or an older PostgreSQL, loses and doubles nothing that is still in the log, whatever is killed', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const world = new World();

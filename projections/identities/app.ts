@@ -4,7 +4,7 @@ import type { PartitionConsumerOptions } from '../../platform/kafka/consumer-typ
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { IdentitiesConfig } from './config.ts';
-import { publishPeople } from './flat-table.ts';
+import { publishPeople, advanceRevisions } from './flat-table.ts';
 import { identityMetrics } from './metrics.ts';
 import { postgresIdentities } from './postgres-store.ts';
 import { aliasTask, commandTask, type IdentityDeps } from './task.ts';
@@ -91,6 +91,16 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     await retryUntilAborted(
       { log, signal, code: 'identities_waiting', what: 'writing identities_flat' },
       async () => {
+        const advanced = await advanceRevisions({
+          client: clickhouse,
+          database,
+          table: names.table,
+        });
+        if (advanced.length > 0)
+          log.warn(
+            { code: 'identities_went_back', accounts: advanced.length },
+            'PostgreSQL holds older identities than ClickHouse: ./ravand rebuild identities --swap restores them from the log',
+          );
         for (const accountId of await store.unpublishedAccounts()) await publish(accountId);
       },
     );

@@ -196,13 +196,13 @@ export async function readDecisions(
   return decisionsOf(undos.rows, pairs.rows);
 }
 
-export interface UndoRow {
+interface UndoRow {
   previous_id: string;
   until: string;
   decided_at: string;
 }
 
-export interface PairRow {
+interface PairRow {
   name: string;
   other: string;
   apart: boolean;
@@ -210,7 +210,7 @@ export interface PairRow {
 }
 
 /** Rows of alias_undos and alias_pairs of one account. */
-export function decisionsOf(undos: readonly UndoRow[], pairs: readonly PairRow[]): Decisions {
+function decisionsOf(undos: readonly UndoRow[], pairs: readonly PairRow[]): Decisions {
   return {
     undos: new Map(
       undos.map(({ previous_id, until, decided_at }) => [

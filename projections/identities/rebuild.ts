@@ -1,52 +1,56 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { compareWriteOrder } from '../../events/write-order.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { RebuildImpossible, type RebuildTarget } from '../rebuild-target.ts';
+import { AliasFiles } from './alias-files.ts';
 import { distinctIds, type AliasFact } from './alias-fact.ts';
 import { publishPeople } from './flat-table.ts';
-import { applyAliases } from './apply-aliases.ts';
-import { whyIgnored, type Decisions } from './decisions.ts';
-import { decisionsOf, postgresIdentities, type PairRow, type UndoRow } from './postgres-store.ts';
+import { applyAliases, applyDecision } from './apply-aliases.ts';
+import {
+  addDecision,
+  noDecisions,
+  whyIgnored,
+  type Decision,
+  type Decisions,
+} from './decisions.ts';
+import { postgresIdentities } from './postgres-store.ts';
 import { aliasOf } from './read-aliases.ts';
 import { mergeAliases } from './merge.ts';
 
-/** A rebuild keeps every alias of the log in memory, about 200 bytes each. */
-const MAX_FACTS = 4_000_000;
+/** Different aliases of one account that are merged in memory, about 300 bytes each. */
+const MAX_PAIRS = 6_000_000;
 const ROWS_PER_INSERT = 50_000;
 const FACTS_PER_MERGE = 2000;
 
 export interface IdentitiesTarget extends RebuildTarget {
-  /** Adds aliases that PostgreSQL lacks, then updates the live table accordingly. */
+  /**
+   * Adds aliases and decisions of the log that PostgreSQL lacks, for instance because it was
+   * restored to an earlier point, then updates the live table accordingly.
+   */
   repairStore(options: { cluster: string }): Promise<void>;
+  /** Deletes the temporary files. */
+  close(): Promise<void>;
 }
 
 /**
- * Fills a table like `identities_flat` from the aliases of the log and the decisions in PostgreSQL.
- * `add` rejects with RebuildImpossible when the log holds more aliases than fit into memory.
+ * Fills a table like `identities_flat` from the aliases and the decisions of the log, one account
+ * after the other. `flush` rejects with RebuildImpossible when one account has too many different
+ * aliases.
  */
 export function identitiesTarget(options: {
   client: ClickHouseClient;
   database: Database;
   table: string;
+  readDecisions: () => Promise<ReadonlyMap<number, readonly Decision[]>>;
 }): IdentitiesTarget {
-  const { client, database, table } = options;
-  const factsByAccount = new Map<number, AliasFact[]>();
-  let count = 0;
+  const { client, database, table, readDecisions } = options;
+  const files = new AliasFiles();
   return {
-    add({ rows }) {
+    async add({ rows }) {
       for (const row of rows) {
         const alias = aliasOf(row);
-        if (!alias) continue;
-        if (++count > MAX_FACTS)
-          return Promise.reject(
-            new RebuildImpossible(
-              `The log holds more than ${MAX_FACTS} aliases: they do not fit into the memory of this command.`,
-            ),
-          );
-        const own = factsByAccount.get(alias.accountId);
-        if (own) own.push(alias.fact);
-        else factsByAccount.set(alias.accountId, [alias.fact]);
+        if (alias) await files.add(alias.accountId, alias.fact);
       }
-      return Promise.resolve();
     },
     async flush() {
       let unsent: object[] = [];
@@ -62,10 +66,14 @@ export function identitiesTarget(options: {
             clickhouse_settings: { async_insert: 0 },
           });
       };
-      for (const [accountId, facts] of factsByAccount) {
-        const { decisions, revision } = await readAccount(database, accountId);
-        for (const [name, canonical] of canonicalIds(facts, decisions)) {
-          unsent.push({ account_id: accountId, name, canonical, version: revision });
+      const decided = await readDecisions();
+      for (const accountId of files.accounts) {
+        const decisions = noDecisions();
+        for (const decision of decided.get(accountId) ?? []) addDecision(decisions, decision);
+        const version = await revisionOf(database, accountId);
+        const people = await canonicalIds(files.of(accountId), decisions, accountId);
+        for (const [name, canonical] of people) {
+          unsent.push({ account_id: accountId, name, canonical, version });
           if (unsent.length >= ROWS_PER_INSERT) await send();
         }
       }
@@ -73,47 +81,58 @@ export function identitiesTarget(options: {
     },
     async repairStore({ cluster }) {
       const store = postgresIdentities(database);
-      for (const [accountId, facts] of factsByAccount) {
-        for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
-          await applyAliases(store, accountId, facts.slice(from, from + FACTS_PER_MERGE));
+      const decided = await readDecisions();
+      for (const accountId of files.accounts) {
+        let facts: AliasFact[] = [];
+        for await (const fact of files.of(accountId)) {
+          facts.push(fact);
+          if (facts.length < FACTS_PER_MERGE) continue;
+          await applyAliases(store, accountId, facts);
+          facts = [];
+        }
+        await applyAliases(store, accountId, facts);
+        for (const decision of decided.get(accountId) ?? [])
+          await applyDecision(store, accountId, decision);
         await publishPeople({ store, client, table: 'identities_flat', cluster }, accountId);
       }
     },
+    close: () => files.remove(),
   };
 }
 
 /**
  * The canonical id of every distinct id that an alias of the account mentions: the content of
- * identities_flat.
+ * identities_flat. Of equal aliases the first that counts decides alone: while its previous_id is a
+ * root the same alias would close the same cycle again.
  */
-export function canonicalIds(
-  facts: readonly AliasFact[],
+export async function canonicalIds(
+  facts: AsyncIterable<AliasFact> | Iterable<AliasFact>,
   decisions: Decisions,
-): Map<string, string> {
-  const result = mergeAliases(facts.filter((fact) => whyIgnored(fact, decisions) === undefined));
+  accountId = 0,
+): Promise<Map<string, string>> {
+  const first = new Map<string, AliasFact>();
+  const names = new Set<string>();
+  for await (const fact of facts) {
+    for (const name of distinctIds([fact])) names.add(name);
+    if (whyIgnored(fact, decisions) !== undefined) continue;
+    const key = `${fact.previousId.length}:${fact.previousId}${fact.userId}`;
+    const known = first.get(key);
+    if (!known || compareWriteOrder(fact.order, known.order) < 0) first.set(key, fact);
+    if (first.size > MAX_PAIRS)
+      throw new RebuildImpossible(
+        `Account ${accountId} has more than ${MAX_PAIRS} different aliases: they do not fit into the memory of this command.`,
+      );
+  }
+  const result = mergeAliases([...first.values()]);
   if (result.kind === 'incomplete')
     throw new Error('the merge needs facts that the account does not have');
-  return new Map(distinctIds(facts).map((id) => [id, result.canonicalOf(id)]));
+  return new Map([...names].map((id) => [id, result.canonicalOf(id)]));
 }
 
-async function readAccount(
-  database: Database,
-  accountId: number,
-): Promise<{ decisions: Decisions; revision: number }> {
-  const undos = await database.query<UndoRow>(
-    'SELECT previous_id, until, decided_at FROM alias_undos WHERE account_id = $1',
-    [accountId],
-  );
-  const pairs = await database.query<PairRow>(
-    'SELECT name, other, apart, decided_at FROM alias_pairs WHERE account_id = $1',
-    [accountId],
-  );
-  const account = await database.query<{ revision: string }>(
+async function revisionOf(database: Database, accountId: number): Promise<number> {
+  const { rows } = await database.query<{ revision: string }>(
     'SELECT revision FROM identity_accounts WHERE account_id = $1',
     [accountId],
   );
-  return {
-    decisions: decisionsOf(undos.rows, pairs.rows),
-    revision: Math.max(1, Number(account.rows[0]?.revision ?? 1)),
-  };
+  return Math.max(1, Number(rows[0]?.revision ?? 1));
 }
