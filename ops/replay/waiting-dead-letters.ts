@@ -18,7 +18,7 @@ type FailedItems = Located & { record_offset: number; item: number | null; items
 
 const OF_RECORDS = `SELECT dead_partition, dead_offset::float8, record_offset::float8, item, items FROM dead_letters
   WHERE topic = '${TOPIC.raw}' AND partition = $1 AND record_offset = ANY ($2::bigint[])`;
-const OF_ROWS = `SELECT DISTINCT dead_partition, dead_offset::float8 FROM dead_letters
+const OF_ROWS = `SELECT DISTINCT letter AS key, dead_partition, dead_offset::float8 FROM dead_letters
   JOIN unnest($1::bigint[], $2::text[]) AS wanted (account_id, message_id) USING (account_id, message_id)
   WHERE stage = 'project' AND item IS NOT NULL AND state IN ('dead', 'redriving', 'discarded')`;
 
@@ -90,7 +90,7 @@ export class WaitingDeadLetters {
   /** Keys of the rows that ClickHouse refused; the reconciliation counts them as dead. */
   async #refusedRows(events: readonly SourceEvent[]): Promise<Set<string>> {
     if (events.length === 0) return new Set();
-    const { rows } = await this.#connections.database.query<Located>(OF_ROWS, [
+    const { rows } = await this.#connections.database.query<Located & { key: string }>(OF_ROWS, [
       events.map(({ accountId }) => accountId),
       // As the index stores it: PostgreSQL text cannot hold NUL.
       events.map(({ messageId }) => messageId.replaceAll('\0', '')),
