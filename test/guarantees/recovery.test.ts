@@ -269,6 +269,10 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
   it.runIf(FULL)(
     'rebuilt events are not swapped in when a replay has added rows meanwhile',
     async () => {
+      account = await createAccount('rebuilt events');
+      sent = 0;
+      await send(3);
+      await stored();
       expect(await rebuild('events', '--into', 'recovery')).toMatchObject({ state: 'caught up' });
       await change(`DELETE FROM events ${WHERE} AND user_id = 'u-0'`);
       await ravand('replay', '--topic', 'events.raw', '--account', String(account.accountId));

@@ -2,6 +2,7 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type CommandContext } from '../../../cli/command.ts';
 import { countText } from '../../../cli/format.ts';
 import { print } from '../../../cli/terminal.ts';
+import { delay } from '../../../platform/backoff.ts';
 import { recordAudit } from '../../../platform/audit.ts';
 import { readEpochs } from '../../../platform/log/epochs.ts';
 import { clickhouseEventsTable } from '../../../projections/events/events-table.ts';
@@ -10,6 +11,9 @@ import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
 import { recoverDeadLetters, type RecoveredDeadLetters } from './dead-letters.ts';
 import { markUnsure } from './sink-ranges.ts';
+
+/** A killed member leaves its group after the session timeout, ms. */
+const MEMBERS_TIMEOUT_MS = 20_000;
 
 interface Report {
   dry_run: boolean;
@@ -55,14 +59,18 @@ export async function runAfterRestore(args: string[], context: CommandContext): 
 
 async function requireStoppedServices({ admin }: Connections): Promise<void> {
   const services = new Map(CONSUMER_GROUPS.map(({ group, service }) => [group, service]));
-  const { groups } = await admin.describeGroups([...services.keys()]);
-  const running = groups
-    .filter(({ members }) => members.length > 0)
-    .map(({ groupId }) => services.get(groupId) ?? groupId);
-  if (running.length > 0)
-    throw new CommandError(
-      `stop the services that read the log first: ${[...new Set(running)].join(', ')}`,
-    );
+  for (const deadline = performance.now() + MEMBERS_TIMEOUT_MS; ;) {
+    const { groups } = await admin.describeGroups([...services.keys()]);
+    const running = groups
+      .filter(({ members }) => members.length > 0)
+      .map(({ groupId }) => services.get(groupId) ?? groupId);
+    if (running.length === 0) return;
+    if (performance.now() > deadline)
+      throw new CommandError(
+        `stop the services that read the log first: ${[...new Set(running)].join(', ')}`,
+      );
+    await delay(500);
+  }
 }
 
 /** Rows of an epoch that PostgreSQL does not know: it is older than the last change of the log. */
