@@ -124,7 +124,7 @@ async function runRebuild(
   connections: Connections,
   { line: asked, gracefulStop, homeDir, report }: RebuildRun,
 ): Promise<void> {
-  const { admin, database } = connections;
+  const { admin, database, settings } = connections;
   const { keepsDays: keeps, topic, service, group } = PROJECTION[asked.projection];
   const source = asked.projection === 'quality' ? topic : (`events.${asked.source}` as const);
   await gracefulStop.run(requireAgreedLog(connections, [source, topic, TOPIC.verdicts]));

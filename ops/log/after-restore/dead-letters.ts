@@ -121,10 +121,10 @@ async function findStored(
         );
         if (missing.length > 0) continue;
         const { key, index } = known;
-        const counts = index === null ? [] : candidate.rows;
+        const counted = index === null ? [] : candidate.rows;
         if (!dryRun) {
           if (!(await store.begin([{ key, rawEnd: null }], attempt)).has(key)) continue;
-          await markRowsStored(database, { key, attempt, counted: counts });
+          await markRowsStored(database, { stored: [{ key, counted }], attempt });
         }
         result.stored++;
       }
