@@ -112,6 +112,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         processedUntil: watermark.until - MARGIN,
         limit: MAX_MINUTES,
       });
+      let unexplained = found.gap;
       if (found.gaps.length > 0 || found.compared < MAX_MINUTES) {
         const loss = await openLoss(database);
         const isCounted =
@@ -120,16 +121,21 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
           (await countedSince.isReached(await options.admin(), database, loss));
         if (isCounted) {
           const gaps = found.gaps.filter(({ start }) => start <= loss.startedAt);
-          await bookLosses(database, { loss, gaps, isLast: found.compared < MAX_MINUTES });
+          const isLast =
+            found.compared < MAX_MINUTES &&
+            (found.oldestInFlight === undefined || found.oldestInFlight > loss.startedAt);
+          await bookLosses(database, { loss, gaps, isLast });
           const lost = gaps.reduce((sum, one) => sum + one.gap, 0);
-          log.warn(
-            { code: 'events_lost', advance: loss.id, events: lost },
-            'events that the log lost before they were stored are in the books as lost',
-          );
+          unexplained -= lost;
+          if (isLast || lost !== 0)
+            log.warn(
+              { code: 'events_lost', advance: loss.id, events: lost },
+              'events that the log lost before they were stored are in the books as lost',
+            );
         }
       }
       isBalanced = found.compared === 0;
-      gap.set(found.gap);
+      gap.set(unexplained);
       inFlight.set(found.inFlight);
       const { received, published, duplicate, rejected, stored, dead, lost } =
         await readReconciliation(database, { spooled: 0 });
@@ -143,9 +149,9 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         lost,
       }))
         counts.set({ count }, events);
-      if (found.gap !== 0)
+      if (unexplained !== 0)
         log.error(
-          { code: 'books_gap', gap: found.gap },
+          { code: 'books_gap', gap: unexplained },
           'the books do not balance: check ./ravand status and ./ravand lag',
         );
     }),

@@ -58,6 +58,8 @@ export interface Reconciliation {
   compared: number;
   /** The minutes and days that make up the gap. */
   gaps: BookGap[];
+  /** Start of the oldest minute or day with rows in flight, ms; undefined: there is none. */
+  oldestInFlight: number | undefined;
 }
 
 interface ReconcileOptions {
@@ -76,9 +78,12 @@ interface ReconcileOptions {
  * days), for up to `limit` of each that changed since they last balanced.
  */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
-  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: 0, gaps: [] };
+  const reconciliation: Reconciliation = {
+    ...{ gap: 0, inFlight: 0, compared: 0, gaps: [], oldestInFlight: undefined },
+  };
   for (const span of SPANS) {
-    const { gap, inFlight, compared, gaps } = await reconcileSpans(span, options);
+    const { gap, inFlight, compared, gaps, oldestInFlight } = await reconcileSpans(span, options);
+    reconciliation.oldestInFlight = earlier(reconciliation.oldestInFlight, oldestInFlight);
     reconciliation.gaps.push(...gaps);
     reconciliation.gap += gap;
     reconciliation.inFlight += inFlight;
@@ -92,7 +97,9 @@ async function reconcileSpans(
   { database, warehouse, processedUntil, limit }: ReconcileOptions,
 ): Promise<Reconciliation> {
   const open = await readOpen(database, span, limit);
-  const reconciliation: Reconciliation = { gap: 0, inFlight: 0, compared: open.length, gaps: [] };
+  const reconciliation: Reconciliation = {
+    ...{ gap: 0, inFlight: 0, compared: open.length, gaps: [], oldestInFlight: undefined },
+  };
   const groups = Map.groupBy(open, ({ start }) => Math.floor(start / span.together));
   for (const some of groups.values()) {
     const counts = await countStored(warehouse, span, some);
@@ -102,8 +109,11 @@ async function reconcileSpans(
     }));
     for (const { account_id, start, expected, found, changed_at } of compared) {
       const difference = expected - found;
-      if (changed_at >= processedUntil) reconciliation.inFlight += difference;
-      else if (difference !== 0) {
+      if (difference === 0) continue;
+      if (changed_at >= processedUntil) {
+        reconciliation.inFlight += difference;
+        reconciliation.oldestInFlight = earlier(reconciliation.oldestInFlight, start);
+      } else {
         reconciliation.gap += difference;
         reconciliation.gaps.push({ account_id, start, gap: difference });
       }
@@ -114,6 +124,10 @@ async function reconcileSpans(
     await writeStored(database, span, { spans: differing, open: true });
   }
   return reconciliation;
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 async function readOpen(
