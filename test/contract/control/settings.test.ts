@@ -365,7 +365,7 @@ describe('the record of changes', () => {
       ['management_key.created', expect.objectContaining({ role: 'viewer' })],
       ['write_key.revoked', { write_key_id: write.write_key_id }],
       ['management_key.revoked', { management_key_id: management.api_key_id }],
-      ['account.changed', { ip_allow: ['192.0.2.0/24'] }],
+      ['account.changed', { ip_allow: ['192.0.2.0/24'], before: { ip_allow: [] } }],
     ]);
     expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(['operator']));
   });
