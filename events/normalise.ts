@@ -1,5 +1,5 @@
 import type { LogPosition } from '../schemas/log-position.ts';
-import type { EventRow, RawItem, RawRecord } from '../schemas/records.ts';
+import type { EventRow, AcceptedItem, RawRecord } from '../schemas/records.ts';
 import { contextColumns, type ContextColumns } from './context.ts';
 import { jsonObject, type JsonObject } from './json.ts';
 import { eventNameOf, idText } from './event-name.ts';
@@ -14,7 +14,7 @@ export type RecordFacts = Pick<
   'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent' | 'trace'
 >;
 /** What the gateway decided about one event. */
-export type ItemFacts = Pick<RawItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
+export type ItemFacts = Pick<AcceptedItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
 
 export interface NormaliseInput {
   record: RecordFacts;

@@ -3,6 +3,7 @@ import { fingerprint } from './fingerprint.ts';
 import { loadSchemas, type LoadedSchema } from './load.ts';
 import type {
   DeadLetter,
+  ErasureCommand,
   EventRow,
   IdentityCommand,
   IngestOutcome,
@@ -206,3 +207,4 @@ export const deadLetterCodec = codecOf<DeadLetter>('dead-letter');
 export const ingestOutcomeCodec = codecOf<IngestOutcome>('ingest-outcome');
 export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');
 export const identityCommandCodec = codecOf<IdentityCommand>('identity-command');
+export const erasureCommandCodec = codecOf<ErasureCommand>('erasure-command');

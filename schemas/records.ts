@@ -3,15 +3,21 @@ import type { LogPosition } from './log-position.ts';
 export type EventType = 'track' | 'identify' | 'page' | 'screen' | 'alias';
 export type EventSource = 'sdk' | 'webhook' | 'import';
 
-export interface RawItem {
+/** Type of an item whose event was erased: nothing of it is left but its place. */
+export const ERASED = 'erased';
+
+interface ItemOf<Type> {
   at: number;
   index: number;
-  type: EventType;
+  type: Type;
   message_id: string;
   generated: boolean;
   dedupe_id: string | null;
   timestamp: number;
 }
+
+export type AcceptedItem = ItemOf<EventType>;
+export type RawItem = AcceptedItem | ItemOf<typeof ERASED>;
 
 /** A webhook delivery as received. */
 export interface Delivery {
@@ -192,4 +198,21 @@ export interface IdentityCommand {
   requested_at: number;
   /** Empty in records of version 1. */
   user_id: string;
+}
+
+/** The position of events.raw before which the events of a person are erased, in one partition. */
+export interface ErasureCut {
+  partition: number;
+  epoch: number;
+  offset: number;
+}
+
+/** erasure-command.v1 */
+export interface ErasureCommand {
+  id: number;
+  account_id: number;
+  key_id: number;
+  names: Buffer[];
+  requested_at: number;
+  cuts: ErasureCut[];
 }

@@ -68,9 +68,10 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
   }
 }
 
-/** Single-object encoding of a normalised-run: a head and one block of event-row datums. */
+/** Single-object encoding of a normalised-run: a head and at most one block of event-rows. */
 export function joinRowBatch(batch: EncodedRowBatch): Buffer {
   const { header } = rowVersion(batch.version);
   const head = HEAD_FIELDS.map((field) => writeZigzag(batch.head[field]));
+  if (batch.count === 0) return Buffer.concat([header, ...head, Buffer.of(0)]);
   return Buffer.concat([header, ...head, writeZigzag(batch.count), batch.rows, Buffer.of(0)]);
 }

@@ -11,6 +11,7 @@ export const TOPIC = {
   dead: 'events.dead',
   outcomes: 'ingest.outcomes',
   identityCommands: 'identity.commands',
+  erasureCommands: 'erasure.commands',
 } as const;
 
 export type Topic = (typeof TOPIC)[keyof typeof TOPIC];
@@ -29,7 +30,8 @@ const YEAR_MS = 365 * 86_400_000;
  * Every topic. events.verdicts is kept as long as events.raw: a replay of events.raw decides as the
  * normaliser did. events.raw and events.normalised have the same number of partitions, which only
  * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
- * kept as long as events.raw may be: a rebuild of the identities reads both.
+ * kept as long as events.raw may be: a rebuild of the identities reads both. erasure.commands is
+ * kept for ever: erasures are restored from it.
  */
 export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
@@ -37,6 +39,7 @@ export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.dead, partitions: 1, retention: YEAR_MS },
   { topic: TOPIC.verdicts, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
   { topic: TOPIC.identityCommands, partitions: 1, retention: 0 },
+  { topic: TOPIC.erasureCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.outcomes, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
 ];
 

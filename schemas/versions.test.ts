@@ -39,6 +39,7 @@ describe('the schemas of records in the log', () => {
     expect(found).toEqual({
       'dead-letter.v1': 'e94edab8afc985be',
       'dead-letter.v2': '1c5dd87fac015893',
+      'erasure-command.v1': '34177d783b8ada4b',
       'event-row.v1': '9fab38799f60d5a4',
       'event-row.v2': 'dc87ac060cc7cea7',
       'identity-command.v1': '682014daf4106120',

@@ -1,5 +1,5 @@
 import type { LogPosition } from '../../schemas/log-position.ts';
-import type { EventRow, VerdictKind } from '../../schemas/records.ts';
+import { ERASED, type EventRow, type VerdictKind } from '../../schemas/records.ts';
 import type { ClaimResolution } from '../claims/resolution.ts';
 import { isJsonObject } from '../json.ts';
 import { normaliseEvent, type ContextReader } from '../normalise.ts';
@@ -11,10 +11,13 @@ import type { DeadReason } from './failure.ts';
 export type ItemDecision =
   | { readonly kind: 'publish'; readonly row: EventRow }
   | { readonly kind: 'drop'; readonly why: 'repeat' | 'duplicate' }
+  /** Nothing is left of the event (docs/erasure.md); it was counted before that. */
+  | { readonly kind: 'erased' }
   | { readonly kind: 'dead'; readonly reason: DeadReason; readonly detail: string };
 
 const REPEAT: ItemDecision = { kind: 'drop', why: 'repeat' };
 const DUPLICATE: ItemDecision = { kind: 'drop', why: 'duplicate' };
+const NOTHING: ItemDecision = { kind: 'erased' };
 
 export interface ItemInput {
   decoded: DecodedRecord;
@@ -34,6 +37,8 @@ export function decideItem(
   { decoded, index, position, acceptance, resolution }: ItemInput,
   contexts: ContextReader,
 ): ItemDecision {
+  const item = decoded.record.items[index];
+  if (item?.type === ERASED) return NOTHING;
   switch (resolution.verdict) {
     case 'repeat':
       return REPEAT;
@@ -42,7 +47,6 @@ export function decideItem(
     case 'first':
     case 'replay': {
       const { record, envelopes, batchContext } = decoded;
-      const item = record.items[index];
       if (item === undefined) throw new Error(`the record has no item ${index}`);
       const envelope = envelopes[item.at];
       if (!isJsonObject(envelope))
@@ -71,7 +75,7 @@ export function decideItem(
 }
 
 /** `replayed`: published again; an earlier attempt may have published it already. */
-export type Outcome = 'published' | 'replayed' | 'duplicate' | 'repeat' | 'dead';
+export type Outcome = 'published' | 'replayed' | 'duplicate' | 'repeat' | 'dead' | 'erased';
 
 export function outcomeOf(decision: ItemDecision, resolution: ClaimResolution): Outcome {
   switch (decision.kind) {
@@ -80,11 +84,15 @@ export function outcomeOf(decision: ItemDecision, resolution: ClaimResolution): 
     case 'drop':
       return decision.why;
     case 'dead':
-      return 'dead';
+    case 'erased':
+      return decision.kind;
   }
 }
 
-/** Verdict of an event that will not be a row; undefined for one that will. `now` in ms. */
+/**
+ * Verdict of an event that will not be a row; undefined for one that will, and for an erased one:
+ * its events were counted as stored before they were erased. `now` in ms.
+ */
 export function verdictOf(decision: ItemDecision, now: number): VerdictKind | undefined {
   switch (decision.kind) {
     case 'publish':
@@ -93,6 +101,8 @@ export function verdictOf(decision: ItemDecision, now: number): VerdictKind | un
       return decision.why;
     case 'dead':
       return 'dead';
+    case 'erased':
+      return undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import { withoutErasedEvents } from '../../events/erasure/dead-letter.ts';
 import { redrivenRecords } from '../../pipeline/dead-letters/redriven-record.ts';
 import type { EncodedRow } from '../../projections/events/decode.ts';
 import type { DeadLetter, RawRecord } from '../../schemas/records.ts';
@@ -29,15 +30,20 @@ export async function candidateOf(tools: RedriveTools, known: DeadLetterRow): Pr
 
 /** Reads the dead letter and makes the raw record or the rows of it. */
 export async function prepare(tools: RedriveTools, known: DeadLetterRow): Promise<Candidate> {
-  const { reader, deadLetter: read } = tools;
+  const { reader, deadLetter: read, epochOf, erased } = tools;
   const unready = (why: string): Candidate => ({ kind: 'unready', known, why, bytes: 0 });
-  const deadLetter = await read(known);
-  if (!deadLetter) return unready('events.dead does not retain the dead letter: discard it');
-  const bytes = await failedBytes(reader, deadLetter);
-  if (!bytes)
+  const found = await read(known);
+  if (!found) return unready('events.dead does not retain the dead letter: discard it');
+  const whole = await failedBytes(reader, found);
+  if (!whole)
     return unready(
-      `the dead letter holds only the beginning of a very large record, and ${deadLetter.topic} does not retain the record: discard it`,
+      `the dead letter holds only the beginning of a very large record, and ${found.topic} does not retain the record: discard it`,
     );
+  const asWritten = { ...found, value: whole };
+  const left = withoutErasedEvents(asWritten, erased, () => epochOf(known));
+  if (left?.isEmpty) return unready('its person was erased: discard it');
+  const deadLetter = left?.deadLetter ?? asWritten;
+  const { value: bytes } = deadLetter;
   if (deadLetter.stage === 'project') {
     const found = rowsOfDeadLetter(deadLetter, bytes);
     return typeof found === 'string'

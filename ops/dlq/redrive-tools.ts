@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import kafkajs, { type Admin } from 'kafkajs';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
+import type { ErasedPeople } from '../../events/erasure/erased-people.ts';
+import { readErasures } from '../../platform/log/erasures.ts';
 import { epochAsOf, readEpochs } from '../../platform/log/epochs.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
@@ -30,6 +32,8 @@ export interface RedriveTools {
   publish: (record: { partition: number; key: Buffer | null; value: Buffer }) => Promise<number>;
   /** Id of this redrive: distinguishes its dead letters from those of another process. */
   attempt: string;
+  /** Whose events are not published again. */
+  erased: ErasedPeople;
   /** Epoch of the raw record that a dead letter names. */
   epochOf: (dead: DeadLetterRow) => number;
   now: () => number;
@@ -70,6 +74,7 @@ export async function openTools({
     raw: await readEpochs(database, TOPIC.raw),
     dead: await readEpochs(database, TOPIC.dead),
   };
+  const erased = await readErasures(database, 'recorded');
   const producer = await connectProducer({
     settings,
     log,
@@ -102,6 +107,7 @@ export async function openTools({
       storedItems: storedItemsLoader((positions) => storedItems(client, positions)),
       publish: (record) => producer.publish({ topic: TOPIC.raw, ...record }),
       attempt: randomUUID(),
+      erased,
       // A dead letter names an offset of the log as it was when it was written.
       epochOf: (dead) =>
         epochAsOf(

@@ -4,6 +4,7 @@ import { UserAgentCache } from '../../events/user-agent.ts';
 import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey } from '../../schemas/log-position.ts';
 import { readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
+import { ErasureView } from '../../platform/log/erasures.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
@@ -57,6 +58,7 @@ export async function* sourceBatches(
   const range: LogRange = { topic, partition, from, to };
   const contexts = new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS));
   const epochs = await readEpochs(connections.database, TOPIC.raw);
+  const withoutErased = (await ErasureView.read(connections.database, 'recorded')).reader(topic);
   const read = PARSERS[topic]({ contexts, epochs });
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch | undefined;
@@ -92,7 +94,7 @@ export async function* sourceBatches(
           events: [],
           unreadable: 0,
         };
-        const { events, unreadable } = read(message);
+        const { events, unreadable } = read(withoutErased(message));
         batch.last = offset;
         batch.appendedAt = timestamp;
         batch.events.push(...events);

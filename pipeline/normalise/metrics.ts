@@ -3,7 +3,9 @@ import type { Outcome } from '../../events/raw/decide.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { NormalisedChunk } from './normalise-chunk.ts';
 
-const OUTCOMES: readonly Outcome[] = ['published', 'replayed', 'duplicate', 'repeat', 'dead'];
+const OUTCOMES: readonly Outcome[] = [
+  ...(['published', 'replayed', 'duplicate', 'repeat', 'dead', 'erased'] as const),
+];
 
 /** Metrics of the normaliser. */
 export class NormaliserMetrics {
@@ -11,7 +13,7 @@ export class NormaliserMetrics {
   readonly #metrics = metricsOf(this.registry);
   readonly #events = this.#metrics.counter(
     'ravand_normaliser_events_total',
-    'Events of events.raw by outcome: published, replayed (published again after a crash), duplicate, repeat (the same acceptance again), dead.',
+    'Events of events.raw by outcome: published, replayed (published again after a crash), duplicate, repeat (the same acceptance again), dead, erased (read again after its person was erased).',
     'outcome',
   );
   readonly #deadLetters = this.#metrics.counter(

@@ -77,7 +77,9 @@ export function splitIntoChunks(batch: Chunk, maxEvents: number): Chunk[] {
 export function normaliseChunk(chunk: Chunk, tools: Tools): NormalisedChunk {
   const deadLetters: DeadLetter[] = [];
   const verdicts: Verdict[] = [];
-  const counts: OutcomeCounts = { published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0 };
+  const counts: OutcomeCounts = {
+    ...{ published: 0, replayed: 0, duplicate: 0, repeat: 0, dead: 0, erased: 0 },
+  };
   let processed = 0;
   let uncountable = 0;
   let claim = 0;

@@ -50,13 +50,14 @@ export function readRawEvents(
   if (decoded.state === 'undecodable')
     return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
   const { record } = decoded;
-  const events = claimsToResolve([decoded], epochOf).map((claim, index): RawEvent => {
+  const events = claimsToResolve([decoded], epochOf).flatMap((claim, index): RawEvent[] => {
     const { position, acceptance, redrivenFrom: from } = claim;
     const decision = decideItem(
       { decoded, index, position, acceptance, resolution: FIRST },
       contexts,
     );
-    return {
+    if (decision.kind === 'erased') return [];
+    const event: RawEvent = {
       epoch: position.epoch,
       at: { offset, index },
       partition,
@@ -68,6 +69,7 @@ export function readRawEvents(
       row: decision.kind === 'publish' ? decision.row : undefined,
       reason: decision.kind === 'dead' ? decision.reason : '',
     };
+    return [event];
   });
   return { offset, appendedAt, events, unreadable: undefined };
 }

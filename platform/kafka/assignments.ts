@@ -13,6 +13,7 @@ import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { LogGuard } from './log-guard.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
+import { formerTopic } from './topic-names.ts';
 import { shareLimits } from './share-limits.ts';
 
 /** Minimum time between two commits of evidence, ms. */
@@ -29,9 +30,14 @@ const REVOKE_FLUSH_MS = 1000;
 /** Default time that a rebalance waits for running batches, ms. */
 const DRAIN_TIMEOUT_MS = 4000;
 
+interface AssignmentsOptions extends PartitionConsumerOptions {
+  /** What a task gets of a record; absent: the record. */
+  read?: ((message: ConsumedMessage) => ConsumedMessage) | undefined;
+}
+
 /** The partitions assigned to this process, each with its own worker. */
 export class Assignments {
-  readonly #options: PartitionConsumerOptions;
+  readonly #options: AssignmentsOptions;
   readonly #workers = new Map<number, PartitionWorker>();
   /** Partitions being fetched; a worker whose task is not ready is not fetched yet. */
   readonly #read = new Set<number>();
@@ -45,7 +51,7 @@ export class Assignments {
   guard: LogGuard | undefined;
   client: ConsumerClient | undefined;
 
-  constructor(options: PartitionConsumerOptions) {
+  constructor(options: AssignmentsOptions) {
     this.#options = options;
     this.#limits = options.batch;
     this.#metrics = consumerMetrics({
@@ -176,6 +182,7 @@ export class Assignments {
       partition,
       log,
       limits: () => this.#limits,
+      read: this.#options.read,
       crash: (error) => this.#options.crash(error),
       open: (fenced) => this.#open(partition, fenced),
       pause: () => this.client?.pause(partition),
@@ -209,6 +216,9 @@ export class Assignments {
       this.#connected().assign(partition, isGone ? ends.low : from);
       this.#read.add(partition);
       this.#silent.delete(partition);
+      // An offset of the topic that this one replaced becomes one of this topic before that goes.
+      if (committed !== undefined && formerTopic(this.#options.topic) !== undefined)
+        this.#committer.commit(partition, committed);
       return task;
     }
   }

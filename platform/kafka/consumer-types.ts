@@ -71,7 +71,10 @@ export interface PartitionConsumerOptions {
   topic: string;
   /** Limits of one batch. */
   batch: BatchLimits;
-  /** Absent: a log that goes back is not noticed; for topics of tests and benches. */
+  /**
+   * Absent: a log that goes back is not noticed, and erased people are read again; for topics of
+   * tests and benches.
+   */
   evidence?: EvidenceOptions;
   /**
    * Called once per assignment. May take long, the other partitions continue; a rejection crashes

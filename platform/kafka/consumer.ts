@@ -1,4 +1,5 @@
 import { delay } from '../backoff.ts';
+import { FollowedErasures, isPersonal } from '../log/erasures.ts';
 import { withDeadline } from '../deadline.ts';
 import { Assignments } from './assignments.ts';
 import { connectConsumer } from './consumer-client.ts';
@@ -37,7 +38,22 @@ export function startPartitionConsumer(
   const crash = (error: unknown) => {
     if (!closing.signal.aborted) options.crash(error);
   };
-  const assignments = new Assignments({ ...options, crash });
+  const erasures =
+    options.evidence && isPersonal(topic)
+      ? new FollowedErasures({
+          ...{ database: options.evidence.database, log, topic, signal: closing.signal },
+        })
+      : undefined;
+  const assignments = new Assignments({
+    ...options,
+    crash,
+    read: erasures?.read,
+    assigned: async (partition, committed, fenced) => {
+      await erasures?.refresh(fenced);
+      return options.assigned(partition, committed, fenced);
+    },
+  });
+  void erasures?.follow();
   let loop: ConsumeLoop | undefined;
   let rebalances: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void> | void) => {

@@ -28,6 +28,8 @@ interface WorkerOptions {
   pause(): void;
   resume(): void;
   commit(offset: number): void;
+  /** What the task gets of a record. */
+  read?: ((message: ConsumedMessage) => ConsumedMessage) | undefined;
   /** Called with the last record of each batch before it is processed. */
   beforeBatch?(last: ConsumedMessage): Promise<void> | undefined;
   onProcessed(report: BatchReport): void;
@@ -180,7 +182,8 @@ export class PartitionWorker {
       if (this.#fence.signal.aborted) return;
     }
     try {
-      next = await task.process(messages);
+      const { read } = this.#options;
+      next = await task.process(read ? messages.map(read) : messages);
     } catch (error) {
       // A record within a record, for instance the row batch of a dead letter.
       const [first] = messages;

@@ -41,11 +41,15 @@ describe('decodeRecord', () => {
       'wrong_partition',
     ],
     ['a row batch that ends before it begins', encode({ first_offset: 5 }, [1]), 'broken_run'],
-    ['a row batch without rows', encode({}, []), 'broken_run'],
   ])('returns %s as unreadable, with the reason', (_, value, reason) => {
     const record = decodeRecord(messageOf(value));
     expect(record.summary.kind).toBe('unreadable');
     expect(record.failure?.reason).toBe(reason);
+  });
+
+  it('returns a row batch without rows, of which all were erased, as nothing to store', () => {
+    const record = decodeRecord(messageOf(encode({}, [])));
+    expect(record).toMatchObject({ summary: { kind: 'rows', rows: 0 }, rowBatch: { count: 0 } });
   });
 });
 

@@ -46,7 +46,8 @@ export function decodeRecord(message: ConsumedMessage): DecodedRecord {
       const detail = `the rows are of partition ${head.partition} of events.raw`;
       return undecodable(message, { reason: 'wrong_partition', detail });
     }
-    if (count <= 0 || comparePartitionPositions(first, last) > 0) {
+    // A batch without rows: all of them were erased.
+    if (count < 0 || comparePartitionPositions(first, last) > 0) {
       const detail = 'the head of the row batch contradicts itself';
       return undecodable(message, { reason: 'broken_run', detail });
     }

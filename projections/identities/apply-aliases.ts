@@ -94,11 +94,29 @@ export async function applyDecision(
   throw new TooManyConflicts(accountId);
 }
 
+/**
+ * Merges the people of distinct ids that stored aliases name again, after rows of them were
+ * removed. Resolves when everything that follows from it is stored.
+ */
+export async function mergeAgain(
+  store: IdentityStore,
+  accountId: number,
+  again: readonly string[],
+): Promise<void> {
+  for (let conflicts = 0; conflicts <= MAX_CONFLICTS; conflicts++) {
+    const { revision } = await store.snapshot(accountId, []);
+    if (await remergeStored(store, { accountId, revision, facts: [], again })) return;
+  }
+  throw new TooManyConflicts(accountId);
+}
+
 interface Affected {
   accountId: number;
   revision: number;
   facts: readonly AliasFact[];
   decision?: Decision;
+  /** Distinct ids that are merged again; they may lack a row. */
+  again?: readonly string[];
 }
 
 /**
@@ -107,14 +125,14 @@ interface Affected {
  */
 async function remergeStored(
   store: IdentityStore,
-  { accountId, revision, facts, decision }: Affected,
+  { accountId, revision, facts, decision, again = [] }: Affected,
 ): Promise<Extract<Remerged, { kind: 'merged' }> | undefined> {
-  if (facts.length === 0 && !decision)
+  if (facts.length === 0 && !decision && again.length === 0)
     return { kind: 'merged', rows: new Map(), outcomes: new Map() };
   const ids = new Set(distinctIds(facts));
   if (decision) ids.add(decision.previousId);
   if (decision && decision.kind !== 'undo') ids.add(decision.userId);
-  const extra = new Set<string>();
+  const extra = new Set<string>(again);
   for (;;) {
     const people = await store.loadPeople(accountId, [...ids, ...extra], decision);
     // An id that was requested and has no row is mentioned by no fact.

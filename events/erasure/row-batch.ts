@@ -1,0 +1,51 @@
+import { rowBatchCodec } from '../../schemas/codec.ts';
+import type { EventRow } from '../../schemas/records.ts';
+import { joinRowBatch, sliceRowBatch } from '../../schemas/row-batch.ts';
+import { POSITION_FIELDS, rowDecoders } from '../../schemas/row-reader.ts';
+import { distinctIdOf } from '../event-name.ts';
+import type { ErasedPeople } from './erased-people.ts';
+
+const FIELDS = [...POSITION_FIELDS, 'account_id', 'user_id', 'anonymous_id'] as const;
+type PersonRow = Pick<EventRow, (typeof FIELDS)[number]>;
+const decoders = rowDecoders<PersonRow>(FIELDS);
+
+/** Whether the event of a row of events.normalised is erased. */
+export function isErasedRow(row: PersonRow, erased: ErasedPeople): boolean {
+  const place = { epoch: row._epoch, partition: row._partition, offset: row._offset };
+  return erased.covers({
+    accountId: row.account_id,
+    distinctId: distinctIdOf(row),
+    places: [place],
+  });
+}
+
+/**
+ * The row batch without the rows of erased people; undefined when it holds none. Its head stays,
+ * and the other rows keep their bytes. Throws UnreadableRecord.
+ */
+export function eraseFromRowBatch(value: Buffer, erased: ErasedPeople): Buffer | undefined {
+  if (erased.isEmpty) return undefined;
+  const batch = sliceRowBatch(value);
+  if (!batch) return eraseFromBlocks(value, erased);
+  const { epoch, partition, first_offset: offset } = batch.head;
+  if (!erased.mayCover({ epoch, partition, offset })) return undefined;
+  const decode = decoders.get(batch.version);
+  const kept: Buffer[] = [];
+  let at = 0;
+  for (let row = 0; row < batch.count; row++) {
+    const { value: person, offset: end } = decode?.(batch.rows, at) ?? { offset: at };
+    // Damaged: its readers report it.
+    if (person === undefined || end <= at) return undefined;
+    if (!isErasedRow(person, erased)) kept.push(batch.rows.subarray(at, end));
+    at = end;
+  }
+  if (kept.length === batch.count) return undefined;
+  return joinRowBatch({ ...batch, count: kept.length, rows: Buffer.concat(kept) });
+}
+
+/** Nothing of ours writes several blocks of rows; a batch without rows is read here, too. */
+function eraseFromBlocks(value: Buffer, erased: ErasedPeople): Buffer | undefined {
+  const { rows, ...head } = rowBatchCodec.decode(value);
+  const kept = rows.filter((row) => !isErasedRow(row, erased));
+  return kept.length === rows.length ? undefined : rowBatchCodec.encode({ ...head, rows: kept });
+}

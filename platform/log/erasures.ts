@@ -1,0 +1,218 @@
+import { eraseFromDeadLetter } from '../../events/erasure/dead-letter.ts';
+import { ErasedPeople, type Erasure } from '../../events/erasure/erased-people.ts';
+import { eraseFromIdentityCommand } from '../../events/erasure/identity-command.ts';
+import { eraseFromRawRecord } from '../../events/erasure/raw-record.ts';
+import { eraseFromRowBatch } from '../../events/erasure/row-batch.ts';
+import type { ErasureCut } from '../../schemas/records.ts';
+import { TOPIC, type Topic } from '../../schemas/topology.ts';
+import { delay } from '../backoff.ts';
+import type { ConsumedMessage } from '../kafka/consumer-types.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/pool.ts';
+import { retryUntilAborted } from '../retry-until-aborted.ts';
+import { epochAsOf, readEpochs, type TopicEpochs } from './epochs.ts';
+
+type Queries = Pick<Database, 'query'>;
+
+/** A record of a topic. */
+interface LogRecord {
+  partition: number;
+  offset: number;
+  value: Buffer | null;
+}
+
+/** The value without what was erased; undefined: nothing of the record was. */
+type EraseFrom = (record: LogRecord) => Buffer | undefined;
+
+/** The topics that hold personal data. */
+export const PERSONAL_TOPICS: readonly Topic[] = [
+  TOPIC.raw,
+  TOPIC.normalised,
+  TOPIC.dead,
+  TOPIC.identityCommands,
+];
+
+/** Whether records of the topic hold personal data. */
+export function isPersonal(topic: string): boolean {
+  return PERSONAL_TOPICS.some((personal) => personal === topic);
+}
+
+interface Epochs {
+  raw: TopicEpochs;
+  dead: TopicEpochs;
+}
+
+/** What is erased from the records of a topic. Throws UnreadableRecord for an unknown schema. */
+export function eraserOf(topic: string, erased: ErasedPeople, epochs: Epochs): EraseFrom {
+  switch (topic) {
+    case TOPIC.raw:
+      return ({ partition, offset, value }) => {
+        if (value === null || erased.isEmpty) return undefined;
+        const epoch = epochs.raw.at(partition, offset);
+        return eraseFromRawRecord({ epoch, partition, offset, value }, erased);
+      };
+    case TOPIC.normalised:
+      return ({ value }) => (value === null ? undefined : eraseFromRowBatch(value, erased));
+    case TOPIC.dead:
+      return ({ partition, offset, value }) => {
+        if (value === null) return undefined;
+        const writtenIn = epochs.dead.at(partition, offset);
+        return eraseFromDeadLetter(value, erased, (deadLetter) =>
+          epochAsOf(epochs.raw.of(deadLetter.partition), deadLetter.offset, writtenIn),
+        );
+      };
+    case TOPIC.identityCommands:
+      return ({ value }) => (value === null ? undefined : eraseFromIdentityCommand(value, erased));
+    default:
+      return () => undefined;
+  }
+}
+
+/**
+ * Which erasures a reader obeys. A live consumer: those whose cut every group has passed, so that
+ * what it counts stays exact. What repeats the log: each one that has a cut.
+ */
+type Obeyed = 'enforced' | 'recorded';
+
+const STATES: Record<Obeyed, readonly string[]> = {
+  enforced: ['enforced', 'removed'],
+  recorded: ['recorded', 'enforced', 'removed'],
+};
+
+interface Row {
+  id: string;
+  account_id: string;
+  key_id: number;
+  name_hashes: Buffer[];
+  cuts: ErasureCut[];
+  requested_at: number;
+}
+
+/** Erasures that are not complete in the log itself, with their keys. */
+export async function readErasures(database: Queries, obeyed: Obeyed): Promise<ErasedPeople> {
+  return read(database, 'state = ANY($1::text[])', STATES[obeyed]);
+}
+
+/** Some erasures, whatever their states. */
+export async function readErasuresById(
+  database: Queries,
+  ids: readonly number[],
+): Promise<ErasedPeople> {
+  return read(database, 'id = ANY($1::bigint[])', ids);
+}
+
+async function read(
+  database: Queries,
+  condition: string,
+  values: readonly unknown[],
+): Promise<ErasedPeople> {
+  const { rows } = await database.query<Row>(
+    `SELECT id, account_id, key_id, name_hashes, cuts,
+       extract(epoch FROM requested_at)::float8 * 1000 AS requested_at
+     FROM erasures WHERE ${condition} ORDER BY id`,
+    [values],
+  );
+  if (rows.length === 0) return new ErasedPeople([], new Map());
+  const keys = await database.query<{ id: number; key: Buffer }>(
+    'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL',
+  );
+  return new ErasedPeople(rows.map(erasureOf), new Map(keys.rows.map(({ id, key }) => [id, key])));
+}
+
+function erasureOf({ id, account_id, key_id, name_hashes, cuts, requested_at }: Row): Erasure {
+  return {
+    id: Number(id),
+    accountId: Number(account_id),
+    keyId: key_id,
+    names: name_hashes.map((hash) => Buffer.from(hash).toString('hex')),
+    requestedAt: requested_at,
+    cuts,
+  };
+}
+
+/** What a reader of the log knows about erasures. */
+export class ErasureView {
+  readonly #erased: ErasedPeople;
+  readonly #epochs: Epochs | undefined;
+
+  private constructor(erased: ErasedPeople, epochs: Epochs | undefined) {
+    this.#erased = erased;
+    this.#epochs = epochs;
+  }
+
+  static async read(database: Queries, obeyed: Obeyed): Promise<ErasureView> {
+    const erased = await readErasures(database, obeyed);
+    if (erased.isEmpty) return new ErasureView(erased, undefined);
+    const raw = await readEpochs(database, TOPIC.raw);
+    return new ErasureView(erased, { raw, dead: await readEpochs(database, TOPIC.dead) });
+  }
+
+  /** Undefined: nothing is erased. */
+  eraserOf(topic: string): EraseFrom | undefined {
+    return this.#epochs && eraserOf(topic, this.#erased, this.#epochs);
+  }
+
+  /** The record as it is after the erasure. */
+  reader(topic: string): (message: ConsumedMessage) => ConsumedMessage {
+    const erase = this.eraserOf(topic);
+    if (!erase) return (message) => message;
+    return (message) => {
+      const value = erase(message);
+      return value === undefined ? message : { ...message, value };
+    };
+  }
+}
+
+/** A live consumer notices an enforced erasure within about this time, ms. */
+export const ERASURES_POLL_MS = 2000;
+
+interface FollowOptions {
+  database: Queries;
+  log: Log;
+  signal: AbortSignal;
+  topic: string;
+}
+
+/** The erasures that a live consumer of a topic obeys, followed until the signal aborts. */
+export class FollowedErasures {
+  readonly #options: FollowOptions;
+  #read: (message: ConsumedMessage) => ConsumedMessage = (message) => message;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  /** Reads them now, and whenever the time has come. */
+  async follow(): Promise<void> {
+    const { log, signal } = this.#options;
+    for (;;) {
+      try {
+        await delay(ERASURES_POLL_MS, signal);
+      } catch {
+        return;
+      }
+      try {
+        await this.#load();
+      } catch (error) {
+        log.debug({ err: error }, 'cannot read which people were erased; retrying');
+      }
+    }
+  }
+
+  /** Resolves when they were read; awaited before a partition is processed. */
+  refresh(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const what = 'reading which people were erased';
+    return retryUntilAborted({ log, signal, code: 'postgres_unreachable', what }, () =>
+      this.#load(),
+    );
+  }
+
+  /** The record without what was erased. */
+  readonly read = (message: ConsumedMessage): ConsumedMessage => this.#read(message);
+
+  async #load(): Promise<void> {
+    const { database, topic } = this.#options;
+    this.#read = (await ErasureView.read(database, 'enforced')).reader(topic);
+  }
+}
