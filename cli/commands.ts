@@ -127,6 +127,13 @@ export const commands: readonly Command[] = [
     load: () => import('../ops/profiles/main.ts'),
   }),
   lazy({
+    name: 'erase',
+    summary: 'erases one person from every store and from the log, and proves it',
+    usage: `erase --account ID (--user-id U | --anonymous-id A)… [--dry-run] [--json] | erase --resume ID
+       ./ravand erase status | verify ID [--text TEXT]… [--user-id U]… | rewrite | rotate-key | recover`,
+    load: () => import('../ops/erase/main.ts'),
+  }),
+  lazy({
     name: 'log',
     summary: 'changes the log itself: goes on after it went back, more partitions, newer rows',
     usage: `log advance-epoch [--dry-run] [--json]

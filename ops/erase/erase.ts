@@ -1,0 +1,132 @@
+import { CommandError } from '../../cli/command.ts';
+import { delay } from '../../platform/backoff.ts';
+import { connectProducer } from '../../platform/kafka/producer.ts';
+import { ERASURES_POLL_MS } from '../../platform/log/erasures.ts';
+import { erasureCommandCodec } from '../../schemas/codec.ts';
+import { TOPIC } from '../../schemas/topology.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { barrierNow, behind, cutNow, endsOf, rawBehind, spooling } from './barrier.ts';
+import { commandOf, ErasureStore, type ErasureRow } from './erasure-store.ts';
+import { removeFromStores } from './remove.ts';
+
+interface EraseRequest {
+  homeDir: string;
+  env: NodeJS.ProcessEnv;
+  stop: AbortSignal;
+  /** How long one wait may last, ms. */
+  timeout: number;
+  report: (sentence: string) => void;
+}
+
+const POLL = 500;
+
+/** Carries an erasure out from where it stopped, up to its removal from all stores but the log. */
+export async function carryOut(
+  connections: Connections,
+  id: number,
+  request: EraseRequest,
+): Promise<ErasureRow> {
+  const store = new ErasureStore(connections.database);
+  for (;;) {
+    request.stop.throwIfAborted();
+    const erasure = await store.find(id);
+    if (!erasure) throw new CommandError(`there is no erasure ${id}: see ./ravand erase status`);
+    switch (erasure.state) {
+      case 'requested':
+        await (erasure.cuts
+          ? recordFact(connections, store, erasure)
+          : decideCut(connections, store, { id, request }));
+        break;
+      case 'recorded':
+        await reachBarrier(connections, store, { erasure, request });
+        break;
+      case 'enforced': {
+        // Every live consumer has read the erasure before its rows are removed.
+        await delay(2 * ERASURES_POLL_MS + 1000, request.stop);
+        const { homeDir, env, stop: signal, report } = request;
+        await removeFromStores(connections, { erasure, store, homeDir, env, signal, report });
+        break;
+      }
+      case 'removed':
+      case 'rewritten':
+        return erasure;
+    }
+  }
+}
+
+interface Step {
+  erasure: ErasureRow;
+  request: EraseRequest;
+}
+
+/** What was accepted before is in the log, so that it lies before the cut. */
+async function decideCut(
+  connections: Connections,
+  store: ErasureStore,
+  { id, request }: { id: number; request: EraseRequest },
+): Promise<void> {
+  const { admin, database } = connections;
+  await until(request, id, () => spooling(database));
+  const since = await endsOf(admin, TOPIC.normalised);
+  await store.cutAt(id, await cutNow({ admin, database }), since);
+}
+
+async function recordFact(
+  { settings, log }: Connections,
+  store: ErasureStore,
+  erasure: ErasureRow,
+): Promise<void> {
+  const producer = await connectProducer({
+    ...{ settings, log, clientId: 'ravand-erase', timeout: 20_000, linger: 0, pollInterval: 10 },
+    maxQueued: { records: 10, bytes: 16 * 1024 * 1024 },
+  });
+  try {
+    await producer.publish({
+      topic: TOPIC.erasureCommands,
+      partition: 0,
+      key: null,
+      value: erasureCommandCodec.encode(commandOf(erasure)),
+    });
+  } finally {
+    await producer.close(2000);
+  }
+  await store.advance(erasure.id, 'requested', 'recorded');
+}
+
+/** Everything up to the cut is processed, so that what is counted and stored is complete. */
+async function reachBarrier(
+  connections: Connections,
+  store: ErasureStore,
+  { erasure, request }: Step,
+): Promise<void> {
+  const { id, cuts = [], barrier } = erasure;
+  if (!barrier) {
+    await until(request, id, () => rawBehind(connections, cuts));
+    await store.awaits(id, await barrierNow(connections));
+    return;
+  }
+  await until(request, id, () => behind(connections, barrier));
+  await store.advance(id, 'recorded', 'enforced');
+}
+
+/** Throws CommandError when it takes too long; the erasure is continued later. */
+async function until(
+  { stop, timeout, report }: EraseRequest,
+  id: number,
+  waiting: () => Promise<readonly string[]>,
+): Promise<void> {
+  const deadline = performance.now() + timeout;
+  let last = '';
+  for (;;) {
+    const found = await waiting();
+    if (found.length === 0) return;
+    const sentence = `waiting for ${found.join('; for ')}`;
+    if (sentence !== last) report(sentence);
+    last = sentence;
+    if (performance.now() > deadline)
+      throw new CommandError(
+        `${sentence}: this takes too long. The erasure goes on with ./ravand erase --resume ${id}`,
+      );
+    await delay(POLL, stop);
+  }
+}

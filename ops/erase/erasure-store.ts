@@ -1,0 +1,267 @@
+import { idHash } from '../../events/erasure/erased-people.ts';
+import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { ErasureCommand, ErasureCut } from '../../schemas/records.ts';
+
+type Queries = Pick<Database, 'query'>;
+
+/** docs/erasure.md explains the states; they follow each other in this order. */
+export type ErasureState = 'requested' | 'recorded' | 'enforced' | 'removed' | 'rewritten';
+
+/** Offsets by partition. */
+export type Ends = Readonly<Record<string, number>>;
+
+/** By topic, the offsets that its groups must have reached. */
+export type Barrier = Readonly<Record<string, Ends>>;
+
+/** Removed rows by the minute of their reception (Unix s). */
+export type MinuteCounts = readonly (readonly [minute: number, rows: number])[];
+
+/** A row of erasures. */
+export interface ErasureRow {
+  id: number;
+  accountId: number;
+  keyId: number;
+  hashes: readonly Buffer[];
+  /** Undefined: a verification has passed, and the names are no longer stored. */
+  names: readonly string[] | undefined;
+  state: ErasureState;
+  cuts: readonly ErasureCut[] | undefined;
+  /** Ends of events.normalised before the cut. */
+  since: Ends | undefined;
+  barrier: Barrier | undefined;
+  counts: MinuteCounts | undefined;
+  /** What was removed, by store. */
+  removed: Readonly<Record<string, number>>;
+  /** ms since the epoch */
+  requestedAt: number;
+  /** Since the request, ms. */
+  age: number;
+  verifiedAt: number | undefined;
+}
+
+interface Stored {
+  id: string;
+  account_id: string;
+  key_id: number;
+  name_hashes: Buffer[];
+  names: string[] | null;
+  state: ErasureState;
+  cuts: ErasureCut[] | null;
+  since: Ends | null;
+  barrier: Barrier | null;
+  counts: MinuteCounts | null;
+  removed: Record<string, number>;
+  requested_at: number;
+  age: number;
+  verified_at: number | null;
+}
+
+const COLUMNS = `id, account_id, key_id, name_hashes, names, state, cuts, since, barrier, counts, removed,
+  extract(epoch FROM requested_at)::float8 * 1000 AS requested_at,
+  extract(epoch FROM clock_timestamp() - requested_at)::float8 * 1000 AS age,
+  extract(epoch FROM verified_at)::float8 * 1000 AS verified_at`;
+
+function erasureRow(row: Stored): ErasureRow {
+  return {
+    id: Number(row.id),
+    accountId: Number(row.account_id),
+    keyId: row.key_id,
+    hashes: row.name_hashes,
+    names: row.names?.map(unescapeText),
+    state: row.state,
+    cuts: row.cuts ?? undefined,
+    since: row.since ?? undefined,
+    barrier: row.barrier ?? undefined,
+    counts: row.counts ?? undefined,
+    removed: row.removed,
+    requestedAt: row.requested_at,
+    age: row.age,
+    verifiedAt: row.verified_at ?? undefined,
+  };
+}
+
+/** The erasures in PostgreSQL. Every statement may be repeated. */
+export class ErasureStore {
+  readonly #database: Queries;
+
+  constructor(database: Queries) {
+    this.#database = database;
+  }
+
+  async all(): Promise<ErasureRow[]> {
+    const { rows } = await this.#database.query<Stored>(
+      `SELECT ${COLUMNS} FROM erasures ORDER BY id`,
+    );
+    return rows.map(erasureRow);
+  }
+
+  async find(id: number): Promise<ErasureRow | undefined> {
+    const { rows } = await this.#database.query<Stored>(
+      `SELECT ${COLUMNS} FROM erasures WHERE id = $1`,
+      [id],
+    );
+    return rows[0] && erasureRow(rows[0]);
+  }
+
+  /**
+   * Adds an erasure with its audit line, unless one of the same person waits for its cut; that one
+   * is continued.
+   */
+  async request(accountId: number, names: readonly string[]): Promise<number> {
+    const { rows: keys } = await this.#database.query<{ id: number; key: Buffer }>(
+      'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL ORDER BY id DESC LIMIT 1',
+    );
+    const [newest] = keys;
+    if (!newest) throw new Error('erasure_keys is empty: run ./ravand erase rotate-key');
+    const hashes = names.map((name) => idHash(newest.key, accountId, name));
+    const { rows } = await this.#database.query<{ id: string }>(
+      `WITH open AS (
+         SELECT id FROM erasures WHERE account_id = $1 AND state IN ('requested', 'recorded', 'enforced')
+           AND name_hashes @> $3::bytea[] ORDER BY id LIMIT 1
+       ), made AS (
+         INSERT INTO erasures (account_id, key_id, name_hashes, names)
+         SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM open) RETURNING id
+       ), audited AS (
+         INSERT INTO audit_lines (account_id, actor, action, details)
+         SELECT $1, 'operator', 'erasure.requested',
+           jsonb_build_object('erasure', id, 'names', cardinality($3::bytea[])) FROM made
+       ) SELECT id FROM made UNION ALL SELECT id FROM open`,
+      [accountId, newest.id, hashes, names.map(escapeText)],
+    );
+    return Number(rows[0]?.id ?? 0);
+  }
+
+  /** The cut, decided once: a second decision changes nothing. */
+  async cutAt(id: number, cuts: readonly ErasureCut[], since: Ends): Promise<void> {
+    await this.#database.query(
+      `UPDATE erasures SET cuts = $2, since = $3, changed_at = clock_timestamp()
+       WHERE id = $1 AND cuts IS NULL`,
+      [id, JSON.stringify(cuts), JSON.stringify(since)],
+    );
+  }
+
+  async awaits(id: number, barrier: Barrier): Promise<void> {
+    await this.#set(id, 'barrier = coalesce(barrier, $2::jsonb)', JSON.stringify(barrier));
+  }
+
+  async counted(id: number, counts: MinuteCounts): Promise<void> {
+    await this.#set(id, 'counts = coalesce(counts, $2::jsonb)', JSON.stringify(counts));
+  }
+
+  async removedFrom(id: number, removed: Readonly<Record<string, number>>): Promise<void> {
+    await this.#set(id, 'removed = removed || $2::jsonb', JSON.stringify(removed));
+  }
+
+  async advance(id: number, from: ErasureState, to: ErasureState): Promise<void> {
+    await this.#database.query(
+      `UPDATE erasures SET state = $3, changed_at = clock_timestamp() WHERE id = $1 AND state = $2`,
+      [id, from, to],
+    );
+  }
+
+  /**
+   * The removal is complete: the books move its rows from stored to expired, and an audit line says
+   * so, in one statement. A minute whose day is folded gets a row, which is added to the day.
+   */
+  async finishRemoval({ id, counts = [] }: ErasureRow): Promise<void> {
+    await this.#database.query(
+      `WITH done AS (
+         UPDATE erasures SET state = 'removed', changed_at = clock_timestamp()
+         WHERE id = $1 AND state = 'enforced' RETURNING id, account_id
+       ), audited AS (
+         INSERT INTO audit_lines (account_id, actor, action, details)
+         SELECT account_id, 'operator', 'erasure.removed',
+           jsonb_build_object('erasure', id, 'events', $4::bigint) FROM done
+       )
+       INSERT INTO books (account_id, minute, expired, stored, open)
+       SELECT done.account_id, gone.minute, gone.n, -gone.n, false
+       FROM done, unnest($2::timestamptz[], $3::bigint[]) AS gone (minute, n)
+       ON CONFLICT (account_id, minute) DO UPDATE SET expired = books.expired + excluded.expired,
+         stored = books.stored + excluded.stored, changed_at = clock_timestamp()`,
+      [
+        id,
+        counts.map(([minute]) => new Date(minute * 1000)),
+        counts.map(([, rows]) => rows),
+        counts.reduce((sum, [, rows]) => sum + rows, 0),
+      ],
+    );
+  }
+
+  /** Everything that was removed is gone from the log, too. */
+  async rewritten(ids: readonly number[]): Promise<void> {
+    await this.#database.query(
+      `WITH done AS (
+         UPDATE erasures SET state = 'rewritten', changed_at = clock_timestamp()
+         WHERE id = ANY($1::bigint[]) AND state = 'removed' RETURNING id, account_id
+       )
+       INSERT INTO audit_lines (account_id, actor, action, details)
+       SELECT account_id, 'operator', 'erasure.rewritten', jsonb_build_object('erasure', id) FROM done`,
+      [ids],
+    );
+  }
+
+  /** Nothing was found after the log was rewritten: the names are no longer needed. */
+  async verified(id: number): Promise<void> {
+    await this.#database.query(
+      `WITH done AS (
+         UPDATE erasures SET names = NULL, verified_at = clock_timestamp(),
+           changed_at = clock_timestamp() WHERE id = $1 AND state = 'rewritten' AND names IS NOT NULL
+         RETURNING id, account_id
+       )
+       INSERT INTO audit_lines (account_id, actor, action, details)
+       SELECT account_id, 'operator', 'erasure.verified', jsonb_build_object('erasure', id) FROM done`,
+      [id],
+    );
+  }
+
+  /** A new key for new erasures. Resolves with how many older keys were destroyed. */
+  async rotateKey(key: Buffer): Promise<number> {
+    await this.#database.query('INSERT INTO erasure_keys (key) VALUES ($1)', [key]);
+    const { rowCount } = await this.#database.query(
+      `UPDATE erasure_keys SET key = NULL WHERE key IS NOT NULL
+         AND id < (SELECT max(id) FROM erasure_keys)
+         AND NOT EXISTS (SELECT 1 FROM erasures WHERE key_id = erasure_keys.id AND verified_at IS NULL)`,
+    );
+    await this.#database.query(
+      `INSERT INTO audit_lines (actor, action, details)
+       VALUES ('operator', 'erasure.key_rotated', jsonb_build_object('destroyed', $1::integer))`,
+      [rowCount ?? 0],
+    );
+    return rowCount ?? 0;
+  }
+
+  /** Takes an erasure over from the log: PostgreSQL was restored to a time before it. */
+  async restore(command: ErasureCommand): Promise<boolean> {
+    const { id, account_id, key_id, names, cuts, requested_at } = command;
+    const { rowCount } = await this.#database.query(
+      `INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at)
+       VALUES ($1, $2, $3, $4, 'removed', $5, $6) ON CONFLICT (id) DO NOTHING`,
+      [id, account_id, key_id, names, JSON.stringify(cuts), new Date(requested_at)],
+    );
+    await this.#database.query(
+      `SELECT setval(pg_get_serial_sequence('erasures', 'id'),
+         greatest((SELECT max(id) FROM erasures), 1))`,
+    );
+    return rowCount === 1;
+  }
+
+  async #set(id: number, assignment: string, value: string): Promise<void> {
+    await this.#database.query(
+      `UPDATE erasures SET ${assignment}, changed_at = clock_timestamp() WHERE id = $1`,
+      [id, value],
+    );
+  }
+}
+
+/** The fact in the log. */
+export function commandOf(erasure: ErasureRow): ErasureCommand {
+  return {
+    id: erasure.id,
+    account_id: erasure.accountId,
+    key_id: erasure.keyId,
+    names: [...erasure.hashes],
+    requested_at: Math.round(erasure.requestedAt),
+    cuts: [...(erasure.cuts ?? [])],
+  };
+}

@@ -1,0 +1,38 @@
+import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+
+type Queries = Pick<Database, 'query'>;
+
+/** The distinct ids of a person, and others that an alias names beside them. */
+export interface PersonNames {
+  /** Erased: the given ones, and those that are merged with them now. */
+  names: string[];
+  /**
+   * Not erased: an alias was undone or refused, or the two are kept apart. They are other people,
+   * unless an operator gives them, too.
+   */
+  beside: string[];
+}
+
+const MERGED = `SELECT name FROM identity_names WHERE account_id = $1 AND canonical IN
+  (SELECT canonical FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[]))`;
+const NAMED = `SELECT previous_id, user_id FROM alias_facts
+  WHERE account_id = $1 AND (previous_id = ANY($2::text[]) OR user_id = ANY($2::text[]))`;
+
+/** Resolves the names of a person by the identities as they are now (docs/erasure.md). */
+export async function namesOf(
+  database: Queries,
+  accountId: number,
+  given: readonly string[],
+): Promise<PersonNames> {
+  const own = given.map(escapeText);
+  const merged = await database.query<{ name: string }>(MERGED, [accountId, own]);
+  const names = [...new Set([...own, ...merged.rows.map(({ name }) => name)])];
+  const named = await database.query<{ previous_id: string; user_id: string }>(NAMED, [
+    accountId,
+    names,
+  ]);
+  const beside = new Set(named.rows.flatMap(({ previous_id, user_id }) => [previous_id, user_id]));
+  for (const name of names) beside.delete(name);
+  return { names: names.map(unescapeText), beside: [...beside].map(unescapeText).sort() };
+}

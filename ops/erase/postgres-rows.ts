@@ -1,0 +1,150 @@
+import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { LogPosition } from '../../schemas/log-position.ts';
+import type { PersonRows } from './clickhouse-rows.ts';
+
+type Queries = Pick<Database, 'query'>;
+
+/** Cuts as parameters $3 to $5; `b` are the columns partition, epoch and log_offset of a row. */
+const BEFORE = `EXISTS (SELECT 1 FROM unnest($3::int[], $4::int[], $5::bigint[]) AS cut (partition, epoch, log_offset)
+  WHERE cut.partition = b.partition AND (b.epoch, b.log_offset) < (cut.epoch, cut.log_offset))`;
+
+const IDENTITIES = `
+WITH facts AS (
+  DELETE FROM alias_facts b WHERE account_id = $1 AND user_id = ANY($2::text[]) AND ${BEFORE} RETURNING 1
+), undos AS (
+  DELETE FROM alias_undos WHERE account_id = $1 AND previous_id = ANY($2::text[]) RETURNING 1
+), pairs AS (
+  DELETE FROM alias_pairs WHERE account_id = $1 AND (name = ANY($2::text[]) OR other = ANY($2::text[])) RETURNING 1
+), ids AS (
+  DELETE FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[]) RETURNING 1
+), turn AS (
+  UPDATE identity_accounts SET revision = revision + 1 WHERE account_id = $1
+)
+SELECT (SELECT count(*) FROM facts)::int AS facts, (SELECT count(*) FROM undos)::int + (SELECT count(*) FROM pairs)::int AS decisions,
+  (SELECT count(*) FROM ids)::int AS ids`;
+
+function parameters({ accountId, names, cuts }: PersonRows): unknown[] {
+  return [
+    accountId,
+    names.map(escapeText),
+    cuts.map(({ partition }) => partition),
+    cuts.map(({ epoch }) => epoch),
+    cuts.map(({ offset }) => offset),
+  ];
+}
+
+/** Removes the aliases of the person's events, decisions about the names, and their people. */
+export async function removeIdentities(
+  database: Queries,
+  person: PersonRows,
+): Promise<{ facts: number; decisions: number; ids: number }> {
+  const { rows } = await database.query<{ facts: number; decisions: number; ids: number }>(
+    IDENTITIES,
+    parameters(person),
+  );
+  return rows[0] ?? { facts: 0, decisions: 0, ids: 0 };
+}
+
+/** Distinct ids of the aliases that still name the person: of later events, or of other people. */
+export async function stillNamed(
+  database: Queries,
+  { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
+): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>(
+    `SELECT DISTINCT name FROM alias_facts, LATERAL (VALUES (previous_id), (user_id)) AS named (name)
+     WHERE account_id = $1 AND (previous_id = ANY($2::text[]) OR user_id = ANY($2::text[]))`,
+    [accountId, names.map(escapeText)],
+  );
+  return rows.map(({ name }) => unescapeText(name));
+}
+
+/** Positions in one statement. */
+const CHUNK = 5000;
+
+/** Removes the deliveries of events, whatever became of them. */
+export async function removeDeliveries(
+  database: Queries,
+  accountId: number,
+  positions: readonly LogPosition[],
+): Promise<number> {
+  let removed = 0;
+  for (let from = 0; from < positions.length; from += CHUNK) {
+    const some = positions.slice(from, from + CHUNK);
+    const { rowCount } = await database.query(
+      `DELETE FROM relay_deliveries d USING unnest($2::int[], $3::int[], $4::bigint[], $5::int[]) AS gone (epoch, partition, log_offset, log_index)
+       WHERE d.account_id = $1 AND d.epoch = gone.epoch AND d.partition = gone.partition AND d.log_offset = gone.log_offset AND d.log_index = gone.log_index`,
+      [
+        accountId,
+        some.map(({ epoch }) => epoch),
+        some.map(({ partition }) => partition),
+        some.map(({ offset }) => offset),
+        some.map(({ index }) => index),
+      ],
+    );
+    removed += rowCount ?? 0;
+  }
+  return removed;
+}
+
+/** Removes profiles that a replay has folded and the service has not yet taken. */
+export async function removeRefolds(
+  database: Queries,
+  { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
+): Promise<void> {
+  const values = [accountId, names.map(escapeText)];
+  for (const table of ['profile_refolds', 'replay_names'])
+    await database.query(
+      `DELETE FROM ${table} WHERE account_id = $1 AND name = ANY($2::text[])`,
+      values,
+    );
+}
+
+/** Dead letters of which nothing is left can no longer be redriven, and have no message id. */
+export async function markErased(database: Queries, keys: readonly string[]): Promise<number> {
+  const { rowCount } = await database.query(
+    `UPDATE dead_letters SET state = CASE WHEN state = 'redriven' THEN state ELSE 'discarded' END,
+       note = 'erased', message_id = '', changed_at = now()
+     WHERE letter = ANY ($1::text[])`,
+    [keys],
+  );
+  return rowCount ?? 0;
+}
+
+interface StoredExport {
+  id: string;
+  file: string;
+}
+
+/** Exports of an account whose files exist. */
+export async function readyExports(database: Queries, accountId: number): Promise<StoredExport[]> {
+  const { rows } = await database.query<StoredExport>(
+    `SELECT id, file FROM exports WHERE account_id = $1 AND status = 'ready' AND file IS NOT NULL`,
+    [accountId],
+  );
+  return rows;
+}
+
+export async function markExpired(database: Queries, { id }: StoredExport): Promise<void> {
+  await database.query(`UPDATE exports SET status = 'expired' WHERE id = $1 AND status = 'ready'`, [
+    id,
+  ]);
+}
+
+/** Running exports may have read the person: they begin again, and their file is an orphan. */
+export async function restartExports(database: Queries, accountId: number): Promise<number> {
+  const { rowCount } = await database.query(
+    `UPDATE exports SET status = 'queued', due_at = clock_timestamp(), attempt = attempt + 1
+     WHERE account_id = $1 AND status = 'running'`,
+    [accountId],
+  );
+  return rowCount ?? 0;
+}
+
+/** Replays and rebuilds that are not finished. */
+export async function openJobs(database: Queries): Promise<string[]> {
+  const { rows } = await database.query<{ command: string }>(
+    `SELECT command FROM log_jobs WHERE state = 'running' ORDER BY id`,
+  );
+  return rows.map(({ command }) => command);
+}

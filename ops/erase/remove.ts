@@ -1,0 +1,109 @@
+import { CommandError } from '../../cli/command.ts';
+import { parseSettings } from '../../platform/settings.ts';
+import { exportFiles, exportFileSettings } from '../../platform/files/export-files.ts';
+import { mergeAgain } from '../../projections/identities/apply-aliases.ts';
+import { publishPeople } from '../../projections/identities/flat-table.ts';
+import { postgresIdentities } from '../../projections/identities/postgres-store.ts';
+import { PROJECTIONS } from '../../schemas/topology.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
+import { markDeadLetters } from './dead-letters.ts';
+import type { ErasureRow, ErasureStore } from './erasure-store.ts';
+import {
+  markExpired,
+  openJobs,
+  readyExports,
+  removeDeliveries,
+  removeIdentities,
+  restartExports,
+  stillNamed,
+} from './postgres-rows.ts';
+import { eraseProfiles } from './profiles.ts';
+
+interface Removal {
+  erasure: ErasureRow;
+  store: ErasureStore;
+  homeDir: string;
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+  report: (sentence: string) => void;
+}
+
+/** The person whose rows are removed. Throws CommandError when the names are no longer stored. */
+export function personOf({ id, accountId, names, cuts }: ErasureRow): PersonRows {
+  if (!names || !cuts) throw new CommandError(`erasure ${id} holds no names any more`);
+  return { accountId, names, cuts };
+}
+
+/**
+ * Removes the person from every store but the log. Each part may be repeated; events go last,
+ * because the other parts find what belongs to them by the events.
+ */
+export async function removeFromStores(connections: Connections, removal: Removal): Promise<void> {
+  const { clickhouse, database, settings } = connections;
+  const { erasure, store, homeDir, signal, report } = removal;
+  const { id, accountId } = erasure;
+  const jobs = await openJobs(database);
+  if (jobs.length > 0)
+    throw new CommandError(
+      `${jobs.map((job) => `"${job}"`).join(' and ')} is not finished and may have read the person: complete or --cancel it, then run ./ravand erase --resume ${id}`,
+    );
+  const person = personOf(erasure);
+  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const where = await rows.eventsWhere(person);
+  if (!erasure.counts) await store.counted(id, await rows.byMinute(where));
+  const note = async (name: string, removed: number, sentence: string) => {
+    if (removed > 0) await store.removedFrom(id, { [name]: removed });
+    report(`${removed} ${sentence}`);
+  };
+  const deliveries = await removeDeliveries(database, accountId, await rows.positions(where));
+  await note('deliveries', deliveries, 'deliveries of relays removed');
+  await note('exports', await removeExports(removal, connections), 'exports removed');
+  await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
+  await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
+  const since = erasure.since ?? {};
+  const profiles = await eraseProfiles(connections, { person, rows, since, homeDir, signal });
+  await note('profiles', profiles, 'profiles removed');
+  let events = 0;
+  for (const table of await rows.tables('events')) {
+    const removed = await rows.delete(table, where);
+    if (table === 'events' || table === 'events_local') events = removed;
+  }
+  await note('events', events, 'events removed');
+  const counted = await store.find(id);
+  if (counted) await store.finishRemoval(counted);
+}
+
+/** Every ready file of the account goes: whom it holds depends on when it was written. */
+async function removeExports(
+  { erasure: { accountId }, homeDir, env }: Removal,
+  { database }: Connections,
+): Promise<number> {
+  const files = exportFiles(
+    parseSettings(exportFileSettings, { EXPORT_DIR: `${homeDir}/exports`, ...env }),
+  );
+  const restarted = await restartExports(database, accountId);
+  const ready = await readyExports(database, accountId);
+  for (const one of ready) {
+    await files.remove(one.file);
+    await markExpired(database, one);
+  }
+  return ready.length + restarted;
+}
+
+async function eraseIdentities(
+  { clickhouse, database, settings }: Connections,
+  { person, rows }: { person: PersonRows; rows: ClickhouseRows },
+): Promise<number> {
+  const { accountId } = person;
+  const { facts } = await removeIdentities(database, person);
+  const where = await rows.namesWhere('identities', person);
+  for (const table of await rows.tables('identities')) await rows.delete(table, where);
+  const store = postgresIdentities(database);
+  const named = await stillNamed(database, person);
+  if (named.length > 0) await mergeAgain(store, accountId, named);
+  const { table } = PROJECTIONS.identities;
+  const cluster = settings.CLICKHOUSE_CLUSTER;
+  await publishPeople({ store, client: clickhouse, table, cluster }, accountId);
+  return facts;
+}

@@ -1,0 +1,106 @@
+import type { ErasedPeople } from '../../events/erasure/erased-people.ts';
+import { delay } from '../../platform/backoff.ts';
+import { committedOffsets } from '../../platform/kafka/admin.ts';
+import { exactTopic } from '../../platform/kafka/topic-names.ts';
+import { readLayout } from '../../platform/log/layout.ts';
+import { useTopicNames } from '../../platform/log/topic-names.ts';
+import { readEpochs } from '../../platform/log/epochs.ts';
+import { eraserOf, readErasuresById, PERSONAL_TOPICS } from '../../platform/log/erasures.ts';
+import { CommandError } from '../../cli/command.ts';
+import { CONSUMER_GROUPS, TOPIC, type Topic } from '../../schemas/topology.ts';
+import type { Connections } from '../jobs/connections.ts';
+import type { Transform } from '../log/rewrite/copy-partition.ts';
+import { removeFormerTopic, rewriteTopic } from '../log/rewrite/rewrite.ts';
+import { ErasureStore } from './erasure-store.ts';
+import { RewriteStore, type TopicRewrite } from './rewrite-store.ts';
+
+interface RewriteRun {
+  signal: AbortSignal;
+  /** How long writers may hold, and how long groups may take to change over, ms. */
+  timeout: number;
+  report: (sentence: string) => void;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/**
+ * Rewrites the topics that hold personal data without the events of all people that were removed
+ * from the other stores. A killed command is continued by the next one, for the same people.
+ * Resolves with the erasures that are complete in the log.
+ */
+export async function rewriteLog(connections: Connections, run: RewriteRun): Promise<number[]> {
+  const { database } = connections;
+  const store = new RewriteStore(database);
+  const erasures = await store.begin(PERSONAL_TOPICS);
+  if (erasures.length === 0) return [];
+  for (const one of await store.all()) await rewriteOne(connections, { store, one, run });
+  await new ErasureStore(database).rewritten(erasures);
+  await store.end();
+  return erasures;
+}
+
+async function rewriteOne(
+  connections: Connections,
+  { store, one, run }: { store: RewriteStore; one: TopicRewrite; run: RewriteRun },
+): Promise<void> {
+  const { topic } = one;
+  const { signal, report, timeout } = run;
+  const transform = await transformOf(connections, one);
+  if (one.state === 'waiting') {
+    await rewriteTopic(connections, { topic, transform, timeout, signal, report });
+    await store.advance(topic, 'switched');
+  }
+  if (one.state === 'done') return;
+  await untilChangedOver(connections, { topic, run });
+  const { late } = await removeFormerTopic(connections, { topic, transform, signal, report });
+  report(`the former ${topic} is removed${late === 0 ? '' : `, after ${late} late records`}`);
+  await store.advance(topic, 'done');
+}
+
+async function transformOf(
+  { database }: Connections,
+  { topic, erasures }: TopicRewrite,
+): Promise<Transform> {
+  const erased: ErasedPeople = await readErasuresById(database, erasures);
+  const erase = eraserOf(topic, erased, {
+    raw: await readEpochs(database, TOPIC.raw),
+    dead: await readEpochs(database, TOPIC.dead),
+  });
+  return (record) => {
+    const { key, value } = record;
+    const left = erase(record);
+    // The key of a dead letter or a command may name the person, too.
+    return left ? { key: null, value: left } : { key, value: value ?? NO_BYTES };
+  };
+}
+
+const POLL = 500;
+
+/** A group whose offset is that of the former topic only would begin again without it. */
+async function untilChangedOver(
+  { admin, database }: Connections,
+  { topic, run }: { topic: Topic; run: RewriteRun },
+): Promise<void> {
+  const layout = await readLayout(database);
+  const former = layout?.formerTopics[topic]?.name;
+  if (!layout || former === undefined) return;
+  await useTopicNames(layout);
+  const deadline = performance.now() + run.timeout;
+  for (;;) {
+    const waiting: string[] = [];
+    for (const { group } of CONSUMER_GROUPS.filter((one) => one.topic === topic)) {
+      const before = await committedOffsets(admin, group, exactTopic(former));
+      const now = await committedOffsets(admin, group, topic);
+      const isMissing = [...before].some(
+        ([partition, offset]) => offset !== undefined && now.get(partition) === undefined,
+      );
+      if (isMissing) waiting.push(group);
+    }
+    if (waiting.length === 0) return;
+    if (performance.now() > deadline)
+      throw new CommandError(
+        `${waiting.join(' and ')} does not read the rewritten ${topic}: check that its service runs, then run the same command again`,
+      );
+    await delay(POLL, run.signal);
+  }
+}

@@ -1,0 +1,99 @@
+import { ErasedPeople } from '../../events/erasure/erased-people.ts';
+import { topicEnds } from '../../platform/kafka/admin.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
+import { eraserOf } from '../../platform/log/erasures.ts';
+import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
+import { sliceRowBatch } from '../../schemas/row-batch.ts';
+import { TOPIC, TOPICS } from '../../schemas/topology.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { holds } from './needles.ts';
+import type { Finding, Search, Verification } from './verify.ts';
+
+/** Searches every record of every topic. */
+export async function searchLog(
+  connections: Connections,
+  { erasure, needles, signal }: Search,
+): Promise<Verification> {
+  const { admin, database, settings } = connections;
+  const people = await erasedPeople(connections, erasure);
+  const epochs = {
+    raw: await readEpochs(database, TOPIC.raw),
+    dead: await readEpochs(database, TOPIC.dead),
+  };
+  const findings: Finding[] = [];
+  const mentions: Finding[] = [];
+  for (const { topic } of TOPICS) {
+    const erase = eraserOf(topic, people, epochs);
+    let found = 0;
+    let theirs = 0;
+    for (const { partition, low, high } of await topicEnds(admin, topic)) {
+      const range = { topic, partition, from: low, to: high };
+      const reading = { settings, clientId: 'ravand-erase', range, signal };
+      for await (const messages of readRange(reading))
+        for (const message of messages) {
+          const { value, key } = message;
+          const bytes = Buffer.concat([key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)]);
+          const held = needles.filter((needle) => holds(bytes, needle));
+          if (held.length === 0 || isLater(message, { erasure, people, epochs })) continue;
+          // A record that the erasure would not change names the person among other people's data.
+          const isMention = held.every(({ isName }) => isName) && erase(message) === undefined;
+          if (isMention) theirs++;
+          else found++;
+        }
+    }
+    if (found > 0) findings.push({ store: 'log', place: topic, count: found });
+    if (theirs > 0) mentions.push({ store: 'log', place: topic, count: theirs });
+  }
+  return { findings, mentions };
+}
+
+async function erasedPeople(
+  { database }: Connections,
+  { id, accountId, keyId, hashes, cuts = [], requestedAt }: Search['erasure'],
+): Promise<ErasedPeople> {
+  const { rows } = await database.query<{ id: number; key: Buffer }>(
+    'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL',
+  );
+  const names = hashes.map((hash) => hash.toString('hex'));
+  const erasure = { id, accountId, keyId, names, cuts, requestedAt };
+  return new ErasedPeople([erasure], new Map(rows.map((row) => [row.id, row.key])));
+}
+
+interface Known {
+  erasure: Search['erasure'];
+  people: ErasedPeople;
+  epochs: { raw: TopicEpochs; dead: TopicEpochs };
+}
+
+/** Whether everything in the record comes after the cut: it is about a new person. */
+function isLater(message: ConsumedMessage, { erasure, people, epochs }: Known): boolean {
+  const { topic, partition, offset, timestamp, value } = message;
+  switch (topic) {
+    case TOPIC.raw:
+      return !people.mayCover({ partition, offset, epoch: epochs.raw.at(partition, offset) });
+    case TOPIC.normalised: {
+      const head = value === null ? undefined : sliceRowBatch(value)?.head;
+      return (
+        head !== undefined &&
+        !people.mayCover({
+          ...{ partition: head.partition, epoch: head.epoch, offset: head.first_offset },
+        })
+      );
+    }
+    case TOPIC.dead: {
+      const deadLetter = decodeIfReadable(deadLetterCodec, value);
+      if (deadLetter?.topic !== TOPIC.raw) return false;
+      const writtenIn = epochs.dead.at(partition, offset);
+      const epoch = epochAsOf(epochs.raw.of(deadLetter.partition), deadLetter.offset, writtenIn);
+      return !people.mayCover({
+        partition: deadLetter.partition,
+        offset: deadLetter.offset,
+        epoch,
+      });
+    }
+    default:
+      return timestamp > erasure.requestedAt;
+  }
+}

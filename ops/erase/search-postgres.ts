@@ -1,0 +1,70 @@
+import { escapeText } from '../../platform/postgres/escaped-text.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import { stillNamed } from './postgres-rows.ts';
+import type { Finding, Search, Verification } from './verify.ts';
+
+/** The request itself, which holds the names until a verification has passed. */
+const NOT_SEARCHED = new Set(['erasures']);
+/** Rows of a distinct id that later aliases may name again. */
+const BY_NAME = new Set(['identity_names', 'profile_refolds']);
+const POSITION = ['epoch', 'partition', 'log_offset'];
+
+interface Table {
+  table: string;
+  columns: string[];
+}
+
+/** Searches every column of every table. */
+export async function searchPostgres(
+  { database }: { database: Pick<Database, 'query'> },
+  { erasure, needles, signal }: Search,
+): Promise<Verification> {
+  const { accountId, names = [], cuts = [] } = erasure;
+  const tables = await database.query<Table>(
+    `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
+     WHERE table_schema = 'public' GROUP BY table_name ORDER BY table_name`,
+  );
+  const named = new Set(await stillNamed(database, { accountId, names }));
+  const findings: Finding[] = [];
+  const mentions: Finding[] = [];
+  for (const { table, columns } of tables.rows) {
+    if (NOT_SEARCHED.has(table)) continue;
+    signal.throwIfAborted();
+    const ofAccount = columns.includes('account_id')
+      ? 'AND (account_id = $2 OR account_id IS NULL)'
+      : '';
+    const isPlaced = POSITION.every((column) => columns.includes(column));
+    const before = isPlaced
+      ? `AND EXISTS (SELECT 1 FROM unnest($3::int[], $4::int[], $5::bigint[]) AS cut (partition, epoch, log_offset)
+           WHERE cut.partition = t.partition AND (t.epoch, t.log_offset) < (cut.epoch, cut.log_offset))`
+      : '';
+    for (const needle of needles) {
+      if (needle.isName && BY_NAME.has(table) && named.has(needle.text)) continue;
+      // An alias of another person's event that names this one stays with the event.
+      const isTheirs = needle.isName && table === 'alias_facts';
+      const stored = escapeText(needle.text);
+      const forms = [...new Set([...needle.forms, stored, stored.replaceAll('\\', '\\\\')])];
+      const countOwn = isTheirs ? 'count(*) FILTER (WHERE user_id = ANY($6::text[]))' : '0';
+      const { rows } = await database.query<{ count: number; own: number }>(
+        `SELECT count(*)::int AS count, ${countOwn}::int AS own FROM "${table}" AS t
+         WHERE EXISTS (SELECT 1 FROM unnest($1::text[]) AS form WHERE strpos(t::text, form) > 0)
+         ${ofAccount === '' ? 'AND ($2::bigint IS NULL OR true)' : ofAccount} ${before === '' ? 'AND ($3::int[] IS NULL OR $4::int[] IS NULL OR $5::bigint[] IS NULL OR true)' : before}
+         AND ($6::text[] IS NULL OR true)`,
+        [
+          forms.map((form) => form.replaceAll('\0', '')),
+          accountId,
+          cuts.map(({ partition }) => partition),
+          cuts.map(({ epoch }) => epoch),
+          cuts.map(({ offset }) => offset),
+          names.map(escapeText),
+        ],
+      );
+      const count = rows[0]?.count ?? 0;
+      const own = isTheirs ? (rows[0]?.own ?? 0) : count;
+      const place = { store: 'postgres', place: table } as const;
+      if (own > 0) findings.push({ ...place, count: own });
+      if (count > own) mentions.push({ ...place, count: count - own });
+    }
+  }
+  return { findings, mentions };
+}

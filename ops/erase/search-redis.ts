@@ -1,0 +1,50 @@
+import { Redis } from 'ioredis';
+import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
+import { holds } from './needles.ts';
+import type { Finding, Search, Verification } from './verify.ts';
+
+const PER_SCAN = 500;
+
+/** Searches keys and values, but not the claims: they hold hashes of message ids only. */
+export async function searchRedis(url: string, { needles, signal }: Search): Promise<Verification> {
+  const redis = new Redis(url, {
+    ...{ connectionName: 'ravand-erase', commandTimeout: 10_000, maxRetriesPerRequest: 3 },
+  });
+  // The first command reports it.
+  redis.on('error', () => undefined);
+  const findings: Finding[] = [];
+  try {
+    let cursor = '0';
+    do {
+      signal.throwIfAborted();
+      const [next, keys] = await redis.scan(cursor, 'COUNT', PER_SCAN);
+      cursor = next;
+      for (const key of keys.filter((one) => !one.startsWith(DEFAULT_PREFIX))) {
+        const value = await contentOf(redis, key);
+        if (needles.some((needle) => holds(value, needle)))
+          findings.push({ store: 'redis', place: key.split(':')[0] ?? '', count: 1 });
+      }
+    } while (cursor !== '0');
+  } finally {
+    redis.disconnect();
+  }
+  return { findings, mentions: [] };
+}
+
+/** The key with everything that it holds. */
+async function contentOf(redis: Redis, key: string): Promise<Buffer> {
+  switch (await redis.type(key)) {
+    case 'string':
+      return Buffer.concat([Buffer.from(key), (await redis.getBuffer(key)) ?? Buffer.alloc(0)]);
+    case 'hash':
+      return Buffer.from(JSON.stringify([key, await redis.hgetall(key)]));
+    case 'set':
+      return Buffer.from(JSON.stringify([key, await redis.smembers(key)]));
+    case 'zset':
+      return Buffer.from(JSON.stringify([key, await redis.zrange(key, '0', '-1')]));
+    case 'list':
+      return Buffer.from(JSON.stringify([key, await redis.lrange(key, 0, -1)]));
+    default:
+      return Buffer.from(key);
+  }
+}

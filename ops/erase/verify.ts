@@ -1,0 +1,90 @@
+import { CommandError } from '../../cli/command.ts';
+import type { Home } from '../../cli/stack/home.ts';
+import { idHash } from '../../events/erasure/erased-people.ts';
+import type { Connections } from '../jobs/connections.ts';
+import type { ErasureRow } from './erasure-store.ts';
+import { needleOf, type Needle } from './needles.ts';
+import { searchClickhouse } from './search-clickhouse.ts';
+import { searchFiles } from './search-files.ts';
+import { searchLog } from './search-log.ts';
+import { searchPostgres } from './search-postgres.ts';
+import { searchRedis } from './search-redis.ts';
+
+/** Where something was found. Never the text that was found. */
+export interface Finding {
+  store: 'clickhouse' | 'postgres' | 'log' | 'files' | 'redis';
+  /** A table, topic, key or file. */
+  place: string;
+  count: number;
+}
+
+export interface Verification {
+  findings: Finding[];
+  /** Events of other people that name the person: they stay as they are. */
+  mentions: Finding[];
+}
+
+export interface Search {
+  erasure: ErasureRow;
+  needles: readonly Needle[];
+  signal: AbortSignal;
+}
+
+/**
+ * Searches every store for the names of an erased person and for further texts. What came after the
+ * cut is of a new person, and does not count.
+ * @param names needed once the names are no longer stored
+ */
+export async function verifyErasure(
+  connections: Connections,
+  of: {
+    erasure: ErasureRow;
+    names: readonly string[];
+    texts: readonly string[];
+    home: Home;
+    redisUrl: string;
+    signal: AbortSignal;
+  },
+): Promise<Verification> {
+  const { erasure, texts, home, signal } = of;
+  const names = await verifiedNames(connections, erasure, of.names);
+  const needles = [
+    ...names.map((name) => needleOf(name, true)),
+    ...texts.map((text) => needleOf(text, false)),
+  ];
+  const search = { erasure: { ...erasure, names }, needles, signal };
+  const found = [
+    await searchPostgres(connections, search),
+    await searchClickhouse(connections, search),
+    await searchLog(connections, search),
+    await searchRedis(of.redisUrl, search),
+    await searchFiles([home.exports, home.spool], search),
+  ];
+  return {
+    findings: found.flatMap(({ findings }) => findings),
+    mentions: found.flatMap(({ mentions }) => mentions),
+  };
+}
+
+/** The stored names, or those given, which must be the ones that were erased. */
+async function verifiedNames(
+  { database }: Connections,
+  { id, accountId, keyId, hashes, names }: ErasureRow,
+  given: readonly string[],
+): Promise<readonly string[]> {
+  if (names) return names;
+  if (given.length === 0)
+    throw new CommandError(`the names of erasure ${id} are no longer stored: give --user-id`);
+  const { rows } = await database.query<{ key: Buffer }>(
+    'SELECT key FROM erasure_keys WHERE id = $1 AND key IS NOT NULL',
+    [keyId],
+  );
+  const [key] = rows;
+  if (!key) throw new CommandError(`the key of erasure ${id} was destroyed: its names are unknown`);
+  for (const name of given) {
+    const hash = idHash(key.key, accountId, name);
+    if (!hashes.some((one) => one.equals(hash)))
+      throw new CommandError(`erasure ${id} is not about one of the given names`);
+  }
+  return given;
+}
