@@ -202,6 +202,7 @@ describe('dead letters of the normaliser', () => {
     );
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
     expect(await redrive(group)).toMatchObject({ letters: 0 });
+    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5 });
   });
 
   it('are discarded with a reason that the audit log contains, and stay dead in the books until they are restored', async () => {
@@ -292,16 +293,27 @@ describe('dead letters of the sink', () => {
   });
 });
 
-/** The row of the first item of the record at its original position, like that of the second. */
+/** The row of the first item of the record at its original position, and its entry in the books. */
 async function storeAsEarlierReplay(account: TestAccount, like: string, id: string): Promise<void> {
   const client = clickhouse(readyStack());
+  const pool = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
+  const values = { a: account.accountId, id, like };
   try {
     await client.command({
       query: `INSERT INTO events SELECT * REPLACE ({id:String} AS message_id, 0 AS _index) FROM (SELECT * FROM events WHERE account_id = {a:UInt64} AND message_id = {like:String})`,
-      query_params: { a: account.accountId, id, like },
+      query_params: values,
     });
+    const [row] = await rows<{ minute: number }>(
+      client,
+      'SELECT toUnixTimestamp(toStartOfMinute(received_at)) AS minute FROM events WHERE account_id = {a:UInt64} AND message_id = {id:String}',
+      values,
+    );
+    await pool.query(
+      'UPDATE books SET dead = dead - 1, open = true, changed_at = now() WHERE account_id = $1 AND minute = to_timestamp($2)',
+      [account.accountId, row?.minute],
+    );
   } finally {
-    await client.close();
+    await Promise.all([client.close(), pool.end()]);
   }
 }
 
