@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readReconciliation } from '../../pipeline/metering/read-reconciliation.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { TOPIC } from '../../schemas/topology.ts';
@@ -121,7 +122,6 @@ describe.runIf(FULL)('What a newer release writes', () => {
     const database = new pg.Client({ connectionString: ready.database_url });
     await database.connect();
     await database.query('UPDATE written_schemas SET version = $1', [NEXT]);
-    await database.end();
     for (const name of SINKS) await untilWaiting(name, TOPIC.normalised);
 
     for (const name of SINKS) {
@@ -131,7 +131,11 @@ describe.runIf(FULL)('What a newer release writes', () => {
     const client = clickhouse(ready);
     await verifyCommerce(client, { account, ledger, sayings, stop: () => load.stop() }, {});
     await client.close();
-    await expectBalanced(account, ledger);
+    // Metering of the stack is down: its books are read where the newer release writes them.
+    await expectBalanced(account, ledger, (accountId) =>
+      readReconciliation(database, { accountId, spooled: 0 }),
+    );
+    await database.end();
     const ends = await withKafkaAdmin(stackKafka(), (admin) => topicEnds(admin, TOPIC.dead));
     expect(ends.reduce((sum, { high }) => sum + high, 0)).toBe(0);
   }, 600_000);

@@ -3,13 +3,21 @@ import type { ReconciliationCounts } from '../../pipeline/metering/read-reconcil
 import type { Ledger } from './ledger.ts';
 import { eventually, ravand, type TestAccount } from './stack.ts';
 
+const booksOfStatus = async (accountId: number): Promise<ReconciliationCounts> => {
+  const text = await ravand('status', '--json', '--account', String(accountId));
+  return (JSON.parse(text) as { books: ReconciliationCounts }).books;
+};
+
 /** Waits until the books balance with what the client was answered. */
-export async function expectBalanced({ accountId }: TestAccount, ledger: Ledger): Promise<void> {
+export async function expectBalanced(
+  { accountId }: TestAccount,
+  ledger: Ledger,
+  read = booksOfStatus,
+): Promise<void> {
   const books = await eventually(
     { ms: 60_000, every: 1000, waitingFor: 'the books to balance' },
     async () => {
-      const text = await ravand('status', '--json', '--account', String(accountId));
-      const { books: found } = JSON.parse(text) as { books: ReconciliationCounts };
+      const found = await read(accountId);
       return found.in_flight === 0 && found.stored === ledger.durable.size ? found : undefined;
     },
   );
