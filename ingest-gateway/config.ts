@@ -64,7 +64,7 @@ export const settings = defineSettings({
   SPOOL_MAX_BYTES: setting.bytes({
     default: 1024 * MIB,
     min: 1,
-    doc: 'Limit of the spool while Kafka is unavailable; when it is full, events are answered 503.',
+    doc: 'Limit of the spool while Kafka is unavailable; when it is full, events are answered 503. One account takes three quarters of it at most, and less while others have some.',
   }),
   PUBLISH_TIMEOUT: setting.duration({
     default: 3000,

@@ -64,6 +64,11 @@ export function gatewayReadings({
   return [
     gauge('spool_bytes', 'Bytes in the spool.', () => spool.bytes),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
+    counter(
+      'spool_share_refused_total',
+      "Records refused because their account's share of the spool was full.",
+      () => spool.refusedShares,
+    ),
     gauge('spool_records', 'Records in the spool that are not in Kafka yet.', () => spool.records),
     gauge('spool_events', 'Accepted events in the spool.', () => spool.events.total),
     gauge(

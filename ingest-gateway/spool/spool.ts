@@ -1,5 +1,6 @@
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isWithinShare } from './account-share.ts';
 import { Quarantine } from './quarantine.ts';
 import { recoverSegments, type Recovered } from './recover.ts';
 import { lockSpool } from './spool-lock.ts';
@@ -32,9 +33,9 @@ const PARTITIONS = 'partitions';
 
 /**
  * The gateway's disk buffer. `main` is the queue of all records while Kafka is unavailable; a
- * partition that alone cannot be written has a queue of its own. A record is durable when `append`
- * calls back without error. One process per folder; `openSpool` recovers what an earlier process
- * left.
+ * partition that alone cannot be written has a queue of its own. No account can fill it. A record
+ * is durable when `append` calls back without error. One process per folder; `openSpool` recovers
+ * what an earlier process left.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -44,6 +45,8 @@ export class Spool {
   readonly quarantine: Quarantine;
   /** Torn segment tails found at the start. */
   torn: number;
+  /** Records refused because their account's share was full. */
+  refusedShares = 0;
 
   constructor(
     options: SpoolOptions,
@@ -139,6 +142,11 @@ export class Spool {
       diskDeadline,
       maxQueuedBytes: maxQueuedBytes ?? MAX_QUEUED_BYTES,
       hasDiskRoom: (bytes) => this.bytes + bytes <= maxBytes,
+      isWithinDiskShare: (accountId, bytes) => {
+        const own = this.#sum((queue) => queue.events.bytesOf(accountId));
+        return isWithinShare(bytes, { own, used: this.bytes, max: maxBytes });
+      },
+      onShareRefused: () => this.refusedShares++,
       quarantine: this.quarantine,
       events,
       recovered,
