@@ -8,21 +8,24 @@ import type { Parties, Scenario } from './scenario.ts';
 const CLIENT = join(import.meta.dirname, '../../test/support/hostile-client.ts');
 
 /** Intake: a single event beside the client of test/guarantees/hostile.test.ts. */
-export function intakeScenario({ ingestUrl, measured, hostile }: Parties): Scenario {
+export function intakeScenario(parties: Parties): Scenario {
+  const { ingestUrl, referenceUrl, measured, hostile } = parties;
+  const track = async (url: string) => {
+    const event = { event: 'fair', user_id: 'u', message_id: randomUUID() };
+    const response = await fetch(`${url}/v1/track`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${measured.writeKey}` },
+      body: JSON.stringify(event),
+    });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
+  };
   return {
     resource: 'intake',
     attack: 'worst heads, gzip and JSON bombs, 500 people with a large context, unknown keys',
     rate: 50,
-    operation: async () => {
-      const event = { event: 'fair', user_id: 'u', message_id: randomUUID() };
-      const response = await fetch(`${ingestUrl}/v1/track`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${measured.writeKey}` },
-        body: JSON.stringify(event),
-      });
-      await response.arrayBuffer();
-      if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
-    },
+    operation: () => track(ingestUrl),
+    reference: () => track(referenceUrl),
     begin: async () => {
       const env = { HOSTILE: JSON.stringify({ url: ingestUrl, key: hostile.writeKey }) };
       const child = spawn(process.execPath, [CLIENT], {
