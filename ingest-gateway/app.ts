@@ -169,13 +169,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
     ports: { writer, account, newDedupeId: randomUUID },
   });
-  const links = linkRoutes({ ...serving, store: options.links });
+  const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });
   const more = [...webhooks.routes, ...links.routes];
   const host = createHost({
     routes,
     events,
     clock,
     connections,
+    turns: budget.turns,
     onAnswered: metrics.answered,
     more,
     ...(config.FAST_PATH ? { fastPath } : {}),

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { LINGERING_CLOSE_MS } from '../../platform/http/broken-request.ts';
 import type { ClientClock } from '../../platform/http/client-clock.ts';
+import { FREE_BYTES } from '../../platform/http/read-body.ts';
 import type { ClientLimits } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Principal } from '../../ingest/account.ts';
@@ -238,8 +239,21 @@ export class Connection {
       else this.#refuse(known, incoming.refusal ?? UNAVAILABLE, known.head.contentLength);
     } else if (incoming.refusal) {
       const discarded = known.head.contentLength - incoming.missing;
-      if (discarded > MAX_DISCARDED_BYTES) this.#endWith(known, incoming.refusal);
+      if (discarded > MAX_DISCARDED_BYTES) return this.#endWith(known, incoming.refusal);
     }
+    if (this.#incoming === incoming && known.head.contentLength - incoming.missing > FREE_BYTES)
+      this.#awaitTurn(incoming);
+  }
+
+  /** Stops reading until a large body may go on. */
+  #awaitTurn(incoming: Incoming): void {
+    const owner = incoming.kept?.principal.accountId ?? this.#socket.remoteAddress ?? '';
+    this.#socket.pause();
+    this.#options.budget.turns.take(owner, () => {
+      if (this.#incoming !== incoming) return;
+      incoming.readAt = this.#options.clock.now();
+      this.#socket.resume();
+    });
   }
 
   /** The head at the start of the chunk; clients repeat the same one. */

@@ -9,6 +9,7 @@ import {
 import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
+import type { Turns } from '../../platform/http/turns.ts';
 import type { OpenConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
@@ -24,6 +25,8 @@ export interface HostOptions {
   onAnswered: (path: string, status: number) => void;
   clock: ClientClock;
   connections: OpenConnections;
+  /** Of the pieces of large bodies that nobody wants. */
+  turns: Turns;
   /** Routes with path parameters; they read and answer themselves. */
   more?: readonly SelfServedRoute[];
 }
@@ -205,7 +208,7 @@ async function answerUnrouted(
 ): Promise<void> {
   reply.hijack();
   const { raw } = reply;
-  await discard(request.raw);
+  await discard(request.raw, options.turns);
   const trace = traceOf(request.headers['x-service-trace']);
   const path = (request.raw.url ?? '').split('?')[0] ?? '';
   const isLast = options.events.isClosing;

@@ -86,7 +86,7 @@ const ports: DeliveryPorts = {
 beforeEach(async () => {
   sealer = sealerOf();
   connection = connected();
-  budget = new BodyBudget(10_000);
+  budget = new BodyBudget(8 * 1024 * 1024);
   counts = [];
   gate = Promise.resolve();
   published = [];
@@ -174,6 +174,42 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
   it('when the memory budget for bodies is exhausted', async () => {
     for (let other = 100; budget.acquire(other, 1); other++) while (budget.acquire(other, 1));
     expect(await deliver()).toEqual([503, unavailable, null]);
+  });
+});
+
+describe('a large delivery', () => {
+  const MIB = 1024 * 1024;
+  const large = JSON.stringify({ id: 6, email: 'a@b.c', note: 'x'.repeat(MIB - 100) });
+
+  it('is read and hashed in turns of its account, one for each piece, and others go first', async () => {
+    const [signature, forged] = ['s', 'other'].map((secret) =>
+      signatureOf(Buffer.from(large), secret),
+    );
+    const signed = { ...HEADERS, 'X-Storefront-Hmac-Sha256': signature ?? '' };
+    expect(await deliver(large, signed)).toMatchObject([200, { accepted: 1 }, null]);
+    const { given } = budget.turns;
+    // Pieces have 64 KiB or less; the first ones need no turn.
+    expect(given).toBeGreaterThanOrEqual(14);
+    const refused = { ...HEADERS, 'X-Storefront-Hmac-Sha256': forged ?? '' };
+    expect((await deliver(large, refused))[0]).toBe(401);
+    expect(budget.turns.given).toBeGreaterThanOrEqual(given + 14);
+    expect((await deliver())[0]).toBe(200);
+    expect(budget.turns.waiting).toBe(0);
+    expect(budget.bytes).toBe(0);
+  });
+
+  it.each([
+    ['without a signature', {}],
+    ['with a text that is no signature', { 'X-Storefront-Hmac-Sha256': 'x' }],
+    ['with a gzip bomb and no signature', { 'Content-Encoding': 'gzip' }],
+  ])('%s is refused by its head: nothing of it is held or decoded', async (_, headers) => {
+    const acquire = vi.spyOn(budget, 'acquire');
+    const decode = vi.spyOn(budget.decoders, 'run');
+    expect(await deliver(large, headers)).toMatchObject([401, {}, null]);
+    expect([acquire.mock.calls, decode.mock.calls]).toEqual([[], []]);
+    expect(counts).toMatchObject([{ rejected: 1, lastError: 'bad signature' }]);
+    // What is dropped is read in turns, too.
+    expect(budget.turns.given).toBeGreaterThan(0);
   });
 });
 

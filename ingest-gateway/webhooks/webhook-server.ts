@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
-import { verifySignature } from '../../events/webhooks/signature.ts';
+import {
+  signatureCheck,
+  type SignatureCheck,
+  type SignatureVerdict,
+} from '../../events/webhooks/signature.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { topicOf } from '../../events/webhooks/topic.ts';
 import type { Log } from '../../platform/log.ts';
@@ -86,7 +90,7 @@ export class WebhookServer {
     }
     this.#active--;
     if (answer === undefined) return;
-    const canContinue = request.complete || (await discard(request));
+    const canContinue = request.complete || (await discard(request, this.#options.budget.turns));
     send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canContinue });
     onAnswered(WEBHOOKS_PATH, answer.status);
   }
@@ -116,8 +120,16 @@ export class WebhookServer {
     trace: string,
   ): Promise<Answer | undefined> {
     const { budget } = this.#options;
-    const { accountId } = connection;
-    const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget, accountId });
+    const { accountId, source } = connection;
+    const secret = this.#secretOf(connection, trace);
+    if (secret === 'sealed') return UNVERIFIED;
+    const check = signatureCheck({ source, headers: request.headers, secret: secret?.text });
+    // A delivery that its head refuses holds no memory, and nothing of it is hashed or decoded.
+    if (check.atHead !== undefined && check.atHead !== 'genuine' && !isTooLong(request))
+      return this.#refuse(connection, check.atHead);
+    const raw = await readBody(request, {
+      ...{ limit: MAX_DELIVERY_BYTES, budget, accountId, onPiece: check.add },
+    });
     switch (raw) {
       case 'client_gone':
         return undefined;
@@ -129,7 +141,7 @@ export class WebhookServer {
         return UNREADABLE_BODY;
       default:
         try {
-          return await this.#accept(connection, raw, { request, trace });
+          return await this.#accept(connection, raw, { request, trace, check });
         } finally {
           budget.release(accountId, raw.length);
         }
@@ -139,20 +151,12 @@ export class WebhookServer {
   async #accept(
     connection: Connection,
     raw: Buffer,
-    { request, trace }: { request: IncomingMessage; trace: string },
+    { request, trace, check }: { request: IncomingMessage; trace: string; check: SignatureCheck },
   ): Promise<Answer> {
     const { headers } = request;
     const { source, accountId, appId } = connection;
-    const secret = this.#secretOf(connection, trace);
-    if (secret === 'sealed') return UNVERIFIED;
-    const verdict = verifySignature({ source, headers, raw, secret: secret?.text });
-    if (verdict !== 'genuine') {
-      this.#count(connection, {
-        kind: 'refused',
-        reason: verdict === 'unauthorized' ? verdict : 'bad signature',
-      });
-      return verdict === 'unauthorized' ? UNAUTHORIZED : SIGNATURE_MISMATCH;
-    }
+    const verdict = check.verdict();
+    if (verdict !== 'genuine') return this.#refuse(connection, verdict);
     const mapping = mapDelivery({ source, headers, raw });
     if (mapping.outcome === 'skip') {
       this.#count(connection, { kind: 'skipped', reason: mapping.reason });
@@ -172,6 +176,13 @@ export class WebhookServer {
       isAccepted ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
     );
     return acceptedAnswer(published);
+  }
+
+  #refuse(connection: Connection, verdict: Exclude<SignatureVerdict, 'genuine'>): Answer {
+    const isUnauthorized = verdict === 'unauthorized';
+    const reason = isUnauthorized ? verdict : 'bad signature';
+    this.#count(connection, { kind: 'refused', reason });
+    return isUnauthorized ? UNAUTHORIZED : SIGNATURE_MISMATCH;
   }
 
   /** Undefined without a secret; `sealed` when it cannot be opened, which is our fault. */
@@ -198,4 +209,8 @@ export class WebhookServer {
   #count(connection: Connection, outcome: DeliveryOutcome): void {
     this.#options.counters.add(connection.id, countsOf(outcome));
   }
+}
+
+function isTooLong({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > MAX_DELIVERY_BYTES;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { IncompleteBody, type MemoryBudget } from './incomplete-body.ts';
+import type { TakeTurn } from './turns.ts';
 
 export type { MemoryBudget } from './incomplete-body.ts';
 
@@ -11,12 +12,19 @@ export interface ReadLimits {
   limit: number;
   /** The caller releases the bytes of the body it gets; without a body nothing remains acquired. */
   budget?: MemoryBudget;
+  /** Behind FREE_BYTES each piece waits for a turn. */
+  turn?: TakeTurn;
+  /** Called with each piece that is kept. */
+  onPiece?: ((piece: Buffer) => void) | undefined;
 }
+
+/** A body up to this size is read as it arrives: it is one read of a socket. */
+export const FREE_BYTES = 64 * 1024;
 
 /** Reads a body. The excess is read, not kept, so that the client sees the answer. */
 export async function readBytes(
   message: IncomingMessage,
-  { limit, budget }: ReadLimits,
+  { limit, budget, turn, onPiece }: ReadLimits,
 ): Promise<Buffer | ReadFailure> {
   if (Number(message.headers['content-length'] ?? 0) > limit) {
     message.resume();
@@ -25,7 +33,9 @@ export async function readBytes(
   // `close` has been emitted already.
   if (message.destroyed) return 'client_gone';
   return await new Promise((resolve) => {
-    const body = new IncompleteBody(Number(message.headers['content-length'] ?? limit), budget);
+    const declared = message.headers['content-length'];
+    const body = new IncompleteBody(Number(declared ?? limit), budget);
+    const expected = Number(declared ?? Infinity);
     let length = 0;
     let isOpen = true;
     const end = (result: Buffer | ReadFailure) => {
@@ -39,6 +49,8 @@ export async function readBytes(
       length += chunk.length;
       if (length > limit) return end('too_large');
       if (!body.add(chunk)) return end('overloaded');
+      onPiece?.(chunk);
+      if (turn && length > FREE_BYTES && length < expected) awaitTurn(message, turn);
     });
     message.on('end', () => {
       if (isOpen) end(body.bytes());
@@ -46,6 +58,12 @@ export async function readBytes(
     // Without a listener for `error`, a client that leaves only emits `close`.
     message.on('close', () => end('client_gone'));
   });
+}
+
+/** Stops reading until there is a turn. */
+export function awaitTurn(message: IncomingMessage, turn: TakeTurn): void {
+  message.pause();
+  turn(() => message.resume());
 }
 
 export type ReadJson =

@@ -3,6 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import type { SdkRequest } from '../../../ingest/request.ts';
 import type { IngestResult, IngestSummary } from '../../../ingest/result.ts';
 import { ClientClock } from '../../../platform/http/client-clock.ts';
+import { Turns } from '../../../platform/http/turns.ts';
 import { createLog } from '../../../platform/log.ts';
 import type { Verification } from '../../auth/write-keys.ts';
 import { BodyBudget } from '../../http/body.ts';
@@ -94,6 +95,7 @@ export async function openHost({ hasFastPath }: { hasFastPath: boolean }): Promi
   const host: FastifyInstance = createHost({
     ...{ routes, events, clock, onAnswered: () => undefined },
     connections: new OpenConnections(10_000),
+    turns: new Turns({ perRound: 2 }),
     ...(hasFastPath ? { fastPath } : {}),
   });
   await host.listen({ host: '127.0.0.1', port: 0 });
