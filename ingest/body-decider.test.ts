@@ -16,7 +16,7 @@ function start(maxBodyBytes: number): void {
   });
 }
 
-function input(text: string, shape: 'single' | 'batch'): BodyToDecide {
+function input(text: string, shape: BodyToDecide['shape']): BodyToDecide {
   const facts = { type: 'track', receivedAt: 1, windowMs: 1, quota: 'open' } as const;
   return { body: Buffer.from(text), shape, ...facts };
 }
@@ -47,6 +47,8 @@ describe('the decider of bodies', () => {
         'batch',
       ),
     ],
+    ['imported objects', input(`{"events":[${many('{},')}{}]}`, 'import')],
+    ['imported people', input(`{"events":[${people.join(',')}]}`, 'import')],
   ])('decides 5 MiB of %s in its thread as it does outside of it', async (_, bomb) => {
     start(5 * MIB);
     const decided = await decider.decide(bomb, 1);

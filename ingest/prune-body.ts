@@ -1,8 +1,13 @@
 import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
 
+export type BodyShape = 'single' | 'batch' | 'import';
+
+/** The member of a body that holds its events. */
+export const ITEMS_KEY = { batch: 'batch', import: 'events' } as const;
+
 export interface PruneOptions {
   body: Buffer;
-  shape: 'single' | 'batch';
+  shape: BodyShape;
   /** Bytes of JSON text that are kept of each nested value: the rest of its members is left out. */
   valueBytes: number;
   /** Bytes that are kept of all nested values; of further ones only the brackets remain. */
@@ -11,7 +16,7 @@ export interface PruneOptions {
 
 export interface PrunedBody {
   body: Buffer;
-  /** Items of `batch` as sent; at most 501 are kept. Undefined without such an array. */
+  /** Items of the batch as sent; at most 501 are kept. Undefined without such an array. */
   items: number | undefined;
   /** Members of a value, or items above 501, were left out. */
   isPruned: boolean;
@@ -65,7 +70,8 @@ export function pruneBody(options: PruneOptions): PrunedBody | undefined {
 class Pruner {
   readonly #body: Buffer;
   readonly #end: number;
-  readonly #shape: 'single' | 'batch';
+  readonly #shape: BodyShape;
+  readonly #itemsKey: string | undefined;
   readonly #valueBytes: number;
   #totalLeft: number;
   #out: Buffer;
@@ -93,6 +99,7 @@ class Pruner {
     this.#body = body;
     this.#end = body.length;
     this.#shape = shape;
+    this.#itemsKey = shape === 'single' ? undefined : ITEMS_KEY[shape];
     this.#valueBytes = valueBytes;
     this.#totalLeft = totalBytes;
     // 1e999 may take a few bytes more than the shortest number that it stands for.
@@ -182,8 +189,8 @@ class Pruner {
         return !isObject ? 'value' : this.#shape === 'single' ? 'item' : 'root';
       case 'root': {
         const key = this.#lastKey();
-        if (key === 'batch') return isObject ? 'value' : 'batch';
-        return isObject && key === 'context' ? 'context' : 'value';
+        if (key === this.#itemsKey) return isObject ? 'value' : 'batch';
+        return isObject && key === 'context' && this.#shape === 'batch' ? 'context' : 'value';
       }
       case 'batch':
         return isObject ? 'item' : 'value';
@@ -258,7 +265,7 @@ class Pruner {
       this.#valueLeft--;
     }
     // Of equal keys the last one counts.
-    if (this.#items !== undefined && this.#depth === 1 && this.#lastKey() === 'batch')
+    if (this.#items !== undefined && this.#depth === 1 && this.#lastKey() === this.#itemsKey)
       this.#items = undefined;
     return true;
   }
