@@ -87,7 +87,7 @@ export const settings = defineSettings({
   }),
   MAX_CONNECTIONS: setting.integer({
     default: 0,
-    doc: 'Limit of open connections; further ones are closed at once. 0: 10,000, or fewer when the descriptor limit of the process does not leave 256 for spool, Kafka and databases.',
+    doc: 'Limit of open connections; for further ones, those are closed that have waited for their clients longest. 0: 10,000, or fewer when the descriptor limit of the process does not leave 256 for spool, Kafka and databases.',
   }),
   FAST_PATH: setting.flag({
     default: true,

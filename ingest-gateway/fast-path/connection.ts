@@ -4,6 +4,11 @@ import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { FREE_BYTES } from '../../platform/http/read-body.ts';
 import type { ClientLimits } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
+import {
+  isSilent,
+  isSlowBody,
+  type WaitingConnection,
+} from '../../platform/http/waiting-connection.ts';
 import type { Principal } from '../../ingest/account.ts';
 import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
@@ -121,6 +126,23 @@ export class Connection {
       } else if (waited > (this.#hasAnswered ? limits.idle : limits.head))
         this.#socket.destroySoon();
     }
+  }
+
+  /** Undefined while something is being done for the client. */
+  get waiting(): WaitingConnection | undefined {
+    const { clock } = this.#options;
+    const socket = this.#socket;
+    const incoming = this.#incoming;
+    if (incoming) {
+      const { startedAt, known, missing } = incoming;
+      if (incoming.refusal) return { socket, kind: 'unused', since: startedAt };
+      const body = { ...incoming, bytes: known.head.contentLength - missing };
+      return isSlowBody(body, clock) ? { socket, kind: 'slow', since: startedAt } : undefined;
+    }
+    const since = this.#waitingSince;
+    if (since === undefined) return undefined;
+    if (this.#isBusy) return isSilent(since, clock) ? { socket, kind: 'slow', since } : undefined;
+    return { socket, kind: this.#hasAnswered ? 'idle' : 'unused', since };
   }
 
   readonly #onError = (): void => undefined;

@@ -10,7 +10,7 @@ import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Turns } from '../../platform/http/turns.ts';
-import type { OpenConnections } from './connection-limit.ts';
+import type { OpenConnections, WaitingConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
 import { eventRoutesByPath, type EventRoute, type Route } from './routes.ts';
@@ -21,7 +21,7 @@ export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
   /** Serves common requests (fast-path/fast-path.ts); without it node:http does. */
-  fastPath?: { attach: (server: Server) => void; close: () => void };
+  fastPath?: WaitingConnections & { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
   clock: ClientClock;
   connections: OpenConnections;
@@ -70,9 +70,10 @@ export function createHost(options: HostOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => {
-      const server = createIngestServer(options, handler);
-      options.fastPath?.attach(server);
-      options.connections.watch(server);
+      const { server, connections } = createIngestServer(options, handler);
+      const { fastPath } = options;
+      fastPath?.attach(server);
+      options.connections.watch(server, fastPath ? [connections, fastPath] : [connections]);
       return server;
     },
     // createIngestServer has one; that of the framework would write a second answer.
@@ -129,7 +130,7 @@ export function createHost(options: HostOptions): FastifyInstance {
 function createIngestServer(
   { routes, events, clock, onAnswered }: HostOptions,
   rest: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
+): { server: Server; connections: HttpConnections } {
   const eventRoutes: ReadonlyMap<string, EventRoute> = eventRoutesByPath(routes);
   const routeOf = (request: IncomingMessage) =>
     request.method === 'POST' ? eventRoutes.get(pathOf(request)) : undefined;
@@ -185,7 +186,7 @@ function createIngestServer(
       endWith(socket, lastAnswer(NOT_ALLOWED.status, NOT_ALLOWED.body)),
     );
   });
-  return server;
+  return { server, connections };
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -160,8 +160,13 @@ export function gatewayReadings({
     gauge('max_connections', 'Limit of connections: MAX_CONNECTIONS.', () => connections.max),
     counter(
       'connections_refused_total',
-      'Connections that were closed at once because of the limit.',
+      'Connections that were closed at once because of the limit: all others were in use.',
       () => connections.refused,
+    ),
+    counter(
+      'connections_evicted_total',
+      'Connections without a request that were closed for new ones because of the limit.',
+      () => connections.evicted,
     ),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];

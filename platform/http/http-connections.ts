@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CHECK_EVERY_MS, ClientClock } from './client-clock.ts';
+import { isSilent, isSlowBody, type WaitingConnection } from './waiting-connection.ts';
 
 /** How long a client may keep a connection waiting, ms. */
 export interface ClientLimits {
@@ -22,6 +23,8 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   startedAt: number;
+  /** Bytes of the connection that were read before. */
+  before: number;
 }
 
 interface Connection {
@@ -38,6 +41,7 @@ interface Connection {
   /** When the head began that is being read; undefined while the connection is idle. */
   headSince: number | undefined;
   isOverdue: boolean;
+  hasAnswered: boolean;
   onAnswered: AfterAnswers | undefined;
 }
 
@@ -91,6 +95,25 @@ export class HttpConnections {
     callBackWhenAnswered(connection);
   }
 
+  /** The connections for which nothing is being done. */
+  *waiting(): Iterable<WaitingConnection> {
+    for (const connection of this.#connections.values()) {
+      this.#noteProgress(connection);
+      const { socket, exchanges, headSince, readAt, writtenAt, unwritten } = connection;
+      const [first] = exchanges;
+      if (unwritten > 0) {
+        if (isSilent(writtenAt, this.#clock)) yield { socket, kind: 'slow', since: writtenAt };
+      } else if (!first) {
+        const kind = connection.hasAnswered ? 'idle' : 'unused';
+        yield { socket, kind, since: headSince ?? readAt };
+      } else if (exchanges.length === 1 && !first.request.complete) {
+        const { startedAt, before } = first;
+        const body = { startedAt, readAt, bytes: socket.bytesRead - before };
+        if (isSlowBody(body, this.#clock)) yield { socket, kind: 'slow', since: startedAt };
+      }
+    }
+  }
+
   /** Ends connections that are overdue. */
   check(): void {
     this.#clock.check();
@@ -107,6 +130,7 @@ export class HttpConnections {
         read: socket.bytesRead,
         unwritten: 0,
         isOverdue: false,
+        hasAnswered: false,
       },
       ...{ readAt: now, writtenAt: now, headSince: now, onAnswered: undefined },
     });
@@ -117,7 +141,8 @@ export class HttpConnections {
     const connection = this.#connections.get(request.socket);
     if (!connection) return;
     const now = this.#clock.now();
-    const exchange: Exchange = { request, response, startedAt: now };
+    const before = request.socket.bytesRead;
+    const exchange: Exchange = { request, response, startedAt: now, before };
     connection.readAt = now;
     connection.exchanges.push(exchange);
     connection.incomplete = exchange;
@@ -126,6 +151,7 @@ export class HttpConnections {
       connection.exchanges = connection.exchanges.filter((one) => one !== exchange);
       if (connection.incomplete?.request.complete === true) connection.incomplete = undefined;
       connection.headSince = undefined;
+      connection.hasAnswered ||= response.writableFinished;
       connection.read = connection.socket.bytesRead;
       callBackWhenAnswered(connection);
     };
