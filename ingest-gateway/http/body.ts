@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { FairQueue } from '../../platform/fair-queue.ts';
 import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
@@ -70,15 +70,19 @@ export interface BodyOptions {
   onPiece?: (piece: Buffer) => void;
 }
 
+/** Whether a body is sent encoded. */
+export function isEncoded({ 'content-encoding': encoding = '' }: IncomingHttpHeaders): boolean {
+  return encoding !== '' && encoding.toLowerCase() !== 'identity';
+}
+
 /** Reads a body, whatever its Content-Type says, and decodes gzip; see readBytes. */
 export async function readBody(
   request: IncomingMessage,
   { limit, budget, accountId, onPiece }: BodyOptions,
 ): Promise<Buffer | BodyFailure> {
-  const encoding = request.headers['content-encoding'];
-  const isPlain =
-    encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
-  if (!isPlain && !/^(x-)?gzip$/i.test(encoding)) return 'undecodable';
+  const isPlain = !isEncoded(request.headers);
+  if (!isPlain && !/^(x-)?gzip$/i.test(request.headers['content-encoding'] ?? ''))
+    return 'undecodable';
   const own = budget.of(accountId);
   const turn = budget.turns.of(accountId);
   const sent = await readBytes(request, {

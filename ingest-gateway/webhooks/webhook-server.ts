@@ -10,7 +10,7 @@ import { topicOf } from '../../events/webhooks/topic.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { discard } from '../http/discard.ts';
-import { readBody, type BodyBudget } from '../http/body.ts';
+import { isEncoded, readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
 import { traceOf } from '../../platform/http/trace.ts';
@@ -125,7 +125,7 @@ export class WebhookServer {
     if (secret === 'sealed') return UNVERIFIED;
     const check = signatureCheck({ source, headers: request.headers, secret: secret?.text });
     // A delivery that its head refuses holds no memory, and nothing of it is hashed or decoded.
-    if (check.atHead !== undefined && check.atHead !== 'genuine' && !isTooLong(request))
+    if (check.atHead !== undefined && check.atHead !== 'genuine' && isReadable(request))
       return this.#refuse(connection, check.atHead);
     const raw = await readBody(request, {
       ...{ limit: MAX_DELIVERY_BYTES, budget, accountId, onPiece: check.add },
@@ -211,6 +211,8 @@ export class WebhookServer {
   }
 }
 
-function isTooLong({ headers }: IncomingMessage): boolean {
-  return Number(headers['content-length'] ?? 0) > MAX_DELIVERY_BYTES;
+/** Whether the head tells that the body is not unreadable, which is answered 400 (ingest 4.6). */
+function isReadable({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return !isEncoded(headers) && length !== undefined && Number(length) <= MAX_DELIVERY_BYTES;
 }
