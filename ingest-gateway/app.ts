@@ -132,10 +132,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const service = new IngestService({ writer, decider, account, newMessageId: randomUUID });
   const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
   const bodies = { budget, maxBodyBytes: config.MAX_BODY_BYTES };
+  const trusted = parseTrustedProxies(config.TRUSTED_PROXIES);
   const events = new EventServer({
     ...{ service, keys, ...bodies },
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
-    trusted: parseTrustedProxies(config.TRUSTED_PROXIES),
+    trusted,
     log,
     now: Date.now,
     onAnswered: metrics.answered,
@@ -167,6 +168,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     webhooks: options.webhooks,
     budget,
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+    trusted,
     ports: { writer, account, newDedupeId: randomUUID },
   });
   const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });

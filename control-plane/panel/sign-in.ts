@@ -10,7 +10,7 @@ import { MAX_PASSWORD_BYTES, verifyPassword } from '../members/password.ts';
 import { isAllowedFrom, messageOf, type Caller } from '../sessions/authenticate.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { StoreUnavailable } from '../store.ts';
-import { networkOf } from '../sign-in-limit/decide.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
 import type { SignInSubject, SignInLimit } from '../sign-in-limit/sign-in-limit.ts';
 
 export interface SignInPorts {

@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import {
-  EMAIL_POLICY,
-  networkOf,
-  NETWORK_POLICY,
-  pausesOf,
-  type SignInLimitPolicy,
-} from './decide.ts';
+import { EMAIL_POLICY, NETWORK_POLICY, pausesOf, type SignInLimitPolicy } from './decide.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
 
 export interface SignInSubject {
   email: string;

@@ -14,7 +14,7 @@ export interface WebhookClients {
 
 interface WebhookRoutesOptions extends Pick<
   WebhookServerOptions,
-  'budget' | 'maxRequests' | 'log' | 'now' | 'isClosing' | 'onAnswered'
+  'budget' | 'maxRequests' | 'trusted' | 'log' | 'now' | 'isClosing' | 'onAnswered'
 > {
   /** Undefined: no sealing key, so the webhook route is not registered (ingest 4.6). */
   webhooks: WebhookClients | undefined;

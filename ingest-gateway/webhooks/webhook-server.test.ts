@@ -34,6 +34,10 @@ let server: Server;
 let port: number;
 /** Deliveries that are accepted wait for it. */
 let gate: Promise<void>;
+/** The look-up of connections waits for it. */
+let lookup: Promise<void>;
+/** The account of the token, when it was found before. */
+let knownAccount: number | undefined;
 
 function sealerOf(): Sealer {
   const made = parseSealingKeys(makeSealingKey('k'));
@@ -89,17 +93,23 @@ beforeEach(async () => {
   budget = new BodyBudget(8 * 1024 * 1024);
   counts = [];
   gate = Promise.resolve();
+  lookup = Promise.resolve();
+  knownAccount = undefined;
   published = [];
   isDurable = () => true;
   duplicates = new Set();
   released = 0;
   const webhooks = new WebhookServer({
-    connections: { find: () => Promise.resolve(connection) },
+    connections: {
+      accountOf: () => knownAccount,
+      find: () => lookup.then(() => connection),
+    },
     sealer,
     accept: (delivery) => gate.then(() => acceptDelivery(ports, delivery)),
     counters: { add: (_id, one) => counts.push(one) },
     budget,
     maxRequests: 10,
+    trusted: undefined,
     log,
     now: () => 1_790_000_000_000,
     isClosing: () => false,
@@ -169,6 +179,26 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
     expect(answered.filter((status) => status === 200)).toHaveLength(3);
     connection = connected();
     expect((await deliver())[0]).toBe(200);
+  });
+
+  it.each([
+    ['a network has a quarter of all deliveries at the look-up', undefined],
+    ['an account has a quarter of all deliveries at the look-up', 3],
+  ])('when %s, and other accounts go on', async (_, account) => {
+    const held = Promise.withResolvers<undefined>();
+    [lookup, knownAccount] = [held.promise, account];
+    const answered: number[] = [];
+    const flood = Array.from({ length: 8 }, () =>
+      deliver().then(([status]) => void answered.push(status)),
+    );
+    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]));
+    [lookup, knownAccount] = [Promise.resolve(), 9];
+    connection = connected({ id: 2, accountId: 9, sealed: null, source: 'hosted_storefront' });
+    expect((await deliver())[0]).toBe(401);
+    held.resolve(undefined);
+    await Promise.all(flood);
+    expect(answered.slice(5)).toEqual([401, 401, 401]);
+    expect((await deliver())[0]).toBe(401);
   });
 
   it('when the memory budget for bodies is exhausted', async () => {
@@ -346,6 +376,7 @@ it('the webhook route is not registered without a sealing key', () => {
     ports,
     budget,
     maxRequests: 1,
+    trusted: undefined,
     log,
     now: Date.now,
     isClosing: () => false,

@@ -7,6 +7,8 @@ import {
 } from '../../events/webhooks/signature.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { topicOf } from '../../events/webhooks/topic.ts';
+import { addressOfRequest, type TrustedProxies } from '../../platform/network/client-address.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { discard } from '../http/discard.ts';
@@ -27,7 +29,7 @@ import {
 import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
-import { DeliveriesInProgress } from './deliveries-in-progress.ts';
+import { DeliveriesInProgress, type DeliveryOwner } from './deliveries-in-progress.ts';
 import { OpenedSecrets } from './opened-secrets.ts';
 
 /** The route in the table of the ingest host. */
@@ -36,13 +38,17 @@ export const WEBHOOKS_PATH = '/v1/hooks/:source/:token';
 export const MAX_DELIVERY_BYTES = 1_048_576;
 
 export interface WebhookServerOptions {
-  connections: Pick<Connections, 'find'>;
+  connections: Pick<Connections, 'find' | 'accountOf'>;
   sealer: Pick<Sealer, 'open'>;
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
   counters: { add: (connectionId: number, counts: DeliveryCounts) => void };
   budget: BodyBudget;
-  /** Concurrent deliveries; an account may have a quarter of them. */
+  /**
+   * Concurrent deliveries; an account may have a quarter of them, and so may a network whose
+   * deliveries look for their connections.
+   */
   maxRequests: number;
+  trusted: TrustedProxies;
   log: Log;
   now: () => number;
   isClosing: () => boolean;
@@ -102,15 +108,25 @@ export class WebhookServer {
     trace: string,
   ): Promise<Answer | undefined> {
     if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
-    const connection = await this.#options.connections.find({ token, active: this.#active });
-    if (connection === 'unverified') return UNVERIFIED;
-    if (connection === 'unknown' || connection.source !== source || !connection.enabled)
-      return UNKNOWN_WEBHOOK;
-    if (!this.#inProgress.begin(connection.accountId)) return UNAVAILABLE;
+    const { connections, trusted } = this.#options;
+    // The look-up is shared: before it is asked, the delivery counts as that of somebody.
+    let owner: DeliveryOwner =
+      connections.accountOf(token) ?? networkOf(addressOfRequest(request, trusted));
+    if (!this.#inProgress.begin(owner)) return UNAVAILABLE;
     try {
+      const connection = await connections.find({ token, active: this.#active });
+      if (connection === 'unverified') return UNVERIFIED;
+      if (connection === 'unknown' || connection.source !== source || !connection.enabled)
+        return UNKNOWN_WEBHOOK;
+      const { accountId } = connection;
+      if (owner !== accountId) {
+        if (!this.#inProgress.begin(accountId)) return UNAVAILABLE;
+        this.#inProgress.end(owner);
+        owner = accountId;
+      }
       return await this.#read(connection, request, trace);
     } finally {
-      this.#inProgress.end(connection.accountId);
+      this.#inProgress.end(owner);
     }
   }
 
