@@ -11,6 +11,7 @@ import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import { RECORD_OVERHEAD, type Config } from './config.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
+import { MAX_DELIVERY_BYTES } from './webhooks/webhook-server.ts';
 import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
 import { FastPath } from './fast-path/fast-path.ts';
 import { connectionLimit, OpenConnections } from './http/connection-limit.ts';
@@ -121,7 +122,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const account = (id: number) => accounts.facts(id);
   const decider = new BodyDecider({
-    maxBodyBytes: config.MAX_BODY_BYTES,
+    maxBodyBytes: Math.max(config.MAX_BODY_BYTES, MAX_DELIVERY_BYTES),
     random: Math.random,
     onFailure: (error) =>
       log.warn(
@@ -169,6 +170,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     budget,
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
     trusted,
+    decider,
     ports: { writer, account, newDedupeId: randomUUID },
   });
   const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });

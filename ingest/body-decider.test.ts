@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { BodyDecider } from './body-decider.ts';
+import { mapLargeDelivery } from './map-body.ts';
 import { decideLargeBody, type BodyToDecide } from './decide-body.ts';
 
 const MIB = 1024 * 1024;
@@ -54,6 +55,33 @@ describe('the decider of bodies', () => {
     const decided = await decider.decide(bomb, 1);
     expect(decided).toEqual(decideLargeBody(bomb));
     expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
+  });
+
+  it.each([
+    ['objects', `{"a":[${many('{},', MIB)}{}]}`, 'hosted_storefront'],
+    ['brackets', many('[', MIB), 'hosted_storefront'],
+    ['a long order', `{"id":1,"email":"a@b.c","note":"${many('x', MIB)}"}`, 'hosted_storefront'],
+    [
+      'calls',
+      `{"batch":[${many('{"type":"track","userId":"u","event":"x"},', MIB)}0]}`,
+      'event_pipeline',
+    ],
+  ] as const)('maps a delivery of 1 MiB of %s in its thread', async (_, text, source) => {
+    start(MIB);
+    const headers = { 'x-storefront-topic': 'orders/create' };
+    const delivery = { source, headers, body: Buffer.from(text) };
+    expect(await decider.map(delivery, 1)).toEqual(mapLargeDelivery(delivery));
+    expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
+  });
+
+  it('maps an ordinary delivery at once', () => {
+    start(MIB);
+    const headers = { 'x-storefront-topic': 'orders/create' };
+    const body = Buffer.from('{"id":1,"email":"a@b.c"}');
+    expect(decider.map({ source: 'hosted_storefront', headers, body }, 1)).toMatchObject({
+      outcome: 'events',
+      events: [{ event: 'order_completed' }],
+    });
   });
 
   it('decides an ordinary body at once', () => {

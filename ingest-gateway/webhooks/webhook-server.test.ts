@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { BodyDecider } from '../../ingest/body-decider.ts';
+import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
+import { mapLargeDelivery } from '../../ingest/map-body.ts';
 import { EventWriter } from '../../ingest/event-writer.ts';
 import { BodyBudget } from '../http/body.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
@@ -81,8 +84,10 @@ const writer = new EventWriter({
   partitionsOf: () => 4,
   gateway: 'g',
 });
+const decider = new BodyDecider({ maxBodyBytes: 1024 * 1024, random: Math.random });
 const ports: DeliveryPorts = {
   writer,
+  decider,
   account: () => ({ retentionDays: 0, quota: 'quota_cancelled' }),
   newDedupeId: () => 'dedupe',
 };
@@ -105,6 +110,7 @@ beforeEach(async () => {
       find: () => lookup.then(() => connection),
     },
     sealer,
+    decider,
     accept: (delivery) => gate.then(() => acceptDelivery(ports, delivery)),
     counters: { add: (_id, one) => counts.push(one) },
     budget,
@@ -123,6 +129,7 @@ beforeEach(async () => {
   port = (server.address() as AddressInfo).port;
 });
 
+afterAll(() => decider.close());
 afterEach(() => {
   server.closeAllConnections();
   server.close();
@@ -302,6 +309,15 @@ describe('a delivery', () => {
   });
 });
 
+/** The events of a record; of a long nested value only the beginning, which is what is stored. */
+function storedOf(bytes: Buffer): unknown {
+  const { batch } = JSON.parse(bytes.toString()) as { batch: { properties?: object }[] };
+  return batch.map(({ properties = {}, ...event }) => ({
+    ...event,
+    properties: JSON.stringify(properties).slice(0, 8000),
+  }));
+}
+
 describe('the events of one delivery', () => {
   it('carry the bytes of the delivery once and consecutive sequence numbers across partitions', async () => {
     const events = Array.from({ length: 20 }, (_, at) => ({
@@ -347,6 +363,41 @@ describe('the events of one delivery', () => {
     }
   });
 
+  it('are the same when the delivery is mapped and decided in the thread', async () => {
+    const calls = Array.from({ length: 1100 }, (_, at) => ({
+      type: at % 7 === 0 ? 'identify' : 'track',
+      event: `e${at % 5}`,
+      ...(at % 11 === 0 ? {} : { userId: `u${at % 40}` }),
+      ...(at % 3 === 0 ? { messageId: at % 9 === 0 ? 'm'.repeat(300) : `m${at}` } : {}),
+      properties: { list: at % 50 === 0 ? Array(3000).fill({}) : [at], price: at },
+    }));
+    const body = Buffer.from(JSON.stringify({ batch: calls }));
+    const delivery = { source: 'event_pipeline', topic: '', body };
+    const facts = { accountId: 3, appId: 0, path: '/p', receivedAt: 1_790_000_000_000, trace: 't' };
+    const sent = { source: 'event_pipeline' as const, headers: {}, body };
+    const inline = mapDelivery({ ...sent, raw: body });
+    if (inline.outcome === 'skip') throw new Error(inline.reason);
+    const result = await acceptDelivery(ports, { ...facts, delivery, events: inline.events });
+    const plain = published.splice(0);
+    const mapped = await decider.map(sent, 3);
+    expect(mapped).toEqual(mapLargeDelivery(sent));
+    if (mapped?.outcome !== 'bodies') throw new Error('not mapped in the thread');
+    expect(mapped.bodies).toHaveLength(2);
+    expect(await acceptDelivery(ports, { ...facts, delivery, events: mapped })).toEqual(result);
+    // Those without a person, and those whose message id is too long, are not among them.
+    const unnamed = calls.filter(({ userId }) => userId === undefined);
+    const long = calls.filter(({ messageId = '', userId }) => messageId.length > 256 && userId);
+    expect(result).toMatchObject({ published: calls.length - unnamed.length - long.length });
+    const itemsOf = (records: LogRecord[]) =>
+      records
+        .filter(({ topic }) => topic === 'events.raw')
+        .map(({ value, partition }) => {
+          const { items, body: bytes, delivery: kept } = rawRecordCodec.decode(value);
+          return { items, partition, kept, people: storedOf(bytes) };
+        });
+    expect(itemsOf(published)).toEqual(itemsOf(plain));
+  });
+
   it('exclude an event that cannot be serialised', async () => {
     let deep: unknown = [];
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
@@ -374,6 +425,7 @@ describe('the events of one delivery', () => {
 it('the webhook route is not registered without a sealing key', () => {
   const options = {
     ports,
+    decider,
     budget,
     maxRequests: 1,
     trusted: undefined,

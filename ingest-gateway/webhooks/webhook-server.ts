@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
 import {
   signatureCheck,
   type SignatureCheck,
@@ -9,6 +8,7 @@ import { connectionPurpose, isWebhookSource } from '../../events/webhooks/source
 import { topicOf } from '../../events/webhooks/topic.ts';
 import { addressOfRequest, type TrustedProxies } from '../../platform/network/client-address.ts';
 import { networkOf } from '../../platform/network/network-of.ts';
+import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { discard } from '../http/discard.ts';
@@ -40,6 +40,7 @@ export const MAX_DELIVERY_BYTES = 1_048_576;
 export interface WebhookServerOptions {
   connections: Pick<Connections, 'find' | 'accountOf'>;
   sealer: Pick<Sealer, 'open'>;
+  decider: Pick<BodyDecider, 'map'>;
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
   counters: { add: (connectionId: number, counts: DeliveryCounts) => void };
   budget: BodyBudget;
@@ -173,7 +174,8 @@ export class WebhookServer {
     const { source, accountId, appId } = connection;
     const verdict = check.verdict();
     if (verdict !== 'genuine') return this.#refuse(connection, verdict);
-    const mapping = mapDelivery({ source, headers, raw });
+    const mapping = await this.#options.decider.map({ source, headers, body: raw }, accountId);
+    if (!mapping) return UNAVAILABLE;
     if (mapping.outcome === 'skip') {
       this.#count(connection, { kind: 'skipped', reason: mapping.reason });
       return acceptedAnswer(0);
@@ -181,7 +183,7 @@ export class WebhookServer {
     const result = await this.#options.accept({
       ...{ accountId, appId, trace, receivedAt: this.#options.now() },
       path: `/v1/hooks/${source}`,
-      events: mapping.events,
+      events: mapping.outcome === 'bodies' ? mapping : mapping.events,
       delivery: { source, topic: topicOf(source, headers), body: raw },
     });
     if (result.outcome === 'unavailable') return UNAVAILABLE;
