@@ -78,7 +78,8 @@ async function fill(account: TestAccount): Promise<void> {
   });
 }
 
-describe('the event cap of a Jalali month (ingest 8)', () => {
+// Each test has an account of its own and waits for verdicts to expire: they wait together.
+describe.concurrent('the event cap of a Jalali month (ingest 8)', () => {
   it('refuses events with 402 on both hosts without storing any, and accepts them again when the plan grows', async () => {
     const { ingest_url } = readyStack();
     const account = await accountWith('max_events=5');
@@ -163,7 +164,7 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
   });
 });
 
-it.each(REFUSALS)(
+it.concurrent.each(REFUSALS)(
   'an account with the subscription %s is refused with %s on both hosts',
   async (subscription, code, message) => {
     const account = await accountWith(`subscription=${subscription}`);
@@ -177,7 +178,7 @@ it.each(REFUSALS)(
   },
 );
 
-it('a full account is accepted while PostgreSQL is unavailable', async () => {
+it.concurrent('a full account is accepted while PostgreSQL is unavailable', async () => {
   const address = new URL(readyStack().database_url);
   const proxy = await CuttableProxy.inFrontOf(address.hostname, Number(address.port));
   address.host = `127.0.0.1:${proxy.port}`;
