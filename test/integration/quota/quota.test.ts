@@ -67,7 +67,7 @@ async function fill(account: TestAccount): Promise<void> {
     { status: 'ok', accepted: 3 },
   ]);
   for (let n = 0; n < 2; n++) expect((await ingest(ingest_url, account, item()))[0]).toBe(200);
-  await eventually({ ms: 30_000, waitingFor: 'five events in the meter' }, async () => {
+  await eventually({ ms: 60_000, waitingFor: 'five events in the meter' }, async () => {
     const { events } = await admin<{ events: { after: number } }>(
       'meters',
       'recount',
@@ -89,7 +89,7 @@ describe.concurrent('the event cap of a Jalali month (ingest 8)', () => {
     // cap.
     let accepted = 5;
     const refusal = await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed' },
       async () => {
         const [status, body] = await ingest(ingest_url, account, item());
         if (status === 200) accepted++;
@@ -109,16 +109,16 @@ describe.concurrent('the event cap of a Jalali month (ingest 8)', () => {
       402,
       { error: { code: 'quota_event_cap', message: FULL } },
     ]);
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+    await eventually({ ms: 60_000, waitingFor: 'the rows' }, async () =>
       (await stored(account)) === accepted ? true : undefined,
     );
 
     await admin('account', 'set', '--account', String(account.accountId), 'max_events=0');
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the account to be accepted again' },
+      { ms: 60_000, every: 1000, waitingFor: 'the account to be accepted again' },
       async () => ((await ingest(ingest_url, account, item()))[0] === 200 ? true : undefined),
     );
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+    await eventually({ ms: 60_000, waitingFor: 'the rows' }, async () =>
       (await stored(account)) === accepted + 1 ? true : undefined,
     );
   });
@@ -150,7 +150,7 @@ describe.concurrent('the event cap of a Jalali month (ingest 8)', () => {
     for (let n = 0; n < 5; n++) expect((await ingest(ingest_url, account, held))[0]).toBe(200);
     for (let n = 0; n < 5; n++)
       expect((await ingest(ingest_url, account, { event: 'x' }))[0]).toBe(400);
-    await eventually({ ms: 30_000, waitingFor: 'one event in the meter' }, async () => {
+    await eventually({ ms: 60_000, waitingFor: 'one event in the meter' }, async () => {
       const { events } = await admin<{ events: { after: number } }>(
         'meters',
         'recount',
@@ -191,12 +191,12 @@ it.concurrent('a full account is accepted while PostgreSQL is unavailable', asyn
     expect([status, body]).toEqual([402, { status: 'error', message: FULL }]);
     proxy.cut();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed without PostgreSQL' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed without PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined),
     );
     proxy.reconnect();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed with PostgreSQL' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed with PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined),
     );
   } finally {
