@@ -128,7 +128,7 @@ describe('a hostile client', () => {
           peak_mb: Math.round(peak),
           received_mb: Math.round(report.received / 1e6),
           appended_per_byte: Number(appended.toFixed(2)),
-          well_behaved: disturbed[0].statuses,
+          well_behaved: [disturbed[0].statuses, disturbed[1].statuses],
           hostile: report.answers,
         }),
       );

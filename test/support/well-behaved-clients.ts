@@ -8,7 +8,7 @@ const CLIENTS = 8;
 export interface Served {
   /** Milliseconds that 99 of 100 requests took at most. */
   p99: number;
-  /** Answers by status. */
+  /** Answers by status; 0: none within 30 s, or the connection was closed. */
   statuses: Record<number, number>;
 }
 
@@ -45,7 +45,7 @@ function postEvent(
   to: { agent: Agent; url: string; writeKey: string },
   body: string,
 ): Promise<number> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const sent = request(
       `${to.url}/v1/track`,
       {
@@ -62,8 +62,8 @@ function postEvent(
         response.on('end', () => resolve(response.statusCode ?? 0));
       },
     );
-    sent.on('timeout', () => sent.destroy(new Error('no answer within 30 s')));
-    sent.on('error', reject);
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', () => resolve(0));
     sent.end(body);
   });
 }
