@@ -306,6 +306,22 @@ describe('recovery', () => {
     expect(second.quarantine.found).toBe(0);
   });
 
+  it('keeps the last frame when only its length is damaged: it is no torn write', async () => {
+    const first = await opened();
+    await append(first, ['aaaa', 'bbbb']);
+    await abandon(first);
+    const [file = ''] = await segmentFiles();
+    const bytes = await readFile(join(folder, file));
+    const last = bytes.lastIndexOf(bytes.subarray(0, 8));
+    bytes.writeUInt32LE(1 << 20, last + 8);
+    await writeFile(join(folder, file), bytes);
+    const second = await opened();
+    expect([second.torn, second.quarantine.found]).toEqual([0, 1]);
+    expect(await drain(second)).toEqual(['aaaa']);
+    const [kept = ''] = await readdir(join(folder, 'quarantine'));
+    expect((await readFile(join(folder, 'quarantine', kept))).includes('bbbb')).toBe(true);
+  });
+
   it('quarantines a damaged frame and continues after it', async () => {
     const first = await opened();
     await append(first, ['aaaa', 'bbbb', 'cccc']);
