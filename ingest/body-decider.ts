@@ -2,13 +2,11 @@ import { mapDelivery } from '../events/webhooks/map-delivery.ts';
 import type { Mapping, Skipped } from '../events/webhooks/mapping.ts';
 import { FairQueue } from '../platform/fair-queue.ts';
 import { decideBody, type BodyToDecide, type DecidedBody } from './decide-body.ts';
-import { DecideThread } from './decide-thread.ts';
+import { DecideThread, type DecideThreadOptions } from './decide-thread.ts';
 import type { DeliveryToMap, MappedBodies } from './map-body.ts';
 import { isCheapToParse } from './parse-cost.ts';
 
-export interface BodyDeciderOptions {
-  /** Limit of one body: the thread's memory is a multiple of it. */
-  maxBodyBytes: number;
+export interface BodyDeciderOptions extends DecideThreadOptions {
   random: () => number;
   /** The thread was ended: its heap was full, or a body took too long. */
   onFailure?: (error: unknown) => void;
@@ -31,7 +29,7 @@ export class BodyDecider {
 
   constructor(options: BodyDeciderOptions) {
     this.#options = options;
-    this.#thread = new DecideThread(options.maxBodyBytes);
+    this.#thread = new DecideThread(options);
   }
 
   /** Resolves with undefined when there is no room or the thread fails: the answer is 503. */

@@ -14,12 +14,21 @@ const MIB = 1024 * 1024;
 const BASE_HEAP_MIB = 32;
 const HEAP_PER_BYTE = 12;
 
+export interface DecideThreadOptions {
+  /** Limit of one body: the heap is a multiple of it. */
+  maxBodyBytes: number;
+  /** A body that takes longer ends the thread, ms. */
+  timeoutMs?: number;
+}
+
 /** The thread that decides large bodies: starts with the first one, and again after a failure. */
 export class DecideThread {
   readonly #heapMib: number;
+  readonly #timeoutMs: number;
   #worker: Worker | undefined;
 
-  constructor(maxBodyBytes: number) {
+  constructor({ maxBodyBytes, timeoutMs = TIMEOUT_MS }: DecideThreadOptions) {
+    this.#timeoutMs = timeoutMs;
     this.#heapMib = BASE_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * maxBodyBytes) / MIB);
   }
 
@@ -55,8 +64,8 @@ export class DecideThread {
       };
       const onExit = () => onError(new Error('the thread that decides large bodies has ended'));
       const timer = setTimeout(
-        () => onError(new Error(`a body was not decided within ${TIMEOUT_MS} ms`)),
-        TIMEOUT_MS,
+        () => onError(new Error(`a body was not decided within ${this.#timeoutMs} ms`)),
+        this.#timeoutMs,
       );
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
       worker.postMessage(job);
