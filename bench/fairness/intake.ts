@@ -1,11 +1,6 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import type { HostileReport } from '../../test/support/hostile-client.ts';
+import { startAttack } from '../../test/support/hostile-attack.ts';
 import type { Parties, Scenario } from './scenario.ts';
-
-const CLIENT = join(import.meta.dirname, '../../test/support/hostile-client.ts');
 
 /** Intake: a single event beside the client of test/guarantees/hostile.test.ts. */
 export function intakeScenario(parties: Parties): Scenario {
@@ -27,19 +22,9 @@ export function intakeScenario(parties: Parties): Scenario {
     operation: () => track(ingestUrl),
     reference: () => track(referenceUrl),
     begin: async () => {
-      const env = { HOSTILE: JSON.stringify({ url: ingestUrl, key: hostile.writeKey }) };
-      const child = spawn(process.execPath, [CLIENT], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, ...env },
-      });
-      let text = '';
-      child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      await once(child.stdout, 'data');
+      const attack = await startAttack(ingestUrl, hostile.writeKey);
       return async () => {
-        const ended = once(child, 'close');
-        child.kill('SIGTERM');
-        await ended;
-        const { answers } = JSON.parse(text.slice(text.indexOf('{'))) as HostileReport;
+        const { answers } = await attack.stop();
         return Object.values(answers)
           .flatMap((statuses) => Object.values(statuses))
           .reduce((sum, count) => sum + count, 0);

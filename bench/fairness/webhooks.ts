@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createConnection, hostedHeaders } from '../../test/support/webhooks/connection.ts';
 import { ORDER_ID, signedOrder } from '../webhooks/order.ts';
@@ -42,6 +43,7 @@ export async function attackFrom(
   args: readonly string[],
 ): Promise<() => Promise<number>> {
   const child = fork(join(import.meta.dirname, script), [...args]);
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   await once(child, 'message');
   return async () => {
     const report = once(child, 'message');

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { endWithTest } from './end-with-test.ts';
 import type { HostileReport } from './hostile-client.ts';
@@ -18,6 +19,8 @@ export async function startAttack(url: string, key: string): Promise<Attack> {
     env: { ...process.env, HOSTILE: JSON.stringify({ url, key }) },
   });
   endWithTest(child);
+  // An attacker has machines of its own: of this one it gets what the others leave.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   await once(child.stdout, 'data');
