@@ -6,7 +6,8 @@ import { decideBatch, decideImport, decideSingle, type DecidedEvents } from '../
 import type { EventType, OutcomeCount } from '../schemas/records.ts';
 import { bodyParts, type BodyParts } from './client-body.ts';
 import { sliceItems } from './slice-items.ts';
-import { ITEMS_KEY, pruneBody, type BodyShape } from './prune-body.ts';
+import { ITEMS_KEY, type BodyShape } from './body-roles.ts';
+import { pruneBody } from './prune-body.ts';
 import type { IngestFailure } from './result.ts';
 
 /** A body with everything that its decision depends on: plain values, which a thread can get. */
