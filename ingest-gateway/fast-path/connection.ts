@@ -176,7 +176,7 @@ export class Connection {
     const body = chunk.subarray(known.head.bytes, end);
     if (chunk.length > end) this.#putBack(chunk.subarray(end));
     if (known.key === undefined) return this.#refuse(known, MISSING, body.length);
-    const verified = this.#options.keys.verify(known.key);
+    const verified = this.#options.keys.verify(known.key, known.digest);
     if (verified instanceof Promise) this.#awaitKey(known, verified, body);
     else this.#admit(known, verified, body);
   }

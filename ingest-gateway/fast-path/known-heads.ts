@@ -1,4 +1,4 @@
-import { presentedKey } from '../auth/write-keys.ts';
+import { keyDigest, presentedKey } from '../auth/write-keys.ts';
 import type { EventRoute } from '../http/routes.ts';
 import { parseHead, type Head } from './parse-head.ts';
 
@@ -10,6 +10,8 @@ export interface KnownHead {
   head: Head;
   route: EventRoute;
   key: string | undefined;
+  /** Of the key. */
+  digest: string | undefined;
   bytes: Buffer;
 }
 
@@ -39,7 +41,8 @@ export class KnownHeads {
       head.query,
     );
     // A copy: a slice would retain the memory of the whole chunk.
-    const known = { head, route, key, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
+    const digest = key === undefined ? undefined : keyDigest(key);
+    const known = { head, route, key, digest, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
     this.#last = head.bytes <= MAX_KEPT_HEAD_BYTES ? known : undefined;
     return known;
   }
