@@ -31,10 +31,9 @@ import { AllowedHosts } from '../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../platform/outbound/client.ts';
 import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
-import { eventRowCodec, rowBatchCodec } from '../schemas/codec.ts';
-import type { EventRow } from '../schemas/records.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
+import { orderRow, rowBatches } from './relays/row-batches.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -46,7 +45,6 @@ const { values } = parseLine({
 });
 const [deliveries, relayCount] = [Number(values.deliveries), Number(values.relays)];
 const events = Math.ceil(deliveries / relayCount);
-const BATCH_ROWS = 100;
 const partition = 1_000_000 + (randomBytes(4).readUInt32LE() >> 2);
 
 const { database_url } = readyStack();
@@ -56,9 +54,6 @@ const { accountId } = await seedAccount(database_url, `bench relays ${randomUUID
 const receiver = fork(join(import.meta.dirname, 'relays/receiver-process.ts'));
 const { port } = await nextMessage<{ port: number }>(receiver);
 const url = `http://127.0.0.1:${port}/hook`;
-
-/** A row with an empty value in every field. */
-const EMPTY = emptyRow();
 
 /** Statements of the relay code. */
 const counted = { statements: 0 };
@@ -71,7 +66,7 @@ interface Measured {
 }
 
 try {
-  const [relays, messages] = [await insertRelays(), rowBatches()];
+  const [relays, messages] = [await insertRelays(), rowBatches({ accountId, partition, events })];
   const relayCode = () => deliverAll(relays, messages);
   const measured = [
     await measure('bare node:http loop', bareLoop),
@@ -115,72 +110,6 @@ async function measure(what: string, work: () => Promise<number>): Promise<Measu
   const count = await work();
   const { user, system } = process.cpuUsage(before);
   return { what, count, took: performance.now() - began, cpu: (user + system) / 1000 };
-}
-
-function emptyRow(): EventRow {
-  const { fields } = eventRowCodec.type.schema() as unknown as {
-    fields: { name: string; type: unknown }[];
-  };
-  const empty: Record<string, unknown> = { string: '', boolean: false };
-  return Object.fromEntries(
-    fields.map(({ name, type }) => [name, typeof type === 'string' ? (empty[type] ?? 0) : {}]),
-  ) as unknown as EventRow;
-}
-
-function row(offset: number): EventRow {
-  return {
-    ...EMPTY,
-    ...{
-      _epoch: 0,
-      _partition: partition,
-      _offset: offset,
-      _index: 0,
-      account_id: accountId,
-      event: 'order_completed',
-      user_id: `user-${offset % 500}`,
-      anonymous_id: '',
-    },
-    ...{
-      message_id: `0192f3c1-77aa-7c3e-9d52-${String(offset).padStart(12, '0')}`,
-      timestamp: 1_795_255_200_000 + offset,
-      received_at: 1_795_255_200_000,
-    },
-    properties: {
-      order_id: `A-${offset}`,
-      title: 'کفش ورزشی مردانه',
-      category: 'Sport and outdoor',
-      total: String(1_250_000 + offset),
-      in_stock: 'true',
-    },
-    property_numbers: { total: 1_250_000 + offset, in_stock: 1 },
-  };
-}
-
-function rowBatches(): ConsumedMessage[] {
-  return Array.from({ length: Math.ceil(events / BATCH_ROWS) }, (_, n) => {
-    const rows = Array.from({ length: Math.min(BATCH_ROWS, events - n * BATCH_ROWS) }, (__, at) =>
-      row(n * BATCH_ROWS + at),
-    );
-    const head = {
-      epoch: 0,
-      partition,
-      first_offset: n * BATCH_ROWS,
-      first_index: 0,
-      last_offset: n * BATCH_ROWS + rows.length - 1,
-      last_index: 0,
-      appended_at: 0,
-    };
-    const value = rowBatchCodec.encode({ ...head, rows });
-    return {
-      topic: 'bench',
-      partition,
-      offset: n,
-      timestamp: 0,
-      key: null,
-      value,
-      size: value.length,
-    };
-  });
 }
 
 /** Relays that the running service ignores: disabled in the table, enabled here. */
@@ -264,7 +193,7 @@ async function deliverAll(
 async function bareLoop(): Promise<number> {
   const wanted = events * relayCount;
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const body = relayPayload(row(1));
+  const body = relayPayload(orderRow({ accountId, partition }, 1));
   let sent = 0;
   const post = () =>
     new Promise<void>((resolve, reject) => {

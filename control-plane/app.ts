@@ -15,6 +15,7 @@ import { hashPassword } from './members/password.ts';
 import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
 import { storeOf } from './store.ts';
+import { rememberedDevices } from './sign-in-limit/remembered-devices.ts';
 import { signInLimit } from './sign-in-limit/sign-in-limit.ts';
 import type { AnswerSeconds } from './http/host.ts';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
@@ -88,6 +89,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
         idle: config.PANEL_SESSION_IDLE,
       }),
       limit: signInLimit(redis),
+      devices: rememberedDevices(redis),
       // About 40 MiB and two of the four threads that all of this process shares.
       hashes: new HashQueue({
         concurrency: 2,

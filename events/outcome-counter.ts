@@ -1,10 +1,12 @@
 import type { OutcomeCount } from '../schemas/records.ts';
 
 /**
- * Maximum number of different counts of one request. Beyond it, further fields (of a client that
- * invents ever new ones) are counted under an empty field.
+ * Different counts of one request. Beyond the first number, further fields (of a client that
+ * invents ever new ones) are counted under an empty field; beyond the second, further SDKs under an
+ * empty SDK. What then remains is a closed set: the kinds and codes.
  */
 const MAX_COUNTS = 256;
+const MAX_COUNTS_WITH_SDK = 320;
 
 /** Counts rejections and warnings of a request by kind, code, field and SDK (ingest 2.6). */
 export class OutcomeCounter {
@@ -28,6 +30,8 @@ export class OutcomeCounter {
     if (known !== undefined) known.count++;
     else if (this.counts.length >= MAX_COUNTS && entry.field !== '')
       this.add({ ...entry, field: '' });
+    else if (this.counts.length >= MAX_COUNTS_WITH_SDK && entry.sdk !== '')
+      this.add({ ...entry, sdk: '' });
     else this.#begin(entry);
   }
 

@@ -1,42 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import type { FastifyInstance } from 'fastify';
-import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
-import { ClientClock } from '../platform/http/client-clock.ts';
 import { withDeadline } from '../platform/deadline.ts';
-import { readTopicNamesFrom } from '../platform/kafka/topic-names.ts';
+import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import type { Log } from '../platform/log.ts';
-import { readLayout, type LogLayout } from '../platform/log/layout.ts';
-import { useTopicNames } from '../platform/log/topic-names.ts';
-import { IngestService } from '../ingest/accept.ts';
-import { BodyDecider } from '../ingest/body-decider.ts';
-import { EventWriter } from '../ingest/event-writer.ts';
-import type { AccountStore } from './auth/account-store.ts';
-import { Accounts } from './auth/accounts.ts';
-import { WriteKeys } from './auth/write-keys.ts';
 import { RECORD_OVERHEAD, type Config } from './config.ts';
-import { parseTrustedProxies } from '../platform/network/client-address.ts';
-import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
-import { FastPath } from './fast-path/fast-path.ts';
-import { connectionLimit, OpenConnections } from './http/connection-limit.ts';
-import { CLIENT_LIMITS, createHost } from './http/host.ts';
-import { BodyBudget } from './http/body.ts';
-import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
-import { EventServer } from './http/serve-events.ts';
-import type { LinkStore } from './links/link-store.ts';
-import { linkRoutes } from './links/link-routes.ts';
-import { GatewayMetrics } from './metrics/gateway-metrics.ts';
-import { gatewayReadings } from './metrics/gauges.ts';
-import { initialHold, type HoldState } from './hold/evolve.ts';
-import { followedFile, type StoredLayout } from './hold/followed-file.ts';
+import { initialHold } from './hold/evolve.ts';
 import { followLayout, normalisedCheck } from './hold/follow-layout.ts';
-import { HoldGate } from './hold/hold-gate.ts';
+import { countedPartitions, knownLayout, LAYOUT_MS } from './hold/known-layout.ts';
 import { KnownTopics } from './publish/known-topics.ts';
-import { Publisher } from './publish/publisher.ts';
 import type { AdminPages } from '../platform/admin-server.ts';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { connectClaims } from '../platform/claims/connect.ts';
-import { connectPostgres, type Database } from '../platform/postgres/pool.ts';
+import { connectPostgres } from '../platform/postgres/pool.ts';
 import { packageVersion } from '../platform/package-version.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { TOPIC } from '../schemas/topology.ts';
@@ -44,196 +17,10 @@ import { connectAccountStore } from './auth/account-store.ts';
 import { monthMeter } from './auth/month-meter.ts';
 import { connectConnectionStore } from './webhooks/connection-store.ts';
 import { connectLinkStore } from './links/link-store.ts';
-import { buildOpenapi, type ServedRoute } from './openapi/build.ts';
-import { logConnector, readLimits, type ConnectLog } from './publish/connect-log.ts';
+import { buildOpenapi } from './openapi/build.ts';
+import { logConnector, readLimits } from './publish/connect-log.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
-
-/** What the gateway needs: `start` makes it from settings, tests from fakes. */
-export interface GatewayOptions {
-  config: Pick<
-    Config,
-    | 'MAX_BODY_BYTES'
-    | 'WRITE_KEY_CACHE'
-    | 'TRUSTED_PROXIES'
-    | 'PUBLISH_TIMEOUT'
-    | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
-  > &
-    Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
-    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH'>;
-  log: Log;
-  version: string;
-  spool: Spool;
-  topics: KnownTopics;
-  connectLog: ConnectLog;
-  /** Reads the record limits of the topics. */
-  readLimits?: () => Promise<ReadonlyMap<string, number>>;
-  claims: ClaimBatcher;
-  accounts: AccountStore;
-  /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
-  eventsThisMonth: (accountId: number) => Promise<number>;
-  /** What the gateway follows of the layout of the log. */
-  hold: {
-    initial: HoldState;
-    isNormalised: () => Promise<boolean>;
-    onFollow: (state: HoldState, publisher: Publisher) => Promise<void>;
-  };
-  /** Undefined: webhook connections are not enabled in this installation. */
-  webhooks: WebhookClients | undefined;
-  links: LinkStore;
-}
-
-export interface Gateway {
-  host: FastifyInstance;
-  publisher: Publisher;
-  gate: HoldGate;
-  /** What the host serves. */
-  routes: readonly ServedRoute[];
-  metrics: GatewayMetrics;
-  /** Problems that keep the gateway from accepting events; empty means ready. */
-  notReady: () => string[];
-  /** Stops accepting requests, finishes those in progress, makes their events durable; in `ms`. */
-  close: (ms: number) => Promise<void>;
-}
-
-/** Assembles the gateway; it listens once `host.listen` is called. */
-export function createGateway(options: GatewayOptions): Gateway {
-  const { config, log, spool, claims } = options;
-  const metrics = new GatewayMetrics();
-  const publisher = new Publisher({
-    spool,
-    connect: options.connectLog,
-    log,
-    timeout: config.PUBLISH_TIMEOUT,
-    maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
-    topics: options.topics,
-    ...(options.readLimits ? { readLimits: options.readLimits } : {}),
-    onAcknowledged: metrics.acknowledged,
-  });
-  const { hold, topics } = options;
-  const gate = new HoldGate({
-    initial: hold.initial,
-    queue: spool.held,
-    publish: (records) => publisher.publish(records),
-    isDrained: () => publisher.isDrained,
-    isNormalised: hold.isNormalised,
-    onFollow: (state) => hold.onFollow(state, publisher),
-    limitOf: topics.limitOf,
-    log,
-  });
-  const unreachable = (error: unknown) =>
-    log.warn(
-      { err: error, code: 'accounts_unreachable' },
-      'accounts and write keys cannot be read from PostgreSQL',
-    );
-  const { accounts: store, eventsThisMonth } = options;
-  const accounts = new Accounts({
-    store,
-    eventsThisMonth,
-    now: Date.now,
-    onUnreachable: unreachable,
-  });
-  const monotonic = () => performance.now();
-  const keys = new WriteKeys({
-    store,
-    accounts,
-    cacheFor: config.WRITE_KEY_CACHE,
-    now: monotonic,
-    onUnreachable: unreachable,
-  });
-  const writer = new EventWriter({
-    claims,
-    publish: (records) => gate.publish(records),
-    partitionsOf: (topic) => (gate.isFollowing ? gate.splitBy : topics.partitionsOf(topic)),
-    gateway: randomBytes(8).toString('hex'),
-    onCounted: metrics.counted,
-  });
-  const account = (id: number) => accounts.facts(id);
-  const decider = new BodyDecider({
-    maxBodyBytes: config.MAX_BODY_BYTES,
-    random: Math.random,
-    onFailure: (error) =>
-      log.warn(
-        { err: error, code: 'decide_thread_failed' },
-        'a large body could not be decided; it was answered 503',
-      ),
-  });
-  const service = new IngestService({ writer, decider, account, newMessageId: randomUUID });
-  const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
-  const bodies = { budget, maxBodyBytes: config.MAX_BODY_BYTES };
-  const events = new EventServer({
-    ...{ service, keys, ...bodies },
-    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
-    trusted: parseTrustedProxies(config.TRUSTED_PROXIES),
-    log,
-    now: Date.now,
-    onAnswered: metrics.answered,
-  });
-  const routes = ingestRoutes({ version: options.version, now: () => new Date() });
-  const clock = new ClientClock();
-  const connections = new OpenConnections(connectionLimit(config.MAX_CONNECTIONS));
-  if (connections.max < config.MAX_CONNECTIONS)
-    log.warn(
-      { max: connections.max, code: 'connections_limited' },
-      'MAX_CONNECTIONS exceeds what the descriptor limit of the process (ulimit -n) allows; raise the limit or lower the setting',
-    );
-  const fastPath = new FastPath({
-    ...{ events, keys, ...bodies },
-    routes: eventRoutesByPath(routes),
-    limits: CLIENT_LIMITS,
-    clock,
-    now: Date.now,
-    onAnswered: metrics.answered,
-  });
-  const serving = {
-    log,
-    now: Date.now,
-    isClosing: () => events.isClosing,
-    onAnswered: metrics.answered,
-  };
-  const webhooks = webhookRoutes({
-    ...serving,
-    webhooks: options.webhooks,
-    budget,
-    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
-    ports: { writer, account, newDedupeId: randomUUID },
-  });
-  const links = linkRoutes({ ...serving, store: options.links });
-  const more = [...webhooks.routes, ...links.routes];
-  const host = createHost({
-    routes,
-    events,
-    clock,
-    connections,
-    onAnswered: metrics.answered,
-    more,
-    ...(config.FAST_PATH ? { fastPath } : {}),
-  });
-  for (const reading of gatewayReadings({
-    ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
-  }))
-    metrics.read(reading);
-  return {
-    host,
-    publisher,
-    gate,
-    routes: [...routes, ...more],
-    metrics,
-    notReady: () =>
-      publisher.phase === 'direct' || spool.problem === undefined
-        ? []
-        : [...publisher.blockedDrains.values(), `Kafka is not reachable, and ${spool.problem}`],
-    close: async (ms) => {
-      events.isClosing = true;
-      const closed = host.close();
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
-      gate.close();
-      await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
-      await decider.close();
-      await spool.close();
-      await claims.close();
-    },
-  };
-}
+import { createGateway, type Gateway } from './gateway.ts';
 
 /** The service: the spool, its clients, the gateway, the admin port, and last its listener. */
 export async function start(context: ServiceContext<Config>): Promise<void> {
@@ -322,75 +109,6 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     { address: formatAddress(address), admin: formatAddress(admin), version },
     'the ingest host is served',
   );
-}
-
-/** The start waits at most so long for PostgreSQL: the gateway works without it, ms. */
-const LAYOUT_MS = 5000;
-
-/**
- * The layout of the log: what the process before this one followed, and what PostgreSQL has.
- * Without PostgreSQL the stored one applies.
- */
-async function knownLayout({
-  config,
-  log,
-  database,
-}: {
-  config: Pick<Config, 'SPOOL_DIR' | 'PUBLISH_TIMEOUT'>;
-  log: Log;
-  database: Database;
-}) {
-  const file = followedFile(config.SPOOL_DIR);
-  const stored = await file.load();
-  const reading = withDeadline(
-    { ms: LAYOUT_MS, waitingFor: 'the layout of the log' },
-    readLayout(database),
-  );
-  const read = await reading.catch((error: unknown) => {
-    log.warn(
-      { err: error, code: 'layout_unknown', partitions: stored?.partitions },
-      'the layout of the log cannot be read from PostgreSQL: the gateway goes on by the one that it followed last',
-    );
-    return undefined;
-  });
-  let topics = read?.topics ?? stored?.topics ?? {};
-  readTopicNamesFrom(() => Promise.resolve({ topics, former: {} }));
-  const instance = stored?.instance ?? randomBytes(8).toString('hex');
-  let written = stored;
-  const store = async (layout: StoredLayout) => {
-    if (isDeepStrictEqual(layout, written)) return;
-    await file.store(layout);
-    written = layout;
-  };
-  return {
-    instance,
-    followed: stored,
-    read,
-    onRead: async (layout: LogLayout) => {
-      ({ topics } = layout);
-      await useTopicNames(layout);
-      const { generation, partitions } = layout;
-      // What is held follows the stored one until it is released.
-      if (written === undefined || written.partitions === partitions)
-        await store({ generation, partitions, instance, topics });
-    },
-    onFollow: async ({ followed }: HoldState, publisher: Publisher) => {
-      const { partitions } = followed;
-      const count = await publisher.producer?.partitions(TOPIC.raw, config.PUBLISH_TIMEOUT);
-      if (count !== undefined && count < partitions)
-        throw new Error(`Kafka has ${count} of ${partitions} partitions of ${TOPIC.raw}`);
-      await store({ ...followed, instance, topics });
-    },
-  };
-}
-
-/** Partitions of the topics that this gateway writes; none while Kafka is unreachable. */
-async function countedPartitions({ producer }: Publisher): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>();
-  if (producer)
-    for (const topic of [TOPIC.raw, TOPIC.outcomes])
-      counts.set(topic, await producer.partitions(topic, 2000));
-  return counts;
 }
 
 function batchedClaims({

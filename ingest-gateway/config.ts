@@ -64,7 +64,7 @@ export const settings = defineSettings({
   SPOOL_MAX_BYTES: setting.bytes({
     default: 1024 * MIB,
     min: 1,
-    doc: 'Limit of the spool while Kafka is unavailable; when it is full, events are answered 503.',
+    doc: 'Limit of the spool while Kafka is unavailable; when it is full, events are answered 503. One account takes three quarters of it at most, and less while others have some.',
   }),
   PUBLISH_TIMEOUT: setting.duration({
     default: 3000,
@@ -87,7 +87,7 @@ export const settings = defineSettings({
   }),
   MAX_CONNECTIONS: setting.integer({
     default: 0,
-    doc: 'Limit of open connections; further ones are closed at once. 0: 10,000, or fewer when the descriptor limit of the process does not leave 256 for spool, Kafka and databases.',
+    doc: 'Limit of open connections; for further ones, those are closed that have waited for their clients longest. 0: 10,000, or fewer when the descriptor limit of the process does not leave 256 for spool, Kafka and databases.',
   }),
   FAST_PATH: setting.flag({
     default: true,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { BodyDecider } from './body-decider.ts';
+import { mapLargeDelivery } from './map-body.ts';
 import { decideLargeBody, type BodyToDecide } from './decide-body.ts';
 
 const MIB = 1024 * 1024;
@@ -11,12 +12,13 @@ afterEach(() => decider.close());
 function start(maxBodyBytes: number): void {
   failures = [];
   decider = new BodyDecider({
-    ...{ maxBodyBytes, random: Math.random },
+    // A busy machine may take minutes for what a free core does in a second.
+    ...{ maxBodyBytes, timeoutMs: 600_000, random: Math.random },
     onFailure: (error) => failures.push(error),
   });
 }
 
-function input(text: string, shape: 'single' | 'batch'): BodyToDecide {
+function input(text: string, shape: BodyToDecide['shape']): BodyToDecide {
   const facts = { type: 'track', receivedAt: 1, windowMs: 1, quota: 'open' } as const;
   return { body: Buffer.from(text), shape, ...facts };
 }
@@ -47,11 +49,40 @@ describe('the decider of bodies', () => {
         'batch',
       ),
     ],
+    ['imported objects', input(`{"events":[${many('{},')}{}]}`, 'import')],
+    ['imported people', input(`{"events":[${people.join(',')}]}`, 'import')],
   ])('decides 5 MiB of %s in its thread as it does outside of it', async (_, bomb) => {
     start(5 * MIB);
     const decided = await decider.decide(bomb, 1);
     expect(decided).toEqual(decideLargeBody(bomb));
     expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
+  });
+
+  it.each([
+    ['objects', `{"a":[${many('{},', MIB)}{}]}`, 'hosted_storefront'],
+    ['brackets', many('[', MIB), 'hosted_storefront'],
+    ['a long order', `{"id":1,"email":"a@b.c","note":"${many('x', MIB)}"}`, 'hosted_storefront'],
+    [
+      'calls',
+      `{"batch":[${many('{"type":"track","userId":"u","event":"x"},', MIB)}0]}`,
+      'event_pipeline',
+    ],
+  ] as const)('maps a delivery of 1 MiB of %s in its thread', async (_, text, source) => {
+    start(MIB);
+    const headers = { 'x-storefront-topic': 'orders/create' };
+    const delivery = { source, headers, body: Buffer.from(text) };
+    expect(await decider.map(delivery, 1)).toEqual(mapLargeDelivery(delivery));
+    expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
+  });
+
+  it('maps an ordinary delivery at once', () => {
+    start(MIB);
+    const headers = { 'x-storefront-topic': 'orders/create' };
+    const body = Buffer.from('{"id":1,"email":"a@b.c"}');
+    expect(decider.map({ source: 'hosted_storefront', headers, body }, 1)).toMatchObject({
+      outcome: 'events',
+      events: [{ event: 'order_completed' }],
+    });
   });
 
   it('decides an ordinary body at once', () => {

@@ -9,6 +9,11 @@ const SENT_AT = Buffer.from('"sent_at":');
 const BATCH = Buffer.from('"batch":[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']}');
+/**
+ * A time takes at most 64 characters (events/rfc3339.ts); written with escapes it is longer. Copies
+ * have no longer one: the times of the events are decided, and nothing reads it again.
+ */
+const MAX_COPIED_TIME_BYTES = 66;
 
 /** What batches of some of a body's items are made of. */
 export interface BodyParts extends BatchSlices {
@@ -19,7 +24,8 @@ export interface BodyParts extends BatchSlices {
 /**
  * A body as a client sent it. Batches of some of its items are cut from its bytes: nothing is
  * serialised again, so numbers and spelling are as sent. Only a context whose copies would take
- * more than half as many bytes as the body is reduced to the fields that are stored (ingest 2.2).
+ * more than half as many bytes as the body is reduced to the fields that are stored (ingest 2.2),
+ * and a sent_at that is longer than a time is left out.
  */
 export class ClientBody implements EventBytes {
   readonly #body: Buffer;
@@ -48,7 +54,8 @@ export class ClientBody implements EventBytes {
     const parts: Buffer[] = [OPEN];
     const { context, sentAt } = slices;
     if (context) parts.push(CONTEXT, this.#contextOf(slices, context, records), COMMA);
-    if (sentAt) parts.push(SENT_AT, body.subarray(sentAt.start, sentAt.end), COMMA);
+    if (sentAt && sentAt.end - sentAt.start <= MAX_COPIED_TIME_BYTES)
+      parts.push(SENT_AT, body.subarray(sentAt.start, sentAt.end), COMMA);
     parts.push(BATCH);
     for (let position = 0; position < indices.length; position++) {
       const slice = slices.items[indices[position] ?? -1];

@@ -60,10 +60,11 @@ describe('a body that may be expensive to parse', () => {
     fc.assert(
       fc.property(
         fc.oneof(event, batch, anyJson),
-        fc.constantFrom('single' as const, 'batch' as const),
+        fc.constantFrom('single' as const, 'batch' as const, 'import' as const),
         fc.constantFrom('open' as const, 'quota_event_cap' as const),
         (sent, shape, quota) => {
-          const text = JSON.stringify(sent).replaceAll('1e+21', '1e999');
+          const json = JSON.stringify(sent).replaceAll('1e+21', '1e999');
+          const text = shape === 'import' ? json.replaceAll('"batch"', '"events"') : json;
           const [plain, large] = both(input(text, { shape, quota }));
           expect(large).toEqual(plain);
         },
@@ -91,10 +92,25 @@ describe('a body that may be expensive to parse', () => {
       `{"batch":[{"type":"identify","user_id":"u","traits":{"phone":["${'x'.repeat(200)}09121234567"]}}]}`,
     ],
   ])('is decided as any other body: %s', (_, text) => {
-    for (const quota of ['open', 'quota_cancelled'] as const) {
-      const [plain, large] = both(input(text, { quota }));
-      expect(large).toEqual(plain);
-    }
+    for (const quota of ['open', 'quota_cancelled'] as const)
+      for (const [shape, body] of [
+        ['batch', text],
+        ['import', text.replaceAll('"batch"', '"events"')],
+      ] as const) {
+        const [plain, large] = both(input(body, { quota, shape }));
+        expect(large).toEqual(plain);
+      }
+  });
+
+  it.each([
+    ['no events', '{}', 'batch_empty'],
+    ['events that are null', '{"events":null}', 'batch_empty'],
+    ['an empty list', '{"events":[]}', 'batch_empty'],
+    ['501 events', `{"events":[${'0,'.repeat(500)}0]}`, 'batch_too_large'],
+    ['one event, of an account that may send none', '{"events":[0]}', 'quota_cancelled'],
+  ])('is refused as an import for its first reason: %s', (_, text, code) => {
+    for (const decision of both(input(text, { shape: 'import', quota: 'quota_cancelled' })))
+      expect(decision).toMatchObject({ outcome: 'refused', count: { code } });
   });
 
   it('gives the log what it sent, or what is stored of a long nested value', () => {

@@ -1,16 +1,20 @@
 import { reduceContext, sdkOf } from '../events/context.ts';
 import { isJsonObject, type JsonObject } from '../events/json.ts';
 import type { QuotaVerdict } from '../events/quota.ts';
-import { decideBatch, decideSingle, type DecidedEvents } from '../events/validate.ts';
+import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from '../events/rejections.ts';
+import { decideBatch, decideImport, decideSingle, type DecidedEvents } from '../events/validate.ts';
 import type { EventType, OutcomeCount } from '../schemas/records.ts';
 import { bodyParts, type BodyParts } from './client-body.ts';
+import { sliceItems } from './slice-items.ts';
+import { ITEMS_KEY, type BodyShape } from './body-roles.ts';
 import { pruneBody } from './prune-body.ts';
 import type { IngestFailure } from './result.ts';
 
 /** A body with everything that its decision depends on: plain values, which a thread can get. */
 export interface BodyToDecide {
   body: Buffer;
-  shape: 'single' | 'batch';
+  /** `import`: POST /v1/events of the management host, a batch under `events`. */
+  shape: BodyShape;
   /** Of a single event. */
   type: EventType;
   /** Milliseconds since the epoch. */
@@ -67,7 +71,8 @@ export function decideLargeBody(input: BodyToDecide): DecidedBody {
   const logged = isPruned ? stored.body : body;
   const decided: DecidedBody = { decision };
   if (isPruned) decided.body = logged;
-  if (shape === 'batch' && decision.accepted.length > 1) {
+  if (shape === 'import') decided.parts = sliceItems(logged, 'events');
+  else if (shape === 'batch' && decision.accepted.length > 1) {
     const { context } = parsed as JsonObject;
     decided.parts = bodyParts(logged, () => reduceContext(context));
   }
@@ -87,16 +92,35 @@ function decideParsed(body: unknown, input: BodyToDecide, sent?: number): BodyDe
     count: { ...count, sdk: sdkOf(body['context']) },
     failure,
   });
+  if (shape === 'import') {
+    const refusal = refuseImport(body, sent);
+    if (refusal === 'malformed') return { outcome: 'malformed' };
+    if (refusal) return refused(refusal, { code: 'rejected', message: refusal.reason });
+  }
   if (quota !== 'open') return refused({ code: quota, field: '' }, { code: quota });
   const receipt = { now: input.receivedAt, windowMs: input.windowMs };
   const decided =
     shape === 'single'
       ? decideSingle({ body, type, ...receipt })
-      : decideBatch({ body, sent, ...receipt });
+      : shape === 'batch'
+        ? decideBatch({ body, sent, ...receipt })
+        : decideImport({ items: body['events'] as unknown[], ...receipt });
   if (decided.outcome === 'malformed') return { outcome: 'malformed' };
   if (decided.outcome === 'decided') return decided;
   const { code, field, reason } = decided;
   return refused({ code, field }, { code: 'rejected', message: reason });
+}
+
+/** An import is refused for its shape before its account's quota is (management 7.2). */
+function refuseImport(
+  { events }: JsonObject,
+  sent: number | undefined,
+): Rejection | 'malformed' | undefined {
+  const items = events ?? [];
+  if (!Array.isArray(items)) return 'malformed';
+  const count = sent ?? items.length;
+  if (count === 0) return rejection('batch_empty', 'events');
+  return count > MAX_BATCH_ITEMS ? batchTooLarge(count) : undefined;
 }
 
 function parse(body: Buffer): unknown {
@@ -108,8 +132,8 @@ function parse(body: Buffer): unknown {
 }
 
 /** Number of events in a refused body. */
-function sentEvents(shape: 'single' | 'batch', body: JsonObject, sent?: number): number {
-  const { batch } = body;
+function sentEvents(shape: BodyShape, body: JsonObject, sent?: number): number {
   if (shape === 'single') return 1;
-  return sent ?? (Array.isArray(batch) ? batch.length : 0);
+  const items = body[ITEMS_KEY[shape]];
+  return sent ?? (Array.isArray(items) ? items.length : 0);
 }

@@ -1,5 +1,11 @@
 import { Worker } from 'node:worker_threads';
+import type { Skipped } from '../events/webhooks/mapping.ts';
 import type { BodyToDecide, DecidedBody } from './decide-body.ts';
+import type { DeliveryToMap, MappedBodies } from './map-body.ts';
+
+/** What the thread does with a body: one of the two. */
+export type ThreadJob =
+  { decide: BodyToDecide; map?: never } | { decide?: never; map: DeliveryToMap };
 
 /** One body of 14 MiB takes about 2 s of a free core; the thread has a low priority. */
 const TIMEOUT_MS = 20_000;
@@ -8,26 +14,47 @@ const MIB = 1024 * 1024;
 const BASE_HEAP_MIB = 32;
 const HEAP_PER_BYTE = 12;
 
+export interface DecideThreadOptions {
+  /** Limit of one body: the heap is a multiple of it. */
+  maxBodyBytes: number;
+  /** A body that takes longer ends the thread, ms. */
+  timeoutMs?: number;
+}
+
 /** The thread that decides large bodies: starts with the first one, and again after a failure. */
 export class DecideThread {
   readonly #heapMib: number;
+  readonly #timeoutMs: number;
   #worker: Worker | undefined;
 
-  constructor(maxBodyBytes: number) {
+  constructor({ maxBodyBytes, timeoutMs = TIMEOUT_MS }: DecideThreadOptions) {
+    this.#timeoutMs = timeoutMs;
     this.#heapMib = BASE_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * maxBodyBytes) / MIB);
   }
 
-  /** One at a time. Rejects when the thread ends, or takes too long and is ended. */
+  /** One job at a time. Rejects when the thread ends, or takes too long and is ended. */
   async decide(input: BodyToDecide): Promise<DecidedBody> {
+    return withBuffers((await this.#run({ decide: input })) as DecidedBody);
+  }
+
+  /** As `decide`. */
+  async map(input: DeliveryToMap): Promise<MappedBodies | Skipped> {
+    const mapped = (await this.#run({ map: input })) as MappedBodies | Skipped;
+    return mapped.outcome === 'bodies'
+      ? { ...mapped, bodies: mapped.bodies.map(bufferOf) }
+      : mapped;
+  }
+
+  async #run(job: ThreadJob): Promise<unknown> {
     const worker = (this.#worker ??= this.#start());
-    return await new Promise<DecidedBody>((resolve, reject) => {
+    return await new Promise<unknown>((resolve, reject) => {
       const complete = () => {
         clearTimeout(timer);
         worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
-      const onMessage = (decided: DecidedBody) => {
+      const onMessage = (result: unknown) => {
         complete();
-        resolve(withBuffers(decided));
+        resolve(result);
       };
       const onError = (error: Error) => {
         complete();
@@ -37,11 +64,11 @@ export class DecideThread {
       };
       const onExit = () => onError(new Error('the thread that decides large bodies has ended'));
       const timer = setTimeout(
-        () => onError(new Error(`a body was not decided within ${TIMEOUT_MS} ms`)),
-        TIMEOUT_MS,
+        () => onError(new Error(`a body was not decided within ${this.#timeoutMs} ms`)),
+        this.#timeoutMs,
       );
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
-      worker.postMessage(input);
+      worker.postMessage(job);
     });
   }
 

@@ -1,13 +1,20 @@
 import { constants, platform, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { decideLargeBody, type BodyToDecide } from './decide-body.ts';
+import { decideLargeBody } from './decide-body.ts';
+import type { ThreadJob } from './decide-thread.ts';
+import { mapLargeDelivery } from './map-body.ts';
 
 // On Linux the priority of a thread is its own: ordinary requests go first.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-parentPort?.on('message', (sent: BodyToDecide) => {
-  const { buffer, byteOffset, length } = sent.body;
+parentPort?.on('message', ({ decide, map }: ThreadJob) => {
   parentPort?.postMessage(
-    decideLargeBody({ ...sent, body: Buffer.from(buffer, byteOffset, length) }),
+    decide ? decideLargeBody(withBuffer(decide)) : mapLargeDelivery(withBuffer(map)),
   );
 });
+
+/** Buffers arrive as Uint8Array. */
+function withBuffer<T extends { body: Uint8Array }>(sent: T): T & { body: Buffer } {
+  const { buffer, byteOffset, length } = sent.body;
+  return { ...sent, body: Buffer.from(buffer, byteOffset, length) };
+}

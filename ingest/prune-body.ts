@@ -1,8 +1,22 @@
 import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  escapeLength,
+  mayBeInfinite,
+  numberEnd,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.ts';
+import { ITEMS_KEY, roleOf, type BodyShape, type Role } from './body-roles.ts';
 
 export interface PruneOptions {
   body: Buffer;
-  shape: 'single' | 'batch';
+  shape: BodyShape;
   /** Bytes of JSON text that are kept of each nested value: the rest of its members is left out. */
   valueBytes: number;
   /** Bytes that are kept of all nested values; of further ones only the brackets remain. */
@@ -11,26 +25,11 @@ export interface PruneOptions {
 
 export interface PrunedBody {
   body: Buffer;
-  /** Items of `batch` as sent; at most 501 are kept. Undefined without such an array. */
+  /** Items of the batch as sent; at most 501 are kept. Undefined without such an array. */
   items: number | undefined;
   /** Members of a value, or items above 501, were left out. */
   isPruned: boolean;
 }
-
-/**
- * What an array or object is. `value`: the value of a property, trait or field of the context, or
- * anything that no rule reads; only such values are pruned, with everything inside them.
- */
-type Role = 'root' | 'batch' | 'item' | 'values' | 'context' | 'part' | 'value';
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 const BEFORE_VALUE = 0;
 /** After `[`: a value or the end. */
@@ -44,6 +43,12 @@ const AFTER_VALUE = 4;
 const MAX_KEY_BYTES = 64;
 const UNENCODABLE = Buffer.from('1e999');
 const EMPTY_KEY = Buffer.from('"":');
+
+const LITERALS: readonly (Buffer | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
+  [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')].find(
+    (literal) => literal[0] === byte,
+  ),
+);
 
 /**
  * Checks a body as JSON.parse does, and leaves out what no rule reads, in one pass, without
@@ -65,7 +70,8 @@ export function pruneBody(options: PruneOptions): PrunedBody | undefined {
 class Pruner {
   readonly #body: Buffer;
   readonly #end: number;
-  readonly #shape: 'single' | 'batch';
+  readonly #shape: BodyShape;
+  readonly #itemsKey: string | undefined;
   readonly #valueBytes: number;
   #totalLeft: number;
   #out: Buffer;
@@ -93,6 +99,7 @@ class Pruner {
     this.#body = body;
     this.#end = body.length;
     this.#shape = shape;
+    this.#itemsKey = shape === 'single' ? undefined : ITEMS_KEY[shape];
     this.#valueBytes = valueBytes;
     this.#totalLeft = totalBytes;
     // 1e999 may take a few bytes more than the shortest number that it stands for.
@@ -157,7 +164,7 @@ class Pruner {
     }
     this.#isObject[depth] = isObject ? 1 : 0;
     if (this.#valueDepth === 0) {
-      const role = this.#roleIn(parent, isObject);
+      const role = roleOf({ shape: this.#shape, parent, isObject, key: () => this.#lastKey() });
       this.#roles.push(role);
       if (role === 'batch') this.#items = 0;
       if (role === 'value') {
@@ -174,29 +181,6 @@ class Pruner {
   #cut(): void {
     this.#cutDepth = this.#depth;
     this.#isPruned = true;
-  }
-
-  #roleIn(parent: Role | undefined, isObject: boolean): Role {
-    switch (parent) {
-      case undefined:
-        return !isObject ? 'value' : this.#shape === 'single' ? 'item' : 'root';
-      case 'root': {
-        const key = this.#lastKey();
-        if (key === 'batch') return isObject ? 'value' : 'batch';
-        return isObject && key === 'context' ? 'context' : 'value';
-      }
-      case 'batch':
-        return isObject ? 'item' : 'value';
-      case 'item': {
-        const key = isObject ? this.#lastKey() : undefined;
-        if (key === 'context') return 'context';
-        return key === 'properties' || key === 'traits' ? 'values' : 'value';
-      }
-      case 'context':
-        return isObject ? 'part' : 'value';
-      default:
-        return 'value';
-    }
   }
 
   #lastKey(): string | undefined {
@@ -258,7 +242,7 @@ class Pruner {
       this.#valueLeft--;
     }
     // Of equal keys the last one counts.
-    if (this.#items !== undefined && this.#depth === 1 && this.#lastKey() === 'batch')
+    if (this.#items !== undefined && this.#depth === 1 && this.#lastKey() === this.#itemsKey)
       this.#items = undefined;
     return true;
   }
@@ -279,15 +263,10 @@ class Pruner {
       if (byte === QUOTE) break;
       if (byte === undefined || byte < 0x20) return false;
       if (byte === BACKSLASH) {
-        const escaped = body[at + 1];
-        if (escaped === 0x75) {
-          if (!isHex(body, at + 2)) return false;
-          at += 6;
-          escapes += 5;
-        } else if (escaped !== undefined && ESCAPED[escaped] === 1) {
-          at += 2;
-          escapes++;
-        } else return false;
+        const length = escapeLength(body, at);
+        if (length === 0) return false;
+        at += length;
+        escapes += length - 1;
       } else at++;
     }
     at++;
@@ -312,7 +291,7 @@ class Pruner {
     const start = this.#at;
     const literal = LITERALS[first];
     if (literal === undefined) {
-      if (!this.#number(first)) return false;
+      if (!this.#number()) return false;
     } else {
       const end = start + literal.length;
       if (end > this.#end || literal.compare(this.#body, start, end) !== 0) return false;
@@ -326,61 +305,16 @@ class Pruner {
     return true;
   }
 
-  #number(first: number): boolean {
-    const body = this.#body;
+  #number(): boolean {
     const start = this.#at;
-    let at = start;
-    let byte: number | undefined = first;
-    if (byte === 0x2d) byte = body[++at];
-    if (byte === 0x30) at++;
-    else {
-      const digits = at;
-      while (isDigit(body[at])) at++;
-      if (at === digits) return false;
-    }
-    let hasExponent = false;
-    if (body[at] === 0x2e) {
-      const digits = ++at;
-      while (isDigit(body[at])) at++;
-      if (at === digits) return false;
-    }
-    if (body[at] === 0x65 || body[at] === 0x45) {
-      hasExponent = true;
-      at++;
-      if (body[at] === 0x2b || body[at] === 0x2d) at++;
-      const digits = at;
-      while (isDigit(body[at])) at++;
-      if (at === digits) return false;
-    }
-    this.#at = at;
+    const end = numberEnd(this.#body, start);
+    if (end === undefined) return false;
+    this.#at = end;
     // Shorter numbers are finite.
-    if (this.#cutDepth > 0 && !this.#hasDropped && (hasExponent || at - start > 308))
-      this.#hasDropped = !Number.isFinite(Number(body.toString('latin1', start, at)));
+    if (this.#cutDepth > 0 && !this.#hasDropped && mayBeInfinite(this.#body, start, end))
+      this.#hasDropped = !Number.isFinite(Number(this.#body.toString('latin1', start, end)));
     return true;
   }
 }
 
-/** 1 for the characters that may follow a backslash, apart from `u`. */
-const ESCAPED = new Uint8Array(256);
-for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1;
-
-const LITERALS: readonly (Buffer | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
-  [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')].find(
-    (literal) => literal[0] === byte,
-  ),
-);
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
-}
-
-function isHex(body: Uint8Array, start: number): boolean {
-  for (let at = start; at < start + 4; at++) {
-    const byte = body[at];
-    if (byte === undefined) return false;
-    const lower = byte | 0x20;
-    if (!isDigit(byte) && !(lower >= 0x61 && lower <= 0x66)) return false;
-  }
-  return true;
-}
 /* eslint-enable @typescript-eslint/no-non-null-assertion */

@@ -125,10 +125,16 @@ describe('raw records of a request', () => {
   });
 
   /** Bytes of all records of a batch of 500 people, for each byte of its body and its head. */
-  function amplification(context: string, partitions: number, padding = ''): number {
+  function amplification(
+    context: string,
+    partitions: number,
+    { padding = '', sentAt = '"s"' }: { padding?: string; sentAt?: string } = {},
+  ): number {
     const people = Array.from({ length: 500 }, (_, at) => `u${at}`);
     const items = people.map((id) => `{"type":"page","user_id":"${id}"${padding}}`);
-    const body = Buffer.from(`{"context":${context},"batch":[${items.join(',')}]}`);
+    const body = Buffer.from(
+      `{"context":${context},"sent_at":${sentAt},"batch":[${items.join(',')}]}`,
+    );
     const userAgent = 'Mozilla/5.0 '.repeat(300);
     const origin = 'o'.repeat(4000);
     const request = { ...inputOf([]).request, userAgent, origin };
@@ -156,9 +162,32 @@ describe('raw records of a request', () => {
     ['little text', JSON.stringify({ screen: 'x'.repeat(700), locale: 'fa' })],
   ])('take at most 3 bytes for each byte received, when the context is %s', (_, context) => {
     for (const partitions of [24, 48]) {
-      expect(amplification(context, partitions, ',"message_id":"0123456789"')).toBeLessThan(3);
+      expect(
+        amplification(context, partitions, { padding: ',"message_id":"0123456789"' }),
+      ).toBeLessThan(3);
       expect(amplification(context, partitions)).toBeLessThan(3);
     }
+  });
+
+  it.each([
+    ['whitespace before it', `${' '.repeat(4 * MIB)}"2026-01-01T00:00:00Z"`],
+    ['a long fraction', `"2026-01-01T00:00:00.${'0'.repeat(4 * MIB)}Z"`],
+    ['escapes', `"${'\\u0032'.repeat(64)}"`],
+    ['null', 'null'],
+  ])('take at most 3 bytes for each byte received, when sent_at is %s', (_, sentAt) => {
+    for (const partitions of [24, 48])
+      expect(amplification('{}', partitions, { sentAt })).toBeLessThan(3);
+  });
+
+  it('repeat nothing of the head that is not stored with each event', () => {
+    const distinctIds = Array.from({ length: 20 }, (_, at) => `u${at}`);
+    const request = { ...inputOf([]).request, origin: 'https://shop.example', userAgent: 'ua' };
+    const records = decoded(inputOf(distinctIds, { request }));
+    expect(records.length).toBeGreaterThan(1);
+    expect(records.map(({ raw }) => raw.origin)).toEqual(
+      records.map((_, at) => (at === 0 ? 'https://shop.example' : '')),
+    );
+    for (const { raw } of records) expect(raw.user_agent).toBe('ua');
   });
 
   it('keep what a large context stores', () => {

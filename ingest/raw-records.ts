@@ -8,7 +8,10 @@ import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
 
-/** More than a scheme, a host name and a port take. Nothing reads the header. */
+/**
+ * More than a scheme, a host name and a port take. Nothing reads the header, so that of several
+ * records only the first has it.
+ */
 const MAX_ORIGIN_BYTES = 272;
 
 /**
@@ -95,14 +98,16 @@ function recordPerPartition(
   positionsOf: ReadonlyMap<number, readonly number[]>,
 ): RawRecordOf[] {
   let { sequence, delivery } = input;
+  let { origin } = input.request;
   const records: RawRecordOf[] = [];
   for (const [partition, positions] of positionsOf) {
     const events = positions.map((position) => eventAt(input.events, position));
     const part = { partition, events, sequence, delivery, records: positionsOf.size };
-    const record = partialRecord(input, part);
+    const record = partialRecord({ ...input, request: { ...input.request, origin } }, part);
     records.push({ record, positions });
     sequence += positions.length;
     delivery = null;
+    origin = '';
   }
   return records;
 }

@@ -1,3 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.ts';
+
 /** The bytes of a JSON value in a body: from `start` up to, not including, `end`. */
 export interface Slice {
   start: number;
@@ -11,14 +22,6 @@ export interface BatchSlices {
   sentAt: Slice | undefined;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 /** `[` and `{` differ in this bit only, and so do `]` and `}`. */
 const BRACE_BIT = 0x20;
 

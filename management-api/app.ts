@@ -17,6 +17,7 @@ import { runExportWorkers } from './exports/worker.ts';
 import { createFreshness } from './freshness/freshness.ts';
 import { logSnapshots } from './freshness/log-snapshot.ts';
 import { GROUP_OF } from './freshness/projections.ts';
+import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
 import { importHold } from './imports/import-hold.ts';
 import { importPublisher } from './imports/publisher.ts';
@@ -26,6 +27,7 @@ import { billingStore } from './lock/billing-store.ts';
 import { softLock } from './lock/soft-lock.ts';
 import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
+import { BODY } from './http/limits.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { connectQueries } from './queries.ts';
 import { servedRoutes } from './routes.ts';
@@ -55,6 +57,16 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const hold = importHold({ database, log });
   const publisher = importPublisher({ settings: config, log, name, hold });
   onShutdown('publisher', () => publisher.close());
+  const decider = new BodyDecider({
+    maxBodyBytes: BODY.most,
+    random: Math.random,
+    onFailure: (error) =>
+      log.warn(
+        { err: error, code: 'decide_thread_failed' },
+        'a large import could not be decided; it was answered 503',
+      ),
+  });
+  onShutdown('decider', () => decider.close());
   const segments = segmentStore(database);
   const exportStore = new ExportStore(database);
 
@@ -88,6 +100,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       schema: cachedSchema(queries.schema),
       segments,
       imports: {
+        decider,
         writer: new EventWriter({
           publish: (records) => publisher.publish(records),
           partitionsOf: () => publisher.partitions(),

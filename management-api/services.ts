@@ -6,6 +6,7 @@ import type { OpenRequests } from './budget/open-requests.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';
 import type { ExportStore } from './exports/export-store.ts';
 import type { Freshness } from './freshness/freshness.ts';
+import type { BodyDecider } from '../ingest/body-decider.ts';
 import type { EventWriter } from '../ingest/event-writer.ts';
 import type { CheckQuota } from './imports/quota.ts';
 import type { Features } from './introspection/features.ts';
@@ -29,6 +30,7 @@ export interface GuardPorts {
 /** What POST /v1/events needs. */
 export interface Imports {
   writer: Pick<EventWriter, 'write'>;
+  decider: Pick<BodyDecider, 'decide'>;
   checkQuota: CheckQuota;
   /** A new unique id. */
   makeId: () => string;

@@ -4,6 +4,9 @@ import type { Redis } from 'ioredis';
 /** Session cookies by precedence (management 5.2); https installations use the first. */
 export const SESSION_COOKIES = ['__Host-service_session', 'service_session'] as const;
 
+/** Cookies of a device that a member has signed in from, by the same rule. */
+export const DEVICE_COOKIES = ['__Host-service_device', 'service_device'] as const;
+
 /** 32 random bytes as base64url without padding. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

@@ -8,6 +8,8 @@ export interface Parties {
   hostile: Tenant;
   baseUrl: string;
   ingestUrl: string;
+  /** Of the reference: a gateway process of its own, which nobody attacks. */
+  referenceUrl: string;
 }
 
 /** A resource that accounts share. */
@@ -17,6 +19,8 @@ export interface Scenario {
   attack: string;
   /** One operation of the measured account; resolves once answered, rejects when it failed. */
   operation: () => Promise<void>;
+  /** The same operation at the reference. Its latency is that of the machine under the attack. */
+  reference?: () => Promise<void>;
   /** Operations a second. */
   rate: number;
   /** Starts the attack; resolves with the function that ends it and counts its attempts. */

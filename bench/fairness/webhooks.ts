@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createConnection, hostedHeaders } from '../../test/support/webhooks/connection.ts';
 import { ORDER_ID, signedOrder } from '../webhooks/order.ts';
@@ -17,19 +18,21 @@ export async function webhooksScenario(parties: Parties): Promise<Scenario> {
   const own = await connectionOf(parties.measured.accountId);
   const theirs = await connectionOf(parties.hostile.accountId);
   let serial = BigInt(ORDER_ID) + BigInt(Date.now()) * 1000n;
-  const url = (token: string) => `${parties.ingestUrl}/v1/hooks/${SOURCE}/${token}`;
+  const url = (token: string, host = parties.ingestUrl) => `${host}/v1/hooks/${SOURCE}/${token}`;
+  const deliver = async (host: string) => {
+    const order = signedOrder();
+    const body = Buffer.from(order.toString().replaceAll(ORDER_ID, String(serial++)));
+    const headers = hostedHeaders(TOPIC, body, secret);
+    const response = await fetch(url(own.token, host), { method: 'POST', headers, body });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
+  };
   return {
     resource: 'webhooks',
     attack: 'forged deliveries up to 1 MiB, and unknown tokens, 64 at a time',
     rate: 20,
-    operation: async () => {
-      const order = signedOrder();
-      const body = Buffer.from(order.toString().replaceAll(ORDER_ID, String(serial++)));
-      const headers = hostedHeaders(TOPIC, body, secret);
-      const response = await fetch(url(own.token), { method: 'POST', headers, body });
-      await response.arrayBuffer();
-      if (!response.ok) throw new Error(`the gateway answered ${response.status}`);
-    },
+    operation: () => deliver(parties.ingestUrl),
+    reference: () => deliver(parties.referenceUrl),
     begin: () => attackFrom('webhook-attack-process.ts', [url(theirs.token), url('')]),
   };
 }
@@ -40,6 +43,7 @@ export async function attackFrom(
   args: readonly string[],
 ): Promise<() => Promise<number>> {
   const child = fork(join(import.meta.dirname, script), [...args]);
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   await once(child, 'message');
   return async () => {
     const report = once(child, 'message');

@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { unmapped } from '../../platform/network/address-ranges.ts';
 import type { TrustedProxies } from '../../platform/network/client-address.ts';
-import { networkOf } from '../sign-in-limit/decide.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
 
 /** Of 1,000 connections of the listener; a browser opens six. */
 const PER_NETWORK = 200;

@@ -43,6 +43,7 @@ function build(change: Partial<SignInPorts> = {}) {
       reset: note('reset'),
       discountAttempt: note('discounted'),
     },
+    devices: { find: () => Promise.resolve(undefined), remember: () => Promise.resolve(NEW) },
     hashes: new HashQueue({ concurrency: 1, maxWaiting: 1, ...queue }),
     decoy,
     cookies: { secure: false },
@@ -73,7 +74,10 @@ describe('signing in', () => {
     expect(answer).toMatchObject({
       status: 200,
       headers: {
-        'set-cookie': `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
+        'set-cookie': [
+          `service_session=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=60`,
+          `service_device=${NEW}; Path=/; HttpOnly; SameSite=Strict; Max-Age=7776000`,
+        ],
       },
     });
     expect(done).toEqual(['counted', 'reset', `ended ${OLD}`, 'recorded 7 in 3']);

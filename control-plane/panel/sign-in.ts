@@ -1,7 +1,13 @@
 import { grants } from '../../platform/permissions.ts';
 import type { Log } from '../../platform/log.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
-import { readSessionCookie, setSessionCookie, type CookieRules } from '../http/cookies.ts';
+import {
+  readDeviceCookie,
+  readSessionCookie,
+  setDeviceCookie,
+  setSessionCookie,
+  type CookieRules,
+} from '../http/cookies.ts';
 import { readEmail } from '../members/email.ts';
 import { TooBusy, type HashQueue } from '../members/hash-queue.ts';
 import type { Membership, MemberStore, StoredMember } from '../members/member-store.ts';
@@ -9,13 +15,14 @@ import { MAX_PASSWORD_BYTES, verifyPassword } from '../members/password.ts';
 import { isAllowedFrom, messageOf, type Caller } from '../sessions/authenticate.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { StoreUnavailable } from '../store.ts';
-import { networkOf } from '../sign-in-limit/decide.ts';
-import type { SignInSubject, SignInLimit } from '../sign-in-limit/sign-in-limit.ts';
+import { DEVICE_MS, type RememberedDevices } from '../sign-in-limit/remembered-devices.ts';
+import { originOf, type SignInLimit, type SignInSubject } from '../sign-in-limit/sign-in-limit.ts';
 
 export interface SignInPorts {
   members: Pick<MemberStore, 'byEmail' | 'accountsOf' | 'recordSignIn'>;
   sessions: Pick<SessionStore, 'begin' | 'end'>;
   limit: SignInLimit;
+  devices: RememberedDevices;
   hashes: HashQueue;
   /** Hash of a random password, so that an unknown e-mail address takes as long to refuse. */
   decoy: string;
@@ -48,9 +55,11 @@ interface Credentials {
 export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answer> {
   const read = readCredentials(attempt.body);
   if (typeof read === 'string') return refuse('invalid_request', { message: read });
-  const subject = { email: read.email, ip: attempt.ip };
-  const { limit, log, outcomes } = ports;
+  const subject: SignInSubject = { email: read.email, ip: attempt.ip };
+  const { limit, devices, log, outcomes } = ports;
   try {
+    const shown = readDeviceCookie(attempt.cookie, ports.cookies);
+    subject.device = await devices.find(read.email, shown);
     const wait = await limit.countAttempt(subject);
     if (wait > 0) {
       outcomes.inc({ outcome: 'throttled' });
@@ -74,7 +83,7 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   }
   try {
     await limit.reset(subject);
-    return await startSession(checked, { attempt, credentials: read, ports });
+    return await startSession(checked, { attempt, subject, credentials: read, ports });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     log.warn(
@@ -107,7 +116,7 @@ async function check(
   const { members, hashes, limit, decoy } = ports;
   try {
     const member = await members.byEmail(email);
-    const isRight = await hashes.run(networkOf(subject.ip), () =>
+    const isRight = await hashes.run(originOf(subject), () =>
       verifyPassword(password, member?.passwordHash ?? decoy),
     );
     return isRight ? member : undefined;
@@ -123,12 +132,13 @@ async function startSession(
   member: StoredMember,
   {
     attempt,
+    subject,
     credentials,
     ports,
-  }: { attempt: Attempt; credentials: Credentials; ports: SignInPorts },
+  }: { attempt: Attempt; subject: SignInSubject; credentials: Credentials; ports: SignInPorts },
 ): Promise<Answer> {
   const { email, accountId: wanted } = credentials;
-  const { members, sessions, cookies, lifetime, log, outcomes } = ports;
+  const { members, sessions, devices, cookies, lifetime, log, outcomes } = ports;
   const accounts = await members.accountsOf(member.id);
   const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted);
   if (!account)
@@ -146,14 +156,18 @@ async function startSession(
     generation: member.generation,
     beganAt: attempt.now,
   });
+  const device = await devices.remember(email, subject.device, attempt.now);
   outcomes.inc({ outcome: 'signed_in' });
   log.info(
     { member_id: member.id, account_id: account.id, trace: attempt.trace },
     'a member signed in',
   );
-  const cookie = setSessionCookie(token, { ...cookies, seconds: Math.floor(lifetime / 1000) });
+  const setCookies = [
+    setSessionCookie(token, { ...cookies, seconds: Math.floor(lifetime / 1000) }),
+    setDeviceCookie(device, { ...cookies, seconds: DEVICE_MS / 1000 }),
+  ];
   return answer(describeSession({ memberId: member.id, email, account }, accounts), {
-    headers: { 'set-cookie': cookie },
+    headers: { 'set-cookie': setCookies },
   });
 }
 

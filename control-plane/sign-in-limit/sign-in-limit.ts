@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import {
-  EMAIL_POLICY,
-  networkOf,
-  NETWORK_POLICY,
-  pausesOf,
-  type SignInLimitPolicy,
-} from './decide.ts';
+import { EMAIL_POLICY, NETWORK_POLICY, pausesOf, type SignInLimitPolicy } from './decide.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
 
 export interface SignInSubject {
   email: string;
   /** The client's address. */
   ip: string;
+  /** A device that the member has signed in from; its attempts count apart from its network's. */
+  device?: string | undefined;
+}
+
+/** What attempts are counted by, besides the e-mail address. */
+export function originOf({ ip, device }: Omit<SignInSubject, 'email'>): string {
+  return device === undefined ? networkOf(ip) : `device ${device}`;
 }
 
 /**
@@ -78,12 +80,12 @@ function scriptArguments(policy: SignInLimitPolicy): number[] {
   return [policy.retention, pauses.length, ...pauses];
 }
 
-function emailKey({ email, ip }: SignInSubject): string {
-  return `guesses:email:${digest(`${networkOf(ip)} ${email}`)}`;
+function emailKey(subject: SignInSubject): string {
+  return `guesses:email:${digest(`${originOf(subject)} ${subject.email}`)}`;
 }
 
-function networkKey({ ip }: SignInSubject): string {
-  return `guesses:address:${digest(networkOf(ip))}`;
+function networkKey(subject: SignInSubject): string {
+  return `guesses:address:${digest(originOf(subject))}`;
 }
 
 /** Hashed: no personal data in Redis. */

@@ -1,17 +1,23 @@
 import type { Socket } from 'node:net';
 import { LINGERING_CLOSE_MS } from '../../platform/http/broken-request.ts';
 import type { ClientClock } from '../../platform/http/client-clock.ts';
+import { FREE_BYTES } from '../../platform/http/read-body.ts';
 import type { ClientLimits } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
+import {
+  isSilent,
+  isSlowBody,
+  type WaitingConnection,
+} from '../../platform/http/waiting-connection.ts';
 import type { Principal } from '../../ingest/account.ts';
-import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
+import type { Verification, WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
 import { MAX_DISCARDED_BYTES } from '../http/discard.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import type { EventServer } from '../http/serve-events.ts';
 import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
-import { parseHead, type Head } from './parse-head.ts';
+import { KnownHeads, type KnownHead } from './known-heads.ts';
 import { answerText, type KeepAlive } from './write-answer.ts';
 
 /** How long a client may keep the connection waiting, ms; `idle` is between two requests. */
@@ -39,22 +45,11 @@ export interface ConnectionOptions {
   isLast: () => boolean;
 }
 
-/** A connection keeps its last head, unless it is longer: then it is parsed each time. */
-const MAX_KEPT_HEAD_BYTES = 2048;
-
 const MISSING = renderFailure({ code: 'missing_write_key' });
 const INVALID = renderFailure({ code: 'invalid_write_key' });
 const UNVERIFIED = renderFailure({ code: 'key_unverified' });
 const TOO_LARGE = renderFailure({ code: 'body_too_large' });
 const UNAVAILABLE = renderFailure({ code: 'unavailable' });
-
-/** A head with the route and the key that it names. */
-interface KnownHead {
-  head: Head;
-  route: EventRoute;
-  key: string | undefined;
-  bytes: Buffer;
-}
 
 /** A request whose body is not complete: kept, or discarded because its answer is known. */
 interface Incoming {
@@ -75,7 +70,7 @@ interface Incoming {
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  #known: KnownHead | undefined;
+  readonly #heads: KnownHeads;
   #incoming: Incoming | undefined;
   /**
    * A request is in progress. What arrives behind it goes back into the paused socket: the end of
@@ -91,6 +86,7 @@ export class Connection {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#heads = new KnownHeads(options.routes);
     this.#waitingSince = options.clock.now();
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -120,6 +116,23 @@ export class Connection {
       } else if (waited > (this.#hasAnswered ? limits.idle : limits.head))
         this.#socket.destroySoon();
     }
+  }
+
+  /** Undefined while something is being done for the client. */
+  get waiting(): WaitingConnection | undefined {
+    const { clock } = this.#options;
+    const socket = this.#socket;
+    const incoming = this.#incoming;
+    if (incoming) {
+      const { startedAt, known, missing } = incoming;
+      if (incoming.refusal) return { socket, kind: 'unused', since: startedAt };
+      const body = { ...incoming, bytes: known.head.contentLength - missing };
+      return isSlowBody(body, clock) ? { socket, kind: 'slow', since: startedAt } : undefined;
+    }
+    const since = this.#waitingSince;
+    if (since === undefined) return undefined;
+    if (this.#isBusy) return isSilent(since, clock) ? { socket, kind: 'slow', since } : undefined;
+    return { socket, kind: this.#hasAnswered ? 'idle' : 'unused', since };
   }
 
   readonly #onError = (): void => undefined;
@@ -157,13 +170,13 @@ export class Connection {
 
   /** @param chunk begins with a request */
   #begin(chunk: Buffer): void {
-    const known = this.#knownHead(chunk);
+    const known = this.#heads.at(chunk);
     if (!known) return this.#handOver(chunk);
     const end = known.head.bytes + known.head.contentLength;
     const body = chunk.subarray(known.head.bytes, end);
     if (chunk.length > end) this.#putBack(chunk.subarray(end));
     if (known.key === undefined) return this.#refuse(known, MISSING, body.length);
-    const verified = this.#options.keys.verify(known.key);
+    const verified = this.#options.keys.verify(known.key, known.digest);
     if (verified instanceof Promise) this.#awaitKey(known, verified, body);
     else this.#admit(known, verified, body);
   }
@@ -238,30 +251,21 @@ export class Connection {
       else this.#refuse(known, incoming.refusal ?? UNAVAILABLE, known.head.contentLength);
     } else if (incoming.refusal) {
       const discarded = known.head.contentLength - incoming.missing;
-      if (discarded > MAX_DISCARDED_BYTES) this.#endWith(known, incoming.refusal);
+      if (discarded > MAX_DISCARDED_BYTES) return this.#endWith(known, incoming.refusal);
     }
+    if (this.#incoming === incoming && known.head.contentLength - incoming.missing > FREE_BYTES)
+      this.#awaitTurn(incoming);
   }
 
-  /** The head at the start of the chunk; clients repeat the same one. */
-  #knownHead(chunk: Buffer): KnownHead | undefined {
-    const last = this.#known;
-    if (
-      last &&
-      chunk.length >= last.bytes.length &&
-      last.bytes.compare(chunk, 0, last.bytes.length) === 0
-    )
-      return last;
-    const head = parseHead(chunk);
-    const route = head && this.#options.routes.get(head.path);
-    if (!route) return undefined;
-    const key = presentedKey(
-      { authorization: head.authorization, 'x-service-key': head.serviceKey },
-      head.query,
-    );
-    // A copy: a slice would retain the memory of the whole chunk.
-    const known = { head, route, key, bytes: Buffer.from(chunk.subarray(0, head.bytes)) };
-    this.#known = head.bytes <= MAX_KEPT_HEAD_BYTES ? known : undefined;
-    return known;
+  /** Stops reading until a large body may go on. */
+  #awaitTurn(incoming: Incoming): void {
+    const owner = incoming.kept?.principal.accountId ?? this.#socket.remoteAddress ?? '';
+    this.#socket.pause();
+    this.#options.budget.turns.take(owner, () => {
+      if (this.#incoming !== incoming) return;
+      incoming.readAt = this.#options.clock.now();
+      this.#socket.resume();
+    });
   }
 
   /** @param body its bytes are acquired */

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { CHECK_EVERY_MS } from '../../platform/http/client-clock.ts';
+import type { WaitingConnection } from '../../platform/http/waiting-connection.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
 export interface FastPathOptions extends Omit<
@@ -50,6 +51,11 @@ export class FastPath {
     this.#isClosed = true;
     clearInterval(this.#timer);
     for (const connection of this.#connections) connection.endIdle();
+  }
+
+  /** The connections for which nothing is being done. */
+  *waiting(): Iterable<WaitingConnection> {
+    for (const { waiting } of this.#connections) if (waiting) yield waiting;
   }
 
   /** Ends connections that are overdue. */

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { IngestService } from '../../ingest/accept.ts';
 import type { IngestResult } from '../../ingest/result.ts';
 import { ClientClock } from '../../platform/http/client-clock.ts';
+import { Turns } from '../../platform/http/turns.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { FastPath } from '../fast-path/fast-path.ts';
@@ -68,6 +69,7 @@ async function listening(
     fastPath,
     clock,
     connections: new OpenConnections(100),
+    turns: new Turns({ perRound: 2 }),
     onAnswered: () => undefined,
   });
   await host.listen({ host: '127.0.0.1', port: 0 });

@@ -9,7 +9,8 @@ import {
 import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
-import type { OpenConnections } from './connection-limit.ts';
+import type { Turns } from '../../platform/http/turns.ts';
+import type { OpenConnections, WaitingConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
 import { eventRoutesByPath, type EventRoute, type Route } from './routes.ts';
@@ -20,10 +21,12 @@ export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
   /** Serves common requests (fast-path/fast-path.ts); without it node:http does. */
-  fastPath?: { attach: (server: Server) => void; close: () => void };
+  fastPath?: WaitingConnections & { attach: (server: Server) => void; close: () => void };
   onAnswered: (path: string, status: number) => void;
   clock: ClientClock;
   connections: OpenConnections;
+  /** Of the pieces of large bodies that nobody wants. */
+  turns: Turns;
   /** Routes with path parameters; they read and answer themselves. */
   more?: readonly SelfServedRoute[];
 }
@@ -67,9 +70,10 @@ export function createHost(options: HostOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => {
-      const server = createIngestServer(options, handler);
-      options.fastPath?.attach(server);
-      options.connections.watch(server);
+      const { server, connections } = createIngestServer(options, handler);
+      const { fastPath } = options;
+      fastPath?.attach(server);
+      options.connections.watch(server, fastPath ? [connections, fastPath] : [connections]);
       return server;
     },
     // createIngestServer has one; that of the framework would write a second answer.
@@ -126,7 +130,7 @@ export function createHost(options: HostOptions): FastifyInstance {
 function createIngestServer(
   { routes, events, clock, onAnswered }: HostOptions,
   rest: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
+): { server: Server; connections: HttpConnections } {
   const eventRoutes: ReadonlyMap<string, EventRoute> = eventRoutesByPath(routes);
   const routeOf = (request: IncomingMessage) =>
     request.method === 'POST' ? eventRoutes.get(pathOf(request)) : undefined;
@@ -182,7 +186,7 @@ function createIngestServer(
       endWith(socket, lastAnswer(NOT_ALLOWED.status, NOT_ALLOWED.body)),
     );
   });
-  return server;
+  return { server, connections };
 }
 
 function pathOf(request: IncomingMessage): string {
@@ -205,7 +209,7 @@ async function answerUnrouted(
 ): Promise<void> {
   reply.hijack();
   const { raw } = reply;
-  await discard(request.raw);
+  await discard(request.raw, options.turns);
   const trace = traceOf(request.headers['x-service-trace']);
   const path = (request.raw.url ?? '').split('?')[0] ?? '';
   const isLast = options.events.isClosing;

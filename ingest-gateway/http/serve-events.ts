@@ -102,7 +102,7 @@ export class EventServer {
     }
     this.active--;
     if (answer === undefined) return;
-    const canContinue = request.complete || (await discard(request));
+    const canContinue = request.complete || (await discard(request, this.#options.budget.turns));
     send(response, answer, { trace, hasCors: true, isLast: this.isClosing || !canContinue });
     this.#options.onAnswered(route.path, answer.status);
   }

@@ -1,4 +1,5 @@
 import type { Log } from '../../platform/log.ts';
+import type { Turns } from '../../platform/http/turns.ts';
 import type { SelfServedRoute } from '../http/host.ts';
 import { clickCounter } from './click-counter.ts';
 import { LinkServer, LINKS_PATH } from './link-server.ts';
@@ -8,6 +9,7 @@ interface LinkRoutesOptions {
   store: LinkStore;
   log: Log;
   now: () => number;
+  turns: Turns;
   isClosing: () => boolean;
   onAnswered: (path: string, status: number) => void;
 }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Turns } from '../../platform/http/turns.ts';
 import { LinkServer } from './link-server.ts';
 
 let now: number;
@@ -15,6 +16,7 @@ beforeEach(async () => {
   queries = 0;
   clicks = [];
   const links = new LinkServer({
+    turns: new Turns({ perRound: 2 }),
     store: {
       targets: () => {
         queries++;

@@ -3,6 +3,7 @@ import { locationOf, readCode } from '../../events/short-link.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { discard } from '../http/discard.ts';
+import type { Turns } from '../../platform/http/turns.ts';
 import { traceOf } from '../../platform/http/trace.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
@@ -13,6 +14,7 @@ export interface LinkServerOptions {
   store: Pick<LinkStore, 'targets'>;
   clicks: { add: (code: string, clicks: Clicks) => void };
   now: () => number;
+  turns: Turns;
   isClosing: () => boolean;
   onAnswered: (path: string, status: number) => void;
   onUnreachable?: (error: unknown) => void;
@@ -43,7 +45,7 @@ export class LinkServer {
   ): Promise<void> {
     const code = readCode(path);
     const target = code === undefined ? undefined : await this.#targetOf(code);
-    const canContinue = request.complete || (await discard(request));
+    const canContinue = request.complete || (await discard(request, this.#options.turns));
     if (response.headersSent || response.destroyed) return;
     const head = ['X-Service-Trace', traceOf(request.headers['x-service-trace'])];
     if (this.#options.isClosing() || !canContinue) head.push('Connection', 'close');

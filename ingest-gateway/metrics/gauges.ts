@@ -77,6 +77,11 @@ export function gatewayReadings({
       () => Number(gate.problem !== undefined),
     ),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
+    counter(
+      'spool_share_refused_total',
+      "Records refused because their account's share of the spool was full.",
+      () => spool.refusedShares,
+    ),
     gauge('spool_records', 'Records in the spool that are not in Kafka yet.', () => spool.records),
     gauge('spool_events', 'Accepted events in the spool.', () => spool.events.total),
     gauge(
@@ -168,8 +173,13 @@ export function gatewayReadings({
     gauge('max_connections', 'Limit of connections: MAX_CONNECTIONS.', () => connections.max),
     counter(
       'connections_refused_total',
-      'Connections that were closed at once because of the limit.',
+      'Connections that were closed at once because of the limit: all others were in use.',
       () => connections.refused,
+    ),
+    counter(
+      'connections_evicted_total',
+      'Connections without a request that were closed for new ones because of the limit.',
+      () => connections.evicted,
     ),
     gauge('bodies_in_flight_bytes', 'Bytes of request bodies in memory.', () => budget.bytes),
   ];

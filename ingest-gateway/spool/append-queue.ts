@@ -2,9 +2,12 @@ import type { SegmentWriter } from './segment-writer.ts';
 import { frameHeadBytes } from './spooled-record.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
 
-/** The spool is full, closed, or its disk fails: the request is answered 503. */
+/**
+ * The spool or the account's share of it is full, it is closed, or its disk fails: the request is
+ * answered 503.
+ */
 export class SpoolRefused extends Error {
-  readonly code: 'spool_full' | 'spool_disk' | 'spool_closed';
+  readonly code: 'spool_full' | 'spool_share' | 'spool_disk' | 'spool_closed';
   constructor(code: SpoolRefused['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'SpoolRefused';
@@ -16,15 +19,24 @@ export type Appended = (error: SpoolRefused | undefined) => void;
 
 /**
  * Limits of an append. A new record is refused when too much waits for the disk or the spool is
- * full; one that was in flight to Kafka only when the spool is full, for its memory is bounded
- * already; one that moves from another queue never, for its bytes are freed there.
+ * full, of all accounts or of its own; one that was in flight to Kafka only when the spool is full,
+ * for its memory is bounded already; one that moves from another queue never, for its bytes are
+ * freed there.
  */
 export type AppendLimits = 'memory_and_disk' | 'disk' | 'none';
 
 interface Waiting {
   record: LogRecord;
+  /** Of its frame. */
+  bytes: number;
   done: Appended;
 }
+
+const MESSAGES = {
+  spool_full: 'the spool is full: bring Kafka back, or raise SPOOL_MAX_BYTES',
+  spool_share:
+    "the account's share of the spool is full: bring Kafka back, or raise SPOOL_MAX_BYTES",
+} as const;
 
 /** One write and its fdatasync cover at most this, so that no record waits long. */
 const GROUP_BYTES = 8 * 1024 * 1024;
@@ -33,8 +45,13 @@ const DISK_DEADLINE = 10_000;
 
 interface QueueOptions {
   writer: SegmentWriter;
-  /** True when a frame of so many bytes may be queued. */
-  hasRoom: (bytes: number, limits: AppendLimits) => boolean;
+  /** Why a frame of so many bytes may not be queued. */
+  refusal: (
+    frame: { accountId: number; bytes: number },
+    limits: AppendLimits,
+  ) => keyof typeof MESSAGES | undefined;
+  /** Bytes of frames that are queued and, with a minus, of those that could not be written. */
+  onQueued: (accountId: number, bytes: number) => void;
   /** Records that are on disk now. */
   onDurable: (records: readonly LogRecord[]) => void;
   onWritten: () => void;
@@ -50,6 +67,7 @@ export class AppendQueue {
   /** Bytes of frames that are queued or being written. */
   bytes = 0;
   records = 0;
+  readonly #byAccount = new Map<number, number>();
   /** The last disk error; undefined after a successful write. */
   problem: string | undefined;
 
@@ -60,17 +78,20 @@ export class AppendQueue {
   push(record: LogRecord, limits: AppendLimits, done: Appended): void {
     const bytes = frameHeadBytes(record) + record.value.length;
     if (this.#closed) return done(new SpoolRefused('spool_closed', 'the gateway is stopping'));
-    if (!this.#options.hasRoom(bytes, limits))
-      return done(
-        new SpoolRefused(
-          'spool_full',
-          'the spool is full: bring Kafka back, or raise SPOOL_MAX_BYTES',
-        ),
-      );
+    const { accountId } = record;
+    const refusal = this.#options.refusal({ accountId, bytes }, limits);
+    if (refusal) return done(new SpoolRefused(refusal, MESSAGES[refusal]));
     this.bytes += bytes;
     this.records++;
-    this.#waiting.push({ record, done });
+    this.#byAccount.set(accountId, this.bytesOf(accountId) + bytes);
+    this.#options.onQueued(accountId, bytes);
+    this.#waiting.push({ record, bytes, done });
     this.#running ??= this.#run();
+  }
+
+  /** Bytes of an account's frames that are queued or being written. */
+  bytesOf(accountId: number): number {
+    return this.#byAccount.get(accountId) ?? 0;
   }
 
   /** Refuses new records and waits for those that are queued. */
@@ -118,6 +139,7 @@ export class AppendQueue {
     } catch (cause) {
       this.problem = cause instanceof Error ? cause.message : String(cause);
       this.#remove(group);
+      for (const { record, bytes } of group) this.#options.onQueued(record.accountId, -bytes);
       complete(
         new SpoolRefused('spool_disk', `the spool cannot be written: ${this.problem}`, { cause }),
       );
@@ -128,6 +150,11 @@ export class AppendQueue {
 
   #remove(group: Waiting[]): void {
     this.records -= group.length;
-    for (const { record } of group) this.bytes -= frameHeadBytes(record) + record.value.length;
+    for (const { record, bytes } of group) {
+      this.bytes -= bytes;
+      const own = this.bytesOf(record.accountId) - bytes;
+      if (own > 0) this.#byAccount.set(record.accountId, own);
+      else this.#byAccount.delete(record.accountId);
+    }
   }
 }

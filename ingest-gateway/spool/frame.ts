@@ -103,5 +103,15 @@ export function isTornTail(tail: Buffer, marker: Buffer): boolean {
   const shown = Math.min(tail.length, MARKER_BYTES);
   if (!tail.subarray(0, shown).equals(marker.subarray(0, shown))) return false;
   const end = frameEnd(tail, 0);
-  return end === undefined || (end > tail.length && end <= FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES);
+  if (end === undefined) return true;
+  if (end <= tail.length || end > FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES) return false;
+  return !isWholeBeyondLength(tail);
+}
+
+/** True when only the length of the frame is damaged: with the real one its checksum is right. */
+function isWholeBeyondLength(tail: Buffer): boolean {
+  const frame = Buffer.from(tail);
+  frame.writeUInt32LE(tail.length - FRAME_HEADER_BYTES, MARKER_BYTES);
+  const check = frame.readUInt32LE(MARKER_BYTES + 4);
+  return checkOf(frame, { start: 0, end: frame.length }) === check;
 }

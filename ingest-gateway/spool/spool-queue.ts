@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { LogRecord } from '../../ingest/log-record.ts';
+import { isWithinShare } from './account-share.ts';
 import { AppendQueue, type Appended, type AppendLimits } from './append-queue.ts';
 import { refusedName, type Quarantine } from './quarantine.ts';
 import { ReadCursor, type Damage, type SpooledFrame } from './read-cursor.ts';
@@ -17,6 +18,9 @@ export interface QueueOptions {
   maxQueuedBytes: number;
   /** True when the disk's share has room for so many bytes. */
   hasDiskRoom: (bytes: number) => boolean;
+  /** True when the account's share of it has. */
+  isWithinDiskShare: (accountId: number, bytes: number) => boolean;
+  onShareRefused: () => void;
   quarantine: Quarantine;
   events: SpooledEvents;
   recovered: Recovered;
@@ -58,7 +62,8 @@ export class SpoolQueue {
     });
     this.#queue = new AppendQueue({
       writer: this.#writer,
-      hasRoom: (bytes, limits) => this.#hasRoom(bytes, limits),
+      refusal: (frame, limits) => this.#refusal(frame, limits),
+      onQueued: (accountId, bytes) => events.addBytes(accountId, bytes),
       onDurable: (records) => events.add(records),
       onWritten: () => this.onReadable(),
       ...(diskDeadline === undefined ? {} : { diskDeadline }),
@@ -138,11 +143,21 @@ export class SpoolQueue {
     await this.#cursor.close();
   }
 
-  #hasRoom(bytes: number, limits: AppendLimits): boolean {
-    if (limits === 'none') return true;
-    if (limits === 'memory_and_disk' && this.#queue.bytes + bytes > this.#options.maxQueuedBytes)
-      return false;
-    return this.#options.hasDiskRoom(bytes);
+  #refusal(
+    { accountId, bytes }: { accountId: number; bytes: number },
+    limits: AppendLimits,
+  ): 'spool_full' | 'spool_share' | undefined {
+    if (limits === 'none') return undefined;
+    const { hasDiskRoom, isWithinDiskShare, onShareRefused, maxQueuedBytes: max } = this.#options;
+    if (!hasDiskRoom(bytes)) return 'spool_full';
+    if (limits === 'disk') return undefined;
+    const used = this.#queue.bytes;
+    if (used + bytes > max) return 'spool_full';
+    const own = this.#queue.bytesOf(accountId);
+    if (isWithinShare(bytes, { own, used, max }) && isWithinDiskShare(accountId, bytes))
+      return undefined;
+    onShareRefused();
+    return 'spool_share';
   }
 
   async #removeFinished(): Promise<void> {

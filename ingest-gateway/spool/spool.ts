@@ -1,5 +1,6 @@
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isWithinShare } from './account-share.ts';
 import { Quarantine } from './quarantine.ts';
 import { recoverSegments, type Recovered } from './recover.ts';
 import { lockSpool } from './spool-lock.ts';
@@ -35,9 +36,9 @@ const HELD = 'held';
 /**
  * The gateway's disk buffer. `main` is the queue of all records while Kafka is unavailable; a
  * partition that alone cannot be written has a queue of its own. `held` is the queue of records
- * that wait for another layout of the log (ingest-gateway/hold). A record is durable when `append`
- * calls back without error. One process per folder; `openSpool` recovers what an earlier process
- * left.
+ * that wait for another layout of the log (ingest-gateway/hold). No account can fill it. A record
+ * is durable when `append` calls back without error. One process per folder; `openSpool` recovers
+ * what an earlier process left.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -48,6 +49,8 @@ export class Spool {
   readonly quarantine: Quarantine;
   /** Torn segment tails found at the start. */
   torn: number;
+  /** Records refused because their account's share was full. */
+  refusedShares = 0;
 
   constructor(
     options: SpoolOptions,
@@ -146,6 +149,11 @@ export class Spool {
       diskDeadline,
       maxQueuedBytes: maxQueuedBytes ?? MAX_QUEUED_BYTES,
       hasDiskRoom: (bytes) => this.bytes + bytes <= maxBytes,
+      isWithinDiskShare: (accountId, bytes) => {
+        const own = this.#sum((queue) => queue.events.bytesOf(accountId));
+        return isWithinShare(bytes, { own, used: this.bytes, max: maxBytes });
+      },
+      onShareRefused: () => this.refusedShares++,
       quarantine: this.quarantine,
       events,
       recovered,

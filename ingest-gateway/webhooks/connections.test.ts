@@ -118,6 +118,54 @@ describe('connections by token', () => {
     expect(new Set(await Promise.all(flood))).toEqual(new Set(['unknown']));
   });
 
+  it('cost one query at a time of at most 500 tokens, however many nobody has', async () => {
+    let [running, most] = [0, 0];
+    const sizes: number[] = [];
+    const flooded = new Connections({
+      store: {
+        revision: () => Promise.resolve('1'),
+        byToken: async (tokens) => {
+          most = Math.max(most, ++running);
+          sizes.push(tokens.length);
+          await new Promise((resolve) => setImmediate(resolve));
+          running--;
+          return new Map();
+        },
+      },
+      now: () => now,
+    });
+    const flood = Array.from({ length: 5000 }, (_, n) =>
+      flooded.find({ token: String(n).padStart(32, 'x'), active: 5000 }),
+    );
+    await Promise.all(flood);
+    expect([most, Math.max(...sizes)]).toEqual([1, 500]);
+    expect(sizes.length).toBeLessThanOrEqual(12);
+    // And none once it is known that nobody has them.
+    await flooded.find({ token: String(7).padStart(32, 'x'), active: 1 });
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(5000);
+  });
+
+  it('that many unknown ones do not evict', async () => {
+    const small = new Connections({
+      store: {
+        revision: () => Promise.resolve('1'),
+        byToken: (tokens) => {
+          queries.push([...tokens]);
+          return Promise.resolve(new Map(tokens.includes(TOKEN) ? stored : []));
+        },
+      },
+      now: () => now,
+      capacity: 10,
+    });
+    await small.find({ token: TOKEN, active: 1 });
+    for (let n = 0; n < 100; n++)
+      await small.find({ token: String(n).padStart(32, 'x'), active: 1 });
+    expect(small.accountOf(TOKEN)).toBe(1);
+    const before = queries.length;
+    expect(await small.find({ token: TOKEN, active: 1 })).toBe(known);
+    expect(queries.length).toBe(before);
+  });
+
   it.each(['', 'x', 'a'.repeat(33), `${'a'.repeat(31)}'`])(
     'are not looked up for %j, which is not a token',
     async (token) => {

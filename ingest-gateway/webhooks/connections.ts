@@ -63,6 +63,11 @@ export class Connections {
     this.#laterLookup = new BatchedLookup(byToken);
   }
 
+  /** The account of a token that was found before. */
+  accountOf(token: string): number | undefined {
+    return this.#known.get(token)?.connection.accountId;
+  }
+
   /** Never rejects. @param active deliveries in progress */
   async find({ token, active }: { token: string; active: number }): Promise<FoundConnection> {
     if (!TOKEN.test(token)) return 'unknown';

@@ -1,24 +1,27 @@
-/** Deliveries in progress, with a bound per account. */
+/** An account; or the network of a client, as text, while the account is unknown. */
+export type DeliveryOwner = number | string;
+
+/** Deliveries in progress, with a bound per owner. */
 export class DeliveriesInProgress {
   readonly #max: number;
-  readonly #byAccount = new Map<number, number>();
+  readonly #byOwner = new Map<DeliveryOwner, number>();
 
-  /** @param max deliveries of one account */
+  /** @param max deliveries of one owner */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** False: the account has as many in progress as it may. */
-  begin(accountId: number): boolean {
-    const before = this.#byAccount.get(accountId) ?? 0;
+  /** False: the owner has as many in progress as it may. */
+  begin(owner: DeliveryOwner): boolean {
+    const before = this.#byOwner.get(owner) ?? 0;
     if (before >= this.#max) return false;
-    this.#byAccount.set(accountId, before + 1);
+    this.#byOwner.set(owner, before + 1);
     return true;
   }
 
-  end(accountId: number): void {
-    const left = (this.#byAccount.get(accountId) ?? 1) - 1;
-    if (left > 0) this.#byAccount.set(accountId, left);
-    else this.#byAccount.delete(accountId);
+  end(owner: DeliveryOwner): void {
+    const left = (this.#byOwner.get(owner) ?? 1) - 1;
+    if (left > 0) this.#byOwner.set(owner, left);
+    else this.#byOwner.delete(owner);
   }
 }

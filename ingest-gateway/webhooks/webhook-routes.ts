@@ -1,3 +1,4 @@
+import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { SelfServedRoute } from '../http/host.ts';
 import { acceptDelivery, type DeliveryPorts } from './accept-delivery.ts';
@@ -14,11 +15,12 @@ export interface WebhookClients {
 
 interface WebhookRoutesOptions extends Pick<
   WebhookServerOptions,
-  'budget' | 'maxRequests' | 'log' | 'now' | 'isClosing' | 'onAnswered'
+  'budget' | 'maxRequests' | 'trusted' | 'log' | 'now' | 'isClosing' | 'onAnswered'
 > {
   /** Undefined: no sealing key, so the webhook route is not registered (ingest 4.6). */
   webhooks: WebhookClients | undefined;
-  ports: DeliveryPorts;
+  ports: Omit<DeliveryPorts, 'decider'>;
+  decider: BodyDecider;
 }
 
 /** The routes of inbound webhooks; `close` writes what is pending before the process ends. */
@@ -26,7 +28,7 @@ export function webhookRoutes(options: WebhookRoutesOptions): {
   routes: SelfServedRoute[];
   close: (ms: number) => Promise<void>;
 } {
-  const { webhooks, ports, log, now } = options;
+  const { webhooks, ports, decider, log, now } = options;
   if (!webhooks) return { routes: [], close: () => Promise.resolve() };
   const { store, sealer } = webhooks;
   const counters = connectionCounters({
@@ -46,9 +48,10 @@ export function webhookRoutes(options: WebhookRoutesOptions): {
         'webhook connections cannot be read from PostgreSQL',
       ),
   });
+  const delivering = { ...ports, decider };
   const server = new WebhookServer({
     ...{ ...options, connections, sealer, counters },
-    accept: (delivery) => acceptDelivery(ports, delivery),
+    accept: (delivery) => acceptDelivery(delivering, delivery),
   });
   const route: SelfServedRoute = {
     method: 'POST',

@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { BodyDecider } from '../../ingest/body-decider.ts';
+import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
+import { mapLargeDelivery } from '../../ingest/map-body.ts';
 import { EventWriter } from '../../ingest/event-writer.ts';
 import { BodyBudget } from '../http/body.ts';
 import type { LogRecord } from '../../ingest/log-record.ts';
@@ -34,6 +37,10 @@ let server: Server;
 let port: number;
 /** Deliveries that are accepted wait for it. */
 let gate: Promise<void>;
+/** The look-up of connections waits for it. */
+let lookup: Promise<void>;
+/** The account of the token, when it was found before. */
+let knownAccount: number | undefined;
 
 function sealerOf(): Sealer {
   const made = parseSealingKeys(makeSealingKey('k'));
@@ -77,8 +84,10 @@ const writer = new EventWriter({
   partitionsOf: () => 4,
   gateway: 'g',
 });
+const decider = new BodyDecider({ maxBodyBytes: 1024 * 1024, random: Math.random });
 const ports: DeliveryPorts = {
   writer,
+  decider,
   account: () => ({ retentionDays: 0, quota: 'quota_cancelled' }),
   newDedupeId: () => 'dedupe',
 };
@@ -86,20 +95,27 @@ const ports: DeliveryPorts = {
 beforeEach(async () => {
   sealer = sealerOf();
   connection = connected();
-  budget = new BodyBudget(10_000);
+  budget = new BodyBudget(8 * 1024 * 1024);
   counts = [];
   gate = Promise.resolve();
+  lookup = Promise.resolve();
+  knownAccount = undefined;
   published = [];
   isDurable = () => true;
   duplicates = new Set();
   released = 0;
   const webhooks = new WebhookServer({
-    connections: { find: () => Promise.resolve(connection) },
+    connections: {
+      accountOf: () => knownAccount,
+      find: () => lookup.then(() => connection),
+    },
     sealer,
+    decider,
     accept: (delivery) => gate.then(() => acceptDelivery(ports, delivery)),
     counters: { add: (_id, one) => counts.push(one) },
     budget,
     maxRequests: 10,
+    trusted: undefined,
     log,
     now: () => 1_790_000_000_000,
     isClosing: () => false,
@@ -113,6 +129,7 @@ beforeEach(async () => {
   port = (server.address() as AddressInfo).port;
 });
 
+afterAll(() => decider.close());
 afterEach(() => {
   server.closeAllConnections();
   server.close();
@@ -171,9 +188,64 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
     expect((await deliver())[0]).toBe(200);
   });
 
+  it.each([
+    ['a network has a quarter of all deliveries at the look-up', undefined],
+    ['an account has a quarter of all deliveries at the look-up', 3],
+  ])('when %s, and other accounts go on', async (_, account) => {
+    const held = Promise.withResolvers<undefined>();
+    [lookup, knownAccount] = [held.promise, account];
+    const answered: number[] = [];
+    const flood = Array.from({ length: 8 }, () =>
+      deliver().then(([status]) => void answered.push(status)),
+    );
+    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]));
+    [lookup, knownAccount] = [Promise.resolve(), 9];
+    connection = connected({ id: 2, accountId: 9, sealed: null, source: 'hosted_storefront' });
+    expect((await deliver())[0]).toBe(401);
+    held.resolve(undefined);
+    await Promise.all(flood);
+    expect(answered.slice(5)).toEqual([401, 401, 401]);
+    expect((await deliver())[0]).toBe(401);
+  });
+
   it('when the memory budget for bodies is exhausted', async () => {
     for (let other = 100; budget.acquire(other, 1); other++) while (budget.acquire(other, 1));
     expect(await deliver()).toEqual([503, unavailable, null]);
+  });
+});
+
+describe('a large delivery', () => {
+  const MIB = 1024 * 1024;
+  const large = JSON.stringify({ id: 6, email: 'a@b.c', note: 'x'.repeat(MIB - 100) });
+
+  it('is read and hashed in turns of its account, one for each piece, and others go first', async () => {
+    const [signature, forged] = ['s', 'other'].map((secret) =>
+      signatureOf(Buffer.from(large), secret),
+    );
+    const signed = { ...HEADERS, 'X-Storefront-Hmac-Sha256': signature ?? '' };
+    expect(await deliver(large, signed)).toMatchObject([200, { accepted: 1 }, null]);
+    const { given } = budget.turns;
+    // Pieces have 64 KiB or less; the first ones need no turn.
+    expect(given).toBeGreaterThanOrEqual(14);
+    const refused = { ...HEADERS, 'X-Storefront-Hmac-Sha256': forged ?? '' };
+    expect((await deliver(large, refused))[0]).toBe(401);
+    expect(budget.turns.given).toBeGreaterThanOrEqual(given + 14);
+    expect((await deliver())[0]).toBe(200);
+    expect(budget.turns.waiting).toBe(0);
+    expect(budget.bytes).toBe(0);
+  });
+
+  it.each([
+    ['without a signature', {}],
+    ['with a text that is no signature', { 'X-Storefront-Hmac-Sha256': 'x' }],
+  ])('%s is refused by its head: nothing of it is held or decoded', async (_, headers) => {
+    const acquire = vi.spyOn(budget, 'acquire');
+    const decode = vi.spyOn(budget.decoders, 'run');
+    expect(await deliver(large, headers)).toMatchObject([401, {}, null]);
+    expect([acquire.mock.calls, decode.mock.calls]).toEqual([[], []]);
+    expect(counts).toMatchObject([{ rejected: 1, lastError: 'bad signature' }]);
+    // What is dropped is read in turns, too.
+    expect(budget.turns.given).toBeGreaterThan(0);
   });
 });
 
@@ -237,6 +309,15 @@ describe('a delivery', () => {
   });
 });
 
+/** The events of a record; of a long nested value only the beginning, which is what is stored. */
+function storedOf(bytes: Buffer): unknown {
+  const { batch } = JSON.parse(bytes.toString()) as { batch: { properties?: object }[] };
+  return batch.map(({ properties = {}, ...event }) => ({
+    ...event,
+    properties: JSON.stringify(properties).slice(0, 8000),
+  }));
+}
+
 describe('the events of one delivery', () => {
   it('carry the bytes of the delivery once and consecutive sequence numbers across partitions', async () => {
     const events = Array.from({ length: 20 }, (_, at) => ({
@@ -282,6 +363,41 @@ describe('the events of one delivery', () => {
     }
   });
 
+  it('are the same when the delivery is mapped and decided in the thread', async () => {
+    const calls = Array.from({ length: 1100 }, (_, at) => ({
+      type: at % 7 === 0 ? 'identify' : 'track',
+      event: `e${at % 5}`,
+      ...(at % 11 === 0 ? {} : { userId: `u${at % 40}` }),
+      ...(at % 3 === 0 ? { messageId: at % 9 === 0 ? 'm'.repeat(300) : `m${at}` } : {}),
+      properties: { list: at % 50 === 0 ? Array(3000).fill({}) : [at], price: at },
+    }));
+    const body = Buffer.from(JSON.stringify({ batch: calls }));
+    const delivery = { source: 'event_pipeline', topic: '', body };
+    const facts = { accountId: 3, appId: 0, path: '/p', receivedAt: 1_790_000_000_000, trace: 't' };
+    const sent = { source: 'event_pipeline' as const, headers: {}, body };
+    const inline = mapDelivery({ ...sent, raw: body });
+    if (inline.outcome === 'skip') throw new Error(inline.reason);
+    const result = await acceptDelivery(ports, { ...facts, delivery, events: inline.events });
+    const plain = published.splice(0);
+    const mapped = await decider.map(sent, 3);
+    expect(mapped).toEqual(mapLargeDelivery(sent));
+    if (mapped?.outcome !== 'bodies') throw new Error('not mapped in the thread');
+    expect(mapped.bodies).toHaveLength(2);
+    expect(await acceptDelivery(ports, { ...facts, delivery, events: mapped })).toEqual(result);
+    // Those without a person, and those whose message id is too long, are not among them.
+    const unnamed = calls.filter(({ userId }) => userId === undefined);
+    const long = calls.filter(({ messageId = '', userId }) => messageId.length > 256 && userId);
+    expect(result).toMatchObject({ published: calls.length - unnamed.length - long.length });
+    const itemsOf = (records: LogRecord[]) =>
+      records
+        .filter(({ topic }) => topic === 'events.raw')
+        .map(({ value, partition }) => {
+          const { items, body: bytes, delivery: kept } = rawRecordCodec.decode(value);
+          return { items, partition, kept, people: storedOf(bytes) };
+        });
+    expect(itemsOf(published)).toEqual(itemsOf(plain));
+  });
+
   it('exclude an event that cannot be serialised', async () => {
     let deep: unknown = [];
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
@@ -309,8 +425,10 @@ describe('the events of one delivery', () => {
 it('the webhook route is not registered without a sealing key', () => {
   const options = {
     ports,
+    decider,
     budget,
     maxRequests: 1,
+    trusted: undefined,
     log,
     now: Date.now,
     isClosing: () => false,

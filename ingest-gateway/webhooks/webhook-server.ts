@@ -1,12 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { mapDelivery } from '../../events/webhooks/map-delivery.ts';
-import { verifySignature } from '../../events/webhooks/signature.ts';
+import {
+  signatureCheck,
+  type SignatureCheck,
+  type SignatureVerdict,
+} from '../../events/webhooks/signature.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { topicOf } from '../../events/webhooks/topic.ts';
+import { addressOfRequest, type TrustedProxies } from '../../platform/network/client-address.ts';
+import { networkOf } from '../../platform/network/network-of.ts';
+import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { discard } from '../http/discard.ts';
-import { readBody, type BodyBudget } from '../http/body.ts';
+import { isEncoded, readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
 import { traceOf } from '../../platform/http/trace.ts';
@@ -23,7 +29,7 @@ import {
 import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
-import { DeliveriesInProgress } from './deliveries-in-progress.ts';
+import { DeliveriesInProgress, type DeliveryOwner } from './deliveries-in-progress.ts';
 import { OpenedSecrets } from './opened-secrets.ts';
 
 /** The route in the table of the ingest host. */
@@ -32,13 +38,18 @@ export const WEBHOOKS_PATH = '/v1/hooks/:source/:token';
 export const MAX_DELIVERY_BYTES = 1_048_576;
 
 export interface WebhookServerOptions {
-  connections: Pick<Connections, 'find'>;
+  connections: Pick<Connections, 'find' | 'accountOf'>;
   sealer: Pick<Sealer, 'open'>;
+  decider: Pick<BodyDecider, 'map'>;
   accept: (delivery: MappedDelivery) => Promise<DeliveryResult>;
   counters: { add: (connectionId: number, counts: DeliveryCounts) => void };
   budget: BodyBudget;
-  /** Concurrent deliveries; an account may have a quarter of them. */
+  /**
+   * Concurrent deliveries; an account may have a quarter of them, and so may a network whose
+   * deliveries look for their connections.
+   */
   maxRequests: number;
+  trusted: TrustedProxies;
   log: Log;
   now: () => number;
   isClosing: () => boolean;
@@ -86,7 +97,7 @@ export class WebhookServer {
     }
     this.#active--;
     if (answer === undefined) return;
-    const canContinue = request.complete || (await discard(request));
+    const canContinue = request.complete || (await discard(request, this.#options.budget.turns));
     send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canContinue });
     onAnswered(WEBHOOKS_PATH, answer.status);
   }
@@ -98,15 +109,25 @@ export class WebhookServer {
     trace: string,
   ): Promise<Answer | undefined> {
     if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
-    const connection = await this.#options.connections.find({ token, active: this.#active });
-    if (connection === 'unverified') return UNVERIFIED;
-    if (connection === 'unknown' || connection.source !== source || !connection.enabled)
-      return UNKNOWN_WEBHOOK;
-    if (!this.#inProgress.begin(connection.accountId)) return UNAVAILABLE;
+    const { connections, trusted } = this.#options;
+    // The look-up is shared: before it is asked, the delivery counts as that of somebody.
+    let owner: DeliveryOwner =
+      connections.accountOf(token) ?? networkOf(addressOfRequest(request, trusted));
+    if (!this.#inProgress.begin(owner)) return UNAVAILABLE;
     try {
+      const connection = await connections.find({ token, active: this.#active });
+      if (connection === 'unverified') return UNVERIFIED;
+      if (connection === 'unknown' || connection.source !== source || !connection.enabled)
+        return UNKNOWN_WEBHOOK;
+      const { accountId } = connection;
+      if (owner !== accountId) {
+        if (!this.#inProgress.begin(accountId)) return UNAVAILABLE;
+        this.#inProgress.end(owner);
+        owner = accountId;
+      }
       return await this.#read(connection, request, trace);
     } finally {
-      this.#inProgress.end(connection.accountId);
+      this.#inProgress.end(owner);
     }
   }
 
@@ -116,8 +137,16 @@ export class WebhookServer {
     trace: string,
   ): Promise<Answer | undefined> {
     const { budget } = this.#options;
-    const { accountId } = connection;
-    const raw = await readBody(request, { limit: MAX_DELIVERY_BYTES, budget, accountId });
+    const { accountId, source } = connection;
+    const secret = this.#secretOf(connection, trace);
+    if (secret === 'sealed') return UNVERIFIED;
+    const check = signatureCheck({ source, headers: request.headers, secret: secret?.text });
+    // A delivery that its head refuses holds no memory, and nothing of it is hashed or decoded.
+    if (check.atHead !== undefined && check.atHead !== 'genuine' && isReadable(request))
+      return this.#refuse(connection, check.atHead);
+    const raw = await readBody(request, {
+      ...{ limit: MAX_DELIVERY_BYTES, budget, accountId, onPiece: check.add },
+    });
     switch (raw) {
       case 'client_gone':
         return undefined;
@@ -129,7 +158,7 @@ export class WebhookServer {
         return UNREADABLE_BODY;
       default:
         try {
-          return await this.#accept(connection, raw, { request, trace });
+          return await this.#accept(connection, raw, { request, trace, check });
         } finally {
           budget.release(accountId, raw.length);
         }
@@ -139,21 +168,14 @@ export class WebhookServer {
   async #accept(
     connection: Connection,
     raw: Buffer,
-    { request, trace }: { request: IncomingMessage; trace: string },
+    { request, trace, check }: { request: IncomingMessage; trace: string; check: SignatureCheck },
   ): Promise<Answer> {
     const { headers } = request;
     const { source, accountId, appId } = connection;
-    const secret = this.#secretOf(connection, trace);
-    if (secret === 'sealed') return UNVERIFIED;
-    const verdict = verifySignature({ source, headers, raw, secret: secret?.text });
-    if (verdict !== 'genuine') {
-      this.#count(connection, {
-        kind: 'refused',
-        reason: verdict === 'unauthorized' ? verdict : 'bad signature',
-      });
-      return verdict === 'unauthorized' ? UNAUTHORIZED : SIGNATURE_MISMATCH;
-    }
-    const mapping = mapDelivery({ source, headers, raw });
+    const verdict = check.verdict();
+    if (verdict !== 'genuine') return this.#refuse(connection, verdict);
+    const mapping = await this.#options.decider.map({ source, headers, body: raw }, accountId);
+    if (!mapping) return UNAVAILABLE;
     if (mapping.outcome === 'skip') {
       this.#count(connection, { kind: 'skipped', reason: mapping.reason });
       return acceptedAnswer(0);
@@ -161,7 +183,7 @@ export class WebhookServer {
     const result = await this.#options.accept({
       ...{ accountId, appId, trace, receivedAt: this.#options.now() },
       path: `/v1/hooks/${source}`,
-      events: mapping.events,
+      events: mapping.outcome === 'bodies' ? mapping : mapping.events,
       delivery: { source, topic: topicOf(source, headers), body: raw },
     });
     if (result.outcome === 'unavailable') return UNAVAILABLE;
@@ -172,6 +194,13 @@ export class WebhookServer {
       isAccepted ? { kind: 'accepted', events: published } : { kind: 'skipped', reason },
     );
     return acceptedAnswer(published);
+  }
+
+  #refuse(connection: Connection, verdict: Exclude<SignatureVerdict, 'genuine'>): Answer {
+    const isUnauthorized = verdict === 'unauthorized';
+    const reason = isUnauthorized ? verdict : 'bad signature';
+    this.#count(connection, { kind: 'refused', reason });
+    return isUnauthorized ? UNAUTHORIZED : SIGNATURE_MISMATCH;
   }
 
   /** Undefined without a secret; `sealed` when it cannot be opened, which is our fault. */
@@ -198,4 +227,10 @@ export class WebhookServer {
   #count(connection: Connection, outcome: DeliveryOutcome): void {
     this.#options.counters.add(connection.id, countsOf(outcome));
   }
+}
+
+/** Whether the head tells that the body is not unreadable, which is answered 400 (ingest 4.6). */
+function isReadable({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return !isEncoded(headers) && length !== undefined && Number(length) <= MAX_DELIVERY_BYTES;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { buildHost, type HostRequest, type HostRoute } from '../../platform/http/host.ts';
-import { readJson } from '../../platform/http/read-body.ts';
+import { readBytes, readJson, type ReadJson } from '../../platform/http/read-body.ts';
 import {
   addressOfRequest,
   parseTrustedProxies,
@@ -101,7 +101,7 @@ async function serve(
   let body: unknown;
   let rawBody: Buffer = NO_BYTES;
   if (route.bodyLimit !== undefined) {
-    const read = await readJson(message, route.bodyLimit);
+    const read = await readRouteBody(message, { bodyAs: route.bodyAs, limit: route.bodyLimit });
     if (!read.ok)
       return read.reason === 'client_gone'
         ? undefined
@@ -112,6 +112,16 @@ async function serve(
   if (route.auth === 'none') return await route.handler({ ...head, body, rawBody }, services);
   if (!guarded) throw new Error('a route with a key was entered without guards');
   return await route.handler({ ...head, body, rawBody, caller: guarded.caller }, services);
+}
+
+async function readRouteBody(
+  message: HostRequest['message'],
+  { bodyAs, limit }: { bodyAs: Route['bodyAs']; limit: number },
+): Promise<ReadJson> {
+  if (bodyAs === undefined) return await readJson(message, limit);
+  const bytes = await readBytes(message, { limit });
+  if (typeof bytes !== 'string') return { ok: true, value: undefined, bytes };
+  return { ok: false, reason: bytes === 'too_large' ? 'too_large' : 'client_gone' };
 }
 
 const TOO_MANY_REQUESTS = 'this account has too many requests in progress; wait for their answers';

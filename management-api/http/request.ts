@@ -7,7 +7,7 @@ export interface PublicRequest {
   trace: string;
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  /** The parsed JSON of a route with a body; undefined otherwise. */
+  /** The parsed JSON of a route with a body; undefined otherwise, and where `bodyAs` is bytes. */
   body: unknown;
   /** The bytes of that body; empty otherwise. */
   rawBody: Buffer;

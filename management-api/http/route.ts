@@ -20,6 +20,8 @@ interface RouteFacts {
   features: readonly (keyof Features)[];
   /** Bytes that the body may have; undefined: the route reads none. */
   bodyLimit: number | undefined;
+  /** `bytes`: the handler parses the body itself. */
+  bodyAs?: 'bytes';
   /** Error for a body that is no JSON or too long; malformed_json unless the row names one. */
   malformed?: DomainError;
   /** Errors that this route writes as a flat string (management 7.1). */

@@ -1,14 +1,13 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
+import { MAX_BATCH_ITEMS } from '../../events/rejections.ts';
 import { MIN_WINDOW_MS } from '../../events/time.ts';
-import { decideImport, type DecidedEvents } from '../../events/validate.ts';
+import type { DecidedEvents } from '../../events/validate.ts';
 import { ClientBody } from '../../ingest/client-body.ts';
+import type { DecidedBody, RefusedBody } from '../../ingest/decide-body.ts';
 import type { StoredEvent } from '../../ingest/raw-records.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
-import { findViolation, type Violation } from '../http/check-body.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
-
-const MAX_EVENTS = 500;
 
 /** The body of POST /v1/events; each event is decided separately. */
 export const EventImportBody = Type.Object(
@@ -18,7 +17,7 @@ export const EventImportBody = Type.Object(
         type: 'object',
         description: 'An event as the ingest host accepts it in a batch, with its type',
       }),
-      { minItems: 1, maxItems: MAX_EVENTS },
+      { minItems: 1, maxItems: MAX_BATCH_ITEMS },
     ),
   },
   { $id: 'EventImport' },
@@ -30,16 +29,22 @@ export const EventImportBody = Type.Object(
  * rejected?, errors?: [{index, reason}]}`.
  */
 export async function importEvents(request: ApiRequest, services: Services): Promise<Answer> {
-  const { body, caller, now } = request;
-  const violation = findViolation(EventImportBody, body, { stopAt: ['events[]'] });
-  if (violation) return rejectBody(violation);
-  const { events: items } = body as Static<typeof EventImportBody>;
-  const quota = await services.imports.checkQuota(caller.accountId, now);
-  if (quota !== undefined) return reject(quota);
-  const decided = decideImport({ items, now, windowMs: MIN_WINDOW_MS });
-  if (decided.outcome === 'malformed') return reject('malformed_json');
+  const { rawBody, caller, now } = request;
+  const { accountId } = caller;
+  const quota = (await services.imports.checkQuota(accountId, now)) ?? 'open';
+  const decided = await services.imports.decider.decide(
+    {
+      ...{ body: rawBody, shape: 'import', type: 'track' },
+      ...{ receivedAt: now, windowMs: MIN_WINDOW_MS, quota },
+    },
+    accountId,
+  );
+  if (decided === undefined) return reject('ingest_unavailable');
+  const { decision } = decided;
+  if (decision.outcome === 'malformed') return reject('malformed_json');
+  if (decision.outcome === 'refused') return rejectImport(decision);
   try {
-    await write({ request, services, decided });
+    await write({ request, services, decided: { ...decided, decision } });
   } catch (error) {
     services.log.warn(
       {
@@ -52,42 +57,41 @@ export async function importEvents(request: ApiRequest, services: Services): Pro
     );
     return reject('ingest_unavailable');
   }
-  const errors = decided.rejected.map(({ index, reason }) => ({ index, reason }));
-  if (decided.accepted.length === 0) return reject('all_events_rejected', { details: errors });
+  const errors = decision.rejected.map(({ index, reason }) => ({ index, reason }));
+  if (decision.accepted.length === 0) return reject('all_events_rejected', { details: errors });
   return answer(
     {
-      accepted: decided.accepted.length,
+      accepted: decision.accepted.length,
       ...(errors.length === 0 ? {} : { rejected: errors.length, errors }),
     },
     { status: 202 },
   );
 }
 
-function rejectBody({ keyword, value }: Violation): Answer {
-  switch (keyword) {
-    case 'type':
-      return reject('malformed_json');
-    case 'required':
-    case 'minItems':
-      return reject('batch_empty');
-    case 'maxItems': {
-      const sent = Array.isArray(value) ? value.length : 0;
-      return reject('batch_too_large', { details: { limit: MAX_EVENTS, sent } });
-    }
+function rejectImport({ count: { code }, events }: RefusedBody): Answer {
+  switch (code) {
+    case 'batch_empty':
+    case 'quota_cancelled':
+    case 'quota_trial_over':
+    case 'quota_event_cap':
+      return reject(code);
+    default:
+      return reject('batch_too_large', { details: { limit: MAX_BATCH_ITEMS, sent: events } });
   }
 }
 
 interface Import {
   request: ApiRequest;
   services: Services;
-  decided: DecidedEvents;
+  decided: DecidedBody & { decision: DecidedEvents };
 }
 
 /** Rejects when Kafka has not acknowledged something: it may be in the log or not. */
 async function write({ request, services, decided }: Import): Promise<void> {
   const { writer, makeId } = services.imports;
   // No import is a duplicate of another: each event has a dedupe id of its own.
-  const events = decided.accepted.map((event): StoredEvent => ({
+  const { decision, body, parts } = decided;
+  const events = decision.accepted.map((event): StoredEvent => ({
     ...event,
     message_id: event.generated ? makeId() : event.message_id,
     dedupe_id: makeId(),
@@ -101,8 +105,8 @@ async function write({ request, services, decided }: Import): Promise<void> {
       // The caller is a backend: its address and User-Agent say nothing about the person.
       ...{ ip: '', userAgent: '', origin: '' },
     },
-    ...{ decided, events },
-    bytes: new ClientBody(request.rawBody, 'events'),
+    ...{ decided: decision, events },
+    bytes: new ClientBody(body ?? request.rawBody, 'events', parts),
   });
   if (duplicates === undefined) throw new Error('Kafka refused imported events');
 }

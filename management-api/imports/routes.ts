@@ -25,6 +25,7 @@ export const importRoutes: readonly Route[] = [
     lock: false,
     features: ['ingest'],
     bodyLimit: BODY.most,
+    bodyAs: 'bytes',
     flat: [],
     coded: [
       'malformed_json',

@@ -77,6 +77,21 @@ const head = (length: number, path = '/') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
 
 describe('a connection of node:http', () => {
+  it('ends with more than 1,000 requests in progress, of which at most one read has come', async () => {
+    const request = 'GET /held HTTP/1.1\r\nHost: x\r\n\r\n';
+    let seen = 0;
+    server.on('request', () => seen++);
+    const flood = open();
+    flood.socket.write(request.repeat(100_000));
+    await until(flood.isEnded);
+    expect(seen).toBeGreaterThan(1000);
+    expect(seen).toBeLessThanOrEqual(1000 + Math.ceil(65_536 / request.length));
+    expect(flood.text()).toBe('');
+    const other = open();
+    other.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => other.text().includes('ok'));
+  });
+
   it('ends without an answer when no head is complete after 15 s', async () => {
     const { socket, text, isEnded } = open();
     const part = head(1).slice(0, -1);

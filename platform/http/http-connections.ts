@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CHECK_EVERY_MS, ClientClock } from './client-clock.ts';
+import { isSilent, isSlowBody, type WaitingConnection } from './waiting-connection.ts';
 
 /** How long a client may keep a connection waiting, ms. */
 export interface ClientLimits {
@@ -15,6 +16,12 @@ export interface ClientLimits {
   write: number;
 }
 
+/**
+ * A connection with more requests in progress ends at once. node:http reads up to 2 MiB of it, tens
+ * of thousands of requests, in one turn of the event loop, and cannot be made to wait.
+ */
+const MAX_IN_PROGRESS = 1000;
+
 /** @param isAnswered the request that is not complete has its answer already */
 type AfterAnswers = (isAnswered: boolean) => void;
 
@@ -22,12 +29,14 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   startedAt: number;
+  /** Bytes of the connection that were read before. */
+  before: number;
 }
 
 interface Connection {
   socket: Socket;
   /** Requests without a finished answer, in order. */
-  exchanges: Exchange[];
+  exchanges: Set<Exchange>;
   /** The last request, while it is not complete. */
   incomplete: Exchange | undefined;
   /** Bytes read and bytes to be written at the last check, and when they changed. */
@@ -38,6 +47,7 @@ interface Connection {
   /** When the head began that is being read; undefined while the connection is idle. */
   headSince: number | undefined;
   isOverdue: boolean;
+  hasAnswered: boolean;
   onAnswered: AfterAnswers | undefined;
 }
 
@@ -74,13 +84,15 @@ export class HttpConnections {
 
   /** Requests of the connection that are not answered. */
   inProgress(socket: Duplex): number {
-    return this.#connections.get(socket)?.exchanges.length ?? 0;
+    return this.#connections.get(socket)?.exchanges.size ?? 0;
   }
 
   /** True while an answer is being written. */
   isAnswering(socket: Duplex): boolean {
-    const exchanges = this.#connections.get(socket)?.exchanges ?? [];
-    return exchanges.some(({ response }) => response.headersSent);
+    const connection = this.#connections.get(socket);
+    return (
+      connection !== undefined && some(connection.exchanges, ({ response }) => response.headersSent)
+    );
   }
 
   /** Calls back when the complete requests of the connection are answered: answers keep order. */
@@ -89,6 +101,25 @@ export class HttpConnections {
     if (!connection) return callback(false);
     connection.onAnswered ??= callback;
     callBackWhenAnswered(connection);
+  }
+
+  /** The connections for which nothing is being done. */
+  *waiting(): Iterable<WaitingConnection> {
+    for (const connection of this.#connections.values()) {
+      this.#noteProgress(connection);
+      const { socket, exchanges, headSince, readAt, writtenAt, unwritten } = connection;
+      const [first] = exchanges;
+      if (unwritten > 0) {
+        if (isSilent(writtenAt, this.#clock)) yield { socket, kind: 'slow', since: writtenAt };
+      } else if (!first) {
+        const kind = connection.hasAnswered ? 'idle' : 'unused';
+        yield { socket, kind, since: headSince ?? readAt };
+      } else if (exchanges.size === 1 && !first.request.complete) {
+        const { startedAt, before } = first;
+        const body = { startedAt, readAt, bytes: socket.bytesRead - before };
+        if (isSlowBody(body, this.#clock)) yield { socket, kind: 'slow', since: startedAt };
+      }
+    }
   }
 
   /** Ends connections that are overdue. */
@@ -102,11 +133,12 @@ export class HttpConnections {
     this.#connections.set(socket, {
       ...{
         socket,
-        exchanges: [],
+        exchanges: new Set<Exchange>(),
         incomplete: undefined,
         read: socket.bytesRead,
         unwritten: 0,
         isOverdue: false,
+        hasAnswered: false,
       },
       ...{ readAt: now, writtenAt: now, headSince: now, onAnswered: undefined },
     });
@@ -117,15 +149,17 @@ export class HttpConnections {
     const connection = this.#connections.get(request.socket);
     if (!connection) return;
     const now = this.#clock.now();
-    const exchange: Exchange = { request, response, startedAt: now };
+    const before = request.socket.bytesRead;
+    const exchange: Exchange = { request, response, startedAt: now, before };
     connection.readAt = now;
-    connection.exchanges.push(exchange);
+    connection.exchanges.add(exchange);
+    if (connection.exchanges.size > MAX_IN_PROGRESS) request.socket.destroy();
     connection.incomplete = exchange;
     const remove = () => {
-      if (!connection.exchanges.includes(exchange)) return;
-      connection.exchanges = connection.exchanges.filter((one) => one !== exchange);
+      if (!connection.exchanges.delete(exchange)) return;
       if (connection.incomplete?.request.complete === true) connection.incomplete = undefined;
       connection.headSince = undefined;
+      connection.hasAnswered ||= response.writableFinished;
       connection.read = connection.socket.bytesRead;
       callBackWhenAnswered(connection);
     };
@@ -135,20 +169,19 @@ export class HttpConnections {
   };
 
   #checkOne(connection: Connection): void {
-    const { socket, exchanges } = connection;
+    const { socket, exchanges, incomplete } = connection;
     const { limits } = this.#options;
     this.#noteProgress(connection);
-    const last = exchanges.at(-1);
     if (connection.unwritten > 0) {
       if (this.#clock.since(connection.writtenAt) > limits.write) socket.destroy();
-    } else if (last && !last.request.complete) {
+    } else if (incomplete && exchanges.has(incomplete) && !incomplete.request.complete) {
       if (
         !connection.isOverdue &&
         (this.#clock.since(connection.readAt) > limits.bodyIdle ||
-          this.#clock.since(last.startedAt) > limits.body)
+          this.#clock.since(incomplete.startedAt) > limits.body)
       )
-        this.#endBody(connection, last);
-    } else if (!last && connection.headSince !== undefined) {
+        this.#endBody(connection, incomplete);
+    } else if (exchanges.size === 0 && connection.headSince !== undefined) {
       if (this.#clock.since(connection.headSince) > limits.head) socket.destroySoon();
     }
   }
@@ -159,7 +192,7 @@ export class HttpConnections {
     if (socket.bytesRead !== connection.read) {
       connection.read = socket.bytesRead;
       connection.readAt = now;
-      if (exchanges.length === 0) connection.headSince ??= now;
+      if (exchanges.size === 0) connection.headSince ??= now;
     }
     if (socket.writableLength !== connection.unwritten) {
       connection.unwritten = socket.writableLength;
@@ -177,10 +210,15 @@ export class HttpConnections {
   }
 }
 
+function some(exchanges: Iterable<Exchange>, test: (exchange: Exchange) => boolean): boolean {
+  for (const exchange of exchanges) if (test(exchange)) return true;
+  return false;
+}
+
 function callBackWhenAnswered(connection: Connection): void {
   const { onAnswered: callback, exchanges, incomplete } = connection;
   const isOpen = ({ request, response }: Exchange) => request.complete || response.writableEnded;
-  if (!callback || exchanges.some(isOpen)) return;
+  if (!callback || some(exchanges, isOpen)) return;
   connection.onAnswered = undefined;
   callback(incomplete?.request.complete === false && incomplete.response.writableEnded);
 }

@@ -12,7 +12,7 @@ const FORMS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // A write key or a management key.
   [/\b([ws]k_svc_)[A-Za-z0-9_-]{8,}/g, `$1${REDACTED}`],
   [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{4,}/gi, `$1 ${REDACTED}`],
-  [/(service_session=)[^;\s"'\\,]+/g, `$1${REDACTED}`],
+  [/(service_(?:session|device)=)[^;\s"'\\,]+/g, `$1${REDACTED}`],
   [/(\/v1\/hooks\/[a-z_]{1,40}\/)[A-Za-z0-9_-]{8,}/g, `$1${REDACTED}`],
   [
     /\b(password|passwd|secret|access_token|api_key|sasl\.password)(=)[^&\s"'\\,;)]+/gi,

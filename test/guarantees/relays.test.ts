@@ -46,10 +46,13 @@ describe('relays', () => {
     });
   });
   afterAll(async () => {
-    await account.remove();
-    await relays.close();
-    await Promise.all(receivers.map((receiver) => receiver.close()));
-    await database.end();
+    try {
+      await account.remove();
+    } finally {
+      await relays.close();
+      await Promise.all(receivers.map((receiver) => receiver.close()));
+      await database.end();
+    }
   });
 
   function receiver(at: number): RelayReceiver {

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endWithTest } from './end-with-test.ts';
 import { freePort } from './service-process.ts';
 
 const run = promisify(execFile);
@@ -46,6 +47,7 @@ export class SecondBroker {
     const format = ['kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties];
     await run('java', [...java, ...format], { timeout: 60_000 });
     const child = spawn('java', [...java, 'kafka.Kafka', properties], { stdio: 'ignore' });
+    endWithTest(child);
     return new SecondBroker(folder, child);
   }
 
@@ -60,7 +62,7 @@ export class SecondBroker {
 
   async remove(): Promise<void> {
     this.resume();
-    if (this.#process.exitCode === null) {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
       const ended = once(this.#process, 'exit');
       this.#process.kill('SIGKILL');
       await ended;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { endWithTest } from './end-with-test.ts';
 import { Aborted, eventually, readyStack } from './stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
@@ -53,6 +54,7 @@ export class ServiceProcess {
         },
       },
     );
+    endWithTest(child);
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
         this.log = `${this.log}${chunk.toString()}`.slice(-LOG_CHARACTERS);

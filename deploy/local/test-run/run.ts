@@ -48,16 +48,18 @@ function runVitest(args: string[], run: Omit<Tool, 'command' | 'args'>): Promise
   return runTool({ command: process.execPath, args: [vitest, ...args], ...run });
 }
 
-/** Types, lint and formatting: each counts as one test. */
+/** Types, lint and formatting, at the same time: each counts as one test. */
 export async function runChecks(run: Run): Promise<Counts> {
   const counts = { passed: 0, failed: 0 };
-  for (const script of ['typecheck', 'lint', 'format']) {
-    const exitCode = await runTool({ command: 'npm', args: ['run', '--silent', script], ...run });
-    console.log(`${exitCode === 0 ? 'passed' : 'FAILED'}: npm run ${script}`);
-    if (exitCode === 0) counts.passed++;
-    else counts.failed++;
-    if (run.signal.aborted) break;
-  }
+  await Promise.all(
+    ['typecheck', 'lint', 'format'].map(async (script) => {
+      const args = ['run', '--silent', script];
+      const exitCode = await runTool({ command: 'npm', args, ...run });
+      console.log(`${exitCode === 0 ? 'passed' : 'FAILED'}: npm run ${script}`);
+      if (exitCode === 0) counts.passed++;
+      else counts.failed++;
+    }),
+  );
   return counts;
 }
 

@@ -3,6 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import type { SdkRequest } from '../../../ingest/request.ts';
 import type { IngestResult, IngestSummary } from '../../../ingest/result.ts';
 import { ClientClock } from '../../../platform/http/client-clock.ts';
+import { Turns } from '../../../platform/http/turns.ts';
 import { createLog } from '../../../platform/log.ts';
 import type { Verification } from '../../auth/write-keys.ts';
 import { BodyBudget } from '../../http/body.ts';
@@ -24,6 +25,8 @@ export interface Outcome {
 export interface ComparedHost {
   /** @param number of the stream, unique for the host */
   send: (stream: ByteStream, number: number) => Promise<Outcome>;
+  port: number;
+  connections: OpenConnections;
   /** How many requests were served without node:http. */
   fast: () => number;
   close: () => Promise<void>;
@@ -65,7 +68,15 @@ function verify(key: string): Verification | Promise<Verification> {
 }
 
 /** A host with a service that depends on the body alone. */
-export async function openHost({ hasFastPath }: { hasFastPath: boolean }): Promise<ComparedHost> {
+export async function openHost({
+  hasFastPath,
+  maxConnections = 10_000,
+  clock = new ClientClock(),
+}: {
+  hasFastPath: boolean;
+  maxConnections?: number;
+  clock?: ClientClock;
+}): Promise<ComparedHost> {
   const requests = new Map<number, string[]>();
   const note = (request: SdkRequest) => {
     const { principal, path, shape, type, ip, userAgent, origin, body, trace } = request;
@@ -81,7 +92,7 @@ export async function openHost({ hasFastPath }: { hasFastPath: boolean }): Promi
     log: createLog({ part: 'test', level: 'silent' }),
   });
   const routes = ingestRoutes({ version: '1', now: () => new Date(0) });
-  const clock = new ClientClock();
+  const connections = new OpenConnections(maxConnections);
   let fast = 0;
   const submit: EventServer['submit'] = (request) => {
     fast++;
@@ -93,7 +104,8 @@ export async function openHost({ hasFastPath }: { hasFastPath: boolean }): Promi
   });
   const host: FastifyInstance = createHost({
     ...{ routes, events, clock, onAnswered: () => undefined },
-    connections: new OpenConnections(10_000),
+    connections,
+    turns: new Turns({ perRound: 2 }),
     ...(hasFastPath ? { fastPath } : {}),
   });
   await host.listen({ host: '127.0.0.1', port: 0 });
@@ -105,6 +117,7 @@ export async function openHost({ hasFastPath }: { hasFastPath: boolean }): Promi
       requests.delete(number);
       return { answers: withoutChance(text), requests: sent.sort(), end };
     },
+    ...{ port, connections },
     fast: () => fast,
     close: () => host.close(),
   };

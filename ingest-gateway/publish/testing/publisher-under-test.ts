@@ -5,7 +5,8 @@ import type { LogRecord } from '../../../ingest/log-record.ts';
 import { createLog } from '../../../platform/log.ts';
 import { openSpool, type Spool, type SpoolOptions } from '../../spool/spool.ts';
 import { KnownTopics } from '../known-topics.ts';
-import { Publisher, type PublisherOptions } from '../publisher.ts';
+import type { PublisherOptions } from '../publisher-options.ts';
+import { Publisher } from '../publisher.ts';
 import type { ModelLog } from './model-log.ts';
 
 const log = createLog({ part: 'test', level: 'silent' });

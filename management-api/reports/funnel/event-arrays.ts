@@ -172,6 +172,23 @@ export function hasGap({ request }: FunnelSqlContext, at: number): boolean {
   return request.exclude.some(({ fromStep, toStep }) => fromStep <= at + 1 && at + 1 < toStep);
 }
 
+/**
+ * The column with the times that break the gap `at` (0-based): gaps with the same exclusions share
+ * one. Undefined: nothing breaks it.
+ */
+export function gapColumn({ request }: FunnelSqlContext, at: number): string | undefined {
+  const exclusionsOf = (gap: number): string =>
+    request.exclude
+      .flatMap(({ fromStep, toStep }, one) =>
+        fromStep <= gap + 1 && gap + 1 < toStep ? [one] : [],
+      )
+      .join();
+  const exclusions = exclusionsOf(at);
+  if (exclusions === '') return undefined;
+  const first = request.steps.findIndex((_, gap) => exclusionsOf(gap) === exclusions);
+  return `x${first + 1}`;
+}
+
 /** An array shifted by one: each element holds the value of the one before. */
 export const before = (array: string): string => `arrayPopBack(arrayPushFront(${array}, 0))`;
 export const after = (array: string): string => `arrayPopFront(arrayPushBack(${array}, 0))`;

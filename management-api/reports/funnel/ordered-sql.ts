@@ -7,7 +7,7 @@ import {
   carried,
   eventArraysByPerson,
   gapBit,
-  hasGap,
+  gapColumn,
   isShared,
   stepBit,
   TIME_SHIFT,
@@ -20,65 +20,79 @@ import { needsTies, tiedColumns } from './ties-sql.ts';
  * people of a block.
  *
  * Forward: `l<i>` holds, at an element that can be the i-th of a path, the latest time at which
- * such a path can have started (0 elsewhere), and `s<i>` the same carried on to the later
- * elements. The latest start is the best one for every continuation, so depth i is reached where an
- * element of `l<i>` is within the window of its start, and the first such element ends the counted
- * path. With exclusions, `x<i>` holds the time of the last event that breaks gap i, and `g<i>` the
- * time of the element that `s<i>` comes from: a gap is whole when g ≥ x. Backward (exclusions
- * only): `f<i>` marks the elements that can be the i-th on a way to that end. Then the path is
- * walked from its start, always to the earliest next.
+ * such a path can have started (0 elsewhere), and `s` the same carried on to the later elements.
+ * The latest start is the best one for every continuation, so depth i is reached where an element
+ * of `l<i>` is within the window of its start, and the first such element ends the counted path.
+ * `ps` collects these positions, by step, and `ls` their starts. With exclusions, `x<i>` holds the
+ * time of the last event that breaks the gaps with the same exclusions as gap i, and `g` the time
+ * of the element that `s` comes from: a gap is whole when g ≥ x. Backward (exclusions only): bit i
+ * - 1 of `f` marks the elements that can be the i-th on a way to that end. Then the path is walked
+ * from its start, always to the earliest next.
+ *
+ * Planning a query costs ClickHouse about as much for each column that a level passes on as for a
+ * function, so the results of all steps are one array instead of a column for each step.
  */
 export function orderedPeople(context: FunnelSqlContext): string {
   const { request } = context;
   const hasTieBreakers = hasEventValue(request) || needsTies(context);
   const people = eventArraysByPerson(context, { hasTieBreakers });
-  const passes = forward(context, hasTieBreakers);
+  const started = start(context, hasTieBreakers);
   const walked = [
+    ...forward(context),
     ...ending(context),
     ...(request.exclude.length > 0 ? backward(context) : []),
-    ...walk(context),
+    [walk(context)],
     ...(needsTies(context) ? tiedColumns(context) : []),
   ];
   const path = countedPath(context).join(', ');
   const columns = ['person', 'es'];
-  const read = `person, p1, ${walked.flat().join(', ')}, ${path}`;
-  const reached = nestedSelects(people, passes, { columns, by: read });
-  const known = [...columns, ...columnsOf(passes)];
-  const source = `SELECT * FROM (${reached}) WHERE p1 > 0`;
+  const read = `person, ps1, ${walked.flat().join(', ')}, ${path}`;
+  const known = [...columns, ...columnsOf(started)];
+  const source = `SELECT * FROM (${nestedSelects(people, started, { columns, by: read })}) WHERE ps1[1] > 0`;
   return `SELECT ${path} FROM (${nestedSelects(source, walked, { columns: known, by: path })})`;
 }
 
-function forward(context: FunnelSqlContext, hasTieBreakers: boolean): string[][] {
+/** Up to the paths of one event; whoever has none is left out. */
+function start(context: FunnelSqlContext, hasTieBreakers: boolean): string[][] {
   const { request } = context;
-  const count = request.steps.length;
-  const lists = [
+  const columns = new Set(request.steps.slice(1).flatMap((_, at) => gapColumn(context, at) ?? []));
+  return [
     [hasTieBreakers ? 'es.1 AS ks' : 'es AS ks', ...(hasEventValue(request) ? ['es.6 AS vs'] : [])],
     [`arrayMap(k -> bitShiftRight(k, ${TIME_SHIFT}), ks) AS ts`],
     [
       `arrayMap((k, t) -> if(bitTest(k, ${stepBit(0)}), t, 0), ks, ts) AS l1`,
-      ...request.steps.slice(1).flatMap((_, at) => broken(context, at + 1)),
+      ...[...columns].map((name) => `${broken(Number(name.slice(1)))} AS ${name}`),
     ],
+    ['[arrayFirstIndex(l -> l > 0, l1)] AS ps1'],
   ];
+}
+
+/** At each element the time of the last event before it that breaks a gap (1-based). */
+function broken(gap: number): string {
+  return carried(`arrayMap((k, t) -> if(bitTest(k, ${gapBit(gap - 1)}), t, 0), ks, ts)`);
+}
+
+function forward(context: FunnelSqlContext): string[][] {
+  const count = context.request.steps.length;
+  const lists: string[][] = [];
   for (let step = 1; step < count; step++) {
-    const isPruned = isPrunedAfter(context, step);
-    if (isPruned) lists.push([reached(context, step)], prune(context, step));
-    lists.push([...(isPruned ? [] : [reached(context, step)]), advance(context, step)]);
+    if (isPrunedAfter(context, step)) lists.push(prune(context, step));
+    lists.push([advance(context, step), ...startOf(context, step)]);
+    lists.push([reached(context, step + 1)]);
   }
-  return [...lists, [reached(context, count)]];
+  return [...lists, startOf(context, count)];
 }
 
-/** `x<step>`: at each element the time of the last event before it that breaks the gap. */
-function broken(context: FunnelSqlContext, step: number): string[] {
-  if (!hasGap(context, step - 1)) return [];
-  const times = `arrayMap((k, t) -> if(bitTest(k, ${gapBit(step - 1)}), t, 0), ks, ts)`;
-  return [`${carried(times)} AS x${step}`];
-}
-
-/** `p<step>`: position of the first element at which a path of so many steps ends. */
+/** `ps<step>`: with the position of the first element at which a path of so many steps ends. */
 function reached(context: FunnelSqlContext, step: number): string {
-  if (step === 1) return 'arrayFirstIndex(l -> l > 0, l1) AS p1';
   const window = context.params.whole(context.request.windowMs);
-  return `arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${window}, l${step}, ${arraysAt(context, step).ts}) AS p${step}`;
+  return `arrayPushBack(ps${step - 1}, arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${window}, l${step}, ${arraysAt(context, step).ts})) AS ps${step}`;
+}
+
+/** `ls<step>`: with the start of the path that ends at `ps<step>`. */
+function startOf(context: FunnelSqlContext, step: number): string[] {
+  const found = `l${step}[ps${step}[-1]]`;
+  return [`${step === 1 ? `[${found}]` : `arrayPushBack(ls${step - 1}, ${found})`} AS ls${step}`];
 }
 
 /** Empties the arrays of those who have no path of so many steps. */
@@ -86,9 +100,9 @@ function prune(context: FunnelSqlContext, step: number): string[] {
   const { ks, ts } = arraysAt(context, step);
   const next = arraysAt(context, step + 1);
   return [
-    `if(p${step} > 0, ${ks}, []) AS ${next.ks}`,
-    `if(p${step} > 0, ${ts}, []) AS ${next.ts}`,
-    `if(p${step} > 0, l${step}, []) AS m${step}`,
+    `if(ps${step}[-1] > 0, ${ks}, []) AS ${next.ks}`,
+    `if(ps${step}[-1] > 0, ${ts}, []) AS ${next.ts}`,
+    `if(ps${step}[-1] > 0, l${step}, []) AS m${step}`,
   ];
 }
 
@@ -98,10 +112,11 @@ function advance(context: FunnelSqlContext, step: number): string {
   const isNext = `bitTest(k, ${stepBit(step)})`;
   const { ks } = arraysAt(context, step + 1);
   const starts = earlier(carried(isPrunedAfter(context, step) ? `m${step}` : `l${step}`));
-  if (!hasGap(context, step - 1))
+  const gap = gapColumn(context, step - 1);
+  if (gap === undefined)
     return `arrayMap((k, s) -> if(${isNext}, s, 0), ${ks}, ${starts}) AS l${step + 1}`;
   const origins = earlier(carried(`arrayMap((l, t) -> if(l > 0, t, 0), l${step}, ts)`));
-  return `arrayMap((k, s, g, x) -> if(${isNext} AND g >= x, s, 0), ks, ${starts}, ${origins}, x${step}) AS l${step + 1}`;
+  return `arrayMap((k, s, g, x) -> if(${isNext} AND g >= x, s, 0), ks, ${starts}, ${origins}, ${gap}) AS l${step + 1}`;
 }
 
 /** The arrays are pruned after every third pass. */
@@ -131,8 +146,8 @@ function countedPath(context: FunnelSqlContext): string[] {
   const at = request.breakdown?.step ?? 1;
   const isExact = needsTies(context);
   const time = (step: number): string =>
-    isExact ? `if(is_tied, zt[tied[${step}]], ts[q${step}])` : `ts[q${step}]`;
-  const value = isExact ? `if(is_tied, zv[tied[${at}]], vs[q${at}])` : `vs[q${at}]`;
+    isExact ? `if(is_tied, zt[tied[${step}]], ts[qs[${step}]])` : `ts[qs[${step}]]`;
+  const value = isExact ? `if(is_tied, zv[tied[${at}]], vs[qs[${at}]])` : `vs[qs[${at}]]`;
   return [
     'person',
     `${isExact ? 'if(is_tied, tied_depth, depth)' : 'depth'} AS depth`,
@@ -144,54 +159,59 @@ function countedPath(context: FunnelSqlContext): string[] {
 /** `depth`, `pe`, the position of the path's last event, and `a`, the time of its first. */
 function ending(context: FunnelSqlContext): string[][] {
   const { request } = context;
-  const deepest = request.steps.map((_, at) => at + 1).reverse();
-  const ofDeepest = (write: (step: number) => string): string =>
-    `multiIf(${deepest.map((step) => `p${step} > 0, ${write(step)}`).join(', ')}, 0)`;
-  const depth = `toUInt8(${deepest.map((step) => `(p${step} > 0)`).join(' + ')}) AS depth`;
-  const first = ofDeepest((step) => `p${step}`);
-  const start = `${ofDeepest((step) => `l${step}[pe]`)} AS a`;
+  const count = request.steps.length;
+  const depth = `toUInt8(indexOf(arrayPushBack(ps${count}, 0), 0) - 1) AS depth`;
   if (stepsSharedApart(request.steps) !== 'together' || needsTies(context))
-    return [[depth, `${first} AS pe`], [start]];
+    return [[depth], [`ps${count}[depth] AS pe`, `ls${count}[depth] AS a`]];
   // equal events at the end's time are interchangeable: all but the last of them may serve earlier
   // steps, so that the path starts later
-  const last = ofDeepest(
-    (step) => `arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ${arraysAt(context, step).ts})`,
+  const steps = request.steps.map((_, at) => at + 1);
+  const last = steps.map(
+    (step) =>
+      `depth = ${step}, arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ${arraysAt(context, step).ts})`,
   );
-  return [[depth, `ts[${first}] AS te`], [`if(depth = 1, p1, ${last}) AS pe`], [start]];
+  const startAt = steps.map((step) => `depth = ${step}, l${step}[pe]`);
+  return [
+    [depth],
+    [`ts[ps${count}[depth]] AS te`],
+    [`multiIf(depth = 1, ps${count}[1], ${last.slice(1).join(', ')}, 0) AS pe`],
+    [`multiIf(${startAt.join(', ')}, 0) AS a`],
+  ];
 }
 
-/** `q<i>`: position of the i-th event of the path. */
-function walk({ request }: FunnelSqlContext): string[][] {
-  const isBackward = request.exclude.length > 0;
+/** `qs`: positions of the path's events. */
+function walk({ request }: FunnelSqlContext): string {
+  const marks = request.exclude.length > 0 ? 'f1' : 'ks';
   // with a breakdown by an event's value, the path starts at the last of the simultaneous events;
   // otherwise at the first, so that the others can match later steps
   const find = hasEventValue(request) ? 'arrayLastIndex' : 'arrayFirstIndex';
-  const start = `${find}((k, t) -> ${isBackward ? 'k' : `bitTest(k, ${stepBit(0)})`} AND t = a, ${isBackward ? 'f1' : 'ks'}, ts)`;
-  const next = request.steps.slice(1).map((_, at) => {
-    const [isNext, over] = isBackward
-      ? ['k', `f${at + 2}`]
-      : [`bitTest(k, ${stepBit(at + 1)})`, 'ks'];
-    return [
-      `if(depth < ${at + 2}, 0, arrayFirstIndex((k, i) -> ${isNext} AND i > q${at + 1}, ${over}, arrayEnumerate(ks))) AS q${at + 2}`,
-    ];
-  });
-  return [[`if(depth = 1, pe, ${start}) AS q1`], ...next];
+  const first = `if(depth = 1, pe, ${find}((m, t) -> bitTest(m, ${stepBit(0)}) AND t = a, ${marks}, ts))`;
+  const next = `arrayFirstIndex(m -> bitTest(m, step), arraySlice(${marks}, qs[-1] + 1))`;
+  return `arrayFold((qs, step) -> arrayPushBack(qs, if(${next} = 0, 0, toUInt32(qs[-1] + ${next}))), range(toUInt8(1), depth), [${first}]) AS qs`;
 }
 
 function backward(context: FunnelSqlContext): string[][] {
   const count = context.request.steps.length;
-  const lists = [[`arrayMap(i -> depth = ${count} AND i = pe, arrayEnumerate(ks)) AS f${count}`]];
+  const bit = (step: number): number => 1 << (step - 1);
+  const lists = [
+    [
+      `arrayMap(i -> if(i = pe, bitShiftLeft(toUInt16(1), depth - 1), 0), arrayEnumerate(ks)) AS f${count}`,
+    ],
+  ];
   for (let step = count - 1; step >= 1; step--) {
+    const known = `f${step + 1}`;
     // at an element that can be the next one: the time of the last event that breaks the gap before
     // it, + 1
-    const mark = hasGap(context, step - 1)
-      ? `arrayMap((f, x) -> if(f, x + 1, 0), f${step + 1}, x${step})`
-      : `arrayMap(f -> if(f, 1, 0), f${step + 1})`;
+    const gap = gapColumn(context, step - 1);
+    const mark =
+      gap === undefined
+        ? `arrayMap(f -> bitTest(f, ${step}), ${known})`
+        : `arrayMap((f, x) -> if(bitTest(f, ${step}), x + 1, 0), ${known}, ${gap})`;
     const nearest = `arrayReverseFill(r -> r > 0, ${mark})`;
     const ahead = isShared(context, step - 1) ? after(nearest) : nearest;
     const isOnPath = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= t`;
     lists.push([
-      `arrayMap((k, t, r, i) -> if(depth = ${step}, i = pe, ${isOnPath}), ks, ts, ${ahead}, arrayEnumerate(ks)) AS f${step}`,
+      `arrayMap((f, k, t, r) -> if(${isOnPath}, bitOr(f, ${bit(step)}), f), ${known}, ks, ts, ${ahead}) AS f${step}`,
     ]);
   }
   return lists;

@@ -4,7 +4,7 @@ import {
   before,
   carried,
   GAP_SHIFT,
-  hasGap,
+  gapColumn,
   STEP_BITS,
   TIME_SHIFT,
   type FunnelSqlContext,
@@ -44,8 +44,8 @@ function isTied(keys: string): string {
 function tiedEvents(context: FunnelSqlContext): string[][] {
   const { request } = context;
   const count = request.steps.length;
-  const gaps = request.steps.slice(1).map((_, at) => (hasGap(context, at) ? `x${at + 1}` : '0'));
-  const used = gaps.filter((gap) => gap !== '0').join(', ');
+  const gaps = request.steps.slice(1).map((_, at) => gapColumn(context, at) ?? '0');
+  const used = [...new Set(gaps)].filter((gap) => gap !== '0').join(', ');
   const hasValue = hasEventValue(request);
   const element = `e.1, e.2, e.3, e.4, e.5${hasValue ? ', e.6' : ''}`;
   const events =

@@ -27,6 +27,9 @@ describe('signing in and out', () => {
     expect(reply.status).toBe(200);
     expect(reply.headers['set-cookie']).toEqual([
       `service_session=${sessionIn(reply)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200`,
+      expect.stringMatching(
+        /^service_device=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=7776000$/,
+      ),
     ]);
     expect(reply.text).not.toContain(sessionIn(reply));
     const own = { id: Number(account), name: 'control' };

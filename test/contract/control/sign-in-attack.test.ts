@@ -49,6 +49,35 @@ describe('a stranger who guesses the password of a member', () => {
     }
   });
 
+  it('does not delay the member on a device that they have signed in from, in the same network', async () => {
+    const device = (reply: Reply) =>
+      [reply.headers['set-cookie'] ?? []]
+        .flat()
+        .map((line) => line.split(';')[0] ?? '')
+        .find((pair) => pair.startsWith('service_device=')) ?? '';
+    const own = (cookie: string, password = owner.password) =>
+      signIn({ ...owner, password }, { base, headers: { 'x-forwarded-for': '192.0.3.7', cookie } });
+    const first = await own('');
+    expect(first.status).toBe(200);
+    const hosts = Array.from({ length: 30 }, (_, host) => `192.0.3.${host + 100}`);
+    const strangers = await Promise.all(hosts.map((host) => from(host, 'guess')));
+    const pause = Number(strangers.find(({ status }) => status === 429)?.headers['retry-after']);
+    await new Promise((resolve) => setTimeout(resolve, pause * 1000 + 50));
+    // begins a pause of minutes
+    expect((await from('192.0.3.200', 'guess')).status).toBe(401);
+    expect((await own('')).status).toBe(429);
+    const second = await own(device(first));
+    expect(second.status).toBe(200);
+    // each sign-in gives the device a new token; the one before and those of others are nothing
+    expect((await own(device(first))).status).toBe(429);
+    expect((await own(`service_device=${'A'.repeat(43)}`)).status).toBe(429);
+    // guesses from the device count, and delay only the device
+    const cookie = device(second);
+    const guesses = await Promise.all(Array.from({ length: 12 }, () => own(cookie, 'guess')));
+    expect(statuses(guesses)).toEqual([401, 429]);
+    expect((await from('198.51.100.8', owner.password)).status).toBe(200);
+  });
+
   it('does not keep the member out with a flood from many addresses of many networks', async () => {
     const flood: Promise<Reply>[] = [];
     const member: Reply[] = [];

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { endWithTest } from '../../support/end-with-test.ts';
 
 /**
  * The stack's Redis (REDIS_TEST_URL stands in while developing). Tests that share it keep to a
@@ -74,6 +75,7 @@ export class OwnRedis {
     };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
     this.#process = spawn('redis-server', args, { stdio: 'ignore' });
+    endWithTest(this.#process);
     const redis = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: 500 });
     redis.on('error', () => undefined);
     await redis.ping();

@@ -108,7 +108,8 @@ describe('the profile meter (ingest 8)', () => {
   });
 });
 
-describe('a recount from what is stored', () => {
+// Each waits for intervals of the metering service, for an account of its own: they wait together.
+describe.concurrent('a recount from what is stored', () => {
   it('gives the same counts after Redis lost its data, and repairs a modified meter', async () => {
     const account = await createAccount('recount');
     // The last timestamp is clamped to 400 days, where retention drops the row at once: it is
@@ -171,7 +172,7 @@ describe('a recount from what is stored', () => {
   });
 });
 
-describe('announcements', () => {
+describe.concurrent('announcements', () => {
   it('are recorded once per meter, month and percentage, and can be listed', async () => {
     const account = await createAccount('announcements');
     const id = String(account.accountId);

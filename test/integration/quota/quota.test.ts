@@ -67,7 +67,7 @@ async function fill(account: TestAccount): Promise<void> {
     { status: 'ok', accepted: 3 },
   ]);
   for (let n = 0; n < 2; n++) expect((await ingest(ingest_url, account, item()))[0]).toBe(200);
-  await eventually({ ms: 30_000, waitingFor: 'five events in the meter' }, async () => {
+  await eventually({ ms: 60_000, waitingFor: 'five events in the meter' }, async () => {
     const { events } = await admin<{ events: { after: number } }>(
       'meters',
       'recount',
@@ -78,7 +78,8 @@ async function fill(account: TestAccount): Promise<void> {
   });
 }
 
-describe('the event cap of a Jalali month (ingest 8)', () => {
+// Each test has an account of its own and waits for verdicts to expire: they wait together.
+describe.concurrent('the event cap of a Jalali month (ingest 8)', () => {
   it('refuses events with 402 on both hosts without storing any, and accepts them again when the plan grows', async () => {
     const { ingest_url } = readyStack();
     const account = await accountWith('max_events=5');
@@ -88,7 +89,7 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
     // cap.
     let accepted = 5;
     const refusal = await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed' },
       async () => {
         const [status, body] = await ingest(ingest_url, account, item());
         if (status === 200) accepted++;
@@ -108,16 +109,16 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
       402,
       { error: { code: 'quota_event_cap', message: FULL } },
     ]);
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+    await eventually({ ms: 60_000, waitingFor: 'the rows' }, async () =>
       (await stored(account)) === accepted ? true : undefined,
     );
 
     await admin('account', 'set', '--account', String(account.accountId), 'max_events=0');
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the account to be accepted again' },
+      { ms: 60_000, every: 1000, waitingFor: 'the account to be accepted again' },
       async () => ((await ingest(ingest_url, account, item()))[0] === 200 ? true : undefined),
     );
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+    await eventually({ ms: 60_000, waitingFor: 'the rows' }, async () =>
       (await stored(account)) === accepted + 1 ? true : undefined,
     );
   });
@@ -149,7 +150,7 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
     for (let n = 0; n < 5; n++) expect((await ingest(ingest_url, account, held))[0]).toBe(200);
     for (let n = 0; n < 5; n++)
       expect((await ingest(ingest_url, account, { event: 'x' }))[0]).toBe(400);
-    await eventually({ ms: 30_000, waitingFor: 'one event in the meter' }, async () => {
+    await eventually({ ms: 60_000, waitingFor: 'one event in the meter' }, async () => {
       const { events } = await admin<{ events: { after: number } }>(
         'meters',
         'recount',
@@ -163,7 +164,7 @@ describe('the event cap of a Jalali month (ingest 8)', () => {
   });
 });
 
-it.each(REFUSALS)(
+it.concurrent.each(REFUSALS)(
   'an account with the subscription %s is refused with %s on both hosts',
   async (subscription, code, message) => {
     const account = await accountWith(`subscription=${subscription}`);
@@ -177,7 +178,7 @@ it.each(REFUSALS)(
   },
 );
 
-it('a full account is accepted while PostgreSQL is unavailable', async () => {
+it.concurrent('a full account is accepted while PostgreSQL is unavailable', async () => {
   const address = new URL(readyStack().database_url);
   const proxy = await CuttableProxy.inFrontOf(address.hostname, Number(address.port));
   address.host = `127.0.0.1:${proxy.port}`;
@@ -190,12 +191,12 @@ it('a full account is accepted while PostgreSQL is unavailable', async () => {
     expect([status, body]).toEqual([402, { status: 'error', message: FULL }]);
     proxy.cut();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed without PostgreSQL' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed without PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 200 ? true : undefined),
     );
     proxy.reconnect();
     await eventually(
-      { ms: 30_000, every: 1000, waitingFor: 'the verdict to be refreshed with PostgreSQL' },
+      { ms: 60_000, every: 1000, waitingFor: 'the verdict to be refreshed with PostgreSQL' },
       async () => ((await ingest(gateway.url, account, item()))[0] === 402 ? true : undefined),
     );
   } finally {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
+import { endWithTest } from '../../support/end-with-test.ts';
 import {
   createAccount,
   eventually,
@@ -29,7 +30,7 @@ afterAll(async () => {
 /** A retention part of its own, which leaves nothing for tomorrow. */
 function startRetention(): ChildProcess {
   const ready = readyStack();
-  return spawn(process.execPath, [join(CHECKOUT, 'projections/retention/main.ts')], {
+  const child = spawn(process.execPath, [join(CHECKOUT, 'projections/retention/main.ts')], {
     stdio: 'ignore',
     env: {
       ...process.env,
@@ -41,6 +42,8 @@ function startRetention(): ChildProcess {
       ...{ ADMIN_ADDR: '127.0.0.1:0', RETENTION_MARGIN: '0s', RETENTION_HOUR: '0' },
     },
   });
+  endWithTest(child);
+  return child;
 }
 
 it('retention deletes expired events, also after a kill, and the books still count them as stored', async () => {

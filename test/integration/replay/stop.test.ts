@@ -4,6 +4,7 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
+import { endWithTest } from '../../support/end-with-test.ts';
 import {
   createAccount,
   eventually,
@@ -77,8 +78,12 @@ describe('a rebuild or a replay', () => {
   };
   const rebuild = async (...args: string[]) =>
     JSON.parse(await ravand('rebuild', ...args, '--into', 'stop_test', '--json')) as Report;
-  const start = (...args: string[]): ChildProcess =>
-    spawn(process.execPath, [join(CHECKOUT, 'cli/main.ts'), ...args], { stdio: 'ignore' });
+  const start = (...args: string[]): ChildProcess => {
+    const command = [join(CHECKOUT, 'cli/main.ts'), ...args];
+    const child = spawn(process.execPath, command, { stdio: 'ignore' });
+    endWithTest(child);
+    return child;
+  };
   const ended = async (child: ChildProcess) => {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code;

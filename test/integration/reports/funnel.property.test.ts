@@ -363,7 +363,7 @@ for (const [name, long] of Object.entries(longCases)) {
       bySql,
       byReference,
       isTelling: (answer) => isTelling(answer, telling),
-      runs: 12,
+      runs: 8,
     });
     expect(failure).toBeUndefined();
   });

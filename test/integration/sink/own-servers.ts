@@ -13,6 +13,7 @@ import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { createLog } from '../../../platform/log.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
+import { endWithTest } from '../../support/end-with-test.ts';
 import { eventually } from '../../support/stack.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
@@ -48,6 +49,7 @@ export class OwnServer {
       stdio: 'ignore',
       env: { ...process.env, ...this.#launch.env },
     });
+    endWithTest(this.#child);
     await eventually({ ms: 60_000, every: 100, waitingFor: `${this.url} to answer` }, async () => {
       await this.#answers();
       return true;

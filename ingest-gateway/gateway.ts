@@ -1,0 +1,223 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
+import { ClientClock } from '../platform/http/client-clock.ts';
+import type { Log } from '../platform/log.ts';
+import { IngestService } from '../ingest/accept.ts';
+import { BodyDecider } from '../ingest/body-decider.ts';
+import { EventWriter } from '../ingest/event-writer.ts';
+import type { AccountStore } from './auth/account-store.ts';
+import { Accounts } from './auth/accounts.ts';
+import { WriteKeys } from './auth/write-keys.ts';
+import type { Config } from './config.ts';
+import { parseTrustedProxies } from '../platform/network/client-address.ts';
+import { MAX_DELIVERY_BYTES } from './webhooks/webhook-server.ts';
+import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
+import { FastPath } from './fast-path/fast-path.ts';
+import { connectionLimit, OpenConnections } from './http/connection-limit.ts';
+import { CLIENT_LIMITS, createHost } from './http/host.ts';
+import { BodyBudget } from './http/body.ts';
+import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
+import { EventServer } from './http/serve-events.ts';
+import type { LinkStore } from './links/link-store.ts';
+import { linkRoutes } from './links/link-routes.ts';
+import type { HoldState } from './hold/evolve.ts';
+import { HoldGate } from './hold/hold-gate.ts';
+import { GatewayMetrics } from './metrics/gateway-metrics.ts';
+import { gatewayReadings } from './metrics/gauges.ts';
+import type { KnownTopics } from './publish/known-topics.ts';
+import { Publisher } from './publish/publisher.ts';
+import type { ServedRoute } from './openapi/build.ts';
+import type { ConnectLog } from './publish/connect-log.ts';
+import type { Spool } from './spool/spool.ts';
+
+/** What the gateway needs: `start` makes it from settings, tests from fakes. */
+export interface GatewayOptions {
+  config: Pick<
+    Config,
+    | 'MAX_BODY_BYTES'
+    | 'WRITE_KEY_CACHE'
+    | 'TRUSTED_PROXIES'
+    | 'PUBLISH_TIMEOUT'
+    | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
+  > &
+    Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
+    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH'>;
+  log: Log;
+  version: string;
+  spool: Spool;
+  topics: KnownTopics;
+  connectLog: ConnectLog;
+  /** Reads the record limits of the topics. */
+  readLimits?: () => Promise<ReadonlyMap<string, number>>;
+  claims: ClaimBatcher;
+  accounts: AccountStore;
+  /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
+  eventsThisMonth: (accountId: number) => Promise<number>;
+  /** What the gateway follows of the layout of the log. */
+  hold: {
+    initial: HoldState;
+    isNormalised: () => Promise<boolean>;
+    onFollow: (state: HoldState, publisher: Publisher) => Promise<void>;
+  };
+  /** Undefined: webhook connections are not enabled in this installation. */
+  webhooks: WebhookClients | undefined;
+  links: LinkStore;
+}
+
+export interface Gateway {
+  host: FastifyInstance;
+  publisher: Publisher;
+  gate: HoldGate;
+  /** What the host serves. */
+  routes: readonly ServedRoute[];
+  metrics: GatewayMetrics;
+  /** Problems that keep the gateway from accepting events; empty means ready. */
+  notReady: () => string[];
+  /** Stops accepting requests, finishes those in progress, makes their events durable; in `ms`. */
+  close: (ms: number) => Promise<void>;
+}
+
+/** Assembles the gateway; it listens once `host.listen` is called. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, log, spool, claims } = options;
+  const metrics = new GatewayMetrics();
+  const publisher = new Publisher({
+    spool,
+    connect: options.connectLog,
+    log,
+    timeout: config.PUBLISH_TIMEOUT,
+    maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
+    topics: options.topics,
+    ...(options.readLimits ? { readLimits: options.readLimits } : {}),
+    onAcknowledged: metrics.acknowledged,
+  });
+  const { hold, topics } = options;
+  const gate = new HoldGate({
+    initial: hold.initial,
+    queue: spool.held,
+    publish: (records) => publisher.publish(records),
+    isDrained: () => publisher.isDrained,
+    isNormalised: hold.isNormalised,
+    onFollow: (state) => hold.onFollow(state, publisher),
+    limitOf: topics.limitOf,
+    log,
+  });
+  const unreachable = (error: unknown) =>
+    log.warn(
+      { err: error, code: 'accounts_unreachable' },
+      'accounts and write keys cannot be read from PostgreSQL',
+    );
+  const { accounts: store, eventsThisMonth } = options;
+  const accounts = new Accounts({
+    store,
+    eventsThisMonth,
+    now: Date.now,
+    onUnreachable: unreachable,
+  });
+  const monotonic = () => performance.now();
+  const keys = new WriteKeys({
+    store,
+    accounts,
+    cacheFor: config.WRITE_KEY_CACHE,
+    now: monotonic,
+    onUnreachable: unreachable,
+  });
+  const writer = new EventWriter({
+    claims,
+    publish: (records) => gate.publish(records),
+    partitionsOf: (topic) => (gate.isFollowing ? gate.splitBy : topics.partitionsOf(topic)),
+    gateway: randomBytes(8).toString('hex'),
+    onCounted: metrics.counted,
+  });
+  const account = (id: number) => accounts.facts(id);
+  const decider = new BodyDecider({
+    maxBodyBytes: Math.max(config.MAX_BODY_BYTES, MAX_DELIVERY_BYTES),
+    random: Math.random,
+    onFailure: (error) =>
+      log.warn(
+        { err: error, code: 'decide_thread_failed' },
+        'a large body could not be decided; it was answered 503',
+      ),
+  });
+  const service = new IngestService({ writer, decider, account, newMessageId: randomUUID });
+  const budget = new BodyBudget(config.MAX_BODIES_IN_FLIGHT_BYTES);
+  const bodies = { budget, maxBodyBytes: config.MAX_BODY_BYTES };
+  const trusted = parseTrustedProxies(config.TRUSTED_PROXIES);
+  const events = new EventServer({
+    ...{ service, keys, ...bodies },
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+    trusted,
+    log,
+    now: Date.now,
+    onAnswered: metrics.answered,
+  });
+  const routes = ingestRoutes({ version: options.version, now: () => new Date() });
+  const clock = new ClientClock();
+  const connections = new OpenConnections(connectionLimit(config.MAX_CONNECTIONS));
+  if (connections.max < config.MAX_CONNECTIONS)
+    log.warn(
+      { max: connections.max, code: 'connections_limited' },
+      'MAX_CONNECTIONS exceeds what the descriptor limit of the process (ulimit -n) allows; raise the limit or lower the setting',
+    );
+  const fastPath = new FastPath({
+    ...{ events, keys, ...bodies },
+    routes: eventRoutesByPath(routes),
+    limits: CLIENT_LIMITS,
+    clock,
+    now: Date.now,
+    onAnswered: metrics.answered,
+  });
+  const serving = {
+    log,
+    now: Date.now,
+    isClosing: () => events.isClosing,
+    onAnswered: metrics.answered,
+  };
+  const webhooks = webhookRoutes({
+    ...serving,
+    webhooks: options.webhooks,
+    budget,
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+    trusted,
+    decider,
+    ports: { writer, account, newDedupeId: randomUUID },
+  });
+  const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });
+  const more = [...webhooks.routes, ...links.routes];
+  const host = createHost({
+    routes,
+    events,
+    clock,
+    connections,
+    turns: budget.turns,
+    onAnswered: metrics.answered,
+    more,
+    ...(config.FAST_PATH ? { fastPath } : {}),
+  });
+  for (const reading of gatewayReadings({
+    ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
+  }))
+    metrics.read(reading);
+  return {
+    host,
+    publisher,
+    gate,
+    routes: [...routes, ...more],
+    metrics,
+    notReady: () =>
+      publisher.phase === 'direct' || spool.problem === undefined
+        ? []
+        : [...publisher.blockedDrains.values(), `Kafka is not reachable, and ${spool.problem}`],
+    close: async (ms) => {
+      events.isClosing = true;
+      const closed = host.close();
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
+      gate.close();
+      await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
+      await decider.close();
+      await spool.close();
+      await claims.close();
+    },
+  };
+}
