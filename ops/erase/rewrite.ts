@@ -31,6 +31,12 @@ const NO_BYTES = Buffer.alloc(0);
 export async function rewriteLog(connections: Connections, run: RewriteRun): Promise<number[]> {
   const { database } = connections;
   const store = new RewriteStore(database);
+  const isBegun = (await store.all()).length > 0;
+  const former = Object.keys((await readLayout(database))?.formerTopics ?? {});
+  if (!isBegun && former.length > 0)
+    throw new CommandError(
+      `a former topic of ${former.join(' and ')} is still there: remove it first`,
+    );
   const erasures = await store.begin(PERSONAL_TOPICS);
   if (erasures.length === 0) return [];
   for (const one of await store.all()) await rewriteOne(connections, { store, one, run });
@@ -47,7 +53,9 @@ async function rewriteOne(
   const { signal, report, timeout } = run;
   const transform = await transformOf(connections, one);
   if (one.state === 'waiting') {
-    await rewriteTopic(connections, { topic, transform, timeout, signal, report });
+    // A command that was killed after the switch; none of these existed when the rewriting began.
+    const isSwitched = (await readLayout(connections.database))?.formerTopics[topic] !== undefined;
+    if (!isSwitched) await rewriteTopic(connections, { topic, transform, timeout, signal, report });
     await store.advance(topic, 'switched');
   }
   if (one.state === 'done') return;

@@ -226,6 +226,19 @@ describe('an erased person', () => {
     });
   });
 
+  it('is gone from the log once it is rewritten, also by a command that was killed', async () => {
+    const rewriting = async (state: string) =>
+      ((await database.query('SELECT 1 FROM erasure_rewrites WHERE state = $1', [state]))
+        .rowCount ?? 0) > 0;
+    for (const state of ['waiting', 'switched'])
+      await killedWhen(['erase', 'rewrite'], () => rewriting(state));
+    const rewritten = await run('erase', 'rewrite');
+    expect(`${rewritten.code} ${rewritten.stdout}`).toMatch(/^0 /);
+    const verified = await verify();
+    expect(`${verified.code} ${verified.stdout}`).toMatch(/^0 /);
+    expect(await stateOf()).toBe('rewritten');
+  }, 400_000);
+
   it('does not come back by a replay or a rebuild, and the others are as they were', async () => {
     const own = ['--account', String(account.accountId)];
     for (const topic of [TOPIC.raw, TOPIC.normalised])
@@ -235,6 +248,8 @@ describe('an erased person', () => {
       expect(await run('rebuild', projection, '--compare')).toMatchObject({ code: 0 });
     expect(await other()).toEqual(theirs);
     expect(await stored(`user_id != '${OMID}'`)).toBe(1);
+    const again = await run('erase', 'verify', await id(), '--user-id', SARA, '--text', EMAIL);
+    expect(`${again.code} ${again.stdout}`).toMatch(/^0 /);
   }, 300_000);
 
   it('leaves the books balanced', async () => {
