@@ -30,9 +30,6 @@ export function partitionPositionKey({ epoch, offset, index }: PartitionPosition
 /** A position within one partition and one epoch. */
 export type EventOffset = Omit<PartitionPosition, 'epoch'>;
 
-/** Before the first event of a partition. */
-export const BEFORE_FIRST_EVENT: EventOffset = { offset: -1, index: -1 };
-
 /** Above the index of every event in a record: a request cannot hold as many events. */
 export const LAST_INDEX = 0xffff;
 
