@@ -1,7 +1,7 @@
 import type { Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
 import { stillNamed } from './postgres-rows.ts';
-import type { Finding, Search, Verification } from './verify.ts';
+import type { Finding, Search, Verification } from './findings.ts';
 
 /** Searches every column of every table of the database. */
 export async function searchClickhouse(

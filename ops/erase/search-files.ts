@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { holds, type Needle } from './needles.ts';
-import type { Finding, Search, Verification } from './verify.ts';
+import type { Finding, Search, Verification } from './findings.ts';
 
 /** Searches the files of exports and of the spool of this machine. */
 export async function searchFiles(

@@ -9,7 +9,7 @@ import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { TOPIC, TOPICS } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { holds } from './needles.ts';
-import type { Finding, Search, Verification } from './verify.ts';
+import type { Finding, Search, Verification } from './findings.ts';
 
 /** Searches every record of every topic. */
 export async function searchLog(

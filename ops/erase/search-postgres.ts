@@ -1,7 +1,7 @@
 import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { stillNamed } from './postgres-rows.ts';
-import type { Finding, Search, Verification } from './verify.ts';
+import type { Finding, Search, Verification } from './findings.ts';
 
 /** The request itself, which holds the names until a verification has passed. */
 const NOT_SEARCHED = new Set(['erasures']);

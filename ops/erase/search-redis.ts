@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
 import { holds } from './needles.ts';
-import type { Finding, Search, Verification } from './verify.ts';
+import type { Finding, Search, Verification } from './findings.ts';
 
 const PER_SCAN = 500;
 

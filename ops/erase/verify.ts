@@ -3,32 +3,13 @@ import type { Home } from '../../cli/stack/home.ts';
 import { idHash } from '../../events/erasure/erased-people.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ErasureRow } from './erasure-store.ts';
-import { needleOf, type Needle } from './needles.ts';
+import type { Verification } from './findings.ts';
+import { needleOf } from './needles.ts';
 import { searchClickhouse } from './search-clickhouse.ts';
 import { searchFiles } from './search-files.ts';
 import { searchLog } from './search-log.ts';
 import { searchPostgres } from './search-postgres.ts';
 import { searchRedis } from './search-redis.ts';
-
-/** Where something was found. Never the text that was found. */
-export interface Finding {
-  store: 'clickhouse' | 'postgres' | 'log' | 'files' | 'redis';
-  /** A table, topic, key or file. */
-  place: string;
-  count: number;
-}
-
-export interface Verification {
-  findings: Finding[];
-  /** Events of other people that name the person: they stay as they are. */
-  mentions: Finding[];
-}
-
-export interface Search {
-  erasure: ErasureRow;
-  needles: readonly Needle[];
-  signal: AbortSignal;
-}
 
 /**
  * Searches every store for the names of an erased person and for further texts. What came after the
