@@ -162,17 +162,18 @@ export class ErasureStore {
 
   /**
    * The removal is complete: the books move its rows from stored to expired, and an audit line says
-   * so, in one statement. A minute whose day is folded gets a row, which is added to the day.
+   * what was removed from each store, in one statement. A minute whose day is folded gets a row,
+   * which is added to the day.
    */
   async finishRemoval({ id, counts = [] }: ErasureRow): Promise<void> {
     await this.#database.query(
       `WITH done AS (
          UPDATE erasures SET state = 'removed', changed_at = clock_timestamp()
-         WHERE id = $1 AND state = 'enforced' RETURNING id, account_id
+         WHERE id = $1 AND state = 'enforced' RETURNING id, account_id, removed
        ), audited AS (
          INSERT INTO audit_lines (account_id, actor, action, details)
          SELECT account_id, 'operator', 'erasure.removed',
-           jsonb_build_object('erasure', id, 'events', $4::bigint) FROM done
+           jsonb_build_object('erasure', id, 'events', $4::bigint, 'removed', removed) FROM done
        )
        INSERT INTO books (account_id, minute, expired, stored, open)
        SELECT done.account_id, gone.minute, gone.n, -gone.n, false
@@ -234,16 +235,22 @@ export class ErasureStore {
   /** Takes an erasure over from the log: PostgreSQL was restored to a time before it. */
   async restore(command: ErasureCommand): Promise<boolean> {
     const { id, account_id, key_id, names, cuts, requested_at } = command;
-    const { rowCount } = await this.#database.query(
-      `INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at)
-       VALUES ($1, $2, $3, $4, 'removed', $5, $6) ON CONFLICT (id) DO NOTHING`,
+    const { rows } = await this.#database.query(
+      `WITH made AS (
+         INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at)
+         VALUES ($1, $2, $3, $4, 'removed', $5, $6) ON CONFLICT (id) DO NOTHING
+         RETURNING id, account_id
+       ), audited AS (
+         INSERT INTO audit_lines (account_id, actor, action, details)
+         SELECT account_id, 'operator', 'erasure.restored', jsonb_build_object('erasure', id) FROM made
+       ) SELECT id FROM made`,
       [id, account_id, key_id, names, JSON.stringify(cuts), new Date(requested_at)],
     );
     await this.#database.query(
       `SELECT setval(pg_get_serial_sequence('erasures', 'id'),
          greatest((SELECT max(id) FROM erasures), 1))`,
     );
-    return rowCount === 1;
+    return rows.length === 1;
   }
 
   async #set(id: number, assignment: string, value: string): Promise<void> {

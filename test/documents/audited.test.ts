@@ -9,7 +9,7 @@ const checkout = join(import.meta.dirname, '../..');
 const DECIDED = [
   ...['accounts', 'apps', 'write_keys', 'management_keys', 'members', 'memberships'],
   ...['segments', 'exports', 'relays', 'webhook_connections', 'short_links'],
-  ...['log_layout', 'written_schemas', 'dead_letters'],
+  ...['log_layout', 'written_schemas', 'dead_letters', 'erasures', 'erasure_keys'],
 ];
 
 /** What writes them without an audit line, and why. */
@@ -29,6 +29,7 @@ const EXEMPT: Record<string, string> = {
   'ops/dlq/dead-letter-store.ts': 'its caller ops/dlq/main.ts writes the line',
   'ops/dlq/store-rows.ts': 'its caller ops/dlq/main.ts writes the line',
   'control-plane/relays/store.ts': 'changeWithAudit',
+  'ops/erase/postgres-rows.ts': 'counted in the line erasure.removed of erasure-store.ts',
 };
 
 const WRITE = new RegExp(
@@ -61,6 +62,7 @@ it.each([
   ['ops/person/change-person.ts', 'recordAudit'],
   ['ops/admin/alias.ts', 'recordAudit'],
   ['ops/dlq/main.ts', 'audit('],
+  ['ops/erase/erasure-store.ts', "'operator', 'erasure.removed'"],
   ['ops/admin/accounts.ts', 'auditedChange'],
   ['ops/admin/keys.ts', 'auditedChange'],
 ])('%s writes an audit line', (file, call) => {
