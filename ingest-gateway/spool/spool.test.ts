@@ -224,6 +224,15 @@ describe('the spool', () => {
       expect(spool.refusedShares).toBe(4);
     });
 
+    it('count what is held while the layout of the log changes', async () => {
+      const spool = await opened({ maxBytes: 100_000, segmentBytes: 10_000 });
+      await fill(spool, 1);
+      const held = await new Promise<SpoolRefused | undefined>((resolve) =>
+        spool.held.append(record(KIB, 0, 1), resolve),
+      );
+      expect(held?.code).toBe('spool_share');
+    });
+
     it('are freed by what is in Kafka, and known again after a kill', async () => {
       const first = await opened({ maxBytes: 20_000, segmentBytes: 5000 });
       await fill(first, 1);
