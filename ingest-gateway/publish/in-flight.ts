@@ -1,5 +1,6 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
 import type { AppendLimits } from '../spool/append-queue.ts';
+import type { BulkShare } from './bulk-share.ts';
 import type { DrainBlocked, Side } from './drain-options.ts';
 
 /** Takes the records of a partition that cannot be written. */
@@ -15,6 +16,8 @@ export interface SideQueue extends Side {
 
 /** The publish of one request; resolves when each of its records is durable or refused. */
 export interface Waiter {
+  /** It has more than BULK_RECORDS records. */
+  readonly isBulk: boolean;
   left: number;
   /** Records that are not durable. */
   refused: LogRecord[];
@@ -35,10 +38,11 @@ export interface Entry {
 
 const COMPACT_AT = 1024;
 
-/** Bytes and records of all partitions. */
+/** Of all partitions. */
 interface Totals {
   bytes: number;
   records: number;
+  readonly share: BulkShare;
 }
 
 /** A partition, and its accepted records that are not durable yet, in order. */
@@ -66,6 +70,7 @@ export class Flow {
     this.records++;
     this.#totals.bytes += entry.record.value.length;
     this.#totals.records++;
+    this.#totals.share.sent(entry, this);
   }
 
   /** Removes an entry that is complete; entries complete in any order. */
@@ -106,6 +111,7 @@ export class Flow {
     this.records--;
     this.#totals.bytes -= entry.record.value.length;
     this.#totals.records--;
+    this.#totals.share.left(entry, this);
   }
 }
 
@@ -119,12 +125,14 @@ interface TopicFlows {
 export class InFlight implements Totals {
   readonly #topics = new Map<string, TopicFlows>();
   readonly #limitOf: (topic: string) => number;
+  readonly share: BulkShare;
   readonly flows: Flow[] = [];
   bytes = 0;
   records = 0;
 
-  constructor(limitOf: (topic: string) => number) {
+  constructor(limitOf: (topic: string) => number, share: BulkShare) {
     this.#limitOf = limitOf;
+    this.share = share;
   }
 
   limitOf(topic: string): number {

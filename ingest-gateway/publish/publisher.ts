@@ -3,6 +3,7 @@ import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { TopicPartition } from '../spool/spool.ts';
 import { ActiveClock } from './active-clock.ts';
 import { BlockedPartitions } from './blocked-partitions.ts';
+import { BULK_RECORDS, BulkShare } from './bulk-share.ts';
 import { Completions } from './completions.ts';
 import type { BlockedReason } from './drain-options.ts';
 import { DrainedQueue } from './drained-queue.ts';
@@ -45,8 +46,9 @@ export class Publisher {
     this.#timeout = timeout;
     this.#period = Math.max(20, timeout / 10);
     const clock = (this.#clock = new ActiveClock({ period: this.#period, now: now() }));
-    const inFlight = (this.#inFlight = new InFlight(topics.limitOf));
-    const waiting = (this.#waiting = new Waiting(maxInFlightBytes));
+    const share = new BulkShare();
+    const inFlight = (this.#inFlight = new InFlight(topics.limitOf, share));
+    const waiting = (this.#waiting = new Waiting(maxInFlightBytes, share));
     const completions = (this.#completions = new Completions(() => this.#router.pump()));
     this.#refused = new RefusedRecords({
       quarantine: spool.quarantine,
@@ -148,8 +150,9 @@ export class Publisher {
    */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     return new Promise((resolve) => {
-      const waiter: Waiter = { left: records.length, refused: [], resolve };
-      if (records.length === 0) resolve(NONE_REFUSED);
+      const { length: left } = records;
+      const waiter: Waiter = { isBulk: left > BULK_RECORDS, left, refused: [], resolve };
+      if (left === 0) resolve(NONE_REFUSED);
       const entry = { waiter, sentAt: 0, activeSince: 0, isComplete: false, flow: undefined };
       for (const record of records) this.#router.accept({ ...entry, record });
     });

@@ -3,7 +3,7 @@ import type { AppendLimits } from '../spool/append-queue.ts';
 import type { SpoolQueue } from '../spool/spool-queue.ts';
 import type { Completions } from './completions.ts';
 import type { DrainedQueue } from './drained-queue.ts';
-import type { Entry, InFlight } from './in-flight.ts';
+import type { Entry, Flow, InFlight } from './in-flight.ts';
 import type { LogSender } from './log-sender.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -34,12 +34,14 @@ export class RecordRouter {
     const { topic, partition, value } = entry.record;
     if (value.length > inFlight.limitOf(topic)) return completions.refuseTooLarge(entry);
     switch (main.route) {
-      case 'log':
-        if (waiting.records === 0 && inFlight.bytes + value.length <= maxInFlightBytes)
-          return this.dispatch(entry, 'memory_and_disk');
-        if (!waiting.push(entry)) return completions.refuse(entry);
+      case 'log': {
+        const flow = inFlight.of(topic, partition);
+        if (inFlight.bytes + value.length <= maxInFlightBytes && waiting.mayPass(entry, flow))
+          return this.#dispatch(entry, { flow, limits: 'memory_and_disk' });
+        if (!waiting.push(entry, flow)) return completions.refuse(entry);
         // A record that is larger than the limit is sent when nothing is in flight.
         return this.pump();
+      }
       case 'hold':
         inFlight.of(topic, partition).push(entry);
         if (inFlight.bytes > maxInFlightBytes) main.emit('overflowed');
@@ -51,20 +53,13 @@ export class RecordRouter {
     }
   }
 
-  /** To Kafka, or to the side of a partition that cannot be written. */
-  dispatch(entry: Entry, limits: AppendLimits): void {
-    const { inFlight, sender } = this.#options;
-    const flow = inFlight.of(entry.record.topic, entry.record.partition);
-    if (flow.side) return flow.side.accept(entry, limits);
-    flow.push(entry);
-    sender.send(entry, flow);
-  }
-
-  /** As `dispatch`, for a record that was accepted before: in whatever phase the publisher is. */
+  /** A record that was accepted before, in whatever phase the publisher is. */
   resume(entry: Entry): void {
-    const { main, queue, completions } = this.#options;
+    const { main, queue, inFlight, completions } = this.#options;
+    const { topic, partition } = entry.record;
     // Neither the limit of what is in flight nor a turn applies.
-    if (main.route === 'log') this.dispatch(entry, 'disk');
+    if (main.route === 'log')
+      this.#dispatch(entry, { flow: inFlight.of(topic, partition), limits: 'disk' });
     else completions.append(entry, { queue, limits: 'disk' });
   }
 
@@ -77,9 +72,17 @@ export class RecordRouter {
       const room = inFlight.records === 0 ? Infinity : maxInFlightBytes - inFlight.bytes;
       const entry = waiting.take(room);
       if (!entry) break;
-      this.dispatch(entry, 'disk');
+      const { topic, partition } = entry.record;
+      this.#dispatch(entry, { flow: inFlight.of(topic, partition), limits: 'disk' });
     }
     this.#isPumping = false;
+  }
+
+  /** To Kafka, or to the side of a partition that cannot be written. */
+  #dispatch(entry: Entry, { flow, limits }: { flow: Flow; limits: AppendLimits }): void {
+    if (flow.side) return flow.side.accept(entry, limits);
+    flow.push(entry);
+    this.#options.sender.send(entry, flow);
   }
 
   /**

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { cpSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { BULK_RECORDS } from './bulk-share.ts';
 import { ModelLog, type Behaviour } from './testing/model-log.ts';
 import {
   makeFolder,
@@ -11,9 +12,10 @@ import {
   type UnderTest,
 } from './testing/publisher-under-test.ts';
 
-/** Steps of a run; each number of `publish` is a partition. */
+/** Steps of a run; each number of `to` is a partition. A batch is one bulk request. */
 type Step =
   | { do: 'publish'; to: readonly number[] }
+  | { do: 'batch'; accountId: number; to: readonly number[] }
   | { do: 'toggle'; partition: number }
   | { do: 'outage' }
   | { do: 'misbehave'; how: readonly Behaviour[] }
@@ -21,7 +23,8 @@ type Step =
   | { do: 'kill' }
   | { do: 'stop' };
 
-const PARTITIONS = [0, 1, 2, 3];
+const PARTITIONS = [0, 1, 2, 3, 4, 5, 6];
+const ACCOUNTS = [1, 2, 3];
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -29,6 +32,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('publish' as const),
       to: fc.array(fc.constantFrom(...PARTITIONS), { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('batch' as const),
+      accountId: fc.constantFrom(...ACCOUNTS),
+      to: fc.array(fc.constantFrom(...PARTITIONS), {
+        minLength: BULK_RECORDS + 1,
+        maxLength: 2 * BULK_RECORDS,
+      }),
     }),
   },
   {
@@ -56,9 +70,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Runs the gateway's publisher against a log that fails, with kills and stops. */
 class Run {
-  readonly model = new ModelLog();
-  /** Numbers of records that were answered as durable, by partition. */
-  readonly durable = new Map<number, number[]>(PARTITIONS.map((partition) => [partition, []]));
+  readonly model = new ModelLog({ partitions: PARTITIONS.length });
+  /** Numbers of records that were answered as durable. */
+  readonly durable = new Set<number>();
   readonly #folders: string[] = [];
   readonly #abandoned: UnderTest[] = [];
   #under!: UnderTest;
@@ -77,7 +91,10 @@ class Run {
     const { model } = this;
     switch (one.do) {
       case 'publish':
-        for (const partition of one.to) this.#publish(partition);
+        for (const partition of one.to) this.#publish([partition], 1 + (this.#next % 3));
+        return;
+      case 'batch':
+        this.#publish(one.to, one.accountId);
         return;
       case 'toggle': {
         const name = `events.raw-${one.partition}`;
@@ -132,13 +149,15 @@ class Run {
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  #publish(partition: number): void {
-    const number = this.#next++;
-    const accountId = 1 + (number % 3);
+  #publish(to: readonly number[], accountId: number): void {
+    const first = this.#next;
+    this.#next += to.length;
+    const records = to.map((partition, at) => record(first + at, { partition, accountId }));
     const life = this.#life;
     this.#answers.push(
-      this.#under.publisher.publish([record(number, { partition, accountId })]).then((refused) => {
-        if (refused.length === 0 && life === this.#life) this.durable.get(partition)?.push(number);
+      this.#under.publisher.publish(records).then((refused) => {
+        if (refused.length > 0 || life !== this.#life) return;
+        for (const { value } of records) this.durable.add(Number(value));
       }),
     );
   }
@@ -157,7 +176,7 @@ class Run {
   }
 }
 
-it('whatever partitions, Kafka and the process do, every answered record is in the log in order', async () => {
+it('whatever partitions, Kafka and the process do, every answered record is in the log, in order by account and partition', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const run = new Run();
@@ -165,13 +184,17 @@ it('whatever partitions, Kafka and the process do, every answered record is in t
       try {
         for (const one of steps) await run.take(one);
         await run.finish();
-        for (const partition of PARTITIONS) {
-          const answered = new Set(run.durable.get(partition));
-          const own = run.model.appended.filter((one) => one.partition === partition);
-          const found = [...new Set(own.map((one) => Number(one.value)))];
-          expect(found.filter((number) => answered.has(number))).toEqual(
-            [...answered].toSorted((a, b) => a - b),
-          );
+        const { appended } = run.model;
+        const found = new Set(appended.map(({ value }) => Number(value)));
+        expect([...run.durable].filter((number) => !found.has(number))).toEqual([]);
+        const logs = Object.groupBy(
+          appended,
+          ({ key, partition }) => `${String(key)} ${partition}`,
+        );
+        for (const records of Object.values(logs)) {
+          const first = [...new Set(records?.map(({ value }) => Number(value)))];
+          const answered = first.filter((number) => run.durable.has(number));
+          expect(answered).toEqual(answered.toSorted((a, b) => a - b));
         }
       } finally {
         await run.remove();

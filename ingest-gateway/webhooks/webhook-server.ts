@@ -229,7 +229,7 @@ export class WebhookServer {
   }
 }
 
-/** Whether the head tells that the body is not unreadable, which is answered 400 (ingest 4.6). */
+/** False: the head alone shows that the body is unreadable, which is answered 400 (ingest 4.6). */
 function isReadable({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return !isEncoded(headers) && length !== undefined && Number(length) <= MAX_DELIVERY_BYTES;

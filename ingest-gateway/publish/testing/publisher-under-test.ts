@@ -71,7 +71,7 @@ export function record(
   { partition = number % 2, accountId = 1, bytes = 0 } = {},
 ): LogRecord {
   const value = Buffer.from(String(number).padStart(bytes, '0'));
-  return { topic: 'events.raw', partition, key: null, value, accountId, events: 1 };
+  return { topic: 'events.raw', partition, key: String(accountId), value, accountId, events: 1 };
 }
 
 /** Waits for a condition; rejects when it does not become true. */
