@@ -132,6 +132,26 @@ describe('the hold of a gateway', () => {
     await close(under);
   });
 
+  it('releases what it holds of many accounts in as many partitions', async () => {
+    const model = new ModelLog();
+    const under = await open(model);
+    const { gate, publisher } = under;
+    await until(() => publisher.phase === 'direct');
+    gate.follow(HOLDING);
+    await until(() => gate.phase === 'held');
+    const all = Array.from({ length: 60 }, (_, number) => number);
+    const ofAccount = (number: number) => ({
+      ...ofPerson(under, number, number),
+      accountId: number % 6,
+    });
+    await Promise.all(all.map((number) => gate.publish([ofAccount(number)])));
+    gate.follow(GROWN);
+    await until(() => gate.phase === 'passing');
+    for (const account of [0, 1, 2, 3, 4, 5])
+      expect(numbers(model, account)).toEqual(all.filter((number) => number % 6 === account));
+    await close(under);
+  });
+
   it('keeps what it held over kill -9, also when the growth was completed meanwhile', async () => {
     const model = new ModelLog();
     const before = await open(model);

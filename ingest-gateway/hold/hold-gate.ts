@@ -11,6 +11,7 @@ export interface HoldOptions {
   initial: HoldState;
   /** The held queue of the spool. */
   queue: SpoolQueue;
+  /** Publisher.publish: the records of one call are of one account. */
   publish: (records: readonly LogRecord[]) => Promise<readonly LogRecord[]>;
   /** True when the publisher holds nothing: all that it was given is in Kafka. */
   isDrained: () => boolean;
@@ -234,9 +235,7 @@ export class HoldGate {
       const held = decodePayload(frame.payload);
       return { frame, released: held ? releasedRecords(held, partitions) : [] };
     });
-    const refused = new Set(
-      await this.#options.publish(records.flatMap(({ released }) => released)),
-    );
+    const refused = await this.#publishByAccount(records.flatMap(({ released }) => released));
     if (refused.size === 0) return;
     for (const { frame, released } of records)
       for (const record of released) {
@@ -245,6 +244,13 @@ export class HoldGate {
           throw new Error('the publisher has no room for held records: look at the spool');
         await this.#options.queue.setAside(frame);
       }
+  }
+
+  /** Resolves with the refused records. Those of an account are published in order. */
+  async #publishByAccount(records: readonly LogRecord[]): Promise<Set<LogRecord>> {
+    const accounts = Map.groupBy(records, ({ accountId }) => accountId);
+    const refused = [...accounts.values()].map((own) => this.#options.publish(own));
+    return new Set((await Promise.all(refused)).flat());
   }
 }
 

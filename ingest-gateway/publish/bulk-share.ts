@@ -1,8 +1,7 @@
-/** An entry in flight, as far as the share is concerned. */
-interface SharedEntry {
-  readonly record: { readonly accountId: number };
-  readonly waiter: { readonly isBulk: boolean };
-}
+/** The records of a larger request are bulk. */
+export const BULK_RECORDS = 16;
+/** Partitions in which one account has bulk records in flight at once. */
+export const MAX_PARTITIONS = 4;
 
 /** A partition, by its identity. */
 interface SharedFlow {
@@ -10,10 +9,13 @@ interface SharedFlow {
   readonly side: object | undefined;
 }
 
-/** The records of a larger request are bulk. */
-export const BULK_RECORDS = 16;
-/** Partitions in which one account has bulk records in flight at once. */
-export const MAX_PARTITIONS = 4;
+/** The bulk records of an account that are in flight, by partition. */
+export interface AccountBulk {
+  readonly accountId: number;
+  /** Requests that are not complete. */
+  requests: number;
+  readonly inFlight: Map<SharedFlow, { records: number }>;
+}
 
 /**
  * How many partitions the bulk records of an account occupy. Kafka's client sends one partition a
@@ -21,35 +23,46 @@ export const MAX_PARTITIONS = 4;
  * next record of everybody else would wait behind all of them.
  */
 export class BulkShare {
-  /** Bulk records in flight by account and partition. */
-  readonly #accounts = new Map<number, Map<SharedFlow, number>>();
+  readonly #accounts = new Map<number, AccountBulk>();
   /** Called with an account that has one partition less in flight. */
   onFreed: (accountId: number) => void = () => undefined;
 
-  /** True when the entry may be sent now, as far as the share of its account is concerned. */
-  admits({ record, waiter }: SharedEntry, flow: SharedFlow): boolean {
-    // A partition that cannot be written sends nothing.
-    if (!waiter.isBulk || flow.side) return true;
-    const own = this.#accounts.get(record.accountId);
-    return own === undefined || own.size < MAX_PARTITIONS || own.has(flow);
+  /** A bulk request begins. */
+  begin(accountId: number): AccountBulk {
+    let bulk = this.#accounts.get(accountId);
+    if (!bulk) {
+      bulk = { accountId, requests: 0, inFlight: new Map() };
+      this.#accounts.set(accountId, bulk);
+    }
+    bulk.requests++;
+    return bulk;
   }
 
-  sent({ record, waiter }: SharedEntry, flow: SharedFlow): void {
-    if (!waiter.isBulk) return;
-    const own = this.#accounts.get(record.accountId) ?? new Map<SharedFlow, number>();
-    own.set(flow, (own.get(flow) ?? 0) + 1);
-    this.#accounts.set(record.accountId, own);
+  /** The request is complete. */
+  end(bulk: AccountBulk): void {
+    if (--bulk.requests === 0) this.#accounts.delete(bulk.accountId);
   }
 
-  left({ record, waiter }: SharedEntry, flow: SharedFlow): void {
-    if (!waiter.isBulk) return;
-    const { accountId } = record;
-    const own = this.#accounts.get(accountId);
-    const count = own?.get(flow);
-    if (!own || count === undefined) return;
-    if (count > 1) return void own.set(flow, count - 1);
-    own.delete(flow);
-    if (own.size === 0) this.#accounts.delete(accountId);
+  /** A record is in flight. */
+  sent({ inFlight }: AccountBulk, flow: SharedFlow): void {
+    const known = inFlight.get(flow);
+    if (known) known.records++;
+    else inFlight.set(flow, { records: 1 });
+  }
+
+  /** It is in flight no more. */
+  left({ accountId, inFlight }: AccountBulk, flow: SharedFlow): void {
+    const known = inFlight.get(flow);
+    if (!known || --known.records > 0) return;
+    inFlight.delete(flow);
     this.onFreed(accountId);
   }
+}
+
+/** True when a record may be sent now, as far as the share of its account is concerned. */
+export function isAdmitted(bulk: AccountBulk | undefined, flow: SharedFlow): boolean {
+  if (!bulk) return true;
+  const { inFlight } = bulk;
+  // A partition that cannot be written sends nothing.
+  return inFlight.size < MAX_PARTITIONS || inFlight.has(flow) || flow.side !== undefined;
 }

@@ -1,6 +1,6 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
 import type { AppendLimits } from '../spool/append-queue.ts';
-import type { BulkShare } from './bulk-share.ts';
+import type { AccountBulk, BulkShare } from './bulk-share.ts';
 import type { DrainBlocked, Side } from './drain-options.ts';
 
 /** Takes the records of a partition that cannot be written. */
@@ -16,8 +16,8 @@ export interface SideQueue extends Side {
 
 /** The publish of one request; resolves when each of its records is durable or refused. */
 export interface Waiter {
-  /** It has more than BULK_RECORDS records. */
-  readonly isBulk: boolean;
+  /** That of the account when it has more than BULK_RECORDS records. */
+  readonly bulk: AccountBulk | undefined;
   left: number;
   /** Records that are not durable. */
   refused: LogRecord[];
@@ -70,7 +70,8 @@ export class Flow {
     this.records++;
     this.#totals.bytes += entry.record.value.length;
     this.#totals.records++;
-    this.#totals.share.sent(entry, this);
+    const { bulk } = entry.waiter;
+    if (bulk) this.#totals.share.sent(bulk, this);
   }
 
   /** Removes an entry that is complete; entries complete in any order. */
@@ -111,7 +112,8 @@ export class Flow {
     this.records--;
     this.#totals.bytes -= entry.record.value.length;
     this.#totals.records--;
-    this.#totals.share.left(entry, this);
+    const { bulk } = entry.waiter;
+    if (bulk) this.#totals.share.left(bulk, this);
   }
 }
 

@@ -29,6 +29,7 @@ const now = () => performance.now();
  */
 export class Publisher {
   readonly #timeout: number;
+  readonly #share: BulkShare;
   readonly #inFlight: InFlight;
   readonly #waiting: Waiting;
   readonly #completions: Completions;
@@ -46,7 +47,7 @@ export class Publisher {
     this.#timeout = timeout;
     this.#period = Math.max(20, timeout / 10);
     const clock = (this.#clock = new ActiveClock({ period: this.#period, now: now() }));
-    const share = new BulkShare();
+    const share = (this.#share = new BulkShare());
     const inFlight = (this.#inFlight = new InFlight(topics.limitOf, share));
     const waiting = (this.#waiting = new Waiting(maxInFlightBytes, share));
     const completions = (this.#completions = new Completions(() => this.#router.pump()));
@@ -147,12 +148,19 @@ export class Publisher {
   /**
    * Resolves with the refused records when each one is durable or refused. A refused record may be
    * in the log or not: its request is answered 503. Never rejects.
+   * @param records of one account: those of a bulk request count in its share
    */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
-    return new Promise((resolve) => {
-      const { length: left } = records;
-      const waiter: Waiter = { isBulk: left > BULK_RECORDS, left, refused: [], resolve };
-      if (left === 0) resolve(NONE_REFUSED);
+    const [first] = records;
+    if (!first) return Promise.resolve(NONE_REFUSED);
+    const bulk = records.length > BULK_RECORDS ? this.#share.begin(first.accountId) : undefined;
+    return new Promise((done) => {
+      const endBulk = (refused: readonly LogRecord[]) => {
+        if (bulk) this.#share.end(bulk);
+        done(refused);
+      };
+      const resolve = bulk ? endBulk : done;
+      const waiter: Waiter = { bulk, left: records.length, refused: [], resolve };
       const entry = { waiter, sentAt: 0, activeSince: 0, isComplete: false, flow: undefined };
       for (const record of records) this.#router.accept({ ...entry, record });
     });

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BulkShare, MAX_PARTITIONS } from './bulk-share.ts';
+import { BulkShare, MAX_PARTITIONS, type AccountBulk } from './bulk-share.ts';
 import { InFlight, type Entry } from './in-flight.ts';
 import { record } from './testing/publisher-under-test.ts';
 import { Waiting } from './waiting.ts';
 
 function entry(
   number: number,
-  { accountId = 1, bytes = 1, partition = 0, isBulk = false } = {},
+  { accountId = 1, bytes = 1, partition = 0, bulk = undefined as AccountBulk | undefined } = {},
 ): Entry {
   return {
     record: record(number, { accountId, bytes, partition }),
-    waiter: { isBulk, left: 1, refused: [], resolve: () => undefined },
+    waiter: { bulk, left: 1, refused: [], resolve: () => undefined },
     sentAt: 0,
     activeSince: 0,
     isComplete: false,
@@ -29,6 +29,7 @@ function setUp(maxBytes = 1e9) {
   const flowOf = ({ record: { topic, partition } }: Entry) => inFlight.of(topic, partition);
   return {
     waiting,
+    bulkOf: (accountId: number) => share.begin(accountId),
     push: (one: Entry) => waiting.push(one, flowOf(one)),
     mayPass: (one: Entry) => waiting.mayPass(one, flowOf(one)),
     /** Takes records and sends them, until none has a turn. */
@@ -58,8 +59,10 @@ describe('waiting records', () => {
     );
     fc.assert(
       fc.property(pushed, fc.nat(20), (all, first) => {
-        const { waiting, push, send } = setUp();
-        const entries = all.map((of, number) => entry(number, of));
+        const { waiting, push, send, bulkOf } = setUp();
+        const entries = all.map(({ isBulk, ...of }, number) =>
+          entry(number, isBulk ? { ...of, bulk: bulkOf(of.accountId) } : of),
+        );
         for (const one of entries) expect(push(one)).toBe(true);
         const left = [...send(first), ...waiting.removeAll()];
         expect([waiting.bytes, waiting.records, left.length]).toEqual([0, 0, all.length]);
@@ -107,9 +110,10 @@ describe('waiting records', () => {
   });
 
   it('of a large request go to few partitions at once, and the others follow', () => {
-    const { push, send, acknowledge } = setUp();
+    const { push, send, acknowledge, bulkOf } = setUp();
+    const bulk = bulkOf(1);
     const all = Array.from({ length: 60 }, (_, number) =>
-      entry(number, { partition: number % 20, isBulk: true }),
+      entry(number, { partition: number % 20, bulk }),
     );
     for (const one of all) push(one);
     const sent: Entry[] = [];
@@ -123,16 +127,17 @@ describe('waiting records', () => {
   });
 
   it('of a large request let small ones and other accounts pass, but not in the same partition', () => {
-    const { push, send, mayPass, acknowledge } = setUp();
+    const { push, send, mayPass, acknowledge, bulkOf } = setUp();
+    const bulk = bulkOf(1);
     for (let partition = 0; partition <= MAX_PARTITIONS; partition++)
-      push(entry(partition, { partition, isBulk: true }));
+      push(entry(partition, { partition, bulk }));
     const sent = send();
     expect(sent.length).toBe(MAX_PARTITIONS);
     const last = { partition: MAX_PARTITIONS };
     expect(mayPass(entry(9, { partition: 0 }))).toBe(true);
-    expect(mayPass(entry(9, { ...last, accountId: 2, isBulk: true }))).toBe(true);
+    expect(mayPass(entry(9, { ...last, accountId: 2, bulk: bulkOf(2) }))).toBe(true);
     expect(mayPass(entry(9, last))).toBe(false);
-    expect(mayPass(entry(9, { partition: 9, isBulk: true }))).toBe(false);
+    expect(mayPass(entry(9, { partition: 9, bulk }))).toBe(false);
     push(entry(9, last));
     expect(send()).toEqual([]);
     for (const one of sent.slice(0, 1)) acknowledge(one);

@@ -1,4 +1,4 @@
-import type { BulkShare } from './bulk-share.ts';
+import { isAdmitted, type BulkShare } from './bulk-share.ts';
 import type { Entry, Flow } from './in-flight.ts';
 
 /** An account sends so many bytes per turn; a larger record takes several turns. */
@@ -25,7 +25,6 @@ interface AccountQueue {
  */
 export class Waiting {
   readonly #maxBytes: number;
-  readonly #share: BulkShare;
   /** Insertion order is the order of turns. */
   readonly #ready = new Map<number, AccountQueue>();
   /** Accounts that have used their share: they may send none of their records now. */
@@ -35,13 +34,12 @@ export class Waiting {
 
   constructor(maxBytes: number, share: BulkShare) {
     this.#maxBytes = maxBytes;
-    this.#share = share;
     share.onFreed = (accountId) => this.#makeReady(accountId);
   }
 
   /** True when nothing that may be sent waits, and nothing that must be sent before the entry. */
   mayPass(entry: Entry, flow: Flow): boolean {
-    if (this.#ready.size > 0 || !this.#share.admits(entry, flow)) return false;
+    if (this.#ready.size > 0 || !isAdmitted(entry.waiter.bulk, flow)) return false;
     return this.records === 0 || !this.#exhausted.get(entry.record.accountId)?.partitions.has(flow);
   }
 
@@ -58,7 +56,7 @@ export class Waiting {
     if (waiting) waiting.entries.push(entry);
     else {
       queue.partitions.set(flow, { entries: [entry], head: 0 });
-      if (this.#share.admits(entry, flow)) this.#makeReady(accountId);
+      if (isAdmitted(entry.waiter.bulk, flow)) this.#makeReady(accountId);
     }
     queue.bytes += value.length;
     this.bytes += value.length;
@@ -107,7 +105,7 @@ export class Waiting {
   }: AccountQueue): { flow: Flow; records: PartitionRecords; entry: Entry } | undefined {
     for (const [flow, records] of partitions) {
       const entry = records.entries[records.head];
-      if (entry && this.#share.admits(entry, flow)) return { flow, records, entry };
+      if (entry && isAdmitted(entry.waiter.bulk, flow)) return { flow, records, entry };
     }
     return undefined;
   }
