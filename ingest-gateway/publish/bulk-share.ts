@@ -1,16 +1,20 @@
-import type { Flow } from './in-flight.ts';
-
 /** The records of a larger request are bulk. */
 export const BULK_RECORDS = 16;
 /** Partitions in which one account has bulk records in flight at once. */
 export const MAX_PARTITIONS = 4;
+
+/** A partition, by its identity. */
+interface SharedFlow {
+  /** Defined while it cannot be written. */
+  readonly side: object | undefined;
+}
 
 /** The bulk records of an account that are in flight, by partition. */
 export interface AccountBulk {
   readonly accountId: number;
   /** Requests that are not complete. */
   requests: number;
-  readonly inFlight: Map<Flow, { records: number }>;
+  readonly inFlight: Map<SharedFlow, { records: number }>;
 }
 
 /**
@@ -40,14 +44,14 @@ export class BulkShare {
   }
 
   /** A record is in flight. */
-  sent({ inFlight }: AccountBulk, flow: Flow): void {
+  sent({ inFlight }: AccountBulk, flow: SharedFlow): void {
     const known = inFlight.get(flow);
     if (known) known.records++;
     else inFlight.set(flow, { records: 1 });
   }
 
   /** It is in flight no more. */
-  left({ accountId, inFlight }: AccountBulk, flow: Flow): void {
+  left({ accountId, inFlight }: AccountBulk, flow: SharedFlow): void {
     const known = inFlight.get(flow);
     if (!known || --known.records > 0) return;
     inFlight.delete(flow);
@@ -56,7 +60,7 @@ export class BulkShare {
 }
 
 /** True when a record may be sent now, as far as the share of its account is concerned. */
-export function isAdmitted(bulk: AccountBulk | undefined, flow: Flow): boolean {
+export function isAdmitted(bulk: AccountBulk | undefined, flow: SharedFlow): boolean {
   if (!bulk) return true;
   const { inFlight } = bulk;
   // A partition that cannot be written sends nothing.
