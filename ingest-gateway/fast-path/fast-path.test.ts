@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ClientClock } from '../../platform/http/client-clock.ts';
+import { Turns } from '../../platform/http/turns.ts';
 import { BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
@@ -191,6 +192,26 @@ describe('a connection of common requests', () => {
       [],
       0,
     ]);
+  });
+
+  it('reads a large body in turns: others are answered while it waits for one', async () => {
+    const rounds: (() => void)[] = [];
+    const budget = new BodyBudget(200_000);
+    const turns = new Turns({ perRound: 1, defer: (round) => rounds.push(round) });
+    Object.assign(budget, { turns });
+    const { open, submitted } = await running({ budget });
+    const large = open();
+    const whole = request('x'.repeat(95_000));
+    large.socket.write(whole.slice(0, 80_000));
+    await until(() => turns.waiting === 1);
+    large.socket.write(whole.slice(80_000));
+    const small = open();
+    small.socket.write(request('small'));
+    await until(() => answered(small.text()).length === 1);
+    expect([turns.waiting, submitted]).toEqual([1, ['small']]);
+    while (rounds.length > 0) rounds.shift()?.();
+    await until(() => answered(large.text()).length === 1);
+    expect([turns.waiting, submitted.length, budget.bytes]).toEqual([0, 2, 0]);
   });
 
   it('goes to node:http with another path', async () => {
