@@ -7,6 +7,7 @@ import { CONSUMER_GROUPS } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
 import { liveService, type LiveService } from '../../rebuild/swap.ts';
+import { requireSteadyLog } from '../steady-log.ts';
 import { applyAdvance, beginAdvance, unfinishedAdvance } from './apply.ts';
 import { makePlan } from './make-plan.ts';
 import type { AdvancePlan } from './plan.ts';
@@ -49,6 +50,8 @@ async function advance(
   { isDryRun, json, plan, homeDir }: AdvanceOptions,
 ): Promise<number> {
   const { database } = connections;
+  // A change in progress counts on the offsets that it has recorded.
+  if (!isDryRun) await requireSteadyLog(database);
   const begun = await unfinishedAdvance(database);
   const first = begun?.plan ?? (await plan());
   const isNeeded = first.epochs.length > 0;

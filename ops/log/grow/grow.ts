@@ -2,6 +2,7 @@ import { delay, retry } from '../../../platform/backoff.ts';
 import { CommandError } from '../../../cli/command.ts';
 import type { LogLayout } from '../../../platform/log/layout.ts';
 import { forgetFormerWriters } from '../../../platform/log/writers.ts';
+import { requireAgreedLog } from '../agreed-log.ts';
 import { isCancellable, nextStep, type GrowthStep, type GrowthView } from './plan.ts';
 import { GROWING, layoutOf, readView } from './read-view.ts';
 import { cancelGrowth, takeStep, type GrowthServers } from './steps.ts';
@@ -65,7 +66,10 @@ export async function checkGrowth(servers: GrowthServers, partitions: number): P
 /** Grows the log step by step, also from where a killed command stopped. */
 export async function grow(servers: GrowthServers, request: GrowthRequest): Promise<GrowthResult> {
   const { partitions, stop, report } = request;
-  const from = (await again(() => checkGrowth(servers, partitions))).layout.partitions;
+  const { layout: first } = await again(() => checkGrowth(servers, partitions));
+  const from = first.partitions;
+  // In a log that went back, the marks would lie before what was read already.
+  if (first.phase === 'steady') await again(() => requireAgreedLog(servers, GROWING));
   if (request.forget) await again(() => forgetFormerWriters(servers.database));
   let since = performance.now();
   let heldSince: number | undefined;

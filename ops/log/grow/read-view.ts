@@ -68,9 +68,13 @@ export async function readBehind(
   );
   const members = (group: string) => known.get(group)?.length ?? 0;
   for (const topic of [TOPIC.raw, TOPIC.normalised]) {
+    // The log may have gone back before a mark: no more than there is can be waited for.
     const ends = (await topicEnds(admin, topic)).map((end) => ({
       ...end,
-      high: (topic === TOPIC.raw ? marks.get(end.partition) : undefined) ?? end.high,
+      high: Math.min(
+        end.high,
+        (topic === TOPIC.raw ? marks.get(end.partition) : undefined) ?? end.high,
+      ),
     }));
     for (const { group, service } of CONSUMER_GROUPS.filter((one) => one.topic === topic)) {
       // It keeps its positions elsewhere, and counts do not depend on the order.
