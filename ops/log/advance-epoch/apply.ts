@@ -65,7 +65,10 @@ const REDIS_MS = 10_000;
  * The marker goes first: from then on every normaliser knows that the claims are incomplete, and
  * loads those of the stored events (pipeline/normalise/BACKFILL.md).
  */
-async function removeClaims(url: string, { removesClaims }: AdvancePlan): Promise<void> {
+export async function removeClaims(
+  url: string,
+  { removesClaims }: Pick<AdvancePlan, 'removesClaims'>,
+): Promise<void> {
   const redis = new Redis(url, { commandTimeout: REDIS_MS, maxRetriesPerRequest: 3 });
   redis.on('error', () => undefined);
   try {
@@ -75,9 +78,16 @@ async function removeClaims(url: string, { removesClaims }: AdvancePlan): Promis
     await redis.unlink(`${DEFAULT_PREFIX}marker`);
     let cursor = '0';
     do {
-      const [next, keys] = await redis.scan(cursor, 'MATCH', `${DEFAULT_PREFIX}*`, 'COUNT', SCAN);
+      // Keys of buckets end with bytes that are no text (platform/claims/lua.ts).
+      const [next, keys] = await redis.scanBuffer(
+        cursor,
+        'MATCH',
+        `${DEFAULT_PREFIX}*`,
+        'COUNT',
+        SCAN,
+      );
       if (keys.length > 0) await redis.unlink(...keys);
-      cursor = next;
+      cursor = next.toString();
     } while (cursor !== '0');
   } finally {
     redis.disconnect();
