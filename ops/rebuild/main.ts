@@ -162,7 +162,7 @@ async function runRebuild(
           comparison(connections, { line, fill, gracefulStop }),
         );
       const obstacle = () =>
-        swapObstacle(connections, {
+        swapObstacle(connections.database, {
           ...{ line, since, counts: fill.counts },
           ...{ gaps: report.gaps, comparison: report.comparison },
         });
@@ -273,6 +273,10 @@ function printReport(line: RebuildLine, report: Report): number {
       );
     else if (state === 'behind')
       print('events arrive faster than the rebuild reads them: run the same command again');
+    else if (state === 'swapped' && line.undo)
+      print(
+        `the former table is live again: ./ravand rebuild ${line.projection} --undo exchanges the tables once more`,
+      );
     else if (state === 'swapped')
       print(
         `the rebuilt table is live; the previous rows are kept for ${KEPT_DAYS} days: ./ravand rebuild ${line.projection} --undo exchanges the tables again`,

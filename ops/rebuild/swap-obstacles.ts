@@ -1,5 +1,5 @@
 import { countText, timeText } from '../../cli/format.ts';
-import type { Connections } from '../jobs/connections.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import type { TableComparison } from './compare.ts';
 import { retentionRuns } from './deleted-rows.ts';
 import type { RebuildCounts } from './fill.ts';
@@ -18,7 +18,7 @@ interface SwapState {
 
 /** Why the tables must not be exchanged, one sentence; undefined: nothing speaks against it. */
 export async function swapObstacle(
-  connections: Connections,
+  database: Pick<Database, 'query'>,
   { line, since, counts, gaps, comparison }: SwapState,
 ): Promise<string | undefined> {
   const { table } = PROJECTION[line.projection];
@@ -29,17 +29,17 @@ export async function swapObstacle(
     return `where no verdicts are retained, deduplication covered only ${Math.floor(counts.shortest_window / 60_000)} minutes, so the rebuilt table may hold events twice. --accept-gaps swaps it in nevertheless`;
   if (comparison && comparison.differing > line.maxDiffering)
     return `${countText(comparison.differing)} differ, and --max-differing is ${countText(line.maxDiffering)}`;
-  const changed = await changesSince(connections, { line, since });
+  const changed = await changesSince(database, { line, since });
   if (changed !== undefined && !(line.undo && line.acceptGaps))
     return `${changed} since ${timeText(since)}, and the other table may lack it: ${line.undo ? '--accept-gaps undoes the swap nevertheless' : `begin again with --cancel and a new rebuild`}`;
-  if (line.projection === 'events' && (await retentionRuns(connections.database)))
+  if (line.projection === 'events' && (await retentionRuns(database)))
     return `retention is deleting rows of ${table}: run the same command again when it has finished`;
   return undefined;
 }
 
 /** What wrote rows into the live table beside its service. */
 async function changesSince(
-  { database }: Connections,
+  database: Pick<Database, 'query'>,
   { line, since }: { line: RebuildLine; since: number },
 ): Promise<string | undefined> {
   if (line.projection === 'quality') return undefined;
