@@ -2,6 +2,8 @@ import kafkajs, { type Admin } from 'kafkajs';
 import type { TopicPlan } from './topics.ts';
 
 const RETENTION = 'retention.ms';
+/** Records are deleted by age only: a limit of bytes would delete them earlier, unannounced. */
+const BYTES = 'retention.bytes';
 /** As Kafka writes it. */
 const FOR_EVER = -1;
 
@@ -18,9 +20,9 @@ export function retentionStep(found: number, planned: number): 'keep' | 'lengthe
 }
 
 /**
- * Makes existing topics keep records as long as planned: events.verdicts, for example, as long as
- * events.raw, or a replay decides otherwise than the normaliser did. Returns a sentence for each
- * topic that was lengthened. Throws LongerRetention, before any change.
+ * Makes existing topics keep records as long as planned, whatever their size: events.verdicts, for
+ * example, as long as events.raw, or a replay decides otherwise than the normaliser did. Returns a
+ * sentence for each change. Throws LongerRetention, before any change.
  */
 export async function ensureRetention(
   admin: Admin,
@@ -38,21 +40,28 @@ export async function ensureRetention(
   });
   const topics = resources.flatMap(({ resourceName, configEntries }) => {
     const plan = plans.find(({ topic }) => topic === resourceName);
-    const found = Number(configEntries.find((one) => one.configName === RETENTION)?.configValue);
-    return plan && Number.isFinite(found) ? [{ plan, found, configEntries }] : [];
+    const valueOf = (name: string) =>
+      Number(configEntries.find((one) => one.configName === name)?.configValue);
+    const [found, bytes] = [valueOf(RETENTION), valueOf(BYTES)];
+    return plan && Number.isFinite(found) ? [{ plan, found, bytes, configEntries }] : [];
   });
   const stepOf = ({ plan, found }: (typeof topics)[number]) => retentionStep(found, plan.retention);
   const longer = topics.filter((one) => stepOf(one) === 'refuse');
   if (longer.length > 0)
     throw new LongerRetention(longer.map(({ plan, found }) => refusal(plan, found)).join('\n'));
   const sentences: string[] = [];
-  for (const one of topics.filter((other) => stepOf(other) === 'lengthen')) {
-    const { plan, found, configEntries } = one;
-    const value = String(plan.retention === 0 ? FOR_EVER : plan.retention);
+  for (const one of topics) {
+    const { plan, found, bytes, configEntries } = one;
+    const isLimited = bytes > FOR_EVER;
+    if (stepOf(one) === 'keep' && !isLimited) continue;
+    const changed = new Map([
+      [RETENTION, String(plan.retention === 0 ? FOR_EVER : plan.retention)],
+      [BYTES, String(FOR_EVER)],
+    ]);
     // A change replaces all settings of the topic itself.
     const own = configEntries.filter(
       ({ configSource, configName }) =>
-        configSource === kafkajs.ConfigSource.TOPIC_CONFIG && configName !== RETENTION,
+        configSource === kafkajs.ConfigSource.TOPIC_CONFIG && !changed.has(configName),
     );
     await admin.alterConfigs({
       validateOnly: false,
@@ -62,14 +71,19 @@ export async function ensureRetention(
           name: plan.topic,
           configEntries: [
             ...own.map(({ configName, configValue }) => ({ name: configName, value: configValue })),
-            { name: RETENTION, value },
+            ...[...changed].map(([name, value]) => ({ name, value })),
           ],
         },
       ],
     });
-    sentences.push(
-      `${plan.topic} keeps its records ${timeText(plan.retention)} instead of ${timeText(found)}`,
-    );
+    if (stepOf(one) === 'lengthen')
+      sentences.push(
+        `${plan.topic} keeps its records ${timeText(plan.retention)} instead of ${timeText(found)}`,
+      );
+    if (isLimited)
+      sentences.push(
+        `${plan.topic} keeps its records whatever their size instead of ${bytes} bytes a partition`,
+      );
   }
   return sentences;
 }

@@ -14,9 +14,12 @@ type TopicChoices = Record<'EVENTS_PARTITIONS' | 'RAW_RETENTION' | 'NORMALISED_R
 /** Largest record of the log: larger than any request of MAX_BODY_BYTES. */
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-const APPEND_TIME = {
+/** Records leave a topic by age only, whatever the defaults of the broker. */
+const CONFIG = {
   'message.timestamp.type': 'LogAppendTime',
   'max.message.bytes': String(MAX_RECORD_BYTES),
+  'cleanup.policy': 'delete',
+  'retention.bytes': '-1',
 };
 
 /** Every topic of the topology with the values of its settings. */
@@ -25,7 +28,7 @@ export function plannedTopics(choices: TopicChoices): TopicPlan[] {
     topic,
     partitions: typeof partitions === 'number' ? partitions : choices[partitions],
     retention: typeof retention === 'number' ? retention : choices[retention],
-    config: APPEND_TIME,
+    config: CONFIG,
   }));
 }
 

@@ -63,6 +63,17 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     'ravand_settled_until_seconds',
     'Every event appended before this time is stored or dead (Unix time).',
   );
+  const rawStarts = metrics.gauge(
+    'ravand_raw_first_offset',
+    'The first offset that events.raw still holds. Must not rise while RAW_RETENTION is 0.',
+    'partition',
+  );
+  metrics
+    .gauge(
+      'ravand_raw_retention_seconds',
+      'RAW_RETENTION: how long events.raw is kept; 0: for ever.',
+    )
+    .set(config.RAW_RETENTION / 1000);
 
   const consumers: PartitionConsumer[] = await Promise.all(
     Object.keys(COUNTED_TOPICS).map((topic) =>
@@ -101,7 +112,9 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
       'high watermark',
       () => (isBalanced ? config.BOOKS_INTERVAL : 1000),
       async () => {
-        watermark = evolve(watermark, await takeSnapshot(await options.admin(), Date.now()));
+        const snapshot = await takeSnapshot(await options.admin(), Date.now());
+        watermark = evolve(watermark, snapshot);
+        for (const [partition, offset] of snapshot.rawStarts) rawStarts.set({ partition }, offset);
         watermarkSeconds.set(watermark.until / 1000);
       },
     ),

@@ -1,10 +1,11 @@
-import { postgresSettings, sinkSettings } from '../../platform/settings-common.ts';
+import { postgresSettings, sinkSettings, topicSettings } from '../../platform/settings-common.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import { defineSettings, type SettingsOf } from '../../platform/settings.ts';
 
 export const settings = defineSettings({
   ...sinkSettings,
   ...postgresSettings,
+  RAW_RETENTION: topicSettings.RAW_RETENTION,
   BOOKS_INTERVAL: setting.duration({
     default: 3000,
     min: 100,
