@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +13,8 @@ import {
   rows,
   type TestAccount,
 } from '../support/stack.ts';
-import { openClickhouse } from '../support/stack-clients.ts';
+import { startRetention } from '../support/retention-process.ts';
+import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 import { leaveDeadEvent } from '../integration/replay/dead-event.ts';
 
 interface CheckReport {
@@ -35,6 +37,7 @@ const WHERE = 'WHERE account_id = {a:UInt64}';
 
 describe('Recovery: what was lost is found, and brought back exactly', () => {
   const client = openClickhouse();
+  const database = openPostgres();
   let account: TestAccount;
   let sent = 0;
   const a = () => ({ a: account.accountId });
@@ -238,6 +241,7 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
       const [group] = await deadGroups();
       await ravand('dlq', 'redrive', group ?? '', '--json');
       await storedOnce(2);
+      await expect(ravand('log', 'after-restore')).rejects.toThrow('stop the services');
       await each('stop');
       await dump(`${folder}.dump`, folder);
       await ravand('log', 'after-restore', '--dry-run');
@@ -285,6 +289,64 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
       });
       expect(await rebuild('events', '--undo')).toMatchObject({ state: 'swapped' });
       await stored();
+    },
+    900_000,
+  );
+
+  // As above; and it runs the deletion of the whole stack.
+  it.runIf(FULL)(
+    'events that retention deletes and books while a rebuild waits do not come back with the swap',
+    async () => {
+      account = await createAccount('rebuild across retention');
+      const of = ['--account', String(account.accountId)];
+      const batch = [1, 40, 60].map((age) => ({
+        ...{ type: 'track', event: `aged_${age}`, user_id: 'u-0' },
+        timestamp: new Date(Date.now() - age * 86_400_000).toISOString(),
+      }));
+      await post(`${readyStack().ingest_url}/v1/batch`, account.writeKey, { batch });
+      const names = async () =>
+        (
+          await rows<{ event: string }>(
+            client,
+            `SELECT event FROM events ${WHERE} ORDER BY event`,
+            a(),
+          )
+        ).map(({ event }) => event);
+      const all = ['aged_1', 'aged_40', 'aged_60'];
+      await eventually({ ms: 60_000, waitingFor: 'the rows' }, async () =>
+        (await names()).length === all.length ? true : undefined,
+      );
+      expect(await rebuild('events', '--into', 'recovery')).toMatchObject({ state: 'caught up' });
+      await ravand('admin', 'account', 'set', ...of, 'retention_days=30');
+      await ravand('stop', 'retention');
+      await database.query('DELETE FROM retention_runs');
+      const retention = startRetention();
+      await eventually({ ms: 60_000, waitingFor: 'the run of retention to end' }, async () =>
+        (await database.query('SELECT 1 FROM retention_runs WHERE finished_at IS NOT NULL'))
+          .rowCount === 1
+          ? true
+          : undefined,
+      );
+      const ended = once(retention, 'exit');
+      retention.kill('SIGTERM');
+      await ended;
+      await ravand('start', 'retention');
+      expect(await names()).toEqual(['aged_1']);
+      expect(await rebuild('events', '--into', 'recovery', '--swap')).toMatchObject({
+        state: 'swapped',
+      });
+      expect(await names()).toEqual(['aged_1']);
+      // Compared again, the books still count them once.
+      await database.query(
+        'UPDATE books SET open = true, changed_at = now() WHERE account_id = $1',
+        [account.accountId],
+      );
+      await eventually({ ms: 60_000, every: 1000, waitingFor: 'the comparison' }, async () => {
+        const open = 'SELECT 1 FROM books WHERE account_id = $1 AND open';
+        const { rowCount } = await database.query(open, [account.accountId]);
+        return rowCount === 0 ? true : undefined;
+      });
+      expect(await booksOf()).toMatchObject({ published: 3, stored: 3, in_flight: 0 });
     },
     900_000,
   );

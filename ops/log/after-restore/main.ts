@@ -4,6 +4,7 @@ import { countText } from '../../../cli/format.ts';
 import { print } from '../../../cli/terminal.ts';
 import { delay } from '../../../platform/backoff.ts';
 import { recordAudit } from '../../../platform/audit.ts';
+import { groupMembers } from '../../../platform/kafka/group-members.ts';
 import { readEpochs } from '../../../platform/log/epochs.ts';
 import { clickhouseEventsTable } from '../../../projections/events/events-table.ts';
 import { CONSUMER_GROUPS, TOPIC } from '../../../schemas/topology.ts';
@@ -57,13 +58,13 @@ export async function runAfterRestore(args: string[], context: CommandContext): 
   );
 }
 
-async function requireStoppedServices({ admin }: Connections): Promise<void> {
+async function requireStoppedServices({ admin, settings }: Connections): Promise<void> {
   const services = new Map(CONSUMER_GROUPS.map(({ group, service }) => [group, service]));
   for (const deadline = performance.now() + MEMBERS_TIMEOUT_MS; ;) {
-    const { groups } = await admin.describeGroups([...services.keys()]);
-    const running = groups
-      .filter(({ members }) => members.length > 0)
-      .map(({ groupId }) => services.get(groupId) ?? groupId);
+    const members = await groupMembers(admin, settings, [...services.keys()]);
+    const running = [...members]
+      .filter(([, found]) => found.length > 0)
+      .map(([group]) => services.get(group) ?? group);
     if (running.length === 0) return;
     if (performance.now() > deadline)
       throw new CommandError(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
+import { groupMembers } from '../../../platform/kafka/group-members.ts';
 import { deadLetterCodec, rawRecordCodec, verdictRecordCodec } from '../../../schemas/codec.ts';
 import { readTopic, stackKafka, topicEnds } from '../../support/read-topic.ts';
 import { eventually, ravand } from '../../support/stack.ts';
@@ -33,7 +34,7 @@ export async function leaveDeadEvent(
     const { partition, offset, value } = message;
     const record = rawRecordCodec.decode(value);
     await eventually({ ms: 20_000, waitingFor: 'the group to be empty' }, async () =>
-      (await admin.describeGroups(['normaliser'])).groups[0]?.members.length === 0
+      (await groupMembers(admin, settings, ['normaliser'])).get('normaliser')?.length === 0
         ? true
         : undefined,
     );

@@ -1,8 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
-import { endWithTest } from '../../support/end-with-test.ts';
+import { startRetention } from '../../support/retention-process.ts';
 import {
   createAccount,
   eventually,
@@ -13,7 +11,6 @@ import {
 } from '../../support/stack.ts';
 import { openClickhouse, openPostgres } from '../../support/stack-clients.ts';
 
-const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const DAY = 86_400_000;
 const client = openClickhouse();
 const database = openPostgres();
@@ -26,25 +23,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await ravand('start', 'retention');
 });
-
-/** A retention part of its own, which leaves nothing for tomorrow. */
-function startRetention(): ChildProcess {
-  const ready = readyStack();
-  const child = spawn(process.execPath, [join(CHECKOUT, 'projections/retention/main.ts')], {
-    stdio: 'ignore',
-    env: {
-      ...process.env,
-      ...{
-        CLICKHOUSE_URL: ready.clickhouse_url,
-        CLICKHOUSE_DATABASE: ready.clickhouse_database,
-        DATABASE_URL: ready.database_url,
-      },
-      ...{ ADMIN_ADDR: '127.0.0.1:0', RETENTION_MARGIN: '0s', RETENTION_HOUR: '0' },
-    },
-  });
-  endWithTest(child);
-  return child;
-}
 
 it('retention deletes expired events, also after a kill, and the books still count them as stored', async () => {
   const ages = [1, 29, 31, 60, 61, 200];
