@@ -64,9 +64,27 @@ export async function committedOffsets(
   if (former === undefined || [...committed.values()].every((offset) => offset !== undefined))
     return committed;
   // Offsets of a topic and of the one that it replaced are equal.
-  const before = await committedTo(admin, groupId, former);
+  const before = await committedToFormer(admin, groupId, former);
   return new Map(
     [...committed].map(([partition, offset]) => [partition, offset ?? before.get(partition)]),
+  );
+}
+
+/**
+ * Of a topic that may be deleted at any moment. It is not named to the client, which would ask for
+ * its metadata from then on, and fail with every other topic.
+ */
+async function committedToFormer(
+  admin: Admin,
+  groupId: string,
+  name: string,
+): Promise<Map<number, number>> {
+  const all = await admin.fetchOffsets({ groupId });
+  const partitions = all.find(({ topic }) => topic === name)?.partitions ?? [];
+  return new Map(
+    partitions.flatMap(({ partition, offset }) =>
+      Number(offset) < 0 ? [] : [[partition, Number(offset)]],
+    ),
   );
 }
 
