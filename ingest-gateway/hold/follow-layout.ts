@@ -85,7 +85,9 @@ export function followLayout(options: FollowOptions): LayoutFollower {
     close: async () => {
       isClosed = true;
       clearTimeout(timer);
-      await removeWriter(database, instance).catch(() => undefined);
+      // An erasure waits for what the next process publishes.
+      const leave = options.spooled() > 0 ? register() : removeWriter(database, instance);
+      await leave.catch(() => undefined);
     },
   };
 }

@@ -20,11 +20,14 @@ type Queries = Pick<Database, 'query'>;
 /** A process that was not seen for this long is taken for dead or suspended, ms. */
 export const WRITER_LIVES_FOR = 15_000;
 
-/** Writes the row of a process, and removes those of processes that ended long ago. */
+/**
+ * Writes the row of a process, and removes those of processes that ended long ago, unless they left
+ * events in a spool: these come into the log when the process starts again.
+ */
 export async function writeWriter(database: Queries, writer: Writer): Promise<void> {
   const { instance, service, generation, phase, waitsFor, spooled } = writer;
   await database.query(
-    `WITH old AS (DELETE FROM gateway_instances WHERE seen_at < clock_timestamp() - interval '1 hour')
+    `WITH old AS (DELETE FROM gateway_instances WHERE seen_at < clock_timestamp() - interval '1 hour' AND spooled = 0)
      INSERT INTO gateway_instances (instance, service, generation, phase, waits_for, spooled)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (instance) DO UPDATE SET generation = excluded.generation, phase = excluded.phase,
