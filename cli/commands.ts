@@ -129,7 +129,8 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'erase',
     summary: 'erases one person from every store and from the log, and proves it',
-    usage: `erase --account ID (--user-id U | --anonymous-id A)… [--dry-run] [--json] | erase --resume ID
+    usage: `erase --account ID (--user-id U | --anonymous-id A)… [--dry-run] [--forget] [--force] [--json]
+       ./ravand erase --resume ID [--forget]
        ./ravand erase status | verify ID [--text TEXT]… [--user-id U]… | rewrite | rotate-key | recover`,
     load: () => import('../ops/erase/main.ts'),
   }),

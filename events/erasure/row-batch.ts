@@ -49,3 +49,23 @@ function eraseFromBlocks(value: Buffer, erased: ErasedPeople): Buffer | undefine
   const kept = rows.filter((row) => !isErasedRow(row, erased));
   return kept.length === rows.length ? undefined : rowBatchCodec.encode({ ...head, rows: kept });
 }
+
+/** Whether a row of the batch, decoded in part and as it is encoded, is such a one. */
+export function hasRow(
+  value: Buffer,
+  isSuch: (row: PersonRow, encoded: Buffer) => boolean,
+): boolean {
+  const batch = sliceRowBatch(value);
+  // Without rows, or of a schema that nothing of ours writes.
+  if (!batch) return false;
+  const decode = decoders.get(batch.version);
+  let at = 0;
+  for (let row = 0; row < batch.count; row++) {
+    const { value: person, offset: end } = decode?.(batch.rows, at) ?? { offset: at };
+    // Damaged: nobody can tell whose it is.
+    if (person === undefined || end <= at) return true;
+    if (isSuch(person, batch.rows.subarray(at, end))) return true;
+    at = end;
+  }
+  return false;
+}

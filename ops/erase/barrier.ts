@@ -30,15 +30,24 @@ export async function cutNow({ admin, database }: Servers): Promise<ErasureCut[]
   }));
 }
 
-/** Why accepted events may still come into the log behind the cut, one sentence each. */
-export async function spooling(database: Database): Promise<string[]> {
-  const writers = await readWriters(database);
-  return writers
-    .filter(({ spooled, age }) => spooled > 0 && age < WRITER_LIVES_FOR)
-    .map(
-      ({ service, instance, spooled }) =>
-        `${service} ${instance} to publish ${spooled} events of its spool`,
-    );
+/**
+ * Why events that were accepted before the erasure may still come into the log behind the cut, one
+ * sentence each.
+ * @param since ms since the erasure was requested
+ */
+export async function spooling(
+  database: Database,
+  { since, forget }: { since: number; forget: boolean },
+): Promise<string[]> {
+  return (await readWriters(database)).flatMap(({ service, instance, spooled, age }) => {
+    if (age >= WRITER_LIVES_FOR)
+      return spooled === 0 || forget
+        ? []
+        : `${service} ${instance}, which was seen ${Math.round(age / 1000)} s ago, to publish ${spooled} events of its spool: start it (or give --forget: these events then begin a new person)`;
+    if (spooled > 0) return `${service} ${instance} to publish ${spooled} events of its spool`;
+    // It has not said since then that its spool is empty.
+    return age >= since ? `${service} ${instance} to report its spool` : [];
+  });
 }
 
 /** The groups of events.raw that have not processed everything up to the cut. */

@@ -16,6 +16,8 @@ interface EraseRequest {
   /** How long one wait may last, ms. */
   timeout: number;
   report: (sentence: string) => void;
+  /** Does not wait for gateways that do not run. */
+  forget: boolean;
 }
 
 const POLL = 500;
@@ -35,7 +37,7 @@ export async function carryOut(
       case 'requested':
         await (erasure.cuts
           ? recordFact(connections, store, erasure)
-          : decideCut(connections, store, { id, request }));
+          : decideCut(connections, store, { erasure, request }));
         break;
       case 'recorded':
         await reachBarrier(connections, store, { erasure, request });
@@ -63,10 +65,14 @@ interface Step {
 async function decideCut(
   connections: Connections,
   store: ErasureStore,
-  { id, request }: { id: number; request: EraseRequest },
+  { erasure: { id, age }, request }: Step,
 ): Promise<void> {
   const { admin, database } = connections;
-  await until(request, id, () => spooling(database));
+  const { forget } = request;
+  const found = performance.now();
+  await until(request, id, () =>
+    spooling(database, { since: age + performance.now() - found, forget }),
+  );
   const since = await endsOf(admin, TOPIC.normalised);
   await store.cutAt(id, await cutNow({ admin, database }), since);
 }

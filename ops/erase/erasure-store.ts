@@ -121,7 +121,8 @@ export class ErasureStore {
            AND name_hashes @> $3::bytea[] ORDER BY id LIMIT 1
        ), made AS (
          INSERT INTO erasures (account_id, key_id, name_hashes, names)
-         SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM open) RETURNING id
+         SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM open)
+           AND EXISTS (SELECT 1 FROM erasure_keys WHERE id = $2 AND key IS NOT NULL) RETURNING id
        ), audited AS (
          INSERT INTO audit_lines (account_id, actor, action, details)
          SELECT $1, 'operator', 'erasure.requested',
@@ -129,7 +130,8 @@ export class ErasureStore {
        ) SELECT id FROM made UNION ALL SELECT id FROM open`,
       [accountId, newest.id, hashes, names.map(escapeText)],
     );
-    return Number(rows[0]?.id ?? 0);
+    // The key was destroyed meanwhile: there is a newer one.
+    return rows[0] ? Number(rows[0].id) : this.request(accountId, names);
   }
 
   /** The cut, decided once: a second decision changes nothing. */
@@ -207,7 +209,7 @@ export class ErasureStore {
     await this.#database.query(
       `WITH done AS (
          UPDATE erasures SET names = NULL, verified_at = clock_timestamp(),
-           changed_at = clock_timestamp() WHERE id = $1 AND state = 'rewritten' AND names IS NOT NULL
+           changed_at = clock_timestamp() WHERE id = $1 AND state = 'rewritten' AND verified_at IS NULL
          RETURNING id, account_id
        )
        INSERT INTO audit_lines (account_id, actor, action, details)
@@ -219,38 +221,59 @@ export class ErasureStore {
   /** A new key for new erasures. Resolves with how many older keys were destroyed. */
   async rotateKey(key: Buffer): Promise<number> {
     await this.#database.query('INSERT INTO erasure_keys (key) VALUES ($1)', [key]);
-    const { rowCount } = await this.#database.query(
-      `UPDATE erasure_keys SET key = NULL WHERE key IS NOT NULL
-         AND id < (SELECT max(id) FROM erasure_keys)
-         AND NOT EXISTS (SELECT 1 FROM erasures WHERE key_id = erasure_keys.id AND verified_at IS NULL)`,
+    const { rows } = await this.#database.query<{ destroyed: number }>(
+      `WITH gone AS (
+         UPDATE erasure_keys SET key = NULL WHERE key IS NOT NULL
+           AND id < (SELECT max(id) FROM erasure_keys)
+           AND NOT EXISTS (SELECT 1 FROM erasures WHERE key_id = erasure_keys.id AND verified_at IS NULL)
+         RETURNING id
+       ), counted AS (SELECT count(*)::int AS destroyed FROM gone), audited AS (
+         INSERT INTO audit_lines (actor, action, details)
+         SELECT 'operator', 'erasure.key_rotated', jsonb_build_object('destroyed', destroyed) FROM counted
+       ) SELECT destroyed FROM counted`,
     );
-    await this.#database.query(
-      `INSERT INTO audit_lines (actor, action, details)
-       VALUES ('operator', 'erasure.key_rotated', jsonb_build_object('destroyed', $1::integer))`,
-      [rowCount ?? 0],
-    );
-    return rowCount ?? 0;
+    return rows[0]?.destroyed ?? 0;
   }
 
-  /** Takes an erasure over from the log: PostgreSQL was restored to a time before it. */
-  async restore(command: ErasureCommand): Promise<boolean> {
+  /**
+   * Takes an erasure over from the log: PostgreSQL was restored to a time before it. Resolves with
+   * its number, which is another one when an erasure was made since then; undefined: it is there.
+   * 'keyless': the key of its names is lost, or another one has its number.
+   */
+  async restore(command: ErasureCommand): Promise<number | 'keyless' | undefined> {
     const { id, account_id, key_id, names, cuts, requested_at } = command;
-    const { rows } = await this.#database.query(
+    const at = new Date(requested_at);
+    const { rows: known } = await this.#database.query<{ exists: boolean; key: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM erasures WHERE account_id = $1 AND name_hashes = $2
+           AND requested_at BETWEEN $3::timestamptz - interval '1 second' AND $3::timestamptz + interval '1 second') AS exists,
+         EXISTS (SELECT 1 FROM erasure_keys WHERE id = $4 AND key IS NOT NULL
+           AND created_at <= $3::timestamptz + interval '1 second') AS key`,
+      [account_id, names, at, key_id],
+    );
+    if (known[0]?.exists === true) return undefined;
+    if (known[0]?.key !== true) return 'keyless';
+    await this.#database.query(
+      `SELECT setval(pg_get_serial_sequence('erasures', 'id'),
+         greatest((SELECT max(id) FROM erasures), (SELECT last_value FROM erasures_id_seq), 1))`,
+    );
+    const { rows } = await this.#database.query<{ id: string }>(
       `WITH made AS (
          INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at)
-         VALUES ($1, $2, $3, $4, 'removed', $5, $6) ON CONFLICT (id) DO NOTHING
+         SELECT CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE id = $1)
+             THEN nextval(pg_get_serial_sequence('erasures', 'id')) ELSE $1 END,
+           $2, $3, $4, 'removed', $5, $6
          RETURNING id, account_id
        ), audited AS (
          INSERT INTO audit_lines (account_id, actor, action, details)
          SELECT account_id, 'operator', 'erasure.restored', jsonb_build_object('erasure', id) FROM made
        ) SELECT id FROM made`,
-      [id, account_id, key_id, names, JSON.stringify(cuts), new Date(requested_at)],
+      [id, account_id, key_id, names, JSON.stringify(cuts), at],
     );
     await this.#database.query(
       `SELECT setval(pg_get_serial_sequence('erasures', 'id'),
-         greatest((SELECT max(id) FROM erasures), 1))`,
+         greatest((SELECT max(id) FROM erasures), (SELECT last_value FROM erasures_id_seq)))`,
     );
-    return rows.length === 1;
+    return Number(rows[0]?.id);
   }
 
   async #set(id: number, assignment: string, value: string): Promise<void> {

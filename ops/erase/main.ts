@@ -8,10 +8,11 @@ import { withConnections, type Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
 import { carryOut } from './erase.ts';
 import { ErasureStore } from './erasure-store.ts';
-import { namesOf, type PersonNames } from './person.ts';
+import { isKnown, namesOf, type PersonNames } from './person.ts';
 import { erasureJson, showStatus, statusLines } from './status.ts';
 import { recoverErasures } from './recover.ts';
 import { rewriteLog } from './rewrite.ts';
+import { storedExports } from './remove.ts';
 import { verifyErasure } from './verify.ts';
 
 /** One wait of an erasure, ms. */
@@ -24,6 +25,8 @@ const OPTIONS = {
   'anonymous-id': REPEATED,
   text: REPEATED,
   resume: { type: 'string' },
+  forget: { type: 'boolean' },
+  force: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
@@ -73,11 +76,14 @@ async function erase(connections: Connections, run: Run): Promise<number> {
   if (line.values.resume === undefined) {
     const { accountId, person } = await personOfLine(connections, line);
     if (line.values['dry-run'] === true) return dryRun(connections, run, { accountId, person });
+    if (line.values.force !== true && !(await isKnown(connections, accountId, person.names)))
+      throw new CommandError(unknownSentence(accountId, person));
     for (const sentence of personLines(person)) show(sentence);
     id = await store.request(accountId, person.names);
   } else id = idOption(line.values, 'resume');
   const erasure = await carryOut(connections, id, {
     ...{ homeDir: context.home.dir, env: context.env, stop, timeout: TIMEOUT, report: show },
+    forget: line.values.forget === true,
   });
   if (json) print(JSON.stringify(erasureJson(erasure)));
   else for (const sentence of statusLines([erasure])) print(sentence);
@@ -108,23 +114,32 @@ function personLines({ names, beside }: PersonNames): string[] {
   ];
 }
 
+/** An operator who mistyped an id must not believe that somebody was erased. */
+function unknownSentence(accountId: number, { names }: PersonNames): string {
+  return `account ${accountId} holds no event, profile or alias of ${names.join(', ')}: check --account and the id. What was accepted in the last seconds may not be stored yet: then repeat the command. --force erases also somebody of whom only the log may hold something`;
+}
+
+/** Exits with 1 for somebody who is not known. */
 async function dryRun(
-  { clickhouse, settings }: Connections,
+  connections: Connections,
   { json }: Run,
   { accountId, person }: { accountId: number; person: PersonNames },
 ): Promise<number> {
+  const { clickhouse, settings } = connections;
   const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
   const where = await rows.namesWhere('profiles', { accountId, names: person.names });
   const events = await rows.count('events', where);
-  if (json) print(JSON.stringify({ dry_run: true, account_id: accountId, ...person, events }));
+  const known = await isKnown(connections, accountId, person.names);
+  if (json)
+    print(JSON.stringify({ dry_run: true, account_id: accountId, known, ...person, events }));
   else
     for (const sentence of [
-      ...personLines(person),
+      ...(known ? personLines(person) : [unknownSentence(accountId, person)]),
       `${events} stored events`,
       'nothing was changed',
     ])
       print(sentence);
-  return 0;
+  return known ? 0 : 1;
 }
 
 async function status(connections: Connections, { json }: Run): Promise<number> {
@@ -143,7 +158,8 @@ async function verify(connections: Connections, run: Run): Promise<number> {
     erasure,
     names: [...(values['user-id'] ?? []), ...(values['anonymous-id'] ?? [])],
     texts: values.text ?? [],
-    home: context.home,
+    files: storedExports(context.home.dir, context.env),
+    spool: context.env['SPOOL_DIR']?.trim() || context.home.spool,
     redisUrl: settings.REDIS_URL,
     signal: stop,
   });
@@ -178,15 +194,20 @@ async function rewrite(connections: Connections, { stop: signal, json }: Run): P
 }
 
 async function recover(connections: Connections, { stop, json }: Run): Promise<number> {
-  const restored = await recoverErasures(connections, stop);
-  if (json) print(JSON.stringify({ restored }));
-  else
-    print(
-      restored.length === 0
-        ? 'PostgreSQL holds every erasure of the log'
-        : `restored: ${restored.join(', ')}. Erase these people again, with their names`,
-    );
-  return 0;
+  const { restored, keyless } = await recoverErasures(connections, stop);
+  if (json) print(JSON.stringify({ restored, keyless }));
+  else {
+    if (restored.length > 0)
+      print(
+        `restored: ${restored.join(', ')}. Erase these people again, with their names and --force`,
+      );
+    if (keyless.length > 0)
+      print(
+        `not restored, because their key is lost: ${keyless.join(', ')}. Erase these people again, with their names and --force`,
+      );
+    if (restored.length + keyless.length === 0) print('PostgreSQL holds every erasure of the log');
+  }
+  return keyless.length === 0 ? 0 : 1;
 }
 
 async function rotateKey(connections: Connections, { json }: Run): Promise<number> {

@@ -1,5 +1,7 @@
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import type { Connections } from '../jobs/connections.ts';
+import { ClickhouseRows } from './clickhouse-rows.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -35,4 +37,26 @@ export async function namesOf(
   const beside = new Set(named.rows.flatMap(({ previous_id, user_id }) => [previous_id, user_id]));
   for (const name of names) beside.delete(name);
   return { names: names.map(unescapeText), beside: [...beside].map(unescapeText).sort() };
+}
+
+const ALIASED = `SELECT EXISTS (SELECT 1 FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[]))
+  OR EXISTS (SELECT 1 FROM alias_facts WHERE account_id = $1 AND user_id = ANY($2::text[]))
+  OR EXISTS (SELECT 1 FROM erasures WHERE account_id = $1 AND names && $2::text[]
+    AND state IN ('requested', 'recorded', 'enforced')) AS known`;
+
+/** Whether a store but the log holds something of the names, or their erasure is under way. */
+export async function isKnown(
+  { clickhouse, database, settings }: Pick<Connections, 'clickhouse' | 'database' | 'settings'>,
+  accountId: number,
+  names: readonly string[],
+): Promise<boolean> {
+  const { rows: found } = await database.query<{ known: boolean }>(ALIASED, [
+    accountId,
+    names.map(escapeText),
+  ]);
+  if (found[0]?.known === true) return true;
+  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const where = await rows.namesWhere('profiles', { accountId, names });
+  for (const table of ['profiles', 'events']) if ((await rows.count(table, where)) > 0) return true;
+  return false;
 }

@@ -87,13 +87,13 @@ export async function removeDeliveries(
   return removed;
 }
 
-/** Removes profiles that a replay has folded and the service has not yet taken. */
+/** Removes what replays and comparisons of profiles have recorded by name. */
 export async function removeRefolds(
   database: Queries,
   { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
 ): Promise<void> {
   const values = [accountId, names.map(escapeText)];
-  for (const table of ['profile_refolds', 'replay_names'])
+  for (const table of ['profile_refolds', 'replay_names', 'profile_differences'])
     await database.query(
       `DELETE FROM ${table} WHERE account_id = $1 AND name = ANY($2::text[])`,
       values,

@@ -2,6 +2,7 @@ import { CommandError } from '../../cli/command.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { exportFiles, exportFileSettings } from '../../platform/files/export-files.ts';
 import { mergeAgain } from '../../projections/identities/apply-aliases.ts';
+import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import { publishPeople } from '../../projections/identities/flat-table.ts';
 import { postgresIdentities } from '../../projections/identities/postgres-store.ts';
 import { PROJECTIONS } from '../../schemas/topology.ts';
@@ -36,8 +37,8 @@ export function personOf({ id, accountId, names, cuts }: ErasureRow): PersonRows
 }
 
 /**
- * Removes the person from every store but the log. Each part may be repeated; events go last,
- * because the other parts find what belongs to them by the events.
+ * Removes the person from every store but the log. Each part may be repeated; events go after the
+ * parts that find what belongs to them by the events, exports after everything that they read.
  */
 export async function removeFromStores(connections: Connections, removal: Removal): Promise<void> {
   const { clickhouse, database, settings } = connections;
@@ -58,7 +59,6 @@ export async function removeFromStores(connections: Connections, removal: Remova
   };
   const deliveries = await removeDeliveries(database, accountId, await rows.positions(where));
   await note('deliveries', deliveries, 'deliveries of relays removed');
-  await note('exports', await removeExports(removal, connections), 'exports removed');
   await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
   await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
   const since = erasure.since ?? {};
@@ -70,8 +70,17 @@ export async function removeFromStores(connections: Connections, removal: Remova
     if (table === 'events' || table === 'events_local') events = removed;
   }
   await note('events', events, 'events removed');
+  // An export that begins now finds nothing of the person any more.
+  await note('exports', await removeExports(removal, connections), 'exports removed');
   const counted = await store.find(id);
   if (counted) await store.finishRemoval(counted);
+}
+
+/** The storage of export files that the settings name. */
+export function storedExports(homeDir: string, env: NodeJS.ProcessEnv): ExportFiles {
+  return exportFiles(
+    parseSettings(exportFileSettings, { EXPORT_DIR: `${homeDir}/exports`, ...env }),
+  );
 }
 
 /** Every ready file of the account goes: whom it holds depends on when it was written. */
@@ -79,9 +88,7 @@ async function removeExports(
   { erasure: { accountId }, homeDir, env }: Removal,
   { database }: Connections,
 ): Promise<number> {
-  const files = exportFiles(
-    parseSettings(exportFileSettings, { EXPORT_DIR: `${homeDir}/exports`, ...env }),
-  );
+  const files = storedExports(homeDir, env);
   const restarted = await restartExports(database, accountId);
   const ready = await readyExports(database, accountId);
   for (const one of ready) {

@@ -1,6 +1,8 @@
 import type { ErasedPeople } from '../../events/erasure/erased-people.ts';
 import { delay } from '../../platform/backoff.ts';
-import { committedOffsets } from '../../platform/kafka/admin.ts';
+import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
+import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
 import { exactTopic } from '../../platform/kafka/topic-names.ts';
 import { readLayout } from '../../platform/log/layout.ts';
 import { useTopicNames } from '../../platform/log/topic-names.ts';
@@ -51,10 +53,23 @@ async function rewriteOne(
 ): Promise<void> {
   const { topic } = one;
   const { signal, report, timeout } = run;
-  const transform = await transformOf(connections, one);
+  const erase = await eraseFrom(connections, one);
+  const transform: Transform = (record) => {
+    const { key, value } = record;
+    const left = erase(record);
+    // The key of a dead letter or a command may name the person, too.
+    return left ? { key: null, value: left } : { key, value: value ?? NO_BYTES };
+  };
   if (one.state === 'waiting') {
+    const layout = await readLayout(connections.database);
     // A command that was killed after the switch; none of these existed when the rewriting began.
-    const isSwitched = (await readLayout(connections.database))?.formerTopics[topic] !== undefined;
+    const isSwitched = layout?.formerTopics[topic] !== undefined;
+    const isBegun = isSwitched || layout?.change !== undefined;
+    if (!isBegun && !(await holdsErased(connections, { topic, erase, signal }))) {
+      report(`${topic} holds nothing of them`);
+      await store.advance(topic, 'done');
+      return;
+    }
     if (!isSwitched) await rewriteTopic(connections, { topic, transform, timeout, signal, report });
     await store.advance(topic, 'switched');
   }
@@ -65,21 +80,30 @@ async function rewriteOne(
   await store.advance(topic, 'done');
 }
 
-async function transformOf(
+type EraseFrom = (record: ConsumedMessage) => Buffer | undefined;
+
+async function eraseFrom(
   { database }: Connections,
   { topic, erasures }: TopicRewrite,
-): Promise<Transform> {
+): Promise<EraseFrom> {
   const erased: ErasedPeople = await readErasuresById(database, erasures);
-  const erase = eraserOf(topic, erased, {
+  return eraserOf(topic, erased, {
     raw: await readEpochs(database, TOPIC.raw),
     dead: await readEpochs(database, TOPIC.dead),
   });
-  return (record) => {
-    const { key, value } = record;
-    const left = erase(record);
-    // The key of a dead letter or a command may name the person, too.
-    return left ? { key: null, value: left } : { key, value: value ?? NO_BYTES };
-  };
+}
+
+/** Whether a record of the topic would change; a topic of which none does is not copied. */
+async function holdsErased(
+  { admin, settings }: Connections,
+  { topic, erase, signal }: { topic: Topic; erase: EraseFrom; signal: AbortSignal },
+): Promise<boolean> {
+  for (const { partition, low, high } of await topicEnds(admin, topic)) {
+    const range = { topic, partition, from: low, to: high };
+    for await (const messages of readRange({ settings, clientId: 'ravand-erase', range, signal }))
+      if (messages.some((message) => erase(message) !== undefined)) return true;
+  }
+  return false;
 }
 
 const POLL = 500;

@@ -2,6 +2,7 @@ import type { Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
+import { re2Pattern } from './needles.ts';
 
 /** Searches every column of every table of the database. */
 export async function searchClickhouse(
@@ -18,7 +19,6 @@ export async function searchClickhouse(
   const named = new Set(await stillNamed(database, { accountId, names }));
   const person = { accountId, names, cuts };
   const own = await rows.namesWhere('profiles', person);
-  const later = await laterEvents(rows, `${own} AND NOT ${beforeCut(cuts)}`);
   const findings: Finding[] = [];
   const mentions: Finding[] = [];
   for (const [table, columns] of tables) {
@@ -27,40 +27,51 @@ export async function searchClickhouse(
     const where = [
       ...(columns.includes('account_id') ? [`account_id = ${accountId}`] : []),
       ...(isOfEvents ? [beforeCut(cuts)] : []),
-      ...(isOfProfiles ? [`(NOT (${own}) OR event_count > ${later})`] : []),
+      // Theirs are compared with their events.
+      ...(isOfEvents || isOfProfiles ? [`NOT (${own})`] : []),
     ];
+    const place = { store: 'clickhouse', place: table } as const;
+    let found = isOfEvents ? await rows.count(table, `${own} AND ${beforeCut(cuts)}`) : 0;
+    if (isOfProfiles) found += await formerProfiles(rows, { table, own, cuts });
+    let theirs = 0;
     for (const needle of needles) {
       signal.throwIfAborted();
       if (needle.isName && identities.has(table) && named.has(needle.text)) continue;
-      const holding = `multiSearchAny(toString(tuple(*)), {forms:Array(String)})`;
-      const count = async (also: readonly string[]) => {
-        const [row] = await rows.select<[number]>(
-          `SELECT count() FROM ${table} WHERE ${[...where, ...also, holding].join(' AND ')}`,
-          { forms: formsOf(needle.forms) },
-        );
-        return row?.[0] ?? 0;
-      };
-      const found = await count([]);
-      if (found === 0) continue;
+      const patterns = formsOf(needle.forms).map((form) => re2Pattern(needle, form));
+      const matches = patterns.map((_, at) => `match(row, {p${at}:String})`).join(' OR ');
+      const [row] = await rows.select<[number]>(
+        `SELECT countIf(${matches}) FROM (SELECT toString(tuple(*)) AS row FROM ${table} WHERE ${where.join(' AND ') || '1'})`,
+        Object.fromEntries(patterns.map((pattern, at) => [`p${at}`, pattern])),
+      );
+      const count = row?.[0] ?? 0;
       // Events of other people may name this one: an anonymous id that two people used, an alias.
-      const theirs =
-        needle.isName && (isOfEvents || isOfProfiles) ? await count([`NOT (${own})`]) : 0;
-      const place = { store: 'clickhouse', place: table } as const;
-      if (theirs > 0) mentions.push({ ...place, count: theirs });
-      if (found > theirs) findings.push({ ...place, count: found - theirs });
+      if (needle.isName && (isOfEvents || isOfProfiles)) theirs += count;
+      else found += count;
     }
+    if (theirs > 0) mentions.push({ ...place, count: theirs });
+    if (found > 0) findings.push({ ...place, count: found });
   }
   return { findings, mentions };
 }
 
-/** Over profiles: the events of the new person. A profile with more holds erased ones. */
-async function laterEvents(rows: ClickhouseRows, where: string): Promise<string> {
-  const counts = await rows.select<[string, number]>(
-    `SELECT toString(_person), count() FROM events WHERE ${where} GROUP BY _person`,
+/**
+ * Profiles of the person that hold more events than came after the cut. The profiles are read
+ * first: events may arrive meanwhile.
+ */
+async function formerProfiles(
+  rows: ClickhouseRows,
+  { table, own, cuts }: { table: string; own: string; cuts: Search['erasure']['cuts'] & object },
+): Promise<number> {
+  const profiles = await rows.select<[string, number]>(
+    `SELECT toString(_person), event_count FROM ${table} WHERE ${own}`,
   );
-  if (counts.length === 0) return '0';
-  const [people, events] = [counts.map(([person]) => person), counts.map(([, count]) => count)];
-  return `transform(_person, [${people.join(', ')}], [${events.join(', ')}], 0)`;
+  if (profiles.length === 0) return 0;
+  const later = new Map(
+    await rows.select<[string, number]>(
+      `SELECT toString(_person), count() FROM events WHERE ${own} AND NOT ${beforeCut(cuts)} GROUP BY _person`,
+    ),
+  );
+  return profiles.filter(([person, events]) => events > (later.get(person) ?? 0)).length;
 }
 
 /** A text within a tuple is quoted. */

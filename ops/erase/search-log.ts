@@ -1,14 +1,21 @@
 import { ErasedPeople } from '../../events/erasure/erased-people.ts';
+import { hasRow } from '../../events/erasure/row-batch.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
-import { eraserOf } from '../../platform/log/erasures.ts';
-import { deadLetterCodec, decodeIfReadable } from '../../schemas/codec.ts';
+import { eraserOf, isPersonal } from '../../platform/log/erasures.ts';
+import {
+  deadLetterCodec,
+  decodeIfReadable,
+  identityCommandCodec,
+  UnreadableRecord,
+} from '../../schemas/codec.ts';
+import { rawAccountOf } from '../../schemas/raw-head.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { TOPIC, TOPICS } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
-import { holds } from './needles.ts';
+import { holds, type Needle } from './needles.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 
 /** Searches every record of every topic. */
@@ -33,14 +40,11 @@ export async function searchLog(
       const reading = { settings, clientId: 'ravand-erase', range, signal };
       for await (const messages of readRange(reading))
         for (const message of messages) {
-          const { value, key } = message;
-          const bytes = Buffer.concat([key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)]);
-          const held = needles.filter((needle) => holds(bytes, needle));
-          if (held.length === 0 || isLater(message, { erasure, people, epochs })) continue;
-          // A record that the erasure would not change names the person among other people's data.
-          const isMention = held.every(({ isName }) => isName) && erase(message) === undefined;
-          if (isMention) theirs++;
-          else found++;
+          const held = heldBy(message, needles, { erasure, people, epochs });
+          // Exactly what a rewrite of the log would change.
+          if (isChanged(erase, message) || held.some(({ isName }) => !isName)) found++;
+          else if (held.length > 0 && isPersonal(topic)) theirs++;
+          else if (held.length > 0) found++;
         }
     }
     if (found > 0) findings.push({ store: 'log', place: topic, count: found });
@@ -65,6 +69,57 @@ interface Known {
   erasure: Search['erasure'];
   people: ErasedPeople;
   epochs: { raw: TopicEpochs; dead: TopicEpochs };
+}
+
+function isChanged(erase: ReturnType<typeof eraserOf>, message: ConsumedMessage): boolean {
+  try {
+    return erase(message) !== undefined;
+  } catch (error) {
+    // A record of a newer release: what it holds is searched.
+    if (error instanceof UnreadableRecord) return false;
+    throw error;
+  }
+}
+
+/** Below this, bytes of numbers and hashes equal a name by chance. */
+const SHORTEST = 4;
+
+/** The needles that the record holds about the account before the cut. */
+function heldBy(message: ConsumedMessage, needles: readonly Needle[], known: Known): Needle[] {
+  const { topic, key, value } = message;
+  const bytes = Buffer.concat([key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)]);
+  const held = needles.filter(
+    (needle) =>
+      holds(bytes, needle) &&
+      (isPersonal(topic) || !needle.isName || Buffer.byteLength(needle.text) >= SHORTEST),
+  );
+  if (held.length === 0 || isLater(message, known)) return [];
+  const { accountId } = known.erasure;
+  const account = accountOf(message);
+  if (account !== undefined && account !== accountId) return [];
+  if (topic !== TOPIC.normalised || value === null) return held;
+  // A record of events.normalised holds events of several accounts, before and after the cut.
+  return held.filter((needle) =>
+    hasRow(value, (row, encoded) => {
+      const place = { epoch: row._epoch, partition: row._partition, offset: row._offset };
+      return row.account_id === accountId && known.people.mayCover(place) && holds(encoded, needle);
+    }),
+  );
+}
+
+/** Undefined: of no account, or of several. */
+function accountOf({ topic, value }: ConsumedMessage): number | undefined {
+  if (value === null) return undefined;
+  switch (topic) {
+    case TOPIC.raw:
+      return rawAccountOf(value);
+    case TOPIC.dead:
+      return decodeIfReadable(deadLetterCodec, value)?.account_id ?? undefined;
+    case TOPIC.identityCommands:
+      return decodeIfReadable(identityCommandCodec, value)?.account_id;
+    default:
+      return undefined;
+  }
 }
 
 /** Whether everything in the record comes after the cut: it is about a new person. */

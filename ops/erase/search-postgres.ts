@@ -2,11 +2,18 @@ import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
+import { postgresPattern, type Needle } from './needles.ts';
 
 /** The request itself, which holds the names until a verification has passed. */
 const NOT_SEARCHED = new Set(['erasures']);
 /** Rows of a distinct id that later aliases may name again. */
 const BY_NAME = new Set(['identity_names', 'profile_refolds']);
+/** By table, which rows are the person's: other people's events that name it stay as they are. */
+const OWN: Readonly<Record<string, string>> = {
+  alias_facts: 'user_id = ANY($6::text[])',
+  relay_deliveries:
+    "coalesce(payload::jsonb ->> 'user_id', payload::jsonb ->> 'anonymous_id', '') = ANY($6::text[])",
+};
 const POSITION = ['epoch', 'partition', 'log_offset'];
 
 interface Table {
@@ -39,19 +46,18 @@ export async function searchPostgres(
            WHERE cut.partition = t.partition AND (t.epoch, t.log_offset) < (cut.epoch, cut.log_offset))`
       : '';
     for (const needle of needles) {
+      const patterns = patternsOf(needle);
       if (needle.isName && BY_NAME.has(table) && named.has(needle.text)) continue;
-      // An alias of another person's event that names this one stays with the event.
-      const isTheirs = needle.isName && table === 'alias_facts';
-      const stored = escapeText(needle.text);
-      const forms = [...new Set([...needle.forms, stored, stored.replaceAll('\\', '\\\\')])];
-      const countOwn = isTheirs ? 'count(*) FILTER (WHERE user_id = ANY($6::text[]))' : '0';
+      const isTheirs = needle.isName && OWN[table] !== undefined;
+      const countOwn =
+        needle.isName && OWN[table] !== undefined ? `count(*) FILTER (WHERE ${OWN[table]})` : '0';
       const { rows } = await database.query<{ count: number; own: number }>(
         `SELECT count(*)::int AS count, ${countOwn}::int AS own FROM "${table}" AS t
-         WHERE EXISTS (SELECT 1 FROM unnest($1::text[]) AS form WHERE strpos(t::text, form) > 0)
+         WHERE to_jsonb(t)::text ~ ANY ($1::text[])
          ${ofAccount === '' ? 'AND ($2::bigint IS NULL OR true)' : ofAccount} ${before === '' ? 'AND ($3::int[] IS NULL OR $4::int[] IS NULL OR $5::bigint[] IS NULL OR true)' : before}
          AND ($6::text[] IS NULL OR true)`,
         [
-          forms.map((form) => form.replaceAll('\0', '')),
+          patterns,
           accountId,
           cuts.map(({ partition }) => partition),
           cuts.map(({ epoch }) => epoch),
@@ -67,4 +73,13 @@ export async function searchPostgres(
     }
   }
   return { findings, mentions };
+}
+
+/** Of the text of a row in JSON, in which texts may hold JSON again. */
+function patternsOf(needle: Needle): string[] {
+  const forms = [...needle.forms, escapeText(needle.text)].flatMap((form) => {
+    const once = JSON.stringify(form).slice(1, -1);
+    return [form, once, JSON.stringify(once).slice(1, -1)];
+  });
+  return [...new Set(forms)].map((form) => postgresPattern(needle, form.replaceAll('\0', '')));
 }

@@ -1,12 +1,13 @@
 import { CommandError } from '../../cli/command.ts';
-import type { Home } from '../../cli/stack/home.ts';
 import { idHash } from '../../events/erasure/erased-people.ts';
+import { delay } from '../../platform/backoff.ts';
+import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ErasureRow } from './erasure-store.ts';
 import type { Verification } from './findings.ts';
 import { needleOf } from './needles.ts';
 import { searchClickhouse } from './search-clickhouse.ts';
-import { searchFiles } from './search-files.ts';
+import { searchExports, searchFolder } from './search-files.ts';
 import { searchLog } from './search-log.ts';
 import { searchPostgres } from './search-postgres.ts';
 import { searchRedis } from './search-redis.ts';
@@ -22,29 +23,54 @@ export async function verifyErasure(
     erasure: ErasureRow;
     names: readonly string[];
     texts: readonly string[];
-    home: Home;
+    files: ExportFiles;
+    /** The folder of the gateway's spool on this machine. */
+    spool: string;
     redisUrl: string;
     signal: AbortSignal;
   },
 ): Promise<Verification> {
-  const { erasure, texts, home, signal } = of;
+  const { erasure, texts, signal } = of;
   const names = await verifiedNames(connections, erasure, of.names);
   const needles = [
     ...names.map((name) => needleOf(name, true)),
     ...texts.map((text) => needleOf(text, false)),
   ];
   const search = { erasure: { ...erasure, names }, needles, signal };
-  const found = [
-    await searchPostgres(connections, search),
-    await searchClickhouse(connections, search),
-    await searchLog(connections, search),
-    await searchRedis(of.redisUrl, search),
-    await searchFiles([home.exports, home.spool], search),
-  ];
+  const searches = {
+    postgres: () => searchPostgres(connections, search),
+    clickhouse: () => searchClickhouse(connections, search),
+    log: () => searchLog(connections, search),
+    redis: () => searchRedis(of.redisUrl, search),
+    exports: () => searchExports({ database: connections.database, files: of.files }, search),
+    spool: () => searchFolder(of.spool, search),
+  };
+  const found = await Promise.all([
+    ...[searches.postgres(), searches.log(), searches.redis(), searches.exports()],
+    ...[repeated(searches.clickhouse, signal), repeated(searches.spool, signal)],
+  ]);
   return {
     findings: found.flatMap(({ findings }) => findings),
     mentions: found.flatMap(({ mentions }) => mentions),
   };
+}
+
+const REPEATED_FOR = 15_000;
+
+/**
+ * What comes of a new person while the search runs is in a spool for a moment, and in the profile
+ * before it is in the events.
+ */
+async function repeated(
+  search: () => Promise<Verification>,
+  signal: AbortSignal,
+): Promise<Verification> {
+  const deadline = performance.now() + REPEATED_FOR;
+  for (;;) {
+    const found = await search();
+    if (found.findings.length === 0 || performance.now() > deadline) return found;
+    await delay(1000, signal);
+  }
 }
 
 /** The stored names, or those given, which must be the ones that were erased. */
