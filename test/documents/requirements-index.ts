@@ -12,7 +12,8 @@ export interface RequirementRow {
   open: string;
 }
 
-const ROW = /^\| *((?:ingest|management) [\d.]+(?:-\d+)?|reports: [A-Z][A-Za-z ]+?(?:-\d+)?) *\|/;
+const ROW =
+  /^\| *((?:ingest|management|erasure) [\d.]+(?:-\d+)?|reports: [A-Z][A-Za-z ]+?(?:-\d+)?) *\|/;
 
 /** The rows of one page of the index. Throws when a row has not exactly four cells. */
 export function readRows(page: string): RequirementRow[] {

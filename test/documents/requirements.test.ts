@@ -6,7 +6,7 @@ import { citationsIn, readRows } from './requirements-index.ts';
 import sections from './specification-sections.json' with { type: 'json' };
 
 const checkout = join(import.meta.dirname, '../..');
-const pages = ['ingest', 'management', 'reports'].map((name) =>
+const pages = ['ingest', 'management', 'reports', 'erasure'].map((name) =>
   join(checkout, `docs/requirements/${name}.md`),
 );
 const rows = pages.flatMap(readRows);
