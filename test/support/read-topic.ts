@@ -1,6 +1,9 @@
 import { topicEnds as endsOf, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
+import { readTopicNamesFrom } from '../../platform/kafka/topic-names.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
+import { createLog } from '../../platform/log.ts';
+import { topicNamesOf } from '../../platform/log/topic-names.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { readyStack } from './stack.ts';
@@ -15,8 +18,11 @@ export interface Message {
 /** Offsets by partition. */
 type Offsets = ReadonlyMap<number, number>;
 
+/** Its topics have the names that the layout gives them now: a test may have rewritten one. */
 export function stackKafka(): KafkaSettings {
-  return parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
+  const { kafka_brokers, database_url: url } = readyStack();
+  readTopicNamesFrom(() => topicNamesOf({ url, log: createLog({ part: 'test', level: 'error' }) }));
+  return parseSettings(kafkaSettings, { KAFKA_BROKERS: kafka_brokers });
 }
 
 /** The offset that the next record of each partition gets. */
