@@ -4,15 +4,12 @@ import { partitionOf } from '../../../events/partition.ts';
 import { sampleEvent, sampleRecord } from '../../../events/testing/raw-records.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
-import { kafkaSettings } from '../../../platform/settings-common.ts';
-import { parseSettings } from '../../../platform/settings.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
-import { readTopic } from '../../support/read-topic.ts';
+import { readTopic, stackKafka } from '../../support/read-topic.ts';
 import {
   createAccount,
   eventually,
   ravand,
-  readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
@@ -20,7 +17,7 @@ import { openClickhouse } from '../../support/stack-clients.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
 const TABLE = 'events_resumed_test';
-const settings = parseSettings(kafkaSettings, { KAFKA_BROKERS: readyStack().kafka_brokers });
+const settings = stackKafka();
 const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'test')).admin();
 const client = openClickhouse();
 let producer: LogProducer;
