@@ -6,13 +6,7 @@ import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import { readTopic, stackKafka } from '../../support/read-topic.ts';
-import {
-  createAccount,
-  eventually,
-  ravand,
-  rows,
-  type TestAccount,
-} from '../../support/stack.ts';
+import { createAccount, eventually, ravand, rows, type TestAccount } from '../../support/stack.ts';
 import { openClickhouse } from '../../support/stack-clients.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
