@@ -67,7 +67,11 @@ try {
     // Of schemas/codec.ts, which only some commands load: a newer release wrote the log.
     (error instanceof Error && error.name === 'UnreadableRecord');
   printError(
-    isExpected || !(error instanceof Error) ? String(error) : (error.stack ?? error.message),
+    error instanceof CommandError
+      ? error.message
+      : isExpected || !(error instanceof Error)
+        ? String(error)
+        : (error.stack ?? error.message),
   );
   exitCode = error instanceof CommandError ? error.exitCode : 1;
 }
