@@ -216,8 +216,13 @@ export class Assignments {
       this.#connected().assign(partition, isGone ? ends.low : from);
       this.#read.add(partition);
       this.#silent.delete(partition);
+      if (from !== undefined && from < ends.low)
+        worker.skipTo(ends.low, Math.max(from, task.processed ?? from));
+      // Otherwise each next start would report it again.
+      if (committed !== undefined && committed < ends.low)
+        this.#committer.commit(partition, ends.low);
       // An offset of the topic that this one replaced becomes one of this topic before that goes.
-      if (committed !== undefined && formerTopic(this.#options.topic) !== undefined)
+      else if (committed !== undefined && formerTopic(this.#options.topic) !== undefined)
         this.#committer.commit(partition, committed);
       return task;
     }

@@ -23,6 +23,8 @@ export interface LaterCommits {
 export interface PartitionTask {
   /** First offset to read; undefined: the committed one, or the beginning. */
   readonly from: number | undefined;
+  /** Offset after the last processed record, where `from` is before it. */
+  readonly processed?: number | undefined;
   /**
    * Processes consecutive messages of the partition, in order, one call at a time. Resolves with
    * the offset to commit (the next to read) once all effects are durable; undefined commits

@@ -126,11 +126,23 @@ export class PartitionWorker {
     await task.drain?.().catch(() => undefined);
   }
 
+  /**
+   * The topic begins at `low`, and the records before `next` were processed. What is missing is
+   * reported now: on an idle topic, the next record may come late.
+   */
+  skipTo(low: number, next: number): void {
+    this.position = low;
+    if (next < low) this.#report(next, low);
+  }
+
   #beginAt(offset: number): void {
-    const { log, partition } = this.#options;
     const expected = this.position;
     this.position = offset;
-    if (expected === undefined || offset <= expected) return;
+    if (expected !== undefined && offset > expected) this.#report(expected, offset);
+  }
+
+  #report(expected: number, offset: number): void {
+    const { log, partition } = this.#options;
     this.#options.onMissed?.(offset - expected);
     const missing = { code: 'log_start_moved', partition, from: expected, to: offset - 1 };
     log.error(

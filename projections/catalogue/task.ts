@@ -56,6 +56,7 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
   return {
     // Without a row nothing was counted: read the whole topic.
     from: Math.min(newest?.chunk_from ?? 0, committed ?? Number.POSITIVE_INFINITY),
+    processed: committed,
     async process(messages) {
       for (const message of messages) {
         const rows = readOrSkip(message, readRows, {

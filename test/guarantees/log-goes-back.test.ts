@@ -194,7 +194,7 @@ describe('a log that goes back', () => {
     TEST_MS,
   );
 
-  it(
+  it.runIf(FULL)(
     'is refused when its offsets were used again before anybody looked',
     async (context) => {
       if (!isOwn) return context.skip('Kafka is no process of this stack');

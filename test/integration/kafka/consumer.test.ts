@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { committedOffsets, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../../platform/kafka/connection.ts';
@@ -15,7 +16,13 @@ import { eventually, readyStack } from '../../support/stack.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
 const PARTITIONS = 4;
-const log = createLog({ part: 'test', level: 'error' });
+const log = createLog({ part: 'test', level: 'fatal' });
+
+/** Records that left the topic unread, as the registry counts them. */
+async function missedIn(registry: Registry): Promise<number> {
+  const metric = await registry.getSingleMetric('ravand_consumer_missed_records_total')?.get();
+  return (metric?.values ?? []).reduce((sum, { value }) => sum + value, 0);
+}
 
 interface Opened {
   partition: number;
@@ -39,7 +46,13 @@ describe('the partition consumer', () => {
     running = [];
     processed = Array.from({ length: PARTITIONS }, () => []);
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: 1 }];
-    await withKafkaAdmin(settings, (admin) => admin.createTopics({ waitForLeaders: true, topics }));
+    await withKafkaAdmin(settings, (admin) =>
+      admin.createTopics({ waitForLeaders: false, topics }),
+    );
+    // Waiting for leaders, the client fails while the broker does not know the topic yet.
+    await eventually({ ms: 30_000, waitingFor: 'the topic' }, () =>
+      withKafkaAdmin(settings, (admin) => admin.fetchTopicOffsets(topic)),
+    );
     return async () => {
       await Promise.all(running.map((consumer) => consumer.close().catch(() => undefined)));
       await withKafkaAdmin(settings, (admin) => admin.deleteTopics({ topics: [topic] }));
@@ -137,6 +150,48 @@ describe('the partition consumer', () => {
     release();
     await until('the records of partition 0', () => processed[0]?.length === 10);
     expect(processed[0]).toEqual(upTo(10));
+  });
+
+  it('reports at its start what left the topic unread, once, although nothing arrives', async () => {
+    await publish(40);
+    const first = await start(keep);
+    await until('everything', () => count() >= 40);
+    await first.consumer.close();
+    await publish(40);
+    await withKafkaAdmin(settings, async (admin) => {
+      const ends = await admin.fetchTopicOffsets(topic);
+      const partitions = ends.map(({ partition, high }) => ({ partition, offset: high }));
+      expect(partitions.map(({ offset }) => offset)).toEqual(['20', '20', '20', '20']);
+      await admin.deleteTopicRecords({ topic, partitions });
+    });
+    const startAgain = async (more: Parameters<typeof start>[1] = {}) => {
+      const registry = new Registry();
+      const { consumer } = await start(keep, { registry, ...more });
+      await until('its partitions', () => consumer.partitions().length === PARTITIONS);
+      return { consumer, missed: () => missedIn(registry) };
+    };
+    const second = await startAgain();
+    await until('the report', async () => (await second.missed()) === 40);
+    await until('commits of the new start', async () =>
+      [...(await committed()).values()].every((offset) => offset === 20),
+    );
+    await second.consumer.close();
+    processed = processed.map(() => []);
+    const third = await startAgain();
+    await publish(4);
+    await until('the next records', () => count() >= 4);
+    expect(await third.missed()).toBe(0);
+    await third.consumer.close();
+    // A task that reads again what it has processed misses nothing.
+    const fourth = await startAgain({
+      assigned: (_, offset) =>
+        Promise.resolve({
+          ...{ from: 3, processed: offset, process: keep, release: () => Promise.resolve() },
+        }),
+    });
+    await publish(4);
+    await until('the next records', () => count() >= 8);
+    expect(await fourth.missed()).toBe(0);
   });
 
   it('pauses fetching while a batch outlasts its buffer, and loses no message', async () => {
