@@ -1,12 +1,9 @@
 import { CommandError } from '../../cli/command.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { contradictionIn, FIRST_RECORD, refusalOf } from '../../platform/kafka/log-guard.ts';
+import { contradictionIn, refusalOf } from '../../platform/kafka/log-guard.ts';
 import { LogProbe } from '../../platform/kafka/log-probe.ts';
-import {
-  advanceUnfinished,
-  readEvidence,
-  type StoredEvidence,
-} from '../../platform/log/evidence-store.ts';
+import { decisive } from '../../platform/log/decisive.ts';
+import { advanceUnfinished, readEvidence } from '../../platform/log/evidence-store.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /**
@@ -29,15 +26,4 @@ export async function requireAgreedLog(
   } finally {
     await probe.close();
   }
-}
-
-/** Of each partition what is known about its first record, and about the last one that was read. */
-export function decisive(evidence: readonly StoredEvidence[]): StoredEvidence[] {
-  const found = new Map<string, StoredEvidence>();
-  for (const one of evidence) {
-    const isFirst = one.reader === FIRST_RECORD;
-    const key = `${one.topic}/${one.partition}/${isFirst ? 'first' : 'last'}`;
-    if ((found.get(key)?.next ?? -1) < one.next) found.set(key, one);
-  }
-  return [...found.values()];
 }

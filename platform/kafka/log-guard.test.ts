@@ -1,9 +1,10 @@
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { evidenceOf, type LogEnds, type RecordEvidence } from '../log/evidence.ts';
+import { FIRST_RECORD } from '../log/decisive.ts';
 import type { TopicPartition } from '../log/evidence-store.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
-import { FIRST_RECORD, LogGuard } from './log-guard.ts';
+import { LogGuard } from './log-guard.ts';
 
 const TOPIC = 't';
 const never = new AbortController().signal;
@@ -14,10 +15,14 @@ function record(offset: number, text = 'a'): ConsumedMessage {
 }
 
 /** A guard over a log and a database in memory; the log may be replaced at any time. */
-function given(before: readonly string[]) {
+function given(
+  before: readonly string[],
+  writes?: (partition: number) => readonly TopicPartition[],
+) {
   const stored = new Map<string, TopicPartition & RecordEvidence & { reader: string }>();
   const state = { log: [...before], low: 0, unfinished: false };
   const contradictions: number[] = [];
+  const reads = { queries: 0, records: 0 };
   const database = {
     query: (sql: string, values: unknown[] = []) => {
       if (sql.includes('log_advances')) return answer(state.unfinished ? [{}] : []);
@@ -39,7 +44,11 @@ function given(before: readonly string[]) {
         });
         return answer([]);
       }
-      const wanted = [...stored.values()].filter(({ reader }) => reader === values[0]);
+      reads.queries++;
+      const [topics, partitions] = values as [string[], number[]];
+      const wanted = [...stored.values()].filter(({ topic, partition }) =>
+        topics.some((one, at) => one === topic && partitions[at] === partition),
+      );
       return answer(
         wanted.map(({ next, appendedAt, ...rest }) => ({
           ...{ ...rest, next_offset: String(next), appended_at: String(appendedAt) },
@@ -52,11 +61,15 @@ function given(before: readonly string[]) {
     database: database as never,
     probe: {
       ends: (): Promise<LogEnds> => Promise.resolve({ low: state.low, high: state.log.length }),
-      evidenceAt: (_of, offset) => Promise.resolve(evidenceOf(record(offset, state.log[offset]))),
+      evidenceAt: (_of, offset) => {
+        reads.records++;
+        return Promise.resolve(evidenceOf(record(offset, state.log[offset])));
+      },
     },
     log: pino({ level: 'silent' }),
     reader: 'g',
     topic: TOPIC,
+    writes,
     onContradiction: (partition) => contradictions.push(partition),
     closing: never,
   });
@@ -74,7 +87,19 @@ function given(before: readonly string[]) {
     await admitted.catch(() => undefined);
     return problem;
   };
-  return { guard, state, stored, contradictions, admit, isRefused };
+  /** Another reader has read up to this record. */
+  const otherHasRead = (offset: number, text: string, of = { topic: TOPIC, partition: 0 }) =>
+    stored.set(`other/${of.topic}/${of.partition}`, {
+      ...{ ...of, reader: 'other' },
+      ...evidenceOf(record(offset, text)),
+    });
+  /** Resolves when the log was compared again after a lost connection. */
+  const compared = async () => {
+    guard.suspect();
+    guard.appended({ topic: 'none', partition: 0, ...evidenceOf(record(0)) });
+    await guard.flush();
+  };
+  return { guard, state, stored, contradictions, reads, admit, isRefused, otherHasRead, compared };
 }
 
 describe('the guard of a log', () => {
@@ -150,5 +175,105 @@ describe('the guard of a log', () => {
     guard.seen(0, record(3, 'd'));
     await guard.flush();
     expect([contradictions, stored.get('g/t/0')?.next]).toEqual([[], 4]);
+  });
+
+  describe('that another reader has read further', () => {
+    it('refuses a partition whose own last record stands, when offsets after it were used again', async () => {
+      const { guard, state, isRefused, otherHasRead } = given(['a', 'b', 'c', 'd']);
+      guard.seen(0, record(1, 'b'));
+      await guard.flush();
+      otherHasRead(3, 'd');
+      state.log = ['a', 'b', 'x', 'y', 'z'];
+      expect(await isRefused(2)).toContain('other is at offset 4, and the record before it');
+      state.log = ['a', 'b'];
+      expect(await isRefused(2)).toContain('other is at offset 4, and the log ends at 2');
+    });
+
+    it('refuses a reader that has stored nothing', async () => {
+      const { isRefused, otherHasRead } = given(['a', 'x', 'y']);
+      otherHasRead(1, 'b');
+      expect(await isRefused(undefined)).toContain('./ravand log advance-epoch');
+    });
+
+    it('refuses a partition when another reader read further in a topic that this one writes', async () => {
+      const written = { topic: 'derived', partition: 0 };
+      const { isRefused, otherHasRead } = given(['a', 'x'], () => [written]);
+      otherHasRead(1, 'b', written);
+      expect(await isRefused(0)).toContain(
+        'partition 0 of derived went back: other is at offset 2',
+      );
+    });
+
+    it('admits a log that holds the record, or whose retention removed it', async () => {
+      const { state, admit, otherHasRead } = given(['a', 'b', 'c', 'd']);
+      otherHasRead(2, 'c');
+      expect(await admit(1)).toMatchObject({ from: 1 });
+      state.log = ['', '', '', 'd'];
+      state.low = 3;
+      expect(await admit(1)).toMatchObject({ low: 3 });
+    });
+
+    it('counts only evidence about the partition itself', async () => {
+      const { admit, otherHasRead } = given(['a', 'b']);
+      otherHasRead(5, 'f', { topic: TOPIC, partition: 1 });
+      expect(await admit(1)).toMatchObject({ from: 1 });
+    });
+
+    it('is compared with one query and one more record, and none when it is the same', async () => {
+      const { guard, reads, admit, otherHasRead } = given(['a', 'b', 'c']);
+      guard.seen(0, record(1, 'b'));
+      await guard.flush();
+      await admit(2);
+      const alone = { ...reads, queries: 0 };
+      Object.assign(reads, { queries: 0, records: 0 });
+      otherHasRead(1, 'b');
+      await admit(2);
+      expect(reads).toEqual({ queries: 1, records: alone.records });
+      otherHasRead(2, 'c');
+      await admit(2);
+      expect(reads).toEqual({ queries: 2, records: 2 * alone.records + 1 });
+    });
+
+    it('is compared after a lost connection, also where nothing was read since the start', async () => {
+      const { state, contradictions, admit, otherHasRead, compared } = given(['a', 'b', 'c']);
+      await admit(2);
+      otherHasRead(2, 'c');
+      await compared();
+      expect(contradictions).toEqual([]);
+      state.log = ['a', 'b', 'x', 'y'];
+      await compared();
+      expect(contradictions).toEqual([0]);
+    });
+
+    it('is compared after a lost connection where the own last record stands', async () => {
+      const { guard, state, stored, contradictions, otherHasRead, admit } = given(['a', 'b', 'c']);
+      await admit(0);
+      guard.seen(0, record(1, 'b'));
+      otherHasRead(2, 'c');
+      state.log = ['a', 'b', 'x', 'y'];
+      guard.suspect();
+      guard.seen(0, record(3, 'y'));
+      await guard.flush();
+      expect([contradictions, stored.get('g/t/0')?.next]).toEqual([[0], 2]);
+    });
+
+    it('is not compared in a partition that was revoked', async () => {
+      const { guard, state, contradictions, admit, otherHasRead, compared } = given(['a', 'b']);
+      await admit(1);
+      guard.forget(0);
+      otherHasRead(1, 'b');
+      state.log = ['a', 'x'];
+      await compared();
+      expect(contradictions).toEqual([]);
+    });
+
+    it('is compared once however often connections are lost while no broker answers', async () => {
+      const { guard, reads, admit, compared } = given(['a', 'b']);
+      await admit(1);
+      reads.queries = 0;
+      for (let loss = 0; loss < 50; loss++) guard.suspect();
+      await compared();
+      expect(reads.queries).toBeLessThanOrEqual(3);
+    });
   });
 });

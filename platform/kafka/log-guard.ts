@@ -1,5 +1,6 @@
 import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
+import { decisiveFor, FIRST_RECORD, isOf } from '../log/decisive.ts';
 import {
   contradictionOf,
   evidenceOf,
@@ -12,15 +13,13 @@ import {
   advanceUnfinished,
   readEvidence,
   writeEvidence,
+  type StoredEvidence,
   type TopicPartition,
 } from '../log/evidence-store.ts';
 import type { Database } from '../postgres/pool.ts';
 import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 import type { LogProbe } from './log-probe.ts';
-
-/** The reader of the evidence about the first record of a partition: which topic it is. */
-export const FIRST_RECORD = 'first';
 
 /** How often a refused partition is checked again, ms; jitter is added. */
 const RECHECK_MS = 3000;
@@ -45,20 +44,23 @@ export interface LogGuardOptions {
 const NOTHING = { low: 0, high: 0 };
 
 /**
- * Compares the log with what this reader has processed (platform/log/evidence.ts): before a
- * partition is read, and after each loss of a connection. A partition whose log went back is
- * refused until `./ravand log advance-epoch` was run; the others continue.
+ * Compares the log with what this reader has processed (platform/log/evidence.ts), and with what
+ * the reader that got furthest has: before a partition is read, and after each loss of a
+ * connection. A partition whose log went back is refused until `./ravand log advance-epoch` was
+ * run; the others continue.
  */
 export class LogGuard {
   readonly #options: LogGuardOptions;
   readonly #refused = new Map<number, string>();
-  /** The newest evidence of each open partition. */
-  readonly #newest = new Map<number, RecordEvidence>();
+  /** The newest evidence of each open partition; undefined: nothing was read since its start. */
+  readonly #newest = new Map<number, RecordEvidence | undefined>();
   #dirty = new Map<string, TopicPartition & RecordEvidence>();
   #flushing: Promise<void> | undefined;
   #written: Promise<void> = Promise.resolve();
   /** Nothing is written before the log has been compared again. */
   #compared: Promise<void> = Promise.resolve();
+  /** A comparison that has not begun covers everything that was read and appended so far. */
+  #isCovered = false;
 
   constructor(options: LogGuardOptions) {
     this.#options = options;
@@ -89,7 +91,11 @@ export class LogGuard {
         const found = await retryUntilAborted(retrying, async () =>
           this.#inspect(partition, await from()),
         );
-        if (found.refusal === undefined) return found;
+        if (found.refusal === undefined) {
+          this.#newest.set(partition, this.#newest.get(partition));
+          this.#isCovered = false;
+          return found;
+        }
         if (refusals % LOG_EVERY === 0)
           log.error({ code: 'log_went_back', topic, partition }, found.refusal);
         this.#refused.set(partition, found.refusal);
@@ -110,6 +116,7 @@ export class LogGuard {
 
   /** This reader appended a record to a topic that it writes. */
   appended(of: TopicPartition & RecordEvidence): void {
+    this.#isCovered = false;
     const key = `${of.topic}/${of.partition}`;
     if ((this.#dirty.get(key)?.next ?? -1) < of.next) this.#dirty.set(key, of);
   }
@@ -133,23 +140,32 @@ export class LogGuard {
 
   /** A connection was lost: the broker may return with another log. */
   suspect(): void {
+    if (this.#isCovered) return;
     const [newest, dirty] = [new Map(this.#newest), this.#takeDirty()];
     if (newest.size === 0 && dirty.length === 0) return;
-    this.#compared = this.#compared.then(() => this.#compareAgain(newest, dirty));
+    this.#isCovered = true;
+    this.#compared = this.#compared.then(() => {
+      this.#isCovered = false;
+      return this.#compareAgain(newest, dirty);
+    });
     // `flush` reports it.
     this.#compared.catch(() => undefined);
   }
 
   async #compareAgain(
-    newest: ReadonlyMap<number, RecordEvidence>,
+    newest: ReadonlyMap<number, RecordEvidence | undefined>,
     dirty: readonly (TopicPartition & RecordEvidence)[],
   ): Promise<void> {
-    const { log, topic, closing, onContradiction } = this.#options;
+    const { database, reader, log, topic, closing, onContradiction } = this.#options;
     if (dirty.length > 0) await this.#write(dirty);
     const retrying = { log, signal: closing, code: 'log_check', what: `comparing ${topic}` };
-    for (const [partition, evidence] of newest) {
+    const open = [...newest.keys()].map((partition) => ({ topic, partition }));
+    const stored = await retryUntilAborted(retrying, () => readEvidence(database, open));
+    for (const [partition, last] of newest) {
       const of = { topic, partition };
-      const found = await retryUntilAborted(retrying, () => this.#contradiction(of, evidence));
+      const own = last ? [{ ...of, reader, ...last }] : [];
+      const known = decisiveFor(reader, of, [...stored, ...own]);
+      const found = await retryUntilAborted(retrying, () => this.#contradiction(of, known));
       if (!found) continue;
       this.#newest.delete(partition);
       this.#dirty.delete(`${topic}/${partition}`);
@@ -182,14 +198,14 @@ export class LogGuard {
         ...{ ...NOTHING, from },
         refusal: `./ravand log advance-epoch was not finished: run it again`,
       };
-    const own = await readEvidence(database, reader);
-    const first = (await readEvidence(database, FIRST_RECORD)).filter((one) => isOf(one, of));
-    for (const written of [of, ...(writes?.(partition) ?? [])])
-      for (const evidence of [...own, ...first]) {
-        if (!isOf(evidence, written)) continue;
-        const found = await this.#contradiction(written, evidence);
-        if (found) return { ...NOTHING, from, refusal: refusalOf(written, evidence.reader, found) };
-      }
+    const wanted = [of, ...(writes?.(partition) ?? [])];
+    const stored = await readEvidence(database, wanted);
+    const first = stored.filter((one) => one.reader === FIRST_RECORD && isOf(one, of));
+    for (const one of wanted) {
+      const known = decisiveFor(reader, one, stored);
+      const refusal = await this.#contradiction(one, one === of ? [...known, ...first] : known);
+      if (refusal !== undefined) return { ...NOTHING, from, refusal };
+    }
     const ends = await probe.ends(of);
     if (from !== undefined && from > ends.high) {
       const found = { kind: 'ahead', position: from, end: ends.high } as const;
@@ -202,11 +218,16 @@ export class LogGuard {
     return { ...ends, from };
   }
 
+  /** The sentence about the first evidence that the log contradicts. */
   async #contradiction(
     of: TopicPartition,
-    evidence: RecordEvidence,
-  ): Promise<Contradiction | undefined> {
-    return contradictionIn(this.#options.probe, of, evidence);
+    known: readonly StoredEvidence[],
+  ): Promise<string | undefined> {
+    for (const evidence of known) {
+      const found = await contradictionIn(this.#options.probe, of, evidence);
+      if (found) return refusalOf(of, evidence.reader, found);
+    }
+    return undefined;
   }
 }
 
@@ -220,10 +241,6 @@ export async function contradictionIn(
   const offset = recordToRead(evidence, ends);
   const found = offset === undefined ? undefined : await probe.evidenceAt(of, offset);
   return contradictionOf(evidence, ends, found);
-}
-
-function isOf(one: TopicPartition, other: TopicPartition): boolean {
-  return one.topic === other.topic && one.partition === other.partition;
 }
 
 /** One sentence for /readyz, logs and commands. */

@@ -17,8 +17,12 @@ const WRITE = `INSERT INTO log_evidence (reader, topic, partition, next_offset, 
     appended_at = excluded.appended_at, checksum = excluded.checksum, updated_at = now()
   WHERE log_evidence.next_offset < excluded.next_offset`;
 
-const READ =
-  'SELECT reader, topic, partition, next_offset, appended_at, checksum FROM log_evidence';
+// Evidence that an epoch replaced, and that a reader wrote while that epoch began, says nothing
+// about the records that are there now.
+const READ = `SELECT reader, topic, partition, next_offset, appended_at, checksum FROM log_evidence AS e
+  WHERE NOT EXISTS (SELECT 1 FROM log_epochs AS s WHERE s.topic = e.topic AND s.partition = e.partition
+    AND s.first_offset < e.next_offset AND s.created_at >= e.updated_at)`;
+const READ_OF = `${READ} AND (topic, partition) IN (SELECT * FROM unnest($1::text[], $2::int[]))`;
 
 interface Row extends TopicPartition {
   reader: string;
@@ -43,15 +47,17 @@ export async function writeEvidence(
   ]);
 }
 
-/** The evidence of one reader, or of all. */
+/** The evidence of all readers about these partitions, or about all. */
 export async function readEvidence(
   database: Pick<Database, 'query'>,
-  reader?: string,
+  partitions?: readonly TopicPartition[],
 ): Promise<StoredEvidence[]> {
-  const { rows } = await database.query<Row>(
-    reader === undefined ? READ : `${READ} WHERE reader = $1`,
-    reader === undefined ? [] : [reader],
-  );
+  const { rows } = await (partitions === undefined
+    ? database.query<Row>(READ)
+    : database.query<Row>(READ_OF, [
+        partitions.map(({ topic }) => topic),
+        partitions.map(({ partition }) => partition),
+      ]));
   return rows.map(({ next_offset, appended_at, checksum, ...of }) => ({
     ...of,
     next: Number(next_offset),

@@ -1,4 +1,4 @@
-import { FIRST_RECORD } from '../../../platform/kafka/log-guard.ts';
+import { FIRST_RECORD } from '../../../platform/log/decisive.ts';
 import type { LogProbe } from '../../../platform/kafka/log-probe.ts';
 import type { RangeReader } from '../../../platform/kafka/read-range.ts';
 import { epochAt } from '../../../platform/log/epochs.ts';

@@ -35,6 +35,12 @@ describe('the boundary of a partition', () => {
     expect(boundaryOf(facts({ evidence: [ahead(120, 70)] }), OPTIONS)).toBe(70);
   });
 
+  it('is at the record that is another one, when none was appended after it', () => {
+    const contradiction = { kind: 'other_record', position: 80 } as const;
+    const evidence = [{ ...ahead(80, undefined), appendedAt: -1, contradiction }];
+    expect(boundaryOf(facts({ evidence }), OPTIONS)).toBe(79);
+  });
+
   it('is the beginning when the first record is another one', () => {
     const evidence = [{ ...ahead(1, 40), reader: 'first' }];
     expect(boundaryOf(facts({ low: 0, evidence }), OPTIONS)).toBe(0);
@@ -73,6 +79,9 @@ describe('the boundary of a partition', () => {
         const boundary = boundaryOf(facts({ ...ends, evidence }), OPTIONS);
         if (furthest <= kept) expect(boundary).toBeUndefined();
         else expect(boundary).toBe(kept);
+        // A new epoch removes the evidence about the records from its first one on.
+        const left = evidence.filter(({ next }) => next <= (boundary ?? Number.POSITIVE_INFINITY));
+        expect(left.filter(({ contradiction }) => contradiction !== undefined)).toEqual([]);
       }),
     );
   });

@@ -40,7 +40,8 @@ export function boundaryOf(
   const found = evidence
     .filter(({ contradiction }) => contradiction !== undefined)
     .map(({ reader, next, appendedAfter }) =>
-      reader === firstRecord ? low : Math.min(next, high, appendedAfter ?? high),
+      // The last record that was read is not there any more.
+      reader === firstRecord ? low : Math.min(next - 1, high, appendedAfter ?? high),
     );
   if (groups.some(({ committed = 0 }) => committed > high)) found.push(high);
   return found.length === 0 ? undefined : Math.max(low, Math.min(...found));

@@ -14,7 +14,7 @@ import {
 } from '../../../pipeline/metering/testing/books-database.ts';
 import { SeenKeys } from '../../../pipeline/replay/seen-keys.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
-import { FIRST_RECORD } from '../../../platform/kafka/log-guard.ts';
+import { FIRST_RECORD } from '../../../platform/log/decisive.ts';
 import { LogProbe } from '../../../platform/kafka/log-probe.ts';
 import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { readTopicNamesFrom } from '../../../platform/kafka/topic-names.ts';
