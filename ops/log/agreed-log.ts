@@ -3,7 +3,7 @@ import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { contradictionIn, refusalOf } from '../../platform/kafka/log-guard.ts';
 import { LogProbe } from '../../platform/kafka/log-probe.ts';
 import { decisive } from '../../platform/log/decisive.ts';
-import { advanceUnfinished, readEvidence } from '../../platform/log/evidence-store.ts';
+import { readAdvances, readEvidence } from '../../platform/log/evidence-store.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function requireAgreedLog(
   { settings, database }: { settings: KafkaSettings; database: Database },
   topics: readonly string[],
 ): Promise<void> {
-  if (await advanceUnfinished(database))
+  if ((await readAdvances(database)).isUnfinished)
     throw new CommandError('./ravand log advance-epoch was not finished: run it again first');
   const evidence = (await readEvidence(database)).filter(({ topic }) => topics.includes(topic));
   const probe = new LogProbe(settings);

@@ -3,7 +3,12 @@ import {
   openBooksDatabase,
   type BooksDatabase,
 } from '../../pipeline/metering/testing/books-database.ts';
-import { readEvidence, writeEvidence } from '../../platform/log/evidence-store.ts';
+import {
+  readAdvances,
+  readEvidence,
+  writeEvidence,
+  type TopicPartition,
+} from '../../platform/log/evidence-store.ts';
 
 const OF = { topic: 't', partition: 0 };
 
@@ -14,16 +19,16 @@ beforeAll(async () => {
   await postgres.migrate('0001', '9999');
 }, 120_000);
 afterAll(() => postgres.close());
-beforeEach(() => postgres.database.query('TRUNCATE log_epochs, log_evidence'));
+beforeEach(() => postgres.database.query('TRUNCATE log_epochs, log_evidence, log_advances'));
 
-const read = (reader: string, next: number, of = OF) =>
+const read = (reader: string, next: number, of: TopicPartition & { epoch?: number } = OF) =>
   writeEvidence(postgres.database, reader, [{ ...of, next, appendedAt: 1, checksum: 2 }]);
 
-const beginEpoch = (epoch: number, firstOffset: number) =>
+const beginEpoch = (epoch: number, firstOffset: number, reason = 'the log went back') =>
   postgres.database.query(
     `INSERT INTO log_epochs (topic, partition, epoch, first_offset, reason)
-       VALUES ($1, $2, $3, $4, 'the log went back')`,
-    [OF.topic, OF.partition, epoch, firstOffset],
+       VALUES ($1, $2, $3, $4, $5)`,
+    [OF.topic, OF.partition, epoch, firstOffset, reason],
   );
 
 async function known(): Promise<string[]> {
@@ -47,4 +52,27 @@ it('evidence about records that an epoch has replaced does not count', async () 
   expect(await known()).toEqual(['a 5']);
   await read('c', 7);
   expect(await known()).toEqual(['a 5', 'c 7']);
+});
+
+it('evidence counts beside an epoch that replaced nothing', async () => {
+  await read('a', 5);
+  await beginEpoch(1, 4, 'growth to 8 partitions');
+  await read('b', 7, { ...OF, epoch: 0 });
+  expect(await known()).toEqual(['a 5', 'b 7']);
+});
+
+it('a process that was cut off while an epoch began writes nothing about replaced records', async () => {
+  await beginEpoch(2, 5);
+  await read('late', 5, { ...OF, epoch: 1 });
+  await read('late', 9, { ...OF, epoch: 1 });
+  expect(await known()).toEqual(['late 5']);
+  const { epoch, isUnfinished } = await readAdvances(postgres.database);
+  expect([epoch, isUnfinished]).toEqual([2, false]);
+  await read('late', 9, { ...OF, epoch });
+  expect(await known()).toEqual(['late 9']);
+});
+
+it('a plan that was begun is unfinished', async () => {
+  await postgres.database.query("INSERT INTO log_advances (plan) VALUES ('{}')");
+  expect(await readAdvances(postgres.database)).toEqual({ epoch: 0, isUnfinished: true });
 });

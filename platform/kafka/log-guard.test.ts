@@ -20,22 +20,26 @@ function given(
   writes?: (partition: number) => readonly TopicPartition[],
 ) {
   const stored = new Map<string, TopicPartition & RecordEvidence & { reader: string }>();
-  const state = { log: [...before], low: 0, unfinished: false };
+  const state = { log: [...before], low: 0, unfinished: false, epoch: 0 };
   const contradictions: number[] = [];
+  const writtenIn: (number | null)[] = [];
   const reads = { queries: 0, records: 0 };
   const database = {
     query: (sql: string, values: unknown[] = []) => {
-      if (sql.includes('log_advances')) return answer(state.unfinished ? [{}] : []);
+      if (sql.includes('log_advances'))
+        return answer([{ epoch: state.epoch, is_unfinished: state.unfinished }]);
       if (sql.startsWith('INSERT')) {
-        const [reader, topics, partitions, next, appended, checksum] = values as [
+        const [reader, topics, partitions, next, appended, checksum, epochs] = values as [
           string,
           string[],
           number[],
           number[],
           number[],
           number[],
+          (number | null)[],
         ];
         topics.forEach((topic, at) => {
+          writtenIn.push(epochs[at] ?? null);
           const of = { topic, partition: Number(partitions[at]) };
           stored.set(`${reader}/${of.topic}/${of.partition}`, {
             ...{ ...of, reader, next: Number(next[at]), appendedAt: Number(appended[at]) },
@@ -99,7 +103,18 @@ function given(
     guard.appended({ topic: 'none', partition: 0, ...evidenceOf(record(0)) });
     await guard.flush();
   };
-  return { guard, state, stored, contradictions, reads, admit, isRefused, otherHasRead, compared };
+  return {
+    guard,
+    state,
+    stored,
+    contradictions,
+    writtenIn,
+    reads,
+    admit,
+    isRefused,
+    otherHasRead,
+    compared,
+  };
 }
 
 describe('the guard of a log', () => {
@@ -165,6 +180,20 @@ describe('the guard of a log', () => {
       next: 3,
       checksum: evidenceOf(record(2, 'c')).checksum,
     });
+  });
+
+  it('says which epoch the evidence belongs to, also when it is written later', async () => {
+    const { guard, state, writtenIn, admit } = given(['a', 'b', 'c']);
+    state.epoch = 3;
+    await admit(1);
+    writtenIn.length = 0;
+    guard.seen(0, record(1, 'b'));
+    state.epoch = 4;
+    await admit(1);
+    await guard.flush();
+    guard.seen(0, record(2, 'c'));
+    await guard.flush();
+    expect(writtenIn).toEqual([3, 4]);
   });
 
   it('goes on after a lost connection when the log is the same', async () => {

@@ -10,9 +10,10 @@ import {
   type RecordEvidence,
 } from '../log/evidence.ts';
 import {
-  advanceUnfinished,
+  readAdvances,
   readEvidence,
   writeEvidence,
+  type NewEvidence,
   type StoredEvidence,
   type TopicPartition,
 } from '../log/evidence-store.ts';
@@ -54,7 +55,9 @@ export class LogGuard {
   readonly #refused = new Map<number, string>();
   /** The newest evidence of each open partition; undefined: nothing was read since its start. */
   readonly #newest = new Map<number, RecordEvidence | undefined>();
-  #dirty = new Map<string, TopicPartition & RecordEvidence>();
+  #dirty = new Map<string, NewEvidence>();
+  /** The newest epoch of any partition when each open partition was compared. */
+  readonly #epochs = new Map<string, number>();
   #flushing: Promise<void> | undefined;
   #written: Promise<void> = Promise.resolve();
   /** Nothing is written before the log has been compared again. */
@@ -117,8 +120,9 @@ export class LogGuard {
   /** This reader appended a record to a topic that it writes. */
   appended(of: TopicPartition & RecordEvidence): void {
     this.#isCovered = false;
-    const key = `${of.topic}/${of.partition}`;
-    if ((this.#dirty.get(key)?.next ?? -1) < of.next) this.#dirty.set(key, of);
+    const key = keyOf(of);
+    if ((this.#dirty.get(key)?.next ?? -1) < of.next)
+      this.#dirty.set(key, { ...of, epoch: this.#epochs.get(key) });
   }
 
   /** Resolves when the evidence given so far is stored. Rejects only when the process ends. */
@@ -154,7 +158,7 @@ export class LogGuard {
 
   async #compareAgain(
     newest: ReadonlyMap<number, RecordEvidence | undefined>,
-    dirty: readonly (TopicPartition & RecordEvidence)[],
+    dirty: readonly NewEvidence[],
   ): Promise<void> {
     const { database, reader, log, topic, closing, onContradiction } = this.#options;
     if (dirty.length > 0) await this.#write(dirty);
@@ -168,18 +172,18 @@ export class LogGuard {
       const found = await retryUntilAborted(retrying, () => this.#contradiction(of, known));
       if (!found) continue;
       this.#newest.delete(partition);
-      this.#dirty.delete(`${topic}/${partition}`);
+      this.#dirty.delete(keyOf(of));
       onContradiction(partition);
     }
   }
 
-  #takeDirty(): (TopicPartition & RecordEvidence)[] {
+  #takeDirty(): NewEvidence[] {
     const dirty = [...this.#dirty.values()];
     this.#dirty = new Map();
     return dirty;
   }
 
-  #write(dirty: readonly (TopicPartition & RecordEvidence)[]): Promise<void> {
+  #write(dirty: readonly NewEvidence[]): Promise<void> {
     const { database, log, reader, closing } = this.#options;
     return retryUntilAborted(
       { log, signal: closing, code: 'postgres_unreachable', what: 'recording log positions' },
@@ -193,7 +197,8 @@ export class LogGuard {
   ): Promise<LogEnds & { from: number | undefined; refusal?: string }> {
     const { database, topic, reader, writes, probe } = this.#options;
     const of = { topic, partition };
-    if (await advanceUnfinished(database))
+    const { epoch, isUnfinished } = await readAdvances(database);
+    if (isUnfinished)
       return {
         ...{ ...NOTHING, from },
         refusal: `./ravand log advance-epoch was not finished: run it again`,
@@ -213,8 +218,9 @@ export class LogGuard {
     }
     if (first.length === 0 && ends.low === 0 && ends.high > 0) {
       const evidence = await probe.evidenceAt(of, 0);
-      if (evidence) await writeEvidence(database, FIRST_RECORD, [{ ...of, ...evidence }]);
+      if (evidence) await writeEvidence(database, FIRST_RECORD, [{ ...of, ...evidence, epoch }]);
     }
+    for (const one of wanted) this.#epochs.set(keyOf(one), epoch);
     return { ...ends, from };
   }
 
@@ -229,6 +235,10 @@ export class LogGuard {
     }
     return undefined;
   }
+}
+
+function keyOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
 }
 
 /** Compares evidence with the log as it is now. Rejects without a broker. */

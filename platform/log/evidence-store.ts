@@ -6,13 +6,25 @@ export interface TopicPartition {
   partition: number;
 }
 
+/** Evidence of a reader that knew no later epoch of the log than this; undefined: it knows all. */
+export interface NewEvidence extends TopicPartition, RecordEvidence {
+  epoch?: number | undefined;
+}
+
 export interface StoredEvidence extends TopicPartition, RecordEvidence {
   reader: string;
 }
 
-// A repeated or late write never replaces evidence about a later record.
+// The epochs that replaced what evidence `e` is about: others begin at the end of the log.
+const REPLACING = `SELECT 1 FROM log_epochs AS s WHERE s.topic = e.topic AND s.partition = e.partition
+    AND s.reason = 'the log went back' AND s.first_offset < e.next_offset`;
+// A repeated or late write never replaces evidence about a later record. A process that was cut off
+// while an epoch began may write about records that are gone.
 const WRITE = `INSERT INTO log_evidence (reader, topic, partition, next_offset, appended_at, checksum)
-  SELECT $1, * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[])
+  SELECT $1, topic, partition, next_offset, appended_at, checksum
+  FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[])
+    AS e (topic, partition, next_offset, appended_at, checksum, known)
+  WHERE NOT EXISTS (${REPLACING} AND s.epoch > e.known)
   ON CONFLICT (reader, topic, partition) DO UPDATE SET next_offset = excluded.next_offset,
     appended_at = excluded.appended_at, checksum = excluded.checksum, updated_at = now()
   WHERE log_evidence.next_offset < excluded.next_offset`;
@@ -20,8 +32,7 @@ const WRITE = `INSERT INTO log_evidence (reader, topic, partition, next_offset, 
 // Evidence that an epoch replaced, and that a reader wrote while that epoch began, says nothing
 // about the records that are there now.
 const READ = `SELECT reader, topic, partition, next_offset, appended_at, checksum FROM log_evidence AS e
-  WHERE NOT EXISTS (SELECT 1 FROM log_epochs AS s WHERE s.topic = e.topic AND s.partition = e.partition
-    AND s.first_offset < e.next_offset AND s.created_at >= e.updated_at)`;
+  WHERE NOT EXISTS (${REPLACING} AND s.created_at >= e.updated_at)`;
 const READ_OF = `${READ} AND (topic, partition) IN (SELECT * FROM unnest($1::text[], $2::int[]))`;
 
 interface Row extends TopicPartition {
@@ -35,7 +46,7 @@ interface Row extends TopicPartition {
 export async function writeEvidence(
   database: Pick<Database, 'query'>,
   reader: string,
-  found: readonly (TopicPartition & RecordEvidence)[],
+  found: readonly NewEvidence[],
 ): Promise<void> {
   await database.query(WRITE, [
     reader,
@@ -44,6 +55,7 @@ export async function writeEvidence(
     found.map(({ next }) => next),
     found.map(({ appendedAt }) => appendedAt),
     found.map(({ checksum }) => checksum),
+    found.map(({ epoch }) => epoch ?? null),
   ]);
 }
 
@@ -66,8 +78,16 @@ export async function readEvidence(
   }));
 }
 
-/** Whether `./ravand log advance-epoch` was killed before it was finished. */
-export async function advanceUnfinished(database: Pick<Database, 'query'>): Promise<boolean> {
-  const { rows } = await database.query("SELECT 1 FROM log_advances WHERE state = 'running'");
-  return rows.length > 0;
+const ADVANCES = `SELECT (SELECT coalesce(max(epoch), 0) FROM log_epochs) AS epoch,
+  EXISTS (SELECT 1 FROM log_advances WHERE state = 'running') AS is_unfinished`;
+
+/**
+ * The newest epoch of any partition, and whether `./ravand log advance-epoch` was killed before it
+ * was finished. Each of its epochs is newer than all before (advance-epoch/plan.ts).
+ */
+export async function readAdvances(
+  database: Pick<Database, 'query'>,
+): Promise<{ epoch: number; isUnfinished: boolean }> {
+  const { rows } = await database.query<{ epoch: number; is_unfinished: boolean }>(ADVANCES);
+  return { epoch: rows[0]?.epoch ?? 0, isUnfinished: rows[0]?.is_unfinished === true };
 }
