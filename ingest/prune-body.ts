@@ -1,18 +1,9 @@
 import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  escapeLength,
-  mayBeInfinite,
-  numberEnd,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './json-bytes.ts';
 import { ITEMS_KEY, roleOf, type BodyShape, type Role } from './body-roles.ts';
+import { escapeLength, JSON_BYTES, mayBeInfinite, numberEnd } from './json-bytes.ts';
+
+const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
+  JSON_BYTES;
 
 export interface PruneOptions {
   body: Buffer;
