@@ -75,22 +75,22 @@ describe('the decider of bodies', () => {
     expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
   });
 
-  it('lets its thread rest after a job in which it had no core, and only then', async () => {
-    const rests: number[] = [];
+  it('pauses its thread after a job in which it had no core, and only then', async () => {
+    const pauses: number[] = [];
     const thread = {
       waitedMs: 0,
       decide: (body: BodyToDecide) => Promise.resolve(decideLargeBody(body)),
       map: () => Promise.reject(new Error('not mapped here')),
       end: () => Promise.resolve(),
     };
-    const rest = (ms: number) => Promise.resolve(rests.push(ms));
-    decider = new BodyDecider({ maxBodyBytes: MIB, random: Math.random, thread, rest });
+    const pause = (ms: number) => Promise.resolve(pauses.push(ms));
+    decider = new BodyDecider({ maxBodyBytes: MIB, random: Math.random, thread, pause });
     const body = input(many('[', MIB), 'batch');
     for (const waitedMs of [0, 20, 0.1, 10_000, 0]) {
       thread.waitedMs = waitedMs;
       await decider.decide(body, 1);
     }
-    expect(rests).toEqual([80, 500]);
+    expect(pauses).toEqual([80, 500]);
     expect(decider.counters).toMatchObject({ thread: 5, failed: 0 });
   });
 

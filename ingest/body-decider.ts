@@ -7,11 +7,13 @@ import { DecideThread, type DecideThreadOptions } from './decide-thread.ts';
 import type { DeliveryToMap, MappedBodies } from './map-body.ts';
 import { isCheapToParse } from './parse-cost.ts';
 
+type Thread = Pick<DecideThread, 'decide' | 'map' | 'end' | 'waitedMs'>;
+
 export interface BodyDeciderOptions extends DecideThreadOptions {
   /** Instead of a thread of its own. */
-  thread?: Pick<DecideThread, 'decide' | 'map' | 'end' | 'waitedMs'>;
-  /** Waits ms before the next job of the thread. */
-  rest?: (ms: number) => Promise<unknown>;
+  thread?: Thread;
+  /** Resolves after ms: then the thread gets its next job. */
+  pause?: (ms: number) => Promise<unknown>;
   random: () => number;
   /** The thread was ended: its heap was full, or a body took too long. */
   onFailure?: (error: unknown) => void;
@@ -23,11 +25,11 @@ const MAX_WAITING = { total: 256, perAccount: 32 };
 const MAX_INLINE_DELIVERY_BYTES = 32 * 1024;
 
 /**
- * On a machine whose cores are all in use the thread rests between two jobs: so many times as long
- * as it had no core. On any other it never rests.
+ * Low priority alone leaves no core free for others to start on at once. So the thread backs off
+ * when it had to wait for a core: its next job begins so many times as long after the last one.
  */
-const REST_FACTOR = 4;
-const MAX_REST_MS = 500;
+const BACKOFF_FACTOR = 4;
+const MAX_BACKOFF_MS = 500;
 const unreferenced = (ms: number) => sleep(ms, undefined, { ref: false });
 
 /**
@@ -37,8 +39,8 @@ const unreferenced = (ms: number) => sleep(ms, undefined, { ref: false });
 export class BodyDecider {
   readonly #options: BodyDeciderOptions;
   readonly #queue = new FairQueue({ concurrency: 1, maxWaiting: MAX_WAITING });
-  readonly #thread: Pick<DecideThread, 'decide' | 'map' | 'end' | 'waitedMs'>;
-  #rest: Promise<unknown> | undefined;
+  readonly #thread: Thread;
+  #pause: Promise<unknown> | undefined;
   readonly counters = { inline: 0, thread: 0, refused: 0, failed: 0 };
 
   constructor(options: BodyDeciderOptions) {
@@ -86,7 +88,7 @@ export class BodyDecider {
   }
 
   async #inThread<T>(job: () => Promise<T>): Promise<T | undefined> {
-    if (this.#rest) await this.#rest;
+    if (this.#pause) await this.#pause;
     try {
       return await job();
     } catch (error) {
@@ -94,12 +96,12 @@ export class BodyDecider {
       this.#options.onFailure?.(error);
       return undefined;
     } finally {
-      this.#rest = this.#restOf(this.#thread.waitedMs);
+      this.#pause = this.#pauseAfter(this.#thread.waitedMs);
     }
   }
 
-  #restOf(waitedMs: number): Promise<unknown> | undefined {
-    const ms = Math.min(MAX_REST_MS, Math.round(REST_FACTOR * waitedMs));
-    return ms > 0 ? (this.#options.rest ?? unreferenced)(ms) : undefined;
+  #pauseAfter(waitedMs: number): Promise<unknown> | undefined {
+    const ms = Math.min(MAX_BACKOFF_MS, Math.round(BACKOFF_FACTOR * waitedMs));
+    return ms > 0 ? (this.#options.pause ?? unreferenced)(ms) : undefined;
   }
 }

@@ -55,6 +55,7 @@ export class DecideThread {
 
   async #run(job: ThreadJob): Promise<unknown> {
     const worker = (this.#worker ??= this.#start());
+    this.waitedMs = 0;
     return await new Promise<unknown>((resolve, reject) => {
       const complete = () => {
         clearTimeout(timer);

@@ -20,6 +20,20 @@ const MAX_FINITE_DIGITS = 308;
 const ESCAPED = new Uint8Array(256);
 for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1;
 
+const LITERALS: readonly (Buffer | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
+  [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')].find(
+    (literal) => literal[0] === byte,
+  ),
+);
+
+/** The end of the true, false or null that begins at `start`; undefined when there is none. */
+export function literalEnd(body: Uint8Array, start: number): number | undefined {
+  const literal = LITERALS[body[start] ?? 0];
+  if (!literal || start + literal.length > body.length) return undefined;
+  const end = start + literal.length;
+  return literal.compare(body, start, end) === 0 ? end : undefined;
+}
+
 /** Length of the escape whose backslash is at `at`; 0 when JSON has no such escape. */
 export function escapeLength(body: Uint8Array, at: number): number {
   const escaped = body[at + 1];
