@@ -75,6 +75,25 @@ describe('the decider of bodies', () => {
     expect(decider.counters).toMatchObject({ inline: 0, thread: 1, failed: 0 });
   });
 
+  it('pauses its thread after a job in which it had no core, and only then', async () => {
+    const pauses: number[] = [];
+    const thread = {
+      waitedMs: 0,
+      decide: (body: BodyToDecide) => Promise.resolve(decideLargeBody(body)),
+      map: () => Promise.reject(new Error('not mapped here')),
+      end: () => Promise.resolve(),
+    };
+    const pause = (ms: number) => Promise.resolve(pauses.push(ms));
+    decider = new BodyDecider({ maxBodyBytes: MIB, random: Math.random, thread, pause });
+    const body = input(many('[', MIB), 'batch');
+    for (const waitedMs of [0, 20, 0.1, 10_000, 0]) {
+      thread.waitedMs = waitedMs;
+      await decider.decide(body, 1);
+    }
+    expect(pauses).toEqual([80, 500]);
+    expect(decider.counters).toMatchObject({ thread: 5, failed: 0 });
+  });
+
   it('maps an ordinary delivery at once', () => {
     start(MIB);
     const headers = { 'x-storefront-topic': 'orders/create' };

@@ -7,6 +7,12 @@ import type { DeliveryToMap, MappedBodies } from './map-body.ts';
 export type ThreadJob =
   { decide: BodyToDecide; map?: never } | { decide?: never; map: DeliveryToMap };
 
+export interface ThreadAnswer {
+  result: unknown;
+  /** For how long the thread had no core, ms. */
+  waitedMs: number;
+}
+
 /** One body of 14 MiB takes about 2 s of a free core; the thread has a low priority. */
 const TIMEOUT_MS = 20_000;
 const MIB = 1024 * 1024;
@@ -26,6 +32,8 @@ export class DecideThread {
   readonly #heapMib: number;
   readonly #timeoutMs: number;
   #worker: Worker | undefined;
+  /** For how long it had no core during the last job, ms: others of the machine needed it. */
+  waitedMs = 0;
 
   constructor({ maxBodyBytes, timeoutMs = TIMEOUT_MS }: DecideThreadOptions) {
     this.#timeoutMs = timeoutMs;
@@ -47,13 +55,15 @@ export class DecideThread {
 
   async #run(job: ThreadJob): Promise<unknown> {
     const worker = (this.#worker ??= this.#start());
+    this.waitedMs = 0;
     return await new Promise<unknown>((resolve, reject) => {
       const complete = () => {
         clearTimeout(timer);
         worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
-      const onMessage = (result: unknown) => {
+      const onMessage = ({ result, waitedMs }: ThreadAnswer) => {
         complete();
+        this.waitedMs = waitedMs;
         resolve(result);
       };
       const onError = (error: Error) => {

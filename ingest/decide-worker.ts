@@ -1,16 +1,18 @@
 import { constants, platform, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { decideLargeBody } from './decide-body.ts';
-import type { ThreadJob } from './decide-thread.ts';
+import type { ThreadAnswer, ThreadJob } from './decide-thread.ts';
 import { mapLargeDelivery } from './map-body.ts';
 
 // On Linux the priority of a thread is its own: ordinary requests go first.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 parentPort?.on('message', ({ decide, map }: ThreadJob) => {
-  parentPort?.postMessage(
-    decide ? decideLargeBody(withBuffer(decide)) : mapLargeDelivery(withBuffer(map)),
-  );
+  const [began, before] = [performance.now(), process.threadCpuUsage()];
+  const result = decide ? decideLargeBody(withBuffer(decide)) : mapLargeDelivery(withBuffer(map));
+  const { user, system } = process.threadCpuUsage(before);
+  const waitedMs = performance.now() - began - (user + system) / 1000;
+  parentPort?.postMessage({ result, waitedMs } satisfies ThreadAnswer);
 });
 
 /** Buffers arrive as Uint8Array. */

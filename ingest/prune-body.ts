@@ -1,18 +1,9 @@
 import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  escapeLength,
-  mayBeInfinite,
-  numberEnd,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './json-bytes.ts';
 import { ITEMS_KEY, roleOf, type BodyShape, type Role } from './body-roles.ts';
+import { escapeLength, JSON_BYTES, literalEnd, mayBeInfinite, numberEnd } from './json-bytes.ts';
+
+const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
+  JSON_BYTES;
 
 export interface PruneOptions {
   body: Buffer;
@@ -43,12 +34,6 @@ const AFTER_VALUE = 4;
 const MAX_KEY_BYTES = 64;
 const UNENCODABLE = Buffer.from('1e999');
 const EMPTY_KEY = Buffer.from('"":');
-
-const LITERALS: readonly (Buffer | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
-  [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')].find(
-    (literal) => literal[0] === byte,
-  ),
-);
 
 /**
  * Checks a body as JSON.parse does, and leaves out what no rule reads, in one pass, without
@@ -140,7 +125,7 @@ class Pruner {
         this.#at++;
         state = AFTER_VALUE;
       } else {
-        if (!(byte === QUOTE ? this.#string() : this.#scalar(byte))) return undefined;
+        if (!(byte === QUOTE ? this.#string() : this.#scalar())) return undefined;
         state = AFTER_VALUE;
       }
     }
@@ -216,14 +201,8 @@ class Pruner {
   #comma(): void {
     if (this.#cutDepth > 0) return;
     if (this.#valueDepth > 0) {
-      if (--this.#valueLeft < 0) {
-        this.#cut();
-        return;
-      }
-    } else if (this.#roles.at(-1) === 'batch' && this.#items! > MAX_BATCH_ITEMS) {
-      this.#cut();
-      return;
-    }
+      if (--this.#valueLeft < 0) return this.#cut();
+    } else if (this.#roles.at(-1) === 'batch' && this.#items! > MAX_BATCH_ITEMS) return this.#cut();
     this.#out[this.#length++] = COMMA;
   }
 
@@ -286,17 +265,12 @@ class Pruner {
   }
 
   /** Checks the number, true, false or null at #at and keeps it. */
-  #scalar(first: number): boolean {
+  #scalar(): boolean {
     if (this.#roles.at(-1) === 'batch') this.#items!++;
     const start = this.#at;
-    const literal = LITERALS[first];
-    if (literal === undefined) {
-      if (!this.#number()) return false;
-    } else {
-      const end = start + literal.length;
-      if (end > this.#end || literal.compare(this.#body, start, end) !== 0) return false;
-      this.#at = end;
-    }
+    const end = literalEnd(this.#body, start);
+    if (end !== undefined) this.#at = end;
+    else if (!this.#number()) return false;
     if (this.#cutDepth === 0) {
       // A number may be shorter as JSON.stringify writes it.
       this.#valueLeft--;

@@ -1,13 +1,7 @@
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './json-bytes.ts';
+import { JSON_BYTES } from './json-bytes.ts';
+
+const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
+  JSON_BYTES;
 
 /** The bytes of a JSON value in a body: from `start` up to, not including, `end`. */
 export interface Slice {

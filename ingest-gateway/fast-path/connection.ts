@@ -4,11 +4,7 @@ import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { FREE_BYTES } from '../../platform/http/read-body.ts';
 import type { ClientLimits } from '../../platform/http/http-connections.ts';
 import { traceOf } from '../../platform/http/trace.ts';
-import {
-  isSilent,
-  isSlowBody,
-  type WaitingConnection,
-} from '../../platform/http/waiting-connection.ts';
+import { isSilent, type WaitingConnection } from '../../platform/http/waiting-connection.ts';
 import type { Principal } from '../../ingest/account.ts';
 import type { Verification, WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
@@ -17,6 +13,7 @@ import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
 import type { EventServer } from '../http/serve-events.ts';
 import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
+import { IncomingBody, type BodyUse } from './incoming-body.ts';
 import { KnownHeads, type KnownHead } from './known-heads.ts';
 import { answerText, type KeepAlive } from './write-answer.ts';
 
@@ -51,16 +48,6 @@ const UNVERIFIED = renderFailure({ code: 'key_unverified' });
 const TOO_LARGE = renderFailure({ code: 'body_too_large' });
 const UNAVAILABLE = renderFailure({ code: 'unavailable' });
 
-/** A request whose body is not complete: kept, or discarded because its answer is known. */
-interface Incoming {
-  known: KnownHead;
-  missing: number;
-  startedAt: number;
-  readAt: number;
-  kept: { principal: Principal; body: IncompleteBody } | undefined;
-  refusal: Answer | undefined;
-}
-
 /**
  * A connection of common requests (see parse-head.ts): reads a request, verifies its key, submits
  * it and answers before it reads the next one. Answers are those of node:http, byte for byte
@@ -71,7 +58,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #heads: KnownHeads;
-  #incoming: Incoming | undefined;
+  #incoming: IncomingBody | undefined;
   /**
    * A request is in progress. What arrives behind it goes back into the paused socket: the end of
    * the connection is then reported after it, and node:http can still get it.
@@ -104,11 +91,7 @@ export class Connection {
     const { limits, clock } = this.#options;
     const incoming = this.#incoming;
     if (incoming) {
-      if (
-        clock.since(incoming.readAt) > limits.bodyIdle ||
-        clock.since(incoming.startedAt) > limits.body
-      )
-        this.#endWith(incoming.known, UNAVAILABLE);
+      if (incoming.isOverdue(limits)) this.#endWith(incoming.known, UNAVAILABLE);
     } else if (this.#waitingSince !== undefined) {
       const waited = clock.since(this.#waitingSince);
       if (this.#isBusy) {
@@ -122,13 +105,7 @@ export class Connection {
   get waiting(): WaitingConnection | undefined {
     const { clock } = this.#options;
     const socket = this.#socket;
-    const incoming = this.#incoming;
-    if (incoming) {
-      const { startedAt, known, missing } = incoming;
-      if (incoming.refusal) return { socket, kind: 'unused', since: startedAt };
-      const body = { ...incoming, bytes: known.head.contentLength - missing };
-      return isSlowBody(body, clock) ? { socket, kind: 'slow', since: startedAt } : undefined;
-    }
+    if (this.#incoming) return this.#incoming.waiting(socket);
     const since = this.#waitingSince;
     if (since === undefined) return undefined;
     if (this.#isBusy) return isSilent(since, clock) ? { socket, kind: 'slow', since } : undefined;
@@ -147,7 +124,7 @@ export class Connection {
 
   /** Stops listening and releases what the connection holds. */
   #leave(): void {
-    this.#incoming?.kept?.body.release();
+    this.#incoming?.release();
     this.#incoming = undefined;
     this.#waitingSince = undefined;
     this.#socket.off('data', this.#onData);
@@ -209,61 +186,47 @@ export class Connection {
     }
     const incomplete = new IncompleteBody(contentLength, budget.of(verified.accountId));
     if (!incomplete.add(body)) return this.#refuse(known, UNAVAILABLE, body.length);
-    this.#expect(known, {
-      missing: contentLength - body.length,
-      kept: { principal: verified, body: incomplete },
-    });
+    const use = { kept: { principal: verified, body: incomplete } };
+    this.#expect(known, contentLength - body.length, use);
   }
 
   /** Answers once the rest of the body is read: a client that still sends would see a reset. */
   #refuse(known: KnownHead, refusal: Answer, arrived: number): void {
     const missing = known.head.contentLength - arrived;
-    if (missing > 0) return this.#expect(known, { missing, refusal });
+    if (missing > 0) return this.#expect(known, missing, { refusal });
     this.#isBusy = true;
     this.#options.onAnswered(known.route.path, refusal.status);
     this.#answer(refusal, traceOf(known.head.trace));
   }
 
-  #expect(
-    known: KnownHead,
-    { missing, kept, refusal }: { missing: number } & Partial<Pick<Incoming, 'kept' | 'refusal'>>,
-  ): void {
-    const now = this.#options.clock.now();
-    this.#incoming = { known, missing, kept, refusal, startedAt: now, readAt: now };
+  #expect(known: KnownHead, missing: number, use: BodyUse): void {
+    this.#incoming = new IncomingBody({ known, missing, use, clock: this.#options.clock });
     this.#waitingSince = undefined;
     if (this.#isEnded) this.#socket.end();
   }
 
-  #continue(incoming: Incoming, chunk: Buffer): void {
-    const { known, kept } = incoming;
+  #continue(incoming: IncomingBody, chunk: Buffer): void {
     const own = chunk.length > incoming.missing ? chunk.subarray(0, incoming.missing) : chunk;
     if (own.length < chunk.length) this.#putBack(chunk.subarray(own.length));
-    incoming.missing -= own.length;
-    incoming.readAt = this.#options.clock.now();
-    if (kept && !kept.body.add(own)) {
-      kept.body.release();
-      incoming.kept = undefined;
-      incoming.refusal = UNAVAILABLE;
-    }
+    incoming.add(own);
+    const { known, use, arrived } = incoming;
     if (incoming.missing === 0) {
       this.#incoming = undefined;
-      if (incoming.kept) this.#serve(known, incoming.kept.principal, incoming.kept.body.bytes());
-      else this.#refuse(known, incoming.refusal ?? UNAVAILABLE, known.head.contentLength);
-    } else if (incoming.refusal) {
-      const discarded = known.head.contentLength - incoming.missing;
-      if (discarded > MAX_DISCARDED_BYTES) return this.#endWith(known, incoming.refusal);
+      if (use.kept) this.#serve(known, use.kept.principal, use.kept.body.bytes());
+      else this.#refuse(known, use.refusal, arrived);
+      return;
     }
-    if (this.#incoming === incoming && known.head.contentLength - incoming.missing > FREE_BYTES)
-      this.#awaitTurn(incoming);
+    if (use.refusal && arrived > MAX_DISCARDED_BYTES) return this.#endWith(known, use.refusal);
+    if (arrived > FREE_BYTES) this.#awaitTurn(incoming);
   }
 
   /** Stops reading until a large body may go on. */
-  #awaitTurn(incoming: Incoming): void {
-    const owner = incoming.kept?.principal.accountId ?? this.#socket.remoteAddress ?? '';
+  #awaitTurn(incoming: IncomingBody): void {
+    const owner = incoming.use.kept?.principal.accountId ?? this.#socket.remoteAddress ?? '';
     this.#socket.pause();
     this.#options.budget.turns.take(owner, () => {
       if (this.#incoming !== incoming) return;
-      incoming.readAt = this.#options.clock.now();
+      incoming.touch();
       this.#socket.resume();
     });
   }

@@ -18,6 +18,8 @@ export type BodyFailure = ReadFailure | 'undecodable';
  * requests: about 0.5 ms of work.
  */
 const PIECES_PER_ROUND = 2;
+/** Between two rounds, ms: large bodies take a fifth of the thread, however many there are. */
+const ROUND_INTERVAL = 2;
 /** Bodies that are decoded at once, and that wait for it. */
 const DECODERS = { concurrency: 4, maxWaiting: { total: 1024, perAccount: 128 } };
 
@@ -30,7 +32,10 @@ export class BodyBudget {
   readonly #held = new Map<number, number>();
   readonly decoders = new FairQueue(DECODERS);
   /** Of the pieces of large bodies; by account, or by address where the account is unknown. */
-  readonly turns = new Turns({ perRound: PIECES_PER_ROUND });
+  readonly turns = new Turns({
+    perRound: PIECES_PER_ROUND,
+    defer: (round) => setTimeout(round, ROUND_INTERVAL),
+  });
   bytes = 0;
 
   constructor(max: number) {

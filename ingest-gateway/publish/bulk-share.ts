@@ -1,4 +1,4 @@
-/** The records of a larger request are bulk. */
+/** The records of a larger request are bulk. A request has one record for each partition. */
 export const BULK_RECORDS = 16;
 /** Partitions in which one account has bulk records in flight at once. */
 export const MAX_PARTITIONS = 4;
@@ -19,8 +19,8 @@ export interface AccountBulk {
 
 /**
  * How many partitions the bulk records of an account occupy. Kafka's client sends one partition a
- * request, and few requests at once: a batch of 500 people would occupy every partition, and the
- * next record of everybody else would wait behind all of them.
+ * request, and few requests at once: a batch of 500 people occupies every partition of the topic,
+ * and the next record of everybody else would wait behind all of them.
  */
 export class BulkShare {
   readonly #accounts = new Map<number, AccountBulk>();

@@ -17,7 +17,7 @@ export interface SideQueue extends Side {
 /** The publish of one request; resolves when each of its records is durable or refused. */
 export interface Waiter {
   /** That of the account when it has more than BULK_RECORDS records. */
-  readonly bulk: AccountBulk | undefined;
+  bulk: AccountBulk | undefined;
   left: number;
   /** Records that are not durable. */
   refused: LogRecord[];

@@ -153,17 +153,21 @@ export class Publisher {
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const [first] = records;
     if (!first) return Promise.resolve(NONE_REFUSED);
-    const bulk = records.length > BULK_RECORDS ? this.#share.begin(first.accountId) : undefined;
-    return new Promise((done) => {
-      const endBulk = (refused: readonly LogRecord[]) => {
-        if (bulk) this.#share.end(bulk);
-        done(refused);
-      };
-      const resolve = bulk ? endBulk : done;
-      const waiter: Waiter = { bulk, left: records.length, refused: [], resolve };
+    return new Promise((resolve) => {
+      const waiter: Waiter = { bulk: undefined, left: records.length, refused: [], resolve };
+      if (records.length > BULK_RECORDS) this.#makeBulk(waiter, first.accountId);
       const entry = { waiter, sentAt: 0, activeSince: 0, isComplete: false, flow: undefined };
       for (const record of records) this.#router.accept({ ...entry, record });
     });
+  }
+
+  #makeBulk(waiter: Waiter, accountId: number): void {
+    const { resolve } = waiter;
+    const bulk = (waiter.bulk = this.#share.begin(accountId));
+    waiter.resolve = (refused) => {
+      this.#share.end(bulk);
+      resolve(refused);
+    };
   }
 
   /** Waits up to `ms` for acknowledgements; the rest goes into the spool, which stays open. */

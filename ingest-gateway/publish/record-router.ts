@@ -31,11 +31,11 @@ export class RecordRouter {
 
   accept(entry: Entry): void {
     const { main, queue, inFlight, waiting, completions, maxInFlightBytes } = this.#options;
-    const { topic, partition, value } = entry.record;
+    const { topic, value } = entry.record;
     if (value.length > inFlight.limitOf(topic)) return completions.refuseTooLarge(entry);
     switch (main.route) {
       case 'log': {
-        const flow = inFlight.of(topic, partition);
+        const flow = this.#flowOf(entry);
         if (inFlight.bytes + value.length <= maxInFlightBytes && waiting.mayPass(entry, flow))
           return this.#dispatch(entry, { flow, limits: 'memory_and_disk' });
         if (!waiting.push(entry, flow)) return completions.refuse(entry);
@@ -43,7 +43,7 @@ export class RecordRouter {
         return this.pump();
       }
       case 'hold':
-        inFlight.of(topic, partition).push(entry);
+        this.#flowOf(entry).push(entry);
         if (inFlight.bytes > maxInFlightBytes) main.emit('overflowed');
         return;
       case 'spool':
@@ -55,11 +55,9 @@ export class RecordRouter {
 
   /** A record that was accepted before, in whatever phase the publisher is. */
   resume(entry: Entry): void {
-    const { main, queue, inFlight, completions } = this.#options;
-    const { topic, partition } = entry.record;
+    const { main, queue, completions } = this.#options;
     // Neither the limit of what is in flight nor a turn applies.
-    if (main.route === 'log')
-      this.#dispatch(entry, { flow: inFlight.of(topic, partition), limits: 'disk' });
+    if (main.route === 'log') this.#dispatch(entry, { flow: this.#flowOf(entry), limits: 'disk' });
     else completions.append(entry, { queue, limits: 'disk' });
   }
 
@@ -72,10 +70,13 @@ export class RecordRouter {
       const room = inFlight.records === 0 ? Infinity : maxInFlightBytes - inFlight.bytes;
       const entry = waiting.take(room);
       if (!entry) break;
-      const { topic, partition } = entry.record;
-      this.#dispatch(entry, { flow: inFlight.of(topic, partition), limits: 'disk' });
+      this.#dispatch(entry, { flow: this.#flowOf(entry), limits: 'disk' });
     }
     this.#isPumping = false;
+  }
+
+  #flowOf({ record: { topic, partition } }: Entry): Flow {
+    return this.#options.inFlight.of(topic, partition);
   }
 
   /** To Kafka, or to the side of a partition that cannot be written. */
