@@ -25,11 +25,11 @@ import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 import { verifyCommerce } from '../support/verify-commerce.ts';
 
 /** How long the two releases run beside each other at each step, ms. */
-const BESIDE = FULL ? 15_000 : 1500;
+const BESIDE = FULL ? 15_000 : 1000;
 const ROUNDS = FULL ? 3 : 1;
 const PEOPLE = 6;
 /** Services of a step that change their release at the same time. */
-const AT_ONCE = 3;
+const AT_ONCE = FULL ? 3 : 9;
 
 const previous = previousRelease();
 if (!previous)
