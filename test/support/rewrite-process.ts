@@ -1,6 +1,6 @@
 /**
  * Rewrites a topic of the stack under test: `node test/support/rewrite-process.ts TOPIC TEXT`
- * replaces the text in the bodies of events.raw, or in the values of another topic, by as many x.
+ * replaces the text in the bodies of events.raw by as many x; another topic is copied as it is.
  * With REMOVE it removes the former topic.
  */
 import kafkajs from 'kafkajs';

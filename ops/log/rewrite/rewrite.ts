@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { CommandError } from '../../../cli/command.ts';
 import { delay } from '../../../platform/backoff.ts';
 import { recordAudit } from '../../../platform/audit.ts';
@@ -13,7 +13,9 @@ import { readWriters } from '../../../platform/log/writers.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Topic } from '../../../schemas/topology.ts';
 import { layoutOf, readBehind } from '../grow/read-view.ts';
+import { requireAgreedLog } from '../agreed-log.ts';
 import { CopyDiffers, copyPartition, type Transform } from './copy-partition.ts';
+import { createCopy, fence, replaceSettings, unfence, unfencedSettings } from './copy-settings.ts';
 import { nextStep, type RewriteView } from './plan.ts';
 
 export interface RewriteServers {
@@ -67,11 +69,12 @@ export async function rewriteTopic(
     if (layout.phase === 'holding') heldSince ??= performance.now();
     switch (step.step) {
       case 'begin':
+        await requireAgreedLog(servers, [topic]);
         report(`${topic} is copied`);
         await begin(servers, layout, topic);
         break;
       case 'create':
-        await createCopy(servers, changeOf(layout, topic));
+        await createCopy(servers.admin, changeOf(layout, topic));
         break;
       case 'copy':
         records += await copyAll(servers, request, layout);
@@ -90,11 +93,14 @@ export async function rewriteTopic(
         await delay(POLL, signal);
         break;
       case 'fence':
+        await requireAgreedLog(servers, [topic]).catch((error: unknown) =>
+          abandon(servers, layout, { topic, error }),
+        );
         await setPhase(servers.database, layout, 'switching');
         break;
       case 'switch': {
         const { from, to } = changeOf(layout, topic);
-        if (await fence(servers, from)) break;
+        if (await fence(servers.admin, from)) break;
         await switchTopic(servers, layout, { from, to, topic });
         report(`${topic} is ${to} now; ${from} is kept until it is removed`);
         return { from, to, records };
@@ -171,7 +177,11 @@ async function readView(servers: RewriteServers, topic: Topic): Promise<RewriteV
 async function recordsLeft(admin: Admin, { from, to }: RewriteChange): Promise<number> {
   const copied = await endsOf(admin, to);
   const ends = await topicEnds(admin, exactTopic(from));
-  return ends.reduce((sum, { partition, high }) => sum + high - (copied.get(partition) ?? 0), 0);
+  // A copy may have more: it was made before the log went back.
+  return ends.reduce(
+    (sum, { partition, high }) => sum + Math.abs(high - (copied.get(partition) ?? 0)),
+    0,
+  );
 }
 
 async function endsOf(admin: Admin, name: string): Promise<Map<number, number>> {
@@ -199,6 +209,25 @@ async function begin({ database }: RewriteServers, layout: LogLayout, topic: Top
   );
 }
 
+/**
+ * A topic that went back meanwhile: the switch would remove what shows it. Nothing has changed for
+ * anybody yet; the copy is removed, so that ./ravand log advance-epoch can run. Always throws.
+ */
+async function abandon(
+  { admin, database }: RewriteServers,
+  layout: LogLayout,
+  { topic, error }: { topic: Topic; error: unknown },
+): Promise<never> {
+  if (!(error instanceof CommandError)) throw error;
+  await database.query(
+    `UPDATE log_layout SET phase = 'steady', change = NULL, changed_at = clock_timestamp()
+     WHERE phase = $1`,
+    [layout.phase],
+  );
+  await admin.deleteTopics({ topics: [changeOf(layout, topic).to] });
+  throw error;
+}
+
 async function setPhase(
   database: Database,
   { phase }: LogLayout,
@@ -208,40 +237,6 @@ async function setPhase(
     'UPDATE log_layout SET phase = $2, changed_at = clock_timestamp() WHERE phase = $1',
     [phase, next],
   );
-}
-
-/** The same partitions, replicas and settings; copied records keep their append times. */
-async function createCopy({ admin }: RewriteServers, { from, to }: RewriteChange): Promise<void> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [from] });
-  const partitions = topics[0]?.partitions ?? [];
-  const entries = new Map(await ownSettings(admin, from)).set(TIMESTAMPS, 'CreateTime');
-  // Nothing of the copy may be removed before it is complete.
-  entries.set('retention.ms', '-1');
-  await admin.createTopics({
-    waitForLeaders: true,
-    timeout: 20_000,
-    topics: [
-      {
-        topic: to,
-        numPartitions: partitions.length,
-        replicationFactor: partitions[0]?.replicas.length ?? 1,
-        configEntries: [...entries].map(([name, value]) => ({ name, value })),
-      },
-    ],
-  });
-}
-
-const TIMESTAMPS = 'message.timestamp.type';
-
-/** The settings that the topic itself has. */
-async function ownSettings(admin: Admin, name: string): Promise<[string, string][]> {
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name }],
-  });
-  return (resources[0]?.configEntries ?? [])
-    .filter(({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG)
-    .map(({ configName, configValue }) => [configName, configValue]);
 }
 
 function openProducer({ settings, log }: RewriteServers): Promise<Producer> {
@@ -264,16 +259,21 @@ async function copyAll(
   let records = 0;
   try {
     for (const { partition, low, high } of await topicEnds(admin, exactTopic(from))) {
+      const done = copied.get(partition) ?? 0;
+      if (done > high)
+        throw new CopyDiffers(`${from} went back: the copy of partition ${partition} has more`);
       await copyPartition({
         ...{ settings, producer, from, to, partition, low, high, transform, signal },
-        copied: copied.get(partition) ?? 0,
+        copied: done,
         progressed: (count) => (records += count),
       });
     }
     return records;
   } catch (error) {
     if (!(error instanceof CopyDiffers)) throw error;
-    // A record of a killed command was appended after the end was read: another copy is made.
+    // A record of a killed command was appended after the end was read, or the log went back:
+    // another copy is made. Writers may have to publish until they hold again.
+    await unfence(admin, { from, to });
     await admin.deleteTopics({ topics: [to] });
     await setPhase(database, layout, 'preparing');
     const again = `${topic}.${randomUUID().slice(0, 8)}`;
@@ -285,41 +285,6 @@ async function copyAll(
   } finally {
     await producer.close(1000);
   }
-}
-
-const IN_SYNC = 'min.insync.replicas';
-/** In this time every broker knows the fence, and readers have stored what they know, ms. */
-const FENCE_MS = 2000;
-
-/**
- * More in-sync replicas than the topic has: no write is acknowledged any more. True when it was
- * not fenced before; what came meanwhile is to be copied then.
- */
-async function fence({ admin }: RewriteServers, from: string): Promise<boolean> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [from] });
-  const needed = String((topics[0]?.partitions[0]?.replicas.length ?? 1) + 1);
-  const entries = new Map(await ownSettings(admin, from));
-  if (entries.get(IN_SYNC) === needed) return false;
-  await replaceSettings(admin, from, entries.set(IN_SYNC, needed));
-  await delay(FENCE_MS);
-  return true;
-}
-
-async function replaceSettings(
-  admin: Admin,
-  name: string,
-  entries: ReadonlyMap<string, string>,
-): Promise<void> {
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [
-      {
-        type: kafkajs.ConfigResourceTypes.TOPIC,
-        name,
-        configEntries: [...entries].map(([key, value]) => ({ name: key, value })),
-      },
-    ],
-  });
 }
 
 /** From here on the copy is the topic. Its heads and settings are those of the former one. */
@@ -339,11 +304,7 @@ async function switchTopic(
       topic: to,
       partitions: heads.map(({ partition, low }) => ({ partition, offset: String(low) })),
     });
-  const settings = new Map(await ownSettings(admin, from));
-  const inSync = new Map(await ownSettings(admin, to)).get(IN_SYNC);
-  if (inSync === undefined) settings.delete(IN_SYNC);
-  else settings.set(IN_SYNC, inSync);
-  await replaceSettings(admin, to, settings);
+  await replaceSettings(admin, to, await unfencedSettings(admin, { from, to }));
   await recordAudit(database, {
     ...{ accountId: null, actor: 'operator', action: 'log.topic_rewritten' },
     details: { topic, from, to },
