@@ -5,6 +5,9 @@ import {
   type PartitionEnds,
 } from '../../platform/kafka/admin.ts';
 import { withDeadline } from '../../platform/deadline.ts';
+import { readTopicNamesFrom } from '../../platform/kafka/topic-names.ts';
+import { createLog } from '../../platform/log.ts';
+import { namesOf, topicNamesOf } from '../../platform/log/topic-names.ts';
 import { loadExternal } from './config.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Service } from './services/service.ts';
@@ -28,6 +31,11 @@ export async function lagOf(question: LagQuestion): Promise<Map<string, number>>
   const { plan, home, services, env } = question;
   const lags = new Map<string, number>();
   const settings = loadExternal({ ...env, ...serviceEnv({ plan, home }) });
+  const log = createLog({ part: 'status', level: 'fatal' });
+  // Without PostgreSQL: few topics are ever replaced.
+  readTopicNamesFrom(() =>
+    topicNamesOf({ url: plan.database_url, log }).catch(() => namesOf(undefined)),
+  );
   const work = withKafkaAdmin(settings, async (admin) => {
     const topics = new Map<string, Promise<PartitionEnds[]>>();
     const endsOf = (topic: string) => {

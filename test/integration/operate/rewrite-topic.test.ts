@@ -8,16 +8,30 @@ import { withKafkaAdmin } from '../../../platform/kafka/admin.ts';
 import { readRange } from '../../../platform/kafka/read-range.ts';
 import { exactTopic } from '../../../platform/kafka/topic-names.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
-import { TOPIC } from '../../../schemas/topology.ts';
+import { TOPIC, type Topic } from '../../../schemas/topology.ts';
 import { post } from '../../support/client.ts';
 import { Ledger, untilStored } from '../../support/ledger.ts';
 import { startLoad } from '../../support/load.ts';
 import { stackKafka } from '../../support/read-topic.ts';
-import { createAccount, eventually, readyStack, sleep } from '../../support/stack.ts';
+import {
+  createAccount,
+  eventually,
+  readyStack,
+  serviceStatus,
+  sleep,
+} from '../../support/stack.ts';
 import { openClickhouse, openPostgres } from '../../support/stack-clients.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../support/rewrite-process.ts');
 const SECRET = 'the-name-that-must-go';
+
+interface CopiedRecord {
+  partition: number;
+  offset: number;
+  timestamp: number;
+  key: Buffer | null;
+  value: Buffer;
+}
 
 describe('a topic that is rewritten under load', () => {
   const ready = readyStack();
@@ -29,8 +43,8 @@ describe('a topic that is rewritten under load', () => {
     if (!found) throw new Error('no layout is recorded');
     return found;
   };
-  const run = async (env: NodeJS.ProcessEnv = {}) =>
-    promisify(execFile)(process.execPath, [SCRIPT, TOPIC.raw, SECRET], {
+  const run = async (env: NodeJS.ProcessEnv = {}, topic: Topic = TOPIC.raw) =>
+    promisify(execFile)(process.execPath, [SCRIPT, topic, SECRET], {
       env: { ...process.env, ...env },
       timeout: 150_000,
     });
@@ -48,12 +62,12 @@ describe('a topic that is rewritten under load', () => {
     const settings = stackKafka();
     const ends = await withKafkaAdmin(settings, (admin) => admin.fetchTopicOffsets(name));
     const { signal } = new AbortController();
-    const found: { partition: number; offset: number; timestamp: number; value: Buffer }[] = [];
+    const found: CopiedRecord[] = [];
     for (const { partition, low, high } of ends) {
       const range = { topic: exactTopic(name), partition, from: Number(low), to: Number(high) };
       for await (const batch of readRange({ settings, clientId: 'test', range, signal }))
-        for (const { offset, timestamp, value } of batch)
-          found.push({ partition, offset, timestamp, value: value ?? Buffer.alloc(0) });
+        for (const { offset, timestamp, key, value } of batch)
+          found.push({ partition, offset, timestamp, key, value: value ?? Buffer.alloc(0) });
     }
     return found;
   }
@@ -103,5 +117,7 @@ describe('a topic that is rewritten under load', () => {
     await last.stop();
     const late = await untilStored(client, account.accountId, more, 60_000);
     expect([late.lost, late.doubled]).toEqual([[], []]);
+    // The command reads the topic by its new name as well.
+    expect((await serviceStatus('normaliser')).lag).toBe(0);
   }, 400_000);
 });
