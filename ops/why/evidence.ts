@@ -12,6 +12,8 @@ export interface StoredRow extends LogPosition {
   type: string;
   user_id: string;
   anonymous_id: string;
+  /** Of an alias; otherwise empty. */
+  previous_id: string;
   /** Empty in rows of version 1. */
   trace: string;
   /** ms since the epoch */
@@ -38,6 +40,8 @@ export interface RawOccurrence extends LogPosition {
   redrivenFrom: LogPosition | undefined;
   /** user_id, or else anonymous_id; undefined when the body cannot be read. */
   distinctId: string | undefined;
+  /** Of an alias. */
+  previousId: string | undefined;
 }
 
 export interface RawSearch {
@@ -65,6 +69,14 @@ export interface Progress {
   groups: ReadonlyMap<string, number | undefined>;
 }
 
+/** Whose the distinct ids of the event are. */
+export interface Identities {
+  /** Canonical ids of its distinct id and of the id that it merges, if an alias mentioned them. */
+  canonical: ReadonlyMap<string, string>;
+  /** Other distinct ids of the person of its distinct id; at most 100 are counted. */
+  others: number;
+}
+
 /** Everything known about one message. */
 export interface Evidence {
   messageId: string;
@@ -88,8 +100,7 @@ export interface Evidence {
   progress: Fact<Progress>;
   /** Last position folded into the profile of the distinct id; undefined: no profile. */
   profile: Fact<LogPosition | undefined>;
-  /** Canonical id of the distinct id; undefined: it was never merged. */
-  canonical: Fact<string | undefined>;
+  identities: Fact<Identities>;
   /** undefined: this installation has no relays. */
   deliveries: Fact<readonly Delivery[] | undefined>;
 }
@@ -106,4 +117,20 @@ export function positionOf(
   if (rows.known && rows.value[0]) return rows.value[0];
   if (claim.known && claim.value?.state === 'resolved') return claim.value.position;
   return raw.known ? raw.value.found.at(-1) : undefined;
+}
+
+/** user_id, or else anonymous_id; undefined: not known. */
+export function distinctIdOf(
+  row: StoredRow | undefined,
+  occurrence: RawOccurrence | undefined,
+): string | undefined {
+  return row ? row.user_id || row.anonymous_id : occurrence?.distinctId;
+}
+
+/** The id that the event, an alias, merges into its distinct id; undefined: it is no alias. */
+export function previousIdOf(
+  row: StoredRow | undefined,
+  occurrence: RawOccurrence | undefined,
+): string | undefined {
+  return row ? row.previous_id || undefined : occurrence?.previousId;
 }

@@ -13,6 +13,7 @@ const row: StoredRow = {
   type: 'track',
   user_id: 'u',
   anonymous_id: '',
+  previous_id: '',
   trace: '',
   timestamp: NOW - 5000,
   received_at: NOW - 4000,
@@ -31,7 +32,7 @@ const occurrence: RawOccurrence = {
     gateway: 'g',
     generated: false,
   },
-  ...{ redrivenFrom: undefined, distinctId: 'u' },
+  ...{ redrivenFrom: undefined, distinctId: 'u', previousId: undefined },
 };
 const nothing: Evidence = {
   ...{
@@ -52,7 +53,7 @@ const nothing: Evidence = {
   ...{
     progress: known({ normaliser: 100, groups: new Map([['events-sink', 50]]) }),
     profile: known(undefined),
-    canonical: known(undefined),
+    identities: known({ canonical: new Map(), others: 0 }),
     deliveries: known(undefined),
   },
 };
@@ -169,8 +170,51 @@ describe('why an event is where it is', () => {
     expect(
       stage({ ...stored, profile: known({ ...position, partition: 3 }) }, 'profile')?.state,
     ).toBe('unknown');
-    expect(stage({ ...stored, canonical: known('customer-9') }, 'identity')?.message).toBe(
-      'u belongs to customer-9',
+  });
+
+  it('names the person of its distinct id', () => {
+    const identity = (canonical: string | undefined, others = 0) => {
+      const pairs = canonical === undefined ? [] : [['u', canonical] as const];
+      const identities = known({ canonical: new Map(pairs), others });
+      return stage({ ...stored, identities }, 'identity')?.message;
+    };
+    expect(identity(undefined)).toBe('u, not merged with another distinct id');
+    expect(identity('customer-9', 2)).toBe('u belongs to customer-9');
+    expect(identity('u', 1)).toBe(
+      'u, the canonical id of a person with 1 more distinct id; ./ravand person lists them',
     );
+    expect(identity('u', 0)).toBe('u, not merged with another distinct id');
+  });
+
+  it('says of an alias whether it merged the two people', () => {
+    const alias = { ...row, type: 'alias', event: 'alias', previous_id: 'anon' };
+    const identity = (canonical: Record<string, string>, progress = stored.progress) => {
+      const identities = known({ canonical: new Map(Object.entries(canonical)), others: 1 });
+      return stage({ ...stored, rows: known([alias]), identities, progress }, 'identity');
+    };
+    expect(identity({ anon: 'u', u: 'u' })).toEqual({
+      ...{ name: 'identity', state: 'done' },
+      message: 'it merges anon into u: both belong to u',
+    });
+    expect(identity({ anon: 'boss', u: 'boss' })?.message).toBe(
+      'it merges anon into u: both belong to boss',
+    );
+    const past = { normaliser: 100, groups: new Map([['identities-sink', 41]]) };
+    expect(identity({ anon: 'other', u: 'u' }, known(past))).toMatchObject({
+      state: 'absent',
+      message:
+        'it merges nothing: anon belongs to other, u belongs to u; ./ravand person anon --account 7 shows what merged or separated them',
+    });
+    const before = { normaliser: 100, groups: new Map([['identities-sink', 40]]) };
+    expect(identity({}, known(before))).toMatchObject({
+      state: 'waiting',
+      message: 'anon is not merged into u yet; ./ravand lag',
+    });
+    const raw = { ...occurrence, previousId: 'anon' };
+    const found = { found: [raw], searched: 'events.raw 1', complete: true };
+    const unread = known({ normaliser: 50, groups: new Map() });
+    expect(stage({ ...inRaw, raw: known(found), progress: unread }, 'identity')).toMatchObject({
+      state: 'waiting',
+    });
   });
 });

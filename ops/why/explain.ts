@@ -1,5 +1,13 @@
 import { spanText, timeText } from '../../cli/format.ts';
-import { positionKey, positionOf, type Evidence, type RawOccurrence } from './evidence.ts';
+import { GROUP } from '../../schemas/topology.ts';
+import {
+  distinctIdOf,
+  positionKey,
+  positionOf,
+  previousIdOf,
+  type Evidence,
+  type RawOccurrence,
+} from './evidence.ts';
 
 /** One stage of the event's path. `unavailable`: the server that knows it did not answer. */
 export interface Stage {
@@ -223,16 +231,44 @@ function profile(facts: Facts): Finding {
   return ahead >= 0 ? done(`folded: ${last}`) : waiting(`not folded yet: ${last}; ./ravand lag`);
 }
 
-function identity({ evidence: { canonical, rows }, occurrence }: Facts): Finding {
+function identity(facts: Facts): Finding {
+  const { identities, rows, accountId } = facts.evidence;
   const [first] = rows.known ? rows.value : [];
-  const distinctId = first ? first.user_id || first.anonymous_id : occurrence?.distinctId;
+  const distinctId = distinctIdOf(first, facts.occurrence);
   if (distinctId === undefined) return absent('its distinct id is unknown');
-  if (!canonical.known) return unavailable(canonical);
+  if (!identities.known) return unavailable(identities);
+  const { canonical, others } = identities.value;
+  const personOf = (id: string) => canonical.get(id) ?? id;
+  const person = personOf(distinctId);
+  const previousId = previousIdOf(first, facts.occurrence);
+  if (previousId !== undefined) {
+    const previous = personOf(previousId);
+    if (previous === person)
+      return done(`it merges ${previousId} into ${distinctId}: both belong to ${person}`);
+    if (isBeforeIdentities(facts))
+      return waiting(`${previousId} is not merged into ${distinctId} yet; ./ravand lag`);
+    return absent(
+      `it merges nothing: ${previousId} belongs to ${previous}, ${distinctId} belongs to ${person}; ./ravand person ${previousId} --account ${accountId} shows what merged or separated them`,
+    );
+  }
+  if (person !== distinctId) return done(`${distinctId} belongs to ${person}`);
+  if (others === 0) return done(`${distinctId}, not merged with another distinct id`);
+  const more = others === 1 ? '1 more distinct id' : `${others} more distinct ids`;
   return done(
-    canonical.value === undefined || canonical.value === distinctId
-      ? `${distinctId}, not merged with another distinct id`
-      : `${distinctId} belongs to ${canonical.value}`,
+    `${distinctId}, the canonical id of a person with ${more}; ./ravand person lists them`,
   );
+}
+
+/** Whether the identities sink has not processed the event yet. */
+function isBeforeIdentities({
+  evidence: { progress, normalised: at },
+  key,
+  offset,
+}: Facts): boolean {
+  if (!progress.known || key === undefined) return false;
+  if (at.known && at.value !== undefined)
+    return (progress.value.groups.get(GROUP.identities) ?? 0) <= at.value;
+  return (progress.value.normaliser ?? 0) <= (offset ?? 0);
 }
 
 function relays({ evidence: { deliveries } }: Facts): Finding {

@@ -7,16 +7,20 @@ import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
+import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { DeadLetterStore } from '../dlq/dead-letter-store.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
 import {
+  distinctIdOf,
   positionKey,
   positionOf,
+  previousIdOf,
   type Fact,
   type Delivery,
   type Evidence,
+  type Identities,
   type RawSearch,
   type StoredRow,
 } from './evidence.ts';
@@ -29,7 +33,7 @@ import {
   searchRaw,
   SINCE,
 } from './log-search.ts';
-import { canonicalId, foldedPosition, storedRows } from './warehouse.ts';
+import { canonicalIds, foldedPosition, storedRows } from './warehouse.ts';
 
 export interface Sources {
   operator: OperatorContext;
@@ -87,7 +91,8 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
     (one) => position && positionKey(one) === positionKey(position),
   );
   const first = rows.known ? rows.value[0] : undefined;
-  const distinctId = first ? first.user_id || first.anonymous_id : occurrence?.distinctId;
+  const distinctId = distinctIdOf(first, occurrence);
+  const previousId = previousIdOf(first, occurrence);
   const logSearch = async () => ({
     admin: await sources.admin(),
     reader: sources.reader,
@@ -117,7 +122,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
     offset,
     index,
   }));
-  const [deadLetters, progress, profile, canonical] = await Promise.all([
+  const [deadLetters, progress, profile, identities] = await Promise.all([
     attempt(
       'PostgreSQL',
       new DeadLetterStore(database).ofEvent({ accountId, messageId, positions }),
@@ -134,12 +139,9 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
         ? Promise.resolve(undefined)
         : foldedPosition(clickhouse, { accountId, distinctId }),
     ),
-    attempt(
-      'ClickHouse',
-      distinctId === undefined
-        ? Promise.resolve(undefined)
-        : canonicalId(clickhouse, { accountId, distinctId }),
-    ),
+    distinctId === undefined
+      ? ({ known: true, value: { canonical: new Map<string, string>(), others: 0 } } as const)
+      : identitiesOf(sources, { accountId, distinctId, previousId }),
   ]);
   const { now } = question;
   return {
@@ -156,7 +158,7 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
     normalised,
     progress,
     profile,
-    canonical,
+    identities,
     deliveries,
   };
 }
@@ -177,6 +179,29 @@ async function attempt<T>(server: string, work: Promise<T>, ms = QUERY_MS): Prom
     return { known: false, why: `${server} does not answer (${why})` };
   }
 }
+
+/** Whose the ids are, as reports see it, and how many more ids the person has. */
+async function identitiesOf(
+  { clickhouse, database }: Sources,
+  ids: { accountId: number; distinctId: string; previousId: string | undefined },
+): Promise<Fact<Identities>> {
+  const { accountId, distinctId, previousId } = ids;
+  const distinctIds = previousId === undefined ? [distinctId] : [distinctId, previousId];
+  const canonical = await attempt(
+    'ClickHouse',
+    canonicalIds(clickhouse, { accountId, distinctIds }),
+  );
+  if (!canonical.known) return canonical;
+  const person = canonical.value.get(distinctId);
+  if (person === undefined)
+    return { known: true, value: { canonical: canonical.value, others: 0 } };
+  const names = await attempt('PostgreSQL', database.query(NAMES, [accountId, escapeText(person)]));
+  if (!names.known) return names;
+  const others = Math.max(0, names.value.rows.length - 1);
+  return { known: true, value: { canonical: canonical.value, others } };
+}
+
+const NAMES = 'SELECT FROM identity_names WHERE account_id = $1 AND canonical = $2 LIMIT 101';
 
 async function accountRetention(
   database: Database,

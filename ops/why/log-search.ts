@@ -179,19 +179,24 @@ function occurrencesIn(
         offset,
         index,
         ...facts,
-        distinctId: distinctIdOf(reading.envelopes[item.at]),
+        ...idsIn(reading.envelopes[item.at], item.type),
       },
     ];
   });
 }
 
-function distinctIdOf(envelope: unknown): string | undefined {
-  if (!isJsonObject(envelope)) return undefined;
-  for (const name of [envelope['user_id'], envelope['anonymous_id']]) {
-    if (typeof name === 'string' && name !== '') return name;
-    if (typeof name === 'number') return String(name);
-  }
-  return undefined;
+/** The ids of an item; undefined when the body cannot be read or has none. */
+function idsIn(envelope: unknown, type: string): Pick<RawOccurrence, 'distinctId' | 'previousId'> {
+  if (!isJsonObject(envelope)) return { distinctId: undefined, previousId: undefined };
+  return {
+    distinctId: idIn(envelope['user_id']) ?? idIn(envelope['anonymous_id']),
+    previousId: type === 'alias' ? idIn(envelope['previous_id']) : undefined,
+  };
+}
+
+function idIn(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /**

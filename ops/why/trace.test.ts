@@ -13,7 +13,7 @@ const occurrence: RawOccurrence = {
   ...position,
   ...{ accountId: 7, messageId: 'a', appendedAt: AT, receivedAt: AT, timestamp: AT },
   ...{ path: '/v1/batch', source: 'sdk', trace: 'ab', gateway: 'g', generated: false },
-  ...{ redrivenFrom: undefined, distinctId: 'u' },
+  ...{ redrivenFrom: undefined, distinctId: 'u', previousId: undefined },
 };
 const searched = ['the stored events', 'events.raw since 2026-11-21T08:45:00Z'];
 

@@ -28,7 +28,7 @@ export function storedRowsQuery({ messageId, accountId, since }: StoredQuestion)
   const from =
     since === undefined ? '' : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
   return {
-    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id, _trace AS trace,
+    query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, event, type, user_id, anonymous_id, previous_id, _trace AS trace,
         toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at
       FROM events WHERE account_id = {account:UInt64} AND message_id = {message:String} AND ${KEPT_EVENTS} ${from} ORDER BY epoch, partition, offset, index LIMIT 20`,
     params: { account: accountId, message: messageId, since },
@@ -79,16 +79,16 @@ export async function foldedPosition(
   return rows[0];
 }
 
-/** The canonical id of the person; undefined when no alias ever merged the distinct id. */
-export async function canonicalId(
+/** Canonical ids of distinct ids; one that no alias mentions is missing. */
+export async function canonicalIds(
   client: ClickHouseClient,
-  { accountId, distinctId }: { accountId: number; distinctId: string },
-): Promise<string | undefined> {
-  const rows = await ask<{ canonical: string }>(client, {
-    query: `SELECT canonical FROM identities_flat FINAL WHERE account_id = {account:UInt64} AND name = {name:String}`,
-    params: { account: accountId, name: distinctId },
+  { accountId, distinctIds }: { accountId: number; distinctIds: readonly string[] },
+): Promise<Map<string, string>> {
+  const rows = await ask<{ name: string; canonical: string }>(client, {
+    query: `SELECT name, canonical FROM identities_flat FINAL WHERE account_id = {account:UInt64} AND name IN {names:Array(String)}`,
+    params: { account: accountId, names: distinctIds },
   });
-  return rows[0]?.canonical;
+  return new Map(rows.map(({ name, canonical }) => [name, canonical]));
 }
 
 async function ask<T>(

@@ -23,13 +23,16 @@ it('why explains a stored event from the gateway to its profile, an event in fli
   const account = await createAccount('why');
   const url = readyStack().ingest_url;
   const id = randomUUID();
+  const merging = randomUUID();
   await post(`${url}/v1/track`, account.writeKey, {
     event: 'paid',
     user_id: 'customer-1',
     message_id: id,
   });
   await post(`${url}/v1/batch`, account.writeKey, {
-    batch: [{ type: 'alias', previous_id: 'customer-1', user_id: 'customer-2' }],
+    batch: [
+      { type: 'alias', previous_id: 'customer-1', user_id: 'customer-2', message_id: merging },
+    ],
   });
   const stored = await eventually(
     { ms: 30_000, every: 1000, waitingFor: 'the event to be folded in and joined' },
@@ -44,6 +47,10 @@ it('why explains a stored event from the gateway to its profile, an event in fli
   expect(stored.verdict).toBe('stored once');
   for (const station of ['gateway', 'raw log', 'dedupe', 'normaliser', 'row'])
     expect(says(stored, station)).toMatch(/^done/);
+  // Regression: the answer about the alias itself was "not merged with another distinct id".
+  expect(says(await why(merging, account.accountId), 'identity')).toBe(
+    'done: it merges customer-1 into customer-2: both belong to customer-2',
+  );
 
   const waiting = randomUUID();
   await ravand('stop', 'normaliser');
