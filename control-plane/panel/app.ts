@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { HostRequest } from '../../platform/http/host.ts';
 import { readBytes, readJson } from '../../platform/http/read-body.ts';
+import { TRACEPARENT_HEADER } from '../../platform/http/trace.ts';
 import { addressOfRequest, parseTrustedProxies } from '../../platform/network/client-address.ts';
 import { answer, refuse, refuseBody, type Answer } from '../errors.ts';
 import { limitConnections } from '../http/connection-limit.ts';
@@ -95,6 +96,7 @@ export function buildPanel({
           token: session.token,
           ip: addressOf(request),
           trace: request.trace,
+          traceparent: request.message.headers[TRACEPARENT_HEADER],
           body,
         });
       }),

@@ -1,6 +1,6 @@
 import { Agent, request as send, type IncomingMessage } from 'node:http';
 import { readBytes } from '../../platform/http/read-body.ts';
-import { TRACE_HEADER } from '../../platform/http/trace.ts';
+import { isTraceparent, TRACE_HEADER, TRACEPARENT_HEADER } from '../../platform/http/trace.ts';
 import type { Address } from '../../platform/setting-kinds.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { FORWARDED_FOR_HEADER, PANEL_HEADER } from '../http/behind-panel.ts';
@@ -21,6 +21,8 @@ export interface Forwarded {
   token: string;
   ip: string;
   trace: string;
+  /** Of W3C Trace Context, as the client sent it. */
+  traceparent: string | string[] | undefined;
   /** Undefined: the body is not read. */
   body: Buffer | undefined;
 }
@@ -60,14 +62,15 @@ export class ControlProxy {
     this.#agent.destroy();
   }
 
-  async #send({ method, path, token, ip, trace, body }: Forwarded): Promise<IncomingMessage> {
+  async #send({ method, path, token, ip, body, ...sent }: Forwarded): Promise<IncomingMessage> {
     const { control, cookies, panelSecret } = this.#options;
     // No other header of the client is forwarded: no key, no forged address.
     const headers = {
       cookie: `${cookieName(cookies)}=${token}`,
       [PANEL_HEADER]: panelSecret,
       [FORWARDED_FOR_HEADER]: ip,
-      [TRACE_HEADER]: trace,
+      [TRACE_HEADER]: sent.trace,
+      ...traceContext(sent.traceparent),
       ...(body === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': body.length }),
@@ -80,4 +83,11 @@ export class ControlProxy {
       outgoing.end(body);
     });
   }
+}
+
+/** The panel is no span of its own: it passes on what it got, if that is valid. */
+function traceContext(traceparent: Forwarded['traceparent']): Record<string, string> {
+  return typeof traceparent === 'string' && isTraceparent(traceparent)
+    ? { [TRACEPARENT_HEADER]: traceparent }
+    : {};
 }

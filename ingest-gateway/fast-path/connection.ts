@@ -196,7 +196,7 @@ export class Connection {
     if (missing > 0) return this.#expect(known, missing, { refusal });
     this.#isBusy = true;
     this.#options.onAnswered(known.route.path, refusal.status);
-    this.#answer(refusal, traceOf(known.head.trace));
+    this.#answer(refusal, traceOf(known.head.trace, known.head.traceparent));
   }
 
   #expect(known: KnownHead, missing: number, use: BodyUse): void {
@@ -235,7 +235,7 @@ export class Connection {
   #serve({ head, route }: KnownHead, principal: Principal, body: Buffer): void {
     this.#isBusy = true;
     this.#waitingSince = undefined;
-    const trace = traceOf(head.trace);
+    const trace = traceOf(head.trace, head.traceparent);
     void this.#options.events
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
@@ -258,7 +258,7 @@ export class Connection {
 
   /** Answers a request whose body is not read to its end; the connection closes behind it. */
   #endWith({ head, route }: KnownHead, answer: Answer): void {
-    const trace = traceOf(head.trace);
+    const trace = traceOf(head.trace, head.traceparent);
     const { text, encoding } = this.#textOf(answer, { trace, isLast: true });
     this.#socket.end(text, encoding);
     this.#options.onAnswered(route.path, answer.status);

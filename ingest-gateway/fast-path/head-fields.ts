@@ -5,6 +5,7 @@ const TEXT_FIELDS = {
   'user-agent': 'userAgent',
   origin: 'origin',
   'x-service-trace': 'trace',
+  traceparent: 'traceparent',
   'x-forwarded-for': 'forwardedFor',
 } as const;
 

@@ -19,6 +19,7 @@ describe('the head of a common request', () => {
       'User-Agent: caf\xe9 1.0',
       'Origin: https://shop.example',
       'X-Service-Trace: 0123456789abcdef',
+      'Traceparent: 00-x',
       'X-Forwarded-For: 1.1.1.1, 10.0.0.1',
       'Connection: keep-alive',
       'Content-Type: text/plain',
@@ -34,6 +35,7 @@ describe('the head of a common request', () => {
       userAgent: 'caf\xe9 1.0',
       origin: 'https://shop.example',
       trace: '0123456789abcdef',
+      traceparent: '00-x',
       forwardedFor: '1.1.1.1, 10.0.0.1',
     });
   });

@@ -62,6 +62,7 @@ export function parseHead(bytes: Buffer): Head | undefined {
     userAgent: undefined,
     origin: undefined,
     trace: undefined,
+    traceparent: undefined,
     forwardedFor: undefined,
   };
   let at = targetEnd + END.length;

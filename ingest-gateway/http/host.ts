@@ -8,7 +8,7 @@ import {
 } from '../../platform/http/broken-request.ts';
 import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
-import { traceOf } from '../../platform/http/trace.ts';
+import { traceIn } from '../../platform/http/trace.ts';
 import type { Turns } from '../../platform/http/turns.ts';
 import type { OpenConnections, WaitingConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
@@ -101,7 +101,7 @@ export function createHost(options: HostOptions): FastifyInstance {
         reply.hijack();
         const answer = route.handler();
         send(reply.raw, answer, {
-          trace: traceOf(request.headers['x-service-trace']),
+          trace: traceIn(request.headers),
           hasCors: route.cors,
           isLast: options.events.isClosing,
         });
@@ -140,7 +140,7 @@ function createIngestServer(
     { isLast }: { isLast: boolean },
   ) => {
     const route = routeOf(request);
-    const trace = traceOf(request.headers['x-service-trace']);
+    const trace = traceIn(request.headers);
     send(response, UNAVAILABLE, { trace, hasCors: route !== undefined, isLast });
     onAnswered(route?.path ?? 'other', UNAVAILABLE.status);
   };
@@ -210,7 +210,7 @@ async function answerUnrouted(
   reply.hijack();
   const { raw } = reply;
   await discard(request.raw, options.turns);
-  const trace = traceOf(request.headers['x-service-trace']);
+  const trace = traceIn(request.headers);
   const path = (request.raw.url ?? '').split('?')[0] ?? '';
   const isLast = options.events.isClosing;
   if (!path.startsWith('/v1/')) {

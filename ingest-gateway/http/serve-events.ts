@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { traceOf } from '../../platform/http/trace.ts';
+import { traceIn } from '../../platform/http/trace.ts';
 import type { Log } from '../../platform/log.ts';
 import { clientAddress, type TrustedProxies } from '../../platform/network/client-address.ts';
 import type { IngestService } from '../../ingest/accept.ts';
@@ -88,7 +88,7 @@ export class EventServer {
     exchange: { request: IncomingMessage; response: ServerResponse },
   ): Promise<void> {
     const { request, response } = exchange;
-    const trace = traceOf(request.headers['x-service-trace']);
+    const trace = traceIn(request.headers);
     this.active++;
     let answer: Answer | undefined;
     try {

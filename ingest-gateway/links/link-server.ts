@@ -4,7 +4,7 @@ import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { discard } from '../http/discard.ts';
 import type { Turns } from '../../platform/http/turns.ts';
-import { traceOf } from '../../platform/http/trace.ts';
+import { traceIn } from '../../platform/http/trace.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
 /** The route in the table of the ingest host. */
@@ -47,7 +47,7 @@ export class LinkServer {
     const target = code === undefined ? undefined : await this.#targetOf(code);
     const canContinue = request.complete || (await discard(request, this.#options.turns));
     if (response.headersSent || response.destroyed) return;
-    const head = ['X-Service-Trace', traceOf(request.headers['x-service-trace'])];
+    const head = ['X-Service-Trace', traceIn(request.headers)];
     if (this.#options.isClosing() || !canContinue) head.push('Connection', 'close');
     if (code === undefined || target === undefined) {
       response

@@ -15,7 +15,7 @@ import { discard } from '../http/discard.ts';
 import { isEncoded, readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
-import { traceOf } from '../../platform/http/trace.ts';
+import { traceIn } from '../../platform/http/trace.ts';
 import type { DeliveryResult, MappedDelivery } from './accept-delivery.ts';
 import {
   SIGNATURE_MISMATCH,
@@ -83,7 +83,7 @@ export class WebhookServer {
     { request, response }: Exchange,
   ): Promise<void> {
     const { log, maxRequests, isClosing, onAnswered } = this.#options;
-    const trace = traceOf(request.headers['x-service-trace']);
+    const trace = traceIn(request.headers);
     this.#active++;
     let answer: Answer | undefined;
     try {

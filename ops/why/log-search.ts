@@ -22,7 +22,8 @@ interface LogSearch {
 
 /** Which items of raw records are searched. */
 export type Wanted =
-  { messageId: string; accountId: number } | { trace: string; accountId: number | undefined };
+  | { messageId: string; accountId: number }
+  | { traces: readonly string[]; accountId: number | undefined };
 
 /**
  * How much of the raw log one search reads, over all its partitions: the newest records of each.
@@ -139,13 +140,14 @@ function occurrencesIn(
 ): RawOccurrence[] {
   // A byte comparison rules out most records without decoding.
   const isMessage = 'messageId' in wanted;
-  const needle = isMessage ? wanted.messageId : wanted.trace;
+  // Each of several traces contains the last one.
+  const needle = isMessage ? wanted.messageId : (wanted.traces.at(-1) ?? '');
   if (!record.value?.includes(needle)) return [];
   const reading = decodeRecord(record);
   if (reading.state !== 'decoded') return [];
   const accountId = reading.record.account_id;
   if (accountId !== (wanted.accountId ?? accountId)) return [];
-  if (!isMessage && reading.record.trace !== wanted.trace) return [];
+  if (!isMessage && !wanted.traces.includes(reading.record.trace)) return [];
   const {
     received_at: receivedAt,
     path,

@@ -39,7 +39,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     throw new UsageError('give the message id of an event, or --trace with the trace of a request');
   if (trace !== undefined && !isTrace(trace))
     throw new UsageError(
-      `--trace ${trace}: expected 8 to 64 of the characters 0-9 and a-f, as in the header X-Service-Trace`,
+      `--trace ${trace}: expected 8 to 64 of the characters 0-9 and a-f, as in the header X-Service-Trace, or the trace-id of a traceparent`,
     );
   const isAccount = /^[1-9]\d{0,15}$/.test(values.account ?? '');
   if (!isAccount && (trace === undefined || values.account !== undefined))

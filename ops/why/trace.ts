@@ -1,6 +1,7 @@
 import { table } from '../../cli/terminal.ts';
 import { timeText } from '../../cli/format.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
+import { tracesNamedBy } from '../../platform/http/trace.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { positionKey, type RawOccurrence } from './evidence.ts';
 import type { Sources } from './gather.ts';
@@ -46,17 +47,18 @@ const RECENT_MS = 15 * 60_000;
  * duplicates, dead letters and events that are not stored yet. Nothing rejects.
  */
 export async function findTrace(sources: Sources, question: TraceQuestion): Promise<FoundTrace> {
-  const { trace, accountId, since, now } = question;
+  const { accountId, since, now } = question;
+  const traces = tracesNamedBy(question.trace);
   const searchTrace = async () =>
     searchRaw({
       admin: await sources.admin(),
       epochs: await readEpochs(sources.database, TOPIC.raw),
-      ...{ reader: sources.reader, wanted: { trace, accountId } },
+      ...{ reader: sources.reader, wanted: { traces, accountId } },
       ...{ from: since ?? now - RECENT_MS, to: undefined, partition: undefined },
       budget: since === undefined ? RECENT : SINCE,
     });
   const [stored, raw] = await Promise.allSettled([
-    rowsOfTrace(sources.clickhouse, { trace, accountId, since, limit: MAX_EVENTS + 1 }),
+    rowsOfTrace(sources.clickhouse, { traces, accountId, since, limit: MAX_EVENTS + 1 }),
     searchTrace(),
   ]);
   const rows = stored.status === 'fulfilled' ? stored.value : [];

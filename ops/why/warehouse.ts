@@ -49,21 +49,21 @@ export interface TracedRow extends LogPosition {
 export function rowsOfTrace(
   client: ClickHouseClient,
   question: {
-    trace: string;
+    traces: readonly string[];
     accountId: number | undefined;
     since: number | undefined;
     limit: number;
   },
 ): Promise<TracedRow[]> {
-  const { trace, accountId, since, limit } = question;
+  const { traces, accountId, since, limit } = question;
   const account = accountId === undefined ? '' : 'AND account_id = {account:UInt64}';
   const from =
     since === undefined ? '' : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
   return ask(client, {
     query: `SELECT _epoch AS epoch, _partition AS partition, _offset AS offset, _index AS index, account_id, message_id, event, type,
         toUnixTimestamp64Milli(received_at) AS received_at
-      FROM events WHERE _trace = {trace:String} ${account} ${from} ORDER BY received_at, partition, offset, index LIMIT {limit:UInt32}`,
-    params: { trace, account: accountId, since, limit },
+      FROM events WHERE _trace IN {traces:Array(String)} ${account} ${from} ORDER BY received_at, partition, offset, index LIMIT {limit:UInt32}`,
+    params: { traces, account: accountId, since, limit },
   });
 }
 

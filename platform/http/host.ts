@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBrokenRequest } from './broken-request.ts';
 import { HttpConnections, type ClientLimits } from './http-connections.ts';
-import { TRACE_HEADER, traceOf } from './trace.ts';
+import { TRACE_HEADER, traceIn } from './trace.ts';
 
 /**
  * Time for a head, ms (management 8.4), and for a body: 15 s without a byte, five minutes in all.
@@ -81,7 +81,7 @@ export function buildHost(options: HostOptions): FastifyInstance {
 
   const markReply = (request: FastifyRequest, reply: FastifyReply) => {
     if (reply.hasHeader(TRACE_HEADER)) return;
-    reply.header(TRACE_HEADER, traceOf(request.headers[TRACE_HEADER]));
+    reply.header(TRACE_HEADER, traceIn(request.headers));
     if (options.headers) reply.headers(options.headers);
   };
   const sendUnknown = (request: FastifyRequest, reply: FastifyReply) => {
@@ -100,7 +100,7 @@ export function buildHost(options: HostOptions): FastifyInstance {
     else done();
   });
   host.setErrorHandler((error, request, reply) =>
-    send(reply, failed(error, { trace: traceIn(reply), url: request.routeOptions.url })),
+    send(reply, failed(error, { trace: traceOfReply(reply), url: request.routeOptions.url })),
   );
   host.setNotFoundHandler(sendUnknown);
   if (observe) {
@@ -128,7 +128,7 @@ function addRoute(host: FastifyInstance, { methods, path, serve }: HostRoute): v
         url: request.raw.url ?? '',
         params: request.params as Record<string, string>,
         now: Date.now(),
-        trace: traceIn(reply),
+        trace: traceOfReply(reply),
       });
       if (answer === undefined || reply.raw.destroyed) return reply.hijack();
       return send(reply, answer);
@@ -143,6 +143,6 @@ function send(reply: FastifyReply, { status, headers = {}, body }: RenderedAnswe
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-function traceIn(reply: FastifyReply): string {
+function traceOfReply(reply: FastifyReply): string {
   return String(reply.getHeader(TRACE_HEADER));
 }

@@ -14,6 +14,9 @@ export const MAX_BODY_BYTES = 2000;
 /** Replaced by the number of the stream, so that its requests are known. */
 export const STREAM = '@@@@@@';
 
+/** A request with it has this trace, unless it has one of its own. */
+export const OF_PARENT = 'a3ce929d0e0e4736';
+const TRACEPARENT = `00-4bf92f3577b34da6${OF_PARENT}-00f067aa0ba902b7-01`;
 const GZIP = gzipSync('{"a":1}').toString('latin1');
 
 const weighted = <T>(...options: readonly (readonly [weight: number, fc.Arbitrary<T>])[]) =>
@@ -101,6 +104,8 @@ const extraHeader = weighted(
       'X-Forwarded-For: 1.2.3.4, 10.0.0.1',
       'X-Service-Trace: 0123456789abcdef0123',
       'X-Service-Trace: 0123456789ABCDEF',
+      `traceparent: ${TRACEPARENT}`,
+      'TraceParent: 00-0-0-01',
       'Connection: keep-alive',
       'CONNECTION:   Keep-Alive  ',
       'Cookie: a=b; c=d',

@@ -12,7 +12,7 @@ import { CLIENT_LIMITS, createHost } from '../../http/host.ts';
 import { eventRoutesByPath, ingestRoutes } from '../../http/routes.ts';
 import { EventServer } from '../../http/serve-events.ts';
 import { FastPath } from '../fast-path.ts';
-import { MAX_BODY_BYTES, STREAM, type ByteStream } from './byte-streams.ts';
+import { MAX_BODY_BYTES, OF_PARENT, STREAM, type ByteStream } from './byte-streams.ts';
 
 /** What one stream led to: the answers and the requests that reached the service. */
 export interface Outcome {
@@ -36,6 +36,7 @@ const SUMMARY: IngestSummary = {
   ...{ accepted: 1, duplicates: 0, rejected: 0 },
   ...{ warnings: [], errors: [] },
 };
+const RANDOM_TRACE = new RegExp(`\\r\\nX-Service-Trace: (?!${OF_PARENT})[0-9a-f]{16}\\r`, 'g');
 const PROBE_TRACE = 'ab'.repeat(10);
 const PROBE = `GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Service-Trace: ${PROBE_TRACE}\r\n\r\n`;
 /** How long a stream waits for the probe's answer before its FIN; the end, for the server's. */
@@ -81,7 +82,10 @@ export async function openHost({
   const note = (request: SdkRequest) => {
     const { principal, path, shape, type, ip, userAgent, origin, body, trace } = request;
     const facts = { path, shape, type, ip, userAgent, origin, body: body.toString('latin1') };
-    const text = JSON.stringify({ ...facts, trace: trace.length === 16 ? 'random' : trace });
+    const text = JSON.stringify({
+      ...facts,
+      trace: trace.length === 16 && trace !== OF_PARENT ? 'random' : trace,
+    });
     requests.set(principal.accountId, [...(requests.get(principal.accountId) ?? []), text]);
     return resultOf(facts.body);
   };
@@ -166,5 +170,5 @@ function withoutChance(text: string): string {
   return text
     .replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '')
     .replaceAll(/\r\nDate: [^\r]*/g, '\r\nDate: now')
-    .replaceAll(/\r\nX-Service-Trace: [0-9a-f]{16}\r/g, '\r\nX-Service-Trace: random\r');
+    .replaceAll(RANDOM_TRACE, '\r\nX-Service-Trace: random\r');
 }

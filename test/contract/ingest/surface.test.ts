@@ -462,6 +462,21 @@ describe('the trace (ingest 7.5)', () => {
     }
   });
 
+  it('is the end of the trace-id of a valid traceparent, in 16 characters', async () => {
+    const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    for (const path of ['/v1/track', '/v1/status', '/nowhere', '/v1/nowhere']) {
+      const traceOf = async (sent: Record<string, string>) =>
+        (await ask({ path, body: fresh(), headers: sent })).headers['x-service-trace'];
+      expect(await traceOf({ traceparent: parent })).toBe('a3ce929d0e0e4736');
+      expect(await traceOf({ traceparent: parent, 'X-Service-Trace': 'deadbeef' })).toBe(
+        'deadbeef',
+      );
+      expect(await traceOf({ traceparent: parent.replace('4736', '473X') })).toMatch(
+        /^(?!a3ce929d)[0-9a-f]{16}$/,
+      );
+    }
+  });
+
   it.each([
     ['bytes that are not HTTP', 'hello\r\n\r\n', 400],
     ['endless headers', `GET /v1/status HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],

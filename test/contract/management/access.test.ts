@@ -157,3 +157,13 @@ it('a trace of 8 to 64 lowercase hexadecimal characters is echoed, anything else
   for (const bad of ['deadbee', 'a'.repeat(65), 'DEADBEEF'])
     expect(await traceFor(bad)).toMatch(TRACE);
 });
+
+it('the trace is the end of the trace-id of a traceparent when no valid X-Service-Trace is sent (management 7.8)', async () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const traceFor = async (headers: Record<string, string>) =>
+    (await call('GET', '/v1/status', { headers })).headers.get('x-service-trace');
+  expect(await traceFor({ traceparent })).toBe('a3ce929d0e0e4736');
+  expect(await traceFor({ traceparent, 'x-service-trace': 'XYZ' })).toBe('a3ce929d0e0e4736');
+  expect(await traceFor({ traceparent, 'x-service-trace': 'deadbeef' })).toBe('deadbeef');
+  expect(await traceFor({ traceparent: `${traceparent}0` })).toMatch(TRACE);
+});

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { post } from '../../support/client.ts';
 import { createAccount, eventually, ravand, readyStack } from '../../support/stack.ts';
@@ -24,11 +24,13 @@ it('why explains a stored event from the gateway to its profile, an event in fli
   const url = readyStack().ingest_url;
   const id = randomUUID();
   const merging = randomUUID();
-  await post(`${url}/v1/track`, account.writeKey, {
-    event: 'paid',
-    user_id: 'customer-1',
-    message_id: id,
-  });
+  const traceId = randomBytes(16).toString('hex');
+  await post(
+    `${url}/v1/track`,
+    account.writeKey,
+    { event: 'paid', user_id: 'customer-1', message_id: id },
+    { traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+  );
   await post(`${url}/v1/batch`, account.writeKey, {
     batch: [
       { type: 'alias', previous_id: 'customer-1', user_id: 'customer-2', message_id: merging },
@@ -45,6 +47,8 @@ it('why explains a stored event from the gateway to its profile, an event in fli
     },
   );
   expect(stored.verdict).toBe('stored once');
+  const traced = JSON.parse(await ravand('why', '--trace', traceId, '--json')) as object;
+  expect(traced).toMatchObject({ events: [{ message_id: id, account_id: account.accountId }] });
   for (const station of ['gateway', 'raw log', 'dedupe', 'normaliser', 'row'])
     expect(says(stored, station)).toMatch(/^done/);
   // Regression: the answer about the alias itself was "not merged with another distinct id".
