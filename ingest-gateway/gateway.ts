@@ -35,6 +35,7 @@ import type { Spool } from './spool/spool.ts';
 export interface GatewayOptions {
   config: Pick<
     Config,
+    | 'SPOOL_DIR'
     | 'MAX_BODY_BYTES'
     | 'WRITE_KEY_CACHE'
     | 'TRUSTED_PROXIES'
@@ -196,6 +197,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...(config.FAST_PATH ? { fastPath } : {}),
   });
   for (const reading of gatewayReadings({
+    spoolFolder: config.SPOOL_DIR,
     ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
   }))
     metrics.read(reading);

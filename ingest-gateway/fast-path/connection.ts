@@ -11,7 +11,7 @@ import type { BodyBudget } from '../http/body.ts';
 import { MAX_DISCARDED_BYTES } from '../http/discard.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { EventRoute } from '../http/routes.ts';
-import type { EventServer } from '../http/serve-events.ts';
+import type { Answered, EventServer } from '../http/serve-events.ts';
 import { IncompleteBody } from '../../platform/http/incomplete-body.ts';
 import { IncomingBody, type BodyUse } from './incoming-body.ts';
 import { KnownHeads, type KnownHead } from './known-heads.ts';
@@ -32,8 +32,7 @@ export interface ConnectionOptions {
   /** For the Date header, ms since the epoch. */
   now: () => number;
   keepAlive: KeepAlive;
-  /** Counts an answer that `events` did not give. */
-  onAnswered: (path: string, status: number) => void;
+  onAnswered: Answered;
   /** Gives a connection to node:http. */
   handOver: (socket: Socket) => void;
   /** Removes a connection that is closed or handed over. */
@@ -67,6 +66,8 @@ export class Connection {
   /** The client has ended its side, and all that it sent was read. */
   #isEnded = false;
   #hasAnswered = false;
+  /** When the last byte of the request in progress was there. */
+  #arrivedAt = 0;
   /** When it began to wait for the client; undefined while it does not. */
   #waitingSince: number | undefined;
 
@@ -149,6 +150,7 @@ export class Connection {
   #begin(chunk: Buffer): void {
     const known = this.#heads.at(chunk);
     if (!known) return this.#handOver(chunk);
+    this.#arrivedAt = this.#options.clock.now();
     const end = known.head.bytes + known.head.contentLength;
     const body = chunk.subarray(known.head.bytes, end);
     if (chunk.length > end) this.#putBack(chunk.subarray(end));
@@ -195,8 +197,7 @@ export class Connection {
     const missing = known.head.contentLength - arrived;
     if (missing > 0) return this.#expect(known, missing, { refusal });
     this.#isBusy = true;
-    this.#options.onAnswered(known.route.path, refusal.status);
-    this.#answer(refusal, traceOf(known.head.trace, known.head.traceparent));
+    this.#answer(known, refusal, traceOf(known.head.trace, known.head.traceparent));
   }
 
   #expect(known: KnownHead, missing: number, use: BodyUse): void {
@@ -212,6 +213,7 @@ export class Connection {
     const { known, use, arrived } = incoming;
     if (incoming.missing === 0) {
       this.#incoming = undefined;
+      this.#arrivedAt = incoming.readAt;
       if (use.kept) this.#serve(known, use.kept.principal, use.kept.body.bytes());
       else this.#refuse(known, use.refusal, arrived);
       return;
@@ -232,7 +234,8 @@ export class Connection {
   }
 
   /** @param body its bytes are acquired */
-  #serve({ head, route }: KnownHead, principal: Principal, body: Buffer): void {
+  #serve(known: KnownHead, principal: Principal, body: Buffer): void {
+    const { head, route } = known;
     this.#isBusy = true;
     this.#waitingSince = undefined;
     const trace = traceOf(head.trace, head.traceparent);
@@ -240,17 +243,20 @@ export class Connection {
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
         this.#options.budget.release(principal.accountId, body.length);
-        this.#answer(answer, trace);
+        this.#answer(known, answer, trace);
       });
   }
 
-  #answer(answer: Answer, trace: string): void {
+  #answer({ route }: KnownHead, answer: Answer, trace: string): void {
     const socket = this.#socket;
+    const { clock, onAnswered } = this.#options;
+    const now = clock.now();
+    onAnswered(route.path, answer.status, now - this.#arrivedAt);
     if (socket.destroyed) return;
     const isLast = this.#options.isLast();
     const { text, encoding } = this.#textOf(answer, { trace, isLast });
     this.#hasAnswered = true;
-    this.#waitingSince = this.#options.clock.now();
+    this.#waitingSince = now;
     if (isLast || this.#isEnded) return void socket.end(text, encoding);
     if (socket.write(text, encoding)) this.#next();
     else socket.once('drain', () => this.#next());
@@ -261,7 +267,7 @@ export class Connection {
     const trace = traceOf(head.trace, head.traceparent);
     const { text, encoding } = this.#textOf(answer, { trace, isLast: true });
     this.#socket.end(text, encoding);
-    this.#options.onAnswered(route.path, answer.status);
+    this.#options.onAnswered(route.path, answer.status, 0);
     this.#leave();
     setTimeout(() => this.#socket.destroy(), LINGERING_CLOSE_MS).unref();
   }

@@ -38,8 +38,8 @@ interface Running {
   /** Bytes that the server has read, of all connections. */
   received: () => number;
   budget: BodyBudget;
-  /** Path and status of what was not answered by `submit`. */
-  refused: [string, number][];
+  /** Status of each answer, and how long the client waited for it, ms. */
+  answers: [status: number, waited: number][];
   /** Bodies that the fast path submitted, and those that reached node:http, in order. */
   submitted: string[];
   passedOn: string[];
@@ -54,7 +54,7 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
   const budget = new BodyBudget(200_000);
   const submitted: string[] = [];
   const passedOn: string[] = [];
-  const refused: [string, number][] = [];
+  const answers: Running['answers'] = [];
   let time = 0;
   const echo = ({ body }: EventRequest): Promise<Answer> => {
     submitted.push(body.toString());
@@ -68,7 +68,7 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
       limits: LIMITS,
       clock: new ClientClock(() => time),
       now: Date.now,
-      onAnswered: (path: string, status: number) => void refused.push([path, status]),
+      onAnswered: (_path, status, waited) => void answers.push([status, waited]),
       events: { submit: submit ?? echo, isClosing: false },
     },
     keys: {
@@ -122,7 +122,7 @@ async function running({ submit, ...options }: Options = {}): Promise<Running> {
     time += seconds * 1000;
     fastPath.check();
   };
-  return { fastPath, pass, skip, received, budget, refused, submitted, passedOn, open };
+  return { fastPath, pass, skip, received, budget, answers, submitted, passedOn, open };
 }
 
 const request = (body: string, headers = '') =>
@@ -230,7 +230,7 @@ describe('a connection of common requests', () => {
   ])(
     'is answered without node:http, and served on, after %s',
     async (_, status, refusedRequest) => {
-      const { open, submitted, passedOn, refused, budget } = await running({
+      const { open, submitted, passedOn, answers, budget } = await running({
         budget: new BodyBudget(50_000),
         keys: {
           verify: (key) =>
@@ -247,10 +247,13 @@ describe('a connection of common requests', () => {
       socket.write(refusedRequest.slice(refusedRequest.indexOf('\r\n\r\n') + 4) + request('next'));
       await until(() => answered(text()).includes('next'));
       expect(text()).toContain(`HTTP/1.1 ${status} `);
-      expect([submitted, passedOn, refused, budget.bytes]).toEqual([
+      expect([submitted, passedOn, answers, budget.bytes]).toEqual([
         ['next'],
         [],
-        [['/v1/track', status]],
+        [
+          [status, 0],
+          [200, 0],
+        ],
         0,
       ]);
     },
@@ -371,8 +374,36 @@ describe('a connection of common requests', () => {
     ]);
   });
 
+  it('is measured from its last byte until its answer', async () => {
+    let answer: () => void = () => undefined;
+    const { open, pass, answers, received } = await running({
+      submit: () =>
+        new Promise((resolve) => {
+          answer = () => resolve({ status: 200, body: '"late"' });
+        }),
+    });
+    const { socket, text } = open();
+    const whole = request('slow');
+    for (const [waited, pieces] of [
+      [3000, [whole]],
+      [5000, [whole.slice(0, -2), whole.slice(-2)]],
+    ] as const) {
+      for (const piece of pieces) {
+        const before = received();
+        socket.write(piece);
+        await until(() => received() === before + piece.length);
+        if (piece !== pieces.at(-1)) pass(7);
+      }
+      const count = answers.length;
+      pass(waited / 1000);
+      answer();
+      await until(() => answers.length > count && text().endsWith('"late"'));
+      expect(answers.at(-1)).toEqual([200, waited]);
+    }
+  });
+
   it('may upload slowly: a body ends with 503, never 408, and only when no byte has come for 15 s', async () => {
-    const { open, pass, submitted, received, refused } = await running();
+    const { open, pass, submitted, received, answers } = await running();
     const [steady, stuck] = [open(), open()];
     const [body, whole] = ['x'.repeat(20), request('x'.repeat(20))];
     steady.socket.write(whole.slice(0, -20));
@@ -387,7 +418,7 @@ describe('a connection of common requests', () => {
     await until(stuck.isEnded);
     expect(stuck.text()).toContain('HTTP/1.1 503 Service Unavailable');
     expect(stuck.text()).toContain('Connection: close');
-    expect(refused).toEqual([['/v1/track', 503]]);
+    expect(answers).toEqual([[503, 0]]);
     steady.socket.write('x');
     await until(() => submitted.length === 1);
     expect(submitted).toEqual([body]);

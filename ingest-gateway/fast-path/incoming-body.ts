@@ -21,7 +21,8 @@ export class IncomingBody {
   missing: number;
   readonly #clock: ClientClock;
   readonly #startedAt: number;
-  #readAt: number;
+  /** When the last bytes came. */
+  readAt: number;
   #use: BodyUse;
 
   constructor(of: { known: KnownHead; missing: number; use: BodyUse; clock: ClientClock }) {
@@ -29,7 +30,7 @@ export class IncomingBody {
     this.missing = of.missing;
     this.#use = of.use;
     this.#clock = of.clock;
-    this.#startedAt = this.#readAt = of.clock.now();
+    this.#startedAt = this.readAt = of.clock.now();
   }
 
   get use(): BodyUse {
@@ -53,16 +54,16 @@ export class IncomingBody {
 
   /** The client is waited for from now on. */
   touch(): void {
-    this.#readAt = this.#clock.now();
+    this.readAt = this.#clock.now();
   }
 
   isOverdue({ bodyIdle, body }: ClientLimits): boolean {
-    return this.#clock.since(this.#readAt) > bodyIdle || this.#clock.since(this.#startedAt) > body;
+    return this.#clock.since(this.readAt) > bodyIdle || this.#clock.since(this.#startedAt) > body;
   }
 
   /** Undefined while it arrives fast enough. */
   waiting(socket: Socket): WaitingConnection | undefined {
-    const [startedAt, readAt] = [this.#startedAt, this.#readAt];
+    const [startedAt, readAt] = [this.#startedAt, this.readAt];
     if (this.#use.refusal) return { socket, kind: 'unused', since: startedAt };
     const isSlow = isSlowBody({ startedAt, readAt, bytes: this.arrived }, this.#clock);
     return isSlow ? { socket, kind: 'slow', since: startedAt } : undefined;

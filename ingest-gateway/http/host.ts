@@ -15,14 +15,14 @@ import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
 import { eventRoutesByPath, type EventRoute, type Route } from './routes.ts';
 import { CORS_HEADERS, send } from './send.ts';
-import type { EventServer } from './serve-events.ts';
+import type { Answered, EventServer } from './serve-events.ts';
 
 export interface HostOptions {
   routes: readonly Route[];
   events: EventServer;
   /** Serves common requests (fast-path/fast-path.ts); without it node:http does. */
   fastPath?: WaitingConnections & { attach: (server: Server) => void; close: () => void };
-  onAnswered: (path: string, status: number) => void;
+  onAnswered: Answered;
   clock: ClientClock;
   connections: OpenConnections;
   /** Of the pieces of large bodies that nobody wants. */
@@ -99,13 +99,14 @@ export function createHost(options: HostOptions): FastifyInstance {
     } else {
       app.get(route.path, (request, reply) => {
         reply.hijack();
+        const began = performance.now();
         const answer = route.handler();
         send(reply.raw, answer, {
           trace: traceIn(request.headers),
           hasCors: route.cors,
           isLast: options.events.isClosing,
         });
-        options.onAnswered(route.path, answer.status);
+        options.onAnswered(route.path, answer.status, performance.now() - began);
       });
     }
   }
@@ -142,7 +143,7 @@ function createIngestServer(
     const route = routeOf(request);
     const trace = traceIn(request.headers);
     send(response, UNAVAILABLE, { trace, hasCors: route !== undefined, isLast });
-    onAnswered(route?.path ?? 'other', UNAVAILABLE.status);
+    onAnswered(route?.path ?? 'other', UNAVAILABLE.status, 0);
   };
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '';
@@ -210,6 +211,7 @@ async function answerUnrouted(
   reply.hijack();
   const { raw } = reply;
   await discard(request.raw, options.turns);
+  const began = performance.now();
   const trace = traceIn(request.headers);
   const path = (request.raw.url ?? '').split('?')[0] ?? '';
   const isLast = options.events.isClosing;
@@ -224,10 +226,10 @@ async function answerUnrouted(
         trace,
       ])
       .end('not found\n');
-    options.onAnswered('other', 404);
+    options.onAnswered('other', 404, performance.now() - began);
   } else if (request.raw.method === 'OPTIONS') {
     raw.writeHead(204, [...CORS_HEADERS, 'X-Service-Trace', trace]).end();
-    options.onAnswered('preflight', 204);
+    options.onAnswered('preflight', 204, performance.now() - began);
   } else {
     const allowed = options.routes
       .filter((route) => route.path === path)
@@ -241,6 +243,6 @@ async function answerUnrouted(
       hasCors: options.routes.some((route) => route.path === path && route.cors),
       isLast,
     });
-    options.onAnswered('other', answer.status);
+    options.onAnswered('other', answer.status, performance.now() - began);
   }
 }

@@ -12,6 +12,9 @@ import { renderFailure, renderResult, type Answer } from './render.ts';
 import type { EventRoute } from './routes.ts';
 import { send } from './send.ts';
 
+/** Counts an answer; the time is from the last byte of the request on. */
+export type Answered = (path: string, status: number, milliseconds: number) => void;
+
 export interface EventServerOptions {
   service: Pick<IngestService, 'accept'>;
   keys: Pick<WriteKeys, 'verify'>;
@@ -22,7 +25,15 @@ export interface EventServerOptions {
   trusted: TrustedProxies;
   log: Log;
   now: () => number;
-  onAnswered: (path: string, status: number) => void;
+  /** Of `serve`; `submit` leaves that to its caller. */
+  onAnswered: Answered;
+}
+
+interface ArrivingRequest {
+  request: IncomingMessage;
+  trace: string;
+  /** When what was needed of the request was there; changes when its body is. */
+  arrival: { at: number };
 }
 
 /** A complete request, its write key verified. */
@@ -74,7 +85,6 @@ export class EventServer {
       }
     }
     this.active--;
-    this.#options.onAnswered(route.path, answer.status);
     return answer;
   }
 
@@ -90,28 +100,30 @@ export class EventServer {
     const { request, response } = exchange;
     const trace = traceIn(request.headers);
     this.active++;
+    const arrival = { at: performance.now() };
     let answer: Answer | undefined;
     try {
       answer =
         this.active > this.#options.maxRequests
           ? UNAVAILABLE
-          : await this.#answer(route, query, { request, trace });
+          : await this.#answer(route, query, { request, trace, arrival });
     } catch (error) {
       this.#reportUnexpected(error, route, trace);
       answer = UNAVAILABLE;
     }
     this.active--;
     if (answer === undefined) return;
+    const took = performance.now() - arrival.at;
     const canContinue = request.complete || (await discard(request, this.#options.budget.turns));
     send(response, answer, { trace, hasCors: true, isLast: this.isClosing || !canContinue });
-    this.#options.onAnswered(route.path, answer.status);
+    this.#options.onAnswered(route.path, answer.status, took);
   }
 
   /** Undefined when the client has left. */
   async #answer(
     route: EventRoute,
     query: string,
-    { request, trace }: { request: IncomingMessage; trace: string },
+    { request, trace, arrival }: ArrivingRequest,
   ): Promise<Answer | undefined> {
     const key = presentedKey(request.headers, query);
     if (key === undefined) return MISSING;
@@ -122,6 +134,7 @@ export class EventServer {
     const { budget, maxBodyBytes: limit } = this.#options;
     const { accountId } = principal;
     const body = await readBody(request, { limit, budget, accountId });
+    arrival.at = performance.now();
     if (typeof body === 'string') return body === 'client_gone' ? undefined : WITHOUT_BODY[body];
     try {
       const { headers, socket } = request;

@@ -1,5 +1,6 @@
 import type { Log } from '../../platform/log.ts';
 import type { Turns } from '../../platform/http/turns.ts';
+import type { Answered } from '../http/serve-events.ts';
 import type { SelfServedRoute } from '../http/host.ts';
 import { clickCounter } from './click-counter.ts';
 import { LinkServer, LINKS_PATH } from './link-server.ts';
@@ -11,7 +12,7 @@ interface LinkRoutesOptions {
   now: () => number;
   turns: Turns;
   isClosing: () => boolean;
-  onAnswered: (path: string, status: number) => void;
+  onAnswered: Answered;
 }
 
 /** The route of short links; `close` writes what is pending before the process ends. */

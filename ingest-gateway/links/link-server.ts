@@ -5,6 +5,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import { discard } from '../http/discard.ts';
 import type { Turns } from '../../platform/http/turns.ts';
 import { traceIn } from '../../platform/http/trace.ts';
+import type { Answered } from '../http/serve-events.ts';
 import type { Clicks, LinkStore } from './link-store.ts';
 
 /** The route in the table of the ingest host. */
@@ -16,7 +17,7 @@ export interface LinkServerOptions {
   now: () => number;
   turns: Turns;
   isClosing: () => boolean;
-  onAnswered: (path: string, status: number) => void;
+  onAnswered: Answered;
   onUnreachable?: (error: unknown) => void;
   /** Cached links. */
   capacity?: number;
@@ -43,8 +44,10 @@ export class LinkServer {
     path: string,
     { request, response }: { request: IncomingMessage; response: ServerResponse },
   ): Promise<void> {
+    const began = performance.now();
     const code = readCode(path);
     const target = code === undefined ? undefined : await this.#targetOf(code);
+    const took = performance.now() - began;
     const canContinue = request.complete || (await discard(request, this.#options.turns));
     if (response.headersSent || response.destroyed) return;
     const head = ['X-Service-Trace', traceIn(request.headers)];
@@ -59,7 +62,7 @@ export class LinkServer {
           ...head,
         ])
         .end(NOT_FOUND);
-      this.#options.onAnswered(LINKS_PATH, 404);
+      this.#options.onAnswered(LINKS_PATH, 404, took);
       return;
     }
     response.writeHead(302, [
@@ -76,7 +79,7 @@ export class LinkServer {
       if (request.method === 'GET')
         this.#options.clicks.add(code, { count: 1, lastAt: this.#options.now() });
     });
-    this.#options.onAnswered(LINKS_PATH, 302);
+    this.#options.onAnswered(LINKS_PATH, 302, took);
   }
 
   async #targetOf(code: string): Promise<string | undefined> {

@@ -1,26 +1,43 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { EventCounts } from '../../ingest/outcome-record.ts';
-import { Latency } from './latency.ts';
+import { Latency, type LatencyCounts } from './latency.ts';
+
+/** One value, or one for each value of the label; undefined: it is not known. */
+type Values = number | readonly (readonly [label: string, value: number])[] | undefined;
 
 /** A metric whose value is read when Prometheus scrapes. */
 export interface Reading {
   name: string;
   help: string;
   kind: 'counter' | 'gauge';
-  /** One value, or one for each value of the label. */
-  read: () => number | readonly (readonly [label: string, value: number])[];
+  read: () => Values | Promise<Values>;
   label?: string;
+}
+
+const PUBLISH_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3];
+const REQUEST_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Answers of one path, by status and by its first digit. */
+interface PathAnswers {
+  counts: number[];
+  seconds: (LatencyCounts | undefined)[];
 }
 
 /** The gateway's metrics. Hot counts are plain numbers, without a lookup of labels per event. */
 export class GatewayMetrics {
   readonly registry = new Registry();
-  /** Counts of answers by path; the index is the status. */
-  readonly #requests = new Map<string, number[]>();
+  readonly #requests = new Map<string, PathAnswers>();
   readonly #events = { accepted: 0, duplicate: 0, rejected: 0 };
   readonly #publish = new Latency({
     name: 'ravand_gateway_publish_seconds',
     help: 'Time from sending a record to Kafka until its acknowledgement.',
+    bounds: PUBLISH_BOUNDS,
+    registry: this.registry,
+  }).with({});
+  readonly #seconds = new Latency({
+    name: 'ravand_gateway_request_seconds',
+    help: 'Time from the last byte of a request until its answer, by path and class of the status; a request that never arrived whole counts as 0 s.',
+    bounds: REQUEST_BOUNDS,
     registry: this.registry,
   });
 
@@ -34,7 +51,7 @@ export class GatewayMetrics {
       registers: [this.registry],
       collect() {
         this.reset();
-        for (const [path, counts] of requests)
+        for (const [path, { counts }] of requests)
           for (const [status, count] of counts.entries())
             if (count > 0) this.inc({ path, status }, count);
       },
@@ -51,8 +68,9 @@ export class GatewayMetrics {
   /** Registers a metric that is read at each scrape. */
   read(reading: Reading): void {
     const labelNames = reading.label === undefined ? [] : [reading.label];
-    const values = () => {
-      const value = reading.read();
+    const values = async () => {
+      const value = await reading.read();
+      if (value === undefined) return [];
       return typeof value === 'number'
         ? [{ labels: {}, value }]
         : value.map(([label, one]) => ({ labels: { [reading.label ?? '']: label }, value: one }));
@@ -66,26 +84,36 @@ export class GatewayMetrics {
     if (reading.kind === 'gauge') {
       new Gauge({
         ...options,
-        collect() {
+        async collect() {
+          const current = await values();
           this.reset();
-          for (const { labels, value } of values()) this.set(labels, value);
+          // Otherwise a gauge without labels would be 0.
+          if (current.length === 0) this.remove();
+          for (const { labels, value } of current) this.set(labels, value);
         },
       });
     } else {
       new Counter({
         ...options,
-        collect() {
+        async collect() {
+          const current = await values();
           this.reset();
-          for (const { labels, value } of values()) this.inc(labels, value);
+          for (const { labels, value } of current) this.inc(labels, value);
         },
       });
     }
   }
 
-  answered = (path: string, status: number): void => {
-    let counts = this.#requests.get(path);
-    if (!counts) this.#requests.set(path, (counts = new Array<number>(600).fill(0)));
-    counts[status] = (counts[status] ?? 0) + 1;
+  /** @param milliseconds from the last byte of the request until its answer */
+  answered = (path: string, status: number, milliseconds: number): void => {
+    let of = this.#requests.get(path);
+    if (!of)
+      this.#requests.set(path, (of = { counts: new Array<number>(600).fill(0), seconds: [] }));
+    of.counts[status] = (of.counts[status] ?? 0) + 1;
+    const digit = (status / 100) | 0;
+    (of.seconds[digit] ??= this.#seconds.with({ path, class: `${digit}xx` })).observe(
+      milliseconds / 1000,
+    );
   };
 
   counted = (counts: EventCounts): void => {

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import type { ClaimBatcher } from '../../platform/claims/claim-batcher.ts';
 import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
@@ -13,6 +14,8 @@ import type { Spool } from '../spool/spool.ts';
 import type { Reading } from './gateway-metrics.ts';
 
 interface Components {
+  /** SPOOL_DIR */
+  spoolFolder: string;
   spool: Spool;
   publisher: Publisher;
   claims: ClaimBatcher;
@@ -42,6 +45,7 @@ const PHASES: readonly Phase[] = [
 
 /** The metrics that are read from the components of the gateway. */
 export function gatewayReadings({
+  spoolFolder,
   spool,
   publisher,
   claims,
@@ -77,6 +81,12 @@ export function gatewayReadings({
       () => Number(gate.problem !== undefined),
     ),
     gauge('spool_max_bytes', 'SPOOL_MAX_BYTES.', () => spool.maxBytes),
+    gauge('spool_disk_free_bytes', 'Free bytes of the disk of SPOOL_DIR.', () =>
+      statfs(spoolFolder).then(
+        ({ bavail, bsize }) => bavail * bsize,
+        () => undefined,
+      ),
+    ),
     counter(
       'spool_share_refused_total',
       "Records refused because their account's share of the spool was full.",

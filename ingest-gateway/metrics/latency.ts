@@ -1,36 +1,63 @@
 import type { Registry } from 'prom-client';
 
-const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3];
-
 interface Value {
   labels: Record<string, string | number>;
   value: number;
   metricName: string;
 }
 
+/** The counts of one combination of labels. */
+export class LatencyCounts {
+  readonly #bounds: readonly number[];
+  /** By bucket, not cumulative; the last one has no bound. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(seconds: number): void {
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.sum += seconds;
+  }
+}
+
 /**
- * A histogram without labels for the hot path: prom-client's own costs several times more. The
- * registry reads it like any other metric.
+ * A histogram for the hot path: prom-client's own costs several times more, most of it for the
+ * look-up of labels. Callers keep the counts of their labels. The registry reads it like any other
+ * metric.
  */
 export class Latency {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
   readonly aggregator = 'sum';
-  readonly #counts = new Array<number>(BOUNDS.length + 1).fill(0);
-  #sum = 0;
+  readonly #bounds: readonly number[];
+  readonly #all: { labels: Value['labels']; of: LatencyCounts }[] = [];
 
-  constructor({ name, help, registry }: { name: string; help: string; registry: Registry }) {
-    this.name = name;
-    this.help = help;
-    registry.registerMetric(this as unknown as Parameters<Registry['registerMetric']>[0]);
+  /** @param options `bounds` of the buckets in seconds */
+  constructor(options: {
+    name: string;
+    help: string;
+    bounds: readonly number[];
+    registry: Registry;
+  }) {
+    this.name = options.name;
+    this.help = options.help;
+    this.#bounds = options.bounds;
+    options.registry.registerMetric(this as unknown as Parameters<Registry['registerMetric']>[0]);
   }
 
-  observe(seconds: number): void {
-    let bucket = 0;
-    while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] ?? 0)) bucket++;
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.#sum += seconds;
+  /** Counts with these labels; each combination is asked for once. */
+  with(labels: Record<string, string>): LatencyCounts {
+    const of = new LatencyCounts(this.#bounds);
+    this.#all.push({ labels, of });
+    return of;
   }
 
   get(): Promise<{
@@ -40,25 +67,23 @@ export class Latency {
     aggregator: string;
     values: Value[];
   }> {
-    let total = 0;
-    const values: Value[] = this.#counts.map((count, bucket) => {
-      total += count;
-      return {
-        labels: { le: BOUNDS[bucket] ?? '+Inf' },
-        value: total,
-        metricName: `${this.name}_bucket`,
-      };
+    const { name, help, type, aggregator } = this;
+    const values = this.#all.flatMap(({ labels, of }): Value[] => {
+      let total = 0;
+      const buckets = of.counts.map((count, bucket) => {
+        total += count;
+        return {
+          labels: { ...labels, le: this.#bounds[bucket] ?? '+Inf' },
+          value: total,
+          metricName: `${name}_bucket`,
+        };
+      });
+      return [
+        ...buckets,
+        { labels, value: of.sum, metricName: `${name}_sum` },
+        { labels, value: total, metricName: `${name}_count` },
+      ];
     });
-    values.push(
-      { labels: {}, value: this.#sum, metricName: `${this.name}_sum` },
-      { labels: {}, value: total, metricName: `${this.name}_count` },
-    );
-    return Promise.resolve({
-      name: this.name,
-      help: this.help,
-      type: this.type,
-      aggregator: this.aggregator,
-      values,
-    });
+    return Promise.resolve({ name, help, type, aggregator, values });
   }
 }

@@ -15,6 +15,7 @@ import { discard } from '../http/discard.ts';
 import { isEncoded, readBody, type BodyBudget } from '../http/body.ts';
 import type { Answer } from '../http/render.ts';
 import { send } from '../http/send.ts';
+import type { Answered } from '../http/serve-events.ts';
 import { traceIn } from '../../platform/http/trace.ts';
 import type { DeliveryResult, MappedDelivery } from './accept-delivery.ts';
 import {
@@ -53,7 +54,14 @@ export interface WebhookServerOptions {
   log: Log;
   now: () => number;
   isClosing: () => boolean;
-  onAnswered: (path: string, status: number) => void;
+  onAnswered: Answered;
+}
+
+interface Delivery {
+  request: IncomingMessage;
+  trace: string;
+  /** When what was needed of the delivery was there; changes when its body is. */
+  arrival: { at: number };
 }
 
 export interface Exchange {
@@ -84,10 +92,11 @@ export class WebhookServer {
   ): Promise<void> {
     const { log, maxRequests, isClosing, onAnswered } = this.#options;
     const trace = traceIn(request.headers);
+    const delivery = { request, trace, arrival: { at: performance.now() } };
     this.#active++;
     let answer: Answer | undefined;
     try {
-      answer = this.#active > maxRequests ? UNAVAILABLE : await this.#answer(path, request, trace);
+      answer = this.#active > maxRequests ? UNAVAILABLE : await this.#answer(path, delivery);
     } catch (error) {
       log.error(
         { err: error, trace, path: WEBHOOKS_PATH, code: 'unexpected' },
@@ -97,17 +106,18 @@ export class WebhookServer {
     }
     this.#active--;
     if (answer === undefined) return;
+    const took = performance.now() - delivery.arrival.at;
     const canContinue = request.complete || (await discard(request, this.#options.budget.turns));
     send(response, answer, { trace, hasCors: false, isLast: isClosing() || !canContinue });
-    onAnswered(WEBHOOKS_PATH, answer.status);
+    onAnswered(WEBHOOKS_PATH, answer.status, took);
   }
 
   /** Undefined when the platform has left. */
   async #answer(
     { source, token }: { source: string; token: string },
-    request: IncomingMessage,
-    trace: string,
+    delivery: Delivery,
   ): Promise<Answer | undefined> {
+    const { request } = delivery;
     if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
     const { connections, trusted } = this.#options;
     // The look-up is shared: before it is asked, the delivery counts as that of somebody.
@@ -125,18 +135,15 @@ export class WebhookServer {
         this.#inProgress.end(owner);
         owner = accountId;
       }
-      return await this.#read(connection, request, trace);
+      return await this.#read(connection, delivery);
     } finally {
       this.#inProgress.end(owner);
     }
   }
 
-  async #read(
-    connection: Connection,
-    request: IncomingMessage,
-    trace: string,
-  ): Promise<Answer | undefined> {
+  async #read(connection: Connection, delivery: Delivery): Promise<Answer | undefined> {
     const { budget } = this.#options;
+    const { request, trace } = delivery;
     const { accountId, source } = connection;
     const secret = this.#secretOf(connection, trace);
     if (secret === 'sealed') return UNVERIFIED;
@@ -147,6 +154,7 @@ export class WebhookServer {
     const raw = await readBody(request, {
       ...{ limit: MAX_DELIVERY_BYTES, budget, accountId, onPiece: check.add },
     });
+    delivery.arrival.at = performance.now();
     switch (raw) {
       case 'client_gone':
         return undefined;

@@ -10,6 +10,7 @@ import { enforceRetention } from './run.ts';
 import { retentionLedger } from './steps.ts';
 import { retentionRows } from './clickhouse-rows.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { watchStorage } from '../../platform/clickhouse/storage-metrics.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 
 const HOUR = 3_600_000;
@@ -94,6 +95,15 @@ export async function start(context: ServiceContext<RetentionConfig>): Promise<v
   onShutdown('clickhouse', () => clickhouse.close());
   const database = connectPostgres({ url: config.DATABASE_URL, log, name });
   onShutdown('postgres', () => database.end());
+  // Here, because one process of this service runs in an installation.
+  const unwatch = watchStorage({
+    ...{ client: clickhouse, log, registry: context.registry },
+    ...{ database: config.CLICKHOUSE_DATABASE, cluster: config.CLICKHOUSE_CLUSTER },
+  });
+  onShutdown('storage metrics', () => {
+    unwatch();
+    return Promise.resolve();
+  });
   const loop = retentionLoop(context, { clickhouse, database });
   onShutdown('current step', () =>
     Promise.race([loop, wait(STEP_TIMEOUT_MS, undefined, { ref: false })]),
