@@ -11,6 +11,7 @@ import {
   TOPICS,
 } from '../schemas/topology.ts';
 import { dashboard, prometheusExample } from './generate/monitoring.ts';
+import { sloRules } from './generate/slo-rules.ts';
 
 const checkout = join(import.meta.dirname, '..');
 const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
@@ -59,6 +60,7 @@ describe('the topology table', () => {
 describe('files that name services and groups outside of the code', () => {
   it.each([
     ['deploy/alerts/prometheus.example.yml', prometheusExample],
+    ['deploy/alerts/slo.rules.yml', sloRules],
     ['deploy/grafana/ravand.json', dashboard],
   ] as const)('include %s, which is what node deploy/generate/write.ts writes', (path, make) => {
     expect(textOf(path)).toBe(make(textOf(path)));

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allSettings } from './all-settings.ts';
 import { dashboard, prometheusExample } from './monitoring.ts';
+import { sloRules } from './slo-rules.ts';
 import { envExample, settingsPage } from './settings-page.ts';
 
 /** Writes the files that are derived from the topology and the settings. */
@@ -14,4 +15,5 @@ const readers = await allSettings();
 write('docs/settings.md', () => settingsPage(readers));
 write('.env.example', () => envExample(readers));
 write('deploy/alerts/prometheus.example.yml', prometheusExample);
+write('deploy/alerts/slo.rules.yml', sloRules);
 write('deploy/grafana/ravand.json', dashboard);

@@ -2,35 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { metricsIn } from '../../deploy/alerts/promql.ts';
+import { readRules } from '../../deploy/alerts/read-rules.ts';
 import { ravand, type ServiceStatus } from '../support/stack.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
-/** Prometheus makes these itself. */
-const OF_PROMETHEUS = ['up'];
-
-interface Rule {
-  alert: string;
-  expr: string;
-  runbook: string;
-}
-
-/** The rules of a file, which writes each expression and each link on one line. */
-function rulesOf(text: string): Rule[] {
-  return text
-    .split(/^ *- alert: /m)
-    .slice(1)
-    .map((block) => ({
-      alert: /^\w+/.exec(block)?.[0] ?? '',
-      expr: /^ *expr: (.+)$/m.exec(block)?.[1] ?? '',
-      runbook: /^ *runbook_url: '(.+)'$/m.exec(block)?.[1] ?? '',
-    }));
-}
-
 const ALERTS = join(CHECKOUT, 'deploy/alerts');
 const GRAFANA = join(CHECKOUT, 'deploy/grafana');
 const rules = readdirSync(ALERTS)
   .filter((file) => file.endsWith('.rules.yml'))
-  .flatMap((file) => rulesOf(readFileSync(join(ALERTS, file), 'utf8')));
+  .flatMap((file) => readRules(readFileSync(join(ALERTS, file), 'utf8')));
 const boards = readdirSync(GRAFANA).flatMap((file) => {
   const { panels } = JSON.parse(readFileSync(join(GRAFANA, file), 'utf8')) as {
     panels: { title: string; targets: { expr: string }[] }[];
@@ -60,16 +40,17 @@ describe('monitoring', () => {
     const names = new Set(
       (await Promise.all((await parts()).map(({ admin_url: url }) => exposed(url)))).flat(),
     );
+    const madeByPrometheus = ['up', ...rules.map(({ record }) => record)];
     const wanted = [
       ...boards.map(({ title, expr }) => ({ where: title, expr })),
-      ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
+      ...rules.map(({ alert, record, expr }) => ({ where: alert ?? record, expr })),
     ];
     expect(wanted.length).toBeGreaterThan(40);
     const missing = wanted.flatMap(({ where, expr }) => {
       const used = metricsIn(expr);
       if (used.length === 0) return [`${where}: no metric in ${expr}`];
       return used
-        .filter((name) => !names.has(name) && !OF_PROMETHEUS.includes(name))
+        .filter((name) => !names.has(name) && !madeByPrometheus.includes(name))
         .map((name) => `${where}: ${name}`);
     });
     expect(missing).toEqual([]);
@@ -87,6 +68,28 @@ describe('monitoring', () => {
     }
   });
 
+  it('shows the space of the disks that can run full, and the parts of ClickHouse', async () => {
+    const values = async (service: string, metric: string) => {
+      const part = (await parts()).find(({ name }) => name === service);
+      const text = await (
+        await fetch(`${part?.admin_url ?? ''}/metrics`, { signal: AbortSignal.timeout(10_000) })
+      ).text();
+      return [...text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map(
+        ([, value]) => Number(value),
+      );
+    };
+    const above = (least: number) => expect.toSatisfy((value: number) => value > least) as number;
+    expect(await values('ingest-gateway', 'ravand_gateway_spool_disk_free_bytes')).toEqual([
+      above(0),
+    ]);
+    const clickhouse = (metric: string) => values('retention', `ravand_clickhouse_${metric}`);
+    const [free = 0] = await clickhouse('disk_free_bytes');
+    expect(free).toBeGreaterThan(0);
+    expect(await clickhouse('disk_bytes')).toContainEqual(above(free));
+    expect(await clickhouse('parts')).toContainEqual(above(0));
+    expect(await clickhouse('parts_delay_above')).toEqual([above(10)]);
+  });
+
   it('links every rule to an existing runbook', () => {
     const page = readFileSync(join(CHECKOUT, 'docs/on-call.md'), 'utf8');
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -98,6 +101,7 @@ describe('monitoring', () => {
     );
     expect(rules.length).toBeGreaterThan(15);
     for (const { alert, runbook } of rules) {
+      if (alert === undefined) continue;
       const [file, anchor] = runbook.split('#');
       expect(file, alert).toBe('{{ $externalLabels.runbooks }}/docs/on-call.md');
       expect(anchors, alert).toContain(anchor);
