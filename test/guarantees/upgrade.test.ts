@@ -45,6 +45,16 @@ const STEPS = {
 } as const satisfies Record<string, readonly string[]>;
 type StepName = keyof typeof STEPS;
 const UPGRADED: readonly string[] = Object.values(STEPS).flat();
+const SINKS_LAST: [string, StepName[]] = [
+  'gateway, normaliser, sinks',
+  ['gateway', 'normaliser', 'sinks'],
+];
+const SINKS_FIRST: [string, StepName[]] = [
+  'sinks, normaliser, gateway',
+  ['sinks', 'normaliser', 'gateway'],
+];
+/** The way back before each goes from the gateway to the sinks: one case meets both orders. */
+const ORDERS = FULL ? [SINKS_LAST, SINKS_FIRST] : [SINKS_FIRST];
 
 describe.skipIf(previous === undefined)('An upgrade under load', () => {
   const ready = readyStack();
@@ -125,10 +135,7 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
       },
     });
 
-  it.each<[string, readonly StepName[]]>([
-    ['gateway, normaliser, sinks', ['gateway', 'normaliser', 'sinks']],
-    ['sinks, normaliser, gateway', ['sinks', 'normaliser', 'gateway']],
-  ])(
+  it.each(ORDERS)(
     'loses and doubles nothing in the order %s, nor does the way back before it',
     async (order, steps) => {
       await writeOldRows();
