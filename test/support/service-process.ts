@@ -28,6 +28,8 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
 export class ServiceProcess {
   readonly #script: string;
   readonly #child: ChildProcess;
+  /** It has ended, and all of its output is in `log`. */
+  #isClosed = false;
   /** The end of its output. */
   log = '';
 
@@ -59,6 +61,9 @@ export class ServiceProcess {
       stream.on('data', (chunk: Buffer) => {
         this.log = `${this.log}${chunk.toString()}`.slice(-LOG_CHARACTERS);
       });
+    child.once('close', () => {
+      this.#isClosed = true;
+    });
     this.#child = child;
   }
 
@@ -83,7 +88,14 @@ export class ServiceProcess {
 
   /** Waits until a line of its log matches; answers the match. */
   untilLogged(line: RegExp): Promise<RegExpExecArray> {
-    return this.until(`to log ${line.source}`, () => line.exec(this.log) ?? undefined);
+    // It may end with this line: its output is complete later than its end.
+    const waitingFor = `${this.#script} to log ${line.source}`;
+    return eventually({ ms: 30_000, every: 50, waitingFor }, () => {
+      const isComplete = this.#isClosed;
+      const match = line.exec(this.log);
+      if (!match && isComplete) throw new Aborted(`${this.#script} ended: ${this.log}`);
+      return Promise.resolve(match ?? undefined);
+    });
   }
 
   /** Waits until it has partitions of a topic. */
