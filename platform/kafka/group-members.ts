@@ -1,18 +1,9 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { kafkajsConnection, type KafkaSettings } from './connection.ts';
+import { withCluster, type Cluster } from './cluster.ts';
+import type { KafkaSettings } from './connection.ts';
 import { readConsumerGroups, writeGroupIds, type GroupMember } from './group-describe.ts';
 
 const CONSUMER_GROUP_DESCRIBE = 69;
-
-/** What kafkajs keeps private: the newer group protocol needs a request that it does not have. */
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  findGroupCoordinator(of: { groupId: string }): Promise<{
-    versions: Record<number, unknown>;
-    connectionPool: { send(request: object): Promise<unknown> };
-  }>;
-}
 
 /**
  * The members of each group, whichever protocol they use (KAFKA_GROUP_PROTOCOL): a group with one
@@ -35,13 +26,9 @@ export async function groupMembers(
       );
   const others = groups.filter((group) => !found.has(group));
   if (others.length === 0) return found;
-  const cluster = clusterOf(settings);
-  await cluster.connect();
-  try {
+  await withCluster(settings, async (cluster) => {
     for (const group of others) found.set(group, await describe(cluster, group));
-  } finally {
-    await cluster.disconnect();
-  }
+  });
   return found;
 }
 
@@ -51,17 +38,6 @@ function partitionsOf(assignment: Buffer): ReadonlyMap<string, readonly number[]
       ? undefined
       : kafkajs.AssignerProtocol.MemberAssignment.decode(assignment);
   return new Map(Object.entries(decoded?.assignment ?? {}));
-}
-
-function clusterOf(settings: KafkaSettings): Cluster {
-  const client = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-admin'));
-  const create = Object.getOwnPropertySymbols(client).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  );
-  if (create === undefined) throw new Error('this version of kafkajs creates clusters elsewhere');
-  return (client as unknown as Record<symbol, (options: object) => Cluster>)[create]?.(
-    {},
-  ) as Cluster;
 }
 
 /** Members of a group of the newer protocol; none when there is no such group. */

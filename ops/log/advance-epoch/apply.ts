@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { recordAudit } from '../../../platform/audit.ts';
 import { DEFAULT_PREFIX } from '../../../platform/claims/connect.ts';
-import { physicalTopic } from '../../../platform/kafka/topic-names.ts';
+import { commitOffsets } from '../../../platform/kafka/commit-offsets.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Connections } from '../../jobs/connections.ts';
 import type { AdvancePlan } from './plan.ts';
@@ -40,18 +40,16 @@ export async function beginAdvance(database: Database, plan: AdvancePlan): Promi
 
 /** Carries the plan out. Every step may be repeated; the last one ends it in one statement. */
 export async function applyAdvance(
-  { admin, database, settings }: Connections,
+  { database, settings }: Connections,
   { id, plan }: BegunAdvance,
 ): Promise<void> {
   const byGroup = Map.groupBy(plan.moves, ({ group, topic }) => `${group}\n${topic}`);
   for (const moves of byGroup.values()) {
     const [first] = moves;
     if (!first) continue;
-    await admin.setOffsets({
-      groupId: first.group,
-      topic: physicalTopic(first.topic),
-      partitions: moves.map(({ partition, to }) => ({ partition, offset: String(to) })),
-    });
+    const { group, topic } = first;
+    const offsets = new Map(moves.map(({ partition, to }) => [partition, to]));
+    await commitOffsets(settings, { group, topic, offsets });
   }
   await removeClaims(settings.REDIS_URL, plan);
   await finish(database, { id, plan });

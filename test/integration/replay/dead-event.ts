@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import kafkajs from 'kafkajs';
+import { commitOffsets } from '../../../platform/kafka/commit-offsets.ts';
 import { kafkajsConnection } from '../../../platform/kafka/connection.ts';
 import { groupMembers } from '../../../platform/kafka/group-members.ts';
 import { deadLetterCodec, rawRecordCodec, verdictRecordCodec } from '../../../schemas/codec.ts';
@@ -38,11 +39,8 @@ export async function leaveDeadEvent(
         ? true
         : undefined,
     );
-    await admin.setOffsets({
-      groupId: 'normaliser',
-      topic: 'events.raw',
-      partitions: [{ partition, offset: String(offset + 1) }],
-    });
+    const offsets = new Map([[partition, offset + 1]]);
+    await commitOffsets(settings, { group: 'normaliser', topic: 'events.raw', offsets });
     const verdicts = record.items.map((_, index) => ({
       offset,
       index,
