@@ -154,7 +154,7 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
       }
       expect(await deadLetters()).toBe(dead);
     },
-    FULL ? 900_000 : 240_000,
+    FULL ? 1_800_000 : 240_000,
   );
 
   it('ends with a command, after which rows carry the trace of their request', async () => {
