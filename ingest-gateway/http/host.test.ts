@@ -29,13 +29,21 @@ const ACCEPTED: IngestResult = {
   summary: { accepted: 1, duplicates: 0, rejected: 0, warnings: [], errors: [] },
 };
 
-async function listening(
-  options: Options = {},
-): Promise<{ events: EventServer; budget: BodyBudget; port: number }> {
+async function listening(options: Options = {}): Promise<{
+  events: EventServer;
+  budget: BodyBudget;
+  answers: [path: string, status: number][];
+  port: number;
+}> {
   const budget = options.budget ?? new BodyBudget(1 << 20);
   const shared = {
     keys: { verify: options.verify ?? (() => ({ accountId: 1, appId: 1, writeKeyId: 1 })) },
     ...{ maxBodyBytes: 1000, budget, now: Date.now },
+  };
+  const answers: [path: string, status: number][] = [];
+  const onAnswered = (path: string, status: number, milliseconds: number) => {
+    expect(milliseconds).toBeGreaterThanOrEqual(0);
+    answers.push([path, status]);
   };
   const events = new EventServer({
     ...shared,
@@ -45,7 +53,7 @@ async function listening(
       trusted: undefined,
       log: createLog({ part: 'test', level: 'silent' }),
     },
-    onAnswered: () => undefined,
+    onAnswered,
   });
   const route: Route = {
     method: 'POST',
@@ -61,7 +69,7 @@ async function listening(
     routes: eventRoutesByPath([route]),
     limits: CLIENT_LIMITS,
     clock,
-    onAnswered: () => undefined,
+    onAnswered,
   });
   host = createHost({
     routes: [route],
@@ -70,10 +78,10 @@ async function listening(
     clock,
     connections: new OpenConnections(100),
     turns: new Turns({ perRound: 2 }),
-    onAnswered: () => undefined,
+    onAnswered,
   });
   await host.listen({ host: '127.0.0.1', port: 0 });
-  return { events, budget, port: (host.server.address() as AddressInfo).port };
+  return { events, budget, answers, port: (host.server.address() as AddressInfo).port };
 }
 
 /** A connection, and all that came on it. */
@@ -140,6 +148,29 @@ describe('the host', () => {
     await until('HTTP/1.1 503');
     await until('{"status":"error","message":"temporarily unavailable, please retry"}');
     expect(budget.bytes).toBe(0);
+  });
+
+  it('counts each answer once, from the fast path, node:http and for what no route has', async () => {
+    const { port, answers } = await listening();
+    const chunked =
+      'POST /v1/track HTTP/1.1\r\nX-Service-Key: k\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const { socket, received, until } = open(port);
+    const counted = [
+      [`${head(2)}{}`, '/v1/track', 200],
+      [head(2).replace('X-Service-Key', 'X-Key') + '{}', '/v1/track', 401],
+      [`${head(1001)}${'x'.repeat(1001)}`, '/v1/track', 413],
+      [`${chunked}2\r\n{}\r\n0\r\n\r\n`, '/v1/track', 200],
+      ['OPTIONS /v1/track HTTP/1.1\r\nHost: x\r\n\r\n', 'preflight', 204],
+      ['PUT /v1/track HTTP/1.1\r\nHost: x\r\n\r\n', 'other', 405],
+      ['GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n', 'other', 404],
+    ] as const;
+    for (const [bytes, , status] of counted) {
+      const before = received().length;
+      socket.write(bytes);
+      await eventually(() => received().slice(before).includes(`HTTP/1.1 ${status} `));
+    }
+    await until('not found');
+    expect(answers).toEqual(counted.map(([, path, status]) => [path, status]));
   });
 
   it('answers 503 above the limits of requests and of bytes', async () => {

@@ -60,7 +60,7 @@ export interface WebhookServerOptions {
 interface Delivery {
   request: IncomingMessage;
   trace: string;
-  /** When what was needed of the delivery was there; changes when its body is. */
+  /** Where its time counts from; later once its body is there. */
   arrival: { at: number };
 }
 
@@ -151,10 +151,12 @@ export class WebhookServer {
     // A delivery that its head refuses holds no memory, and nothing of it is hashed or decoded.
     if (check.atHead !== undefined && check.atHead !== 'genuine' && isReadable(request))
       return this.#refuse(connection, check.atHead);
+    const waited = performance.now() - delivery.arrival.at;
     const raw = await readBody(request, {
       ...{ limit: MAX_DELIVERY_BYTES, budget, accountId, onPiece: check.add },
     });
-    delivery.arrival.at = performance.now();
+    // The look-up of the connection counts, the platform's upload does not.
+    delivery.arrival.at = performance.now() - waited;
     switch (raw) {
       case 'client_gone':
         return undefined;
