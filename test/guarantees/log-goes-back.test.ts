@@ -33,7 +33,7 @@ const CHECKOUT = join(import.meta.dirname, '..', '..');
 const PEOPLE = 12;
 const EVENT_TOPICS = [TOPIC.raw, TOPIC.normalised, TOPIC.verdicts, TOPIC.outcomes];
 const READERS = ['normaliser', 'events-sink', 'profiles-sink', 'catalogue-sink', 'identities-sink'];
-const ROUNDS = FULL ? 12 : 0;
+const ROUNDS = FULL ? 8 : 0;
 /** Kafka and every reader are restarted several times. */
 const TEST_MS = 600_000;
 
