@@ -16,8 +16,8 @@ import {
   ravand,
   readyStack,
   rows,
-  serviceStatus,
   sleep,
+  type ServiceStatus,
   type TestAccount,
 } from '../support/stack.ts';
 import { stackKafka } from '../support/read-topic.ts';
@@ -28,6 +28,8 @@ import { verifyCommerce } from '../support/verify-commerce.ts';
 const BESIDE = FULL ? 15_000 : 1000;
 const ROUNDS = FULL ? 3 : 1;
 const PEOPLE = 6;
+/** Of each between two requests, ms. */
+const PAUSE = FULL ? 5 : 30;
 /** Services of a step that change their release at the same time. */
 const AT_ONCE = FULL ? 3 : 9;
 
@@ -79,7 +81,7 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
   const begin = async (name: string) => {
     const account = await createAccount(name);
     const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
-    const options = { ready: balanced, account, ledger, people: PEOPLE, pause: 5 };
+    const options = { ready: balanced, account, ledger, people: PEOPLE, pause: PAUSE };
     const load = startCommerceLoad({ ...options, sentEvents: sayings });
     return { account, ledger, sayings, stop: () => load.stop() };
   };
@@ -102,10 +104,11 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
     const { rowCount } = await database.query('SELECT 1 FROM written_schemas WHERE version = 1');
     if (rowCount === 1) return;
     await ravand('stop', 'normaliser');
-    for (const name of STEPS.sinks)
-      await eventually({ ms: 60_000, waitingFor: `${name} to have read every row` }, async () =>
-        (await serviceStatus(name)).lag === 0 ? true : undefined,
-      );
+    await eventually({ ms: 60_000, waitingFor: 'every row to be read' }, async () => {
+      const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: ServiceStatus[] };
+      const sinks = parts.filter(({ name }) => STEPS.sinks.some((sink) => sink === name));
+      return sinks.every(({ lag }) => lag === 0) ? true : undefined;
+    });
     await database.query('UPDATE written_schemas SET version = 1');
     await ravand('start', 'normaliser');
   };
