@@ -61,11 +61,11 @@ async function cancel(
   const name = `${PROJECTION[line.projection].table}_${line.suffix}`;
   const gracefulStop = new GracefulStop({ stop });
   try {
-    const { id } = await gracefulStop.run(abandonJob(connections, line, name));
+    const { id, isKept } = await gracefulStop.run(abandonJob(connections, line, name));
     print(
       line.json
         ? JSON.stringify({ job: id, table: name, state: 'cancelled' })
-        : `job ${id} is cancelled, ${name} is dropped`,
+        : `job ${id} is cancelled, ${name} is ${isKept ? 'kept: a swap replaced it' : 'dropped'}`,
     );
     return 0;
   } finally {

@@ -70,6 +70,23 @@ export async function openJob(
   return { job: await newJob(connections, line, name), isSwapped: false };
 }
 
+interface BegunUndo {
+  id: string;
+  state: string;
+  target: string;
+  /** Job whose swap is undone, and when that was. */
+  undoes: string;
+  swapped_at: string;
+  exchanging: string | null;
+}
+
+/** One that was cancelled goes on, too: its table holds what it has filled. */
+const BEGUN_UNDO = `SELECT undo.id, undo.state, undo.target, undone.id AS undoes,
+    undone.counts ->> 'swapped_at' AS swapped_at, undo.counts ->> 'exchanging' AS exchanging
+  FROM log_jobs undo JOIN log_jobs undone ON undone.id = (undo.plan ->> 'undoes')::bigint
+  WHERE undo.kind = 'rebuild' AND undo.plan ->> 'projection' = $1
+    AND undo.counts ->> 'swapped_at' IS NULL ORDER BY undo.id DESC LIMIT 1`;
+
 /**
  * The job that brings the former table of the last swap up to date, from where the swap left it,
  * and exchanges it again. `since`: when that swap happened, ms since the epoch.
@@ -80,22 +97,23 @@ export async function openUndo(
 ): Promise<OpenedJob & { suffix: string; since: number }> {
   const { database } = connections;
   const { table } = PROJECTION[projection];
-  const { rows } = await database.query<{ id: string; target: string; undoes: string }>(
-    `SELECT id, target, plan ->> 'undoes' AS undoes FROM log_jobs WHERE kind = 'rebuild' AND state != 'cancelled'
-       AND plan ->> 'projection' = $1 AND plan ? 'undoes' ORDER BY id DESC LIMIT 1`,
-    [projection],
-  );
+  const suffixOf = (name: string) => name.slice(table.length + 1);
+  const { rows } = await database.query<BegunUndo>(BEGUN_UNDO, [projection]);
   const [begun] = rows;
-  if (begun) {
+  if (begun && (await tableId(connections, table)) === begun.exchanging) {
     const job: RebuildJob = await takeOverJob(database, Number(begun.id));
-    const isSwapped = (await tableId(connections, table)) === job.counts.exchanging;
-    if (isSwapped || (await tableId(connections, begun.target)) !== undefined) {
-      const suffix = begun.target.slice(table.length + 1);
-      return { job, isSwapped, suffix, since: job.startedAt };
-    }
-    await cancelJob(connections, job);
+    const since = Date.parse(begun.swapped_at);
+    return { job, isSwapped: true, suffix: suffixOf(begun.target), since };
   }
   const { job: undoes, former, plan, positions, at } = await lastSwap(connections, projection);
+  if (begun && Number(begun.undoes) === undoes) {
+    // A new rebuild may have taken the name that the former table had.
+    await database.query('UPDATE log_jobs SET target = $2 WHERE id = $1', [begun.id, former]);
+    const job: RebuildJob = await takeOverJob(database, Number(begun.id));
+    return { job, isSwapped: false, suffix: suffixOf(former), since: at };
+  }
+  if (begun?.state === 'running')
+    await cancelJob(connections, await takeOverJob(database, Number(begun.id)));
   const command = `rebuild ${projection} --undo`;
   const started: RebuildJob = await startJob(database, {
     ...{ kind: 'rebuild', command, target: former },
@@ -109,7 +127,7 @@ export async function openUndo(
     details: { job: started.id, undoes, table: former },
   });
   const job = { ...started, positions };
-  return { job, isSwapped: false, suffix: former.slice(table.length + 1), since: at };
+  return { job, isSwapped: false, suffix: suffixOf(former), since: at };
 }
 
 const NO_COUNTS: RebuildCounts = {
@@ -150,15 +168,15 @@ async function newJob(
 }
 
 /**
- * Cancels the last job of a table that was not swapped in, and drops the table. Rejects with
- * CommandError when there is none, when a process runs it, or when its table is live and only the
- * rest of the swap is missing.
+ * Cancels the last job of a table that was not swapped in, and drops the table, unless a swap
+ * replaced it. Rejects with CommandError when there is none, when a process runs it, or when its
+ * table is live and only the rest of the swap is missing.
  */
 export async function abandonJob(
   connections: Connections,
   line: RebuildLine,
   name: string,
-): Promise<{ id: number }> {
+): Promise<{ id: number; isKept: boolean }> {
   const { database, clickhouse: client, settings } = connections;
   const { table } = PROJECTION[line.projection];
   const last = await lastJob<RebuildPlan, unknown, unknown, RebuildCounts>(
@@ -178,7 +196,9 @@ export async function abandonJob(
     throw new CommandError(
       `${name} is already live as ${table}: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
     );
-  await dropShadowTable({ client, settings, table, suffix: line.suffix });
+  // The table that an undo fills is the only way back from the swap.
+  const isKept = job.plan.undoes !== undefined;
+  if (!isKept) await dropShadowTable({ client, settings, table, suffix: line.suffix });
   await cancelJob(connections, job);
   await recordAudit(database, {
     accountId: null,
@@ -186,7 +206,7 @@ export async function abandonJob(
     action: 'rebuild.cancelled',
     details: { job: job.id, table: name },
   });
-  return job;
+  return { id: job.id, isKept };
 }
 
 async function cancelJob(
