@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import {
   CatalogueCounter,
+  cellKey,
   CHUNK_RECORDS,
   type CatalogueRow,
   type Chunk,
@@ -110,4 +111,42 @@ it('each event counts once after restarts, redeliveries, lost commits and late w
     }),
     { numRuns: 500 },
   );
+});
+
+it('keeps the days that left the log, and counts the others on, when the head of its chunk is gone', () => {
+  const DAY = 86_400_000;
+  const noon = 1_790_000_000_000;
+  const events = Array.from({ length: 60 }, (_, at) => ({
+    ...{ _epoch: 0, _offset: at, _index: 0, account_id: 1, event: 'a', properties: {} },
+    timestamp: noon + Math.floor(at / 10) * DAY,
+  }));
+  const table = new Table();
+  const count = (counter: CatalogueCounter, from: number, to: number) => {
+    for (const event of events.slice(from, to)) counter.add(event._offset, [event]);
+    table.insert(counter.changed());
+  };
+  count(new CatalogueCounter(0, undefined), 0, 34);
+  // Each restart counts again what is left, then something more.
+  for (const [low, end] of [
+    [15, 35],
+    [28, 44],
+    [38, 60],
+  ] as const) {
+    const rows = [...table.rows.values()];
+    const counter = new CatalogueCounter(0, { epoch: 0, chunk: 0 });
+    counter.resume({
+      from: Math.min(...rows.map((row) => row.chunk_from)),
+      version: Math.max(...rows.map((row) => row.version)),
+      counts: new Map(
+        rows.map((row) => [
+          cellKey(row.account_id, tehranDay(Date.parse(`${row.day}T12:00:00Z`)), row.event),
+          row.count,
+        ]),
+      ),
+    });
+    count(counter, low, end);
+    expect(new Set([...table.rows.values()].map((row) => row.chunk_from))).toEqual(new Set([0]));
+  }
+  const counts = [...table.sums().values()].map((sum) => sum.count);
+  expect(counts).toEqual([10, 10, 10, 10, 10, 10]);
 });

@@ -44,6 +44,21 @@ export interface CatalogueRow {
   chunk_from: number;
 }
 
+/** What is stored of a chunk. */
+export interface StoredChunk {
+  /** The newest version of any of its rows. */
+  version: number;
+  /** Its first record in the topic. */
+  from: number;
+  /** Counted events, by `cellKey`. */
+  counts: ReadonlyMap<string, number>;
+}
+
+/** @param day days since the epoch, in Tehran */
+export function cellKey(accountId: number, day: number, event: string): string {
+  return `${accountId} ${day} ${event}`;
+}
+
 interface Cell {
   accountId: number;
   day: number;
@@ -74,11 +89,20 @@ export class CatalogueCounter {
   #cells = new Map<string, Cell>();
   #counted = 0;
   #last: PartitionPosition = BEFORE_FIRST;
+  #stored: StoredChunk | undefined;
   #pending: CatalogueRow[] = [];
 
   constructor(partition: number, from: Chunk = { epoch: -1, chunk: -1 }) {
     this.#partition = partition;
     this.#open = from;
+  }
+
+  /**
+   * The first records of the chunk left the log before it was counted again: what is stored stands
+   * until more than that was counted, and what is written from now on is newer.
+   */
+  resume(stored: StoredChunk): void {
+    this.#stored = stored;
   }
 
   /** Counts the next record of the topic; skips log positions that were counted already. */
@@ -89,7 +113,7 @@ export class CatalogueCounter {
       const order = compareChunks(chunk, this.#open);
       if (order < 0 || comparePartitionPositions(position, this.#last) <= 0) continue;
       if (order > 0) this.#begin(chunk);
-      if (this.#counted === 0) this.#from = offset;
+      if (this.#counted === 0) this.#from = this.#stored?.from ?? offset;
       this.#last = position;
       this.#count(event);
     }
@@ -105,6 +129,7 @@ export class CatalogueCounter {
   #begin(chunk: Chunk): void {
     this.#pending.push(...this.#rows());
     this.#open = chunk;
+    this.#stored = undefined;
     this.#cells = new Map();
     this.#counted = 0;
   }
@@ -112,7 +137,7 @@ export class CatalogueCounter {
   #count({ account_id: accountId, event, timestamp, properties }: CountedEvent): void {
     this.#counted++;
     const day = tehranDay(timestamp);
-    const key = `${accountId} ${day} ${event}`;
+    const key = cellKey(accountId, day, event);
     let cell = this.#cells.get(key);
     if (!cell) {
       if (this.#cells.size >= MAX_CELLS) return;
@@ -139,13 +164,14 @@ export class CatalogueCounter {
       _epoch: this.#open.epoch,
       _partition: this.#partition,
       chunk: this.#open.chunk,
-      version: this.#counted,
+      version: this.#counted + (this.#stored?.version ?? 0),
       chunk_from: this.#from,
     };
     for (const cell of this.#cells.values()) {
       if (!cell.isChanged) continue;
       cell.isChanged = false;
       const { accountId: account_id, day, event, count, keys, lastSeen: last_seen } = cell;
+      if (count <= (this.#stored?.counts.get(cellKey(account_id, day, event)) ?? 0)) continue;
       rows.push({
         ...chunk,
         account_id,

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
-import { CatalogueCounter } from './count.ts';
+import { CatalogueCounter, cellKey, type StoredChunk } from './count.ts';
 
 const readRows = rowReader([
   '_epoch',
@@ -46,18 +46,29 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
       format: 'JSONEachRow',
       ...(cluster === '' ? {} : { clickhouse_settings: { select_sequential_consistency: '1' } }),
     });
-    const [row] = await answer.json<{ _epoch: number; chunk: number; chunk_from: number }>();
+    const [row] = await answer.json<NewestChunk>();
     return row;
   });
   const counter = new CatalogueCounter(
     partition,
     newest && { epoch: newest._epoch, chunk: newest.chunk },
   );
+  let isCompared = false;
   return {
     // Without a row nothing was counted: read the whole topic.
     from: Math.min(newest?.chunk_from ?? 0, committed ?? Number.POSITIVE_INFINITY),
     processed: committed,
     async process(messages) {
+      const [first] = messages;
+      if (newest && !isCompared && first) {
+        isCompared = true;
+        if (first.offset > newest.chunk_from)
+          counter.resume(
+            await retrying('reading the newest chunk of the catalogue', () =>
+              storedChunk(parts, newest),
+            ),
+          );
+      }
       for (const message of messages) {
         const rows = readOrSkip(message, readRows, {
           log,
@@ -89,5 +100,36 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
       return offsetAfter(messages);
     },
     release: () => Promise.resolve(),
+  };
+}
+
+interface NewestChunk {
+  _epoch: number;
+  chunk: number;
+  chunk_from: number;
+}
+
+async function storedChunk(
+  { client, cluster, table, partition }: CatalogueTaskOptions,
+  { _epoch, chunk, chunk_from: from }: NewestChunk,
+): Promise<StoredChunk> {
+  const answer = await client.query({
+    query: `SELECT account_id, toUInt32(day) AS number, event, argMax(count, version) AS n, max(version) AS newest FROM ${table}
+      WHERE _partition = {partition:UInt16} AND _epoch = {_epoch:UInt16} AND chunk = {chunk:UInt64} GROUP BY account_id, day, event`,
+    query_params: { partition, _epoch, chunk },
+    format: 'JSONEachRow',
+    ...(cluster === '' ? {} : { clickhouse_settings: { select_sequential_consistency: '1' } }),
+  });
+  const rows = await answer.json<{
+    account_id: number;
+    number: number;
+    event: string;
+    n: number;
+    newest: number;
+  }>();
+  return {
+    from,
+    version: rows.reduce((most, { newest }) => Math.max(most, newest), 0),
+    counts: new Map(rows.map((row) => [cellKey(row.account_id, row.number, row.event), row.n])),
   };
 }
