@@ -2,4 +2,4 @@ import { runService } from '../platform/run-service.ts';
 import { start } from './app.ts';
 import { settings } from './config.ts';
 
-await runService({ name: 'ingest-gateway', settings, start });
+await runService({ name: 'ingest-gateway', settings, followsLayout: true, start });

@@ -2,4 +2,4 @@ import { runService } from '../platform/run-service.ts';
 import { start } from './app.ts';
 import { settings } from './config.ts';
 
-await runService({ name: 'management-api', settings, start });
+await runService({ name: 'management-api', settings, followsLayout: true, start });

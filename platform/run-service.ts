@@ -36,6 +36,8 @@ interface Service<Table extends SettingsTable> {
   settings: Table;
   /** What is wrong with settings together; the service does not start. */
   problemsOf?: (config: SettingsOf<Table>) => string[];
+  /** It takes the names of topics from the layout while it runs. */
+  followsLayout?: boolean;
   /** Assembles the service and starts it; registers its shutdown steps on the context. */
   start: (context: ServiceContext<SettingsOf<Table>>) => Promise<void>;
 }
@@ -48,6 +50,7 @@ export async function runService<Table extends typeof processSettings & Settings
   name,
   settings,
   problemsOf,
+  followsLayout = false,
   start,
 }: Service<Table>): Promise<void> {
   let config: SettingsOf<Table>;
@@ -77,7 +80,7 @@ export async function runService<Table extends typeof processSettings & Settings
       return admin.address;
     },
   };
-  await useRecordedTopicNames(context);
+  await useRecordedTopicNames(context, followsLayout);
   void refuseSeveralShards(context);
   try {
     await start(context);
@@ -89,34 +92,32 @@ export async function runService<Table extends typeof processSettings & Settings
   }
 }
 
+type WatchContext = Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal' | 'crash'>;
+
 /** A service that uses Kafka takes the names of the topics from PostgreSQL. */
-async function useRecordedTopicNames({
-  config,
-  log,
-  signal,
-  crash,
-}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal' | 'crash'>): Promise<void> {
+async function useRecordedTopicNames(
+  { config, log, signal, crash }: WatchContext,
+  isFollowing: boolean,
+): Promise<void> {
   const { KAFKA_BROKERS, DATABASE_URL } = config as Partial<KafkaSettings & PostgresSettings>;
   if (!KAFKA_BROKERS || !DATABASE_URL) return;
   // Loaded here: other services do not need the client.
-  const { topicNamesOf, untilTopicsReplaced } = await import('./log/topic-names.ts');
+  const names = await import('./log/topic-names.ts');
+  const read = isFollowing ? names.topicNamesOf : names.steadyTopicNames;
   readTopicNamesFrom(() =>
     retryUntilAborted({ log, signal, code: 'waiting', what: 'reading the layout of the log' }, () =>
-      topicNamesOf({ url: DATABASE_URL, log }),
+      read({ url: DATABASE_URL, log, signal }),
     ),
   );
-  untilTopicsReplaced({ url: DATABASE_URL, log, signal }).catch((error: unknown) => {
-    if (!signal.aborted) crash(error);
-  });
+  names
+    .untilTopicsReplaced({ url: DATABASE_URL, log, signal, isFollowing })
+    .catch((error: unknown) => {
+      if (!signal.aborted) crash(error);
+    });
 }
 
 /** A service that uses ClickHouse ends when its cluster has several shards. */
-async function refuseSeveralShards({
-  config,
-  log,
-  signal,
-  crash,
-}: Pick<ServiceContext<unknown>, 'config' | 'log' | 'signal' | 'crash'>): Promise<void> {
+async function refuseSeveralShards({ config, log, signal, crash }: WatchContext): Promise<void> {
   const settings = config as ClickhouseSettings;
   if (!settings.CLICKHOUSE_CLUSTER) return;
   // Loaded here: other services do not need the client.

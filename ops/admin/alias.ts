@@ -4,6 +4,7 @@ import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.t
 import { postgresIdentities } from '../../projections/identities/postgres-store.ts';
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
+import { asWriter } from '../log/command-writer.ts';
 import { effectOf } from '../person/effect.ts';
 import { publishIdentityCommand } from '../person/publish-command.ts';
 import { adminCommand, idOption } from './command.ts';
@@ -42,16 +43,18 @@ export const aliasUndo = adminCommand({
     };
     if (line.values['dry-run'] === true)
       return { ...answer, offset: null, dry_run: true, ...effect };
-    await recordAudit(database, {
-      ...{ accountId, actor: 'operator', action: 'alias.undone' },
-      details: {
-        ...{ topic: TOPIC.identityCommands, requested_at: now },
-        distinct_ids_moved: moved.length,
-      },
-    });
-    const offset = await publishIdentityCommand(kafka, {
-      ...{ account_id: accountId, command: 'undo', previous_id: previousId, until },
-      ...{ requested_at: now, user_id: '' },
+    const offset = await asWriter({ database, command: 'admin alias undo' }, async () => {
+      await recordAudit(database, {
+        ...{ accountId, actor: 'operator', action: 'alias.undone' },
+        details: {
+          ...{ topic: TOPIC.identityCommands, requested_at: now },
+          distinct_ids_moved: moved.length,
+        },
+      });
+      return publishIdentityCommand(kafka, {
+        ...{ account_id: accountId, command: 'undo', previous_id: previousId, until },
+        ...{ requested_at: now, user_id: '' },
+      });
     });
     return { ...answer, offset, ...effect };
   },

@@ -6,6 +6,7 @@ import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { countText } from '../../cli/format.ts';
+import { asWriter } from '../log/command-writer.ts';
 import { openTools } from './redrive-tools.ts';
 import { findGroup, groupsOf, type DeadLetterGroup } from './groups.ts';
 import { indexDeadLetters } from './dead-letter-index.ts';
@@ -149,8 +150,20 @@ async function redrive(
   dlq: DlqContext,
   options: { group: string; limit: number; dryRun: boolean },
 ): Promise<number> {
-  const { database, json } = dlq;
+  const { database } = dlq;
   const group = await requireGroup(dlq, options.group);
+  const named = { ...options, group };
+  return options.dryRun
+    ? redriveNow(dlq, named)
+    : asWriter({ database, command: 'dlq redrive' }, () => redriveNow(dlq, named));
+}
+
+async function redriveNow(
+  dlq: DlqContext,
+  options: { group: DeadLetterGroup; limit: number; dryRun: boolean },
+): Promise<number> {
+  const { database, json } = dlq;
+  const { group } = options;
   const about = { group: group.group, stage: group.stage, reason: group.reason };
   if (!options.dryRun)
     await audit(database, {

@@ -2,6 +2,9 @@ import { CommandError } from '../../cli/command.ts';
 import { delay } from '../../platform/backoff.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
 import { ERASURES_POLL_MS } from '../../platform/log/erasures.ts';
+import { readLayout } from '../../platform/log/layout.ts';
+import { useTopicNames } from '../../platform/log/topic-names.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import { erasureCommandCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
@@ -70,7 +73,7 @@ async function decideCut(
   const { admin, database } = connections;
   const { forget } = request;
   const found = performance.now();
-  await until(request, id, () =>
+  await until(connections.database, { request, id }, () =>
     spooling(database, { since: age + performance.now() - found, forget }),
   );
   const since = await endsOf(admin, TOPIC.normalised);
@@ -107,23 +110,26 @@ async function reachBarrier(
 ): Promise<void> {
   const { id, cuts = [], barrier } = erasure;
   if (!barrier) {
-    await until(request, id, () => rawBehind(connections, cuts));
+    await until(connections.database, { request, id }, () => rawBehind(connections, cuts));
     await store.awaits(id, await barrierNow(connections));
     return;
   }
-  await until(request, id, () => behind(connections, barrier));
+  await until(connections.database, { request, id }, () => behind(connections, barrier));
   await store.advance(id, 'recorded', 'enforced');
 }
 
 /** Throws CommandError when it takes too long; the erasure is continued later. */
 async function until(
-  { stop, timeout, report }: EraseRequest,
-  id: number,
+  database: Database,
+  { request: { stop, timeout, report }, id }: { request: EraseRequest; id: number },
   waiting: () => Promise<readonly string[]>,
 ): Promise<void> {
   const deadline = performance.now() + timeout;
   let last = '';
   for (;;) {
+    // A topic may be replaced meanwhile.
+    const layout = await readLayout(database);
+    if (layout) await useTopicNames(layout);
     const found = await waiting();
     if (found.length === 0) return;
     const sentence = `waiting for ${found.join('; for ')}`;

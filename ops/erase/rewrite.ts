@@ -12,7 +12,8 @@ import { CommandError } from '../../cli/command.ts';
 import { CONSUMER_GROUPS, TOPIC, type Topic } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { Transform } from '../log/rewrite/copy-partition.ts';
-import { removeFormerTopic, rewriteTopic } from '../log/rewrite/rewrite.ts';
+import { removeFormerTopic } from '../log/rewrite/remove-former.ts';
+import { rewriteTopic } from '../log/rewrite/rewrite.ts';
 import { ErasureStore } from './erasure-store.ts';
 import { RewriteStore, type TopicRewrite } from './rewrite-store.ts';
 
@@ -60,6 +61,7 @@ async function rewriteOne(
     // The key of a dead letter or a command may name the person, too.
     return left ? { key: null, value: left } : { key, value: value ?? NO_BYTES };
   };
+  const request = { topic, transform, timeout, signal, report };
   if (one.state === 'waiting') {
     const layout = await readLayout(connections.database);
     // A command that was killed after the switch; none of these existed when the rewriting began.
@@ -70,12 +72,12 @@ async function rewriteOne(
       await store.advance(topic, 'done');
       return;
     }
-    if (!isSwitched) await rewriteTopic(connections, { topic, transform, timeout, signal, report });
+    if (!isSwitched) await rewriteTopic(connections, request);
     await store.advance(topic, 'switched');
   }
   if (one.state === 'done') return;
   await untilChangedOver(connections, { topic, run });
-  const { late } = await removeFormerTopic(connections, { topic, transform, signal, report });
+  const { late } = await removeFormerTopic(connections, request);
   report(`the former ${topic} is removed${late === 0 ? '' : `, after ${late} late records`}`);
   await store.advance(topic, 'done');
 }

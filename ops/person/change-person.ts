@@ -6,6 +6,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { pairKey, pairOf, type PairDecision } from '../../projections/identities/decisions.ts';
 import { postgresIdentities, readDecisions } from '../../projections/identities/postgres-store.ts';
 import { TOPIC } from '../../schemas/topology.ts';
+import { asWriter } from '../log/command-writer.ts';
 import { effectOf, type Moved } from './effect.ts';
 import { publishIdentityCommand } from './publish-command.ts';
 
@@ -41,7 +42,7 @@ const APPLY_MS = 10_000;
  * the command by its time, never a distinct id.
  */
 export async function decide(options: DecideOptions): Promise<Decided> {
-  const { database, kafka, accountId, kind, previousId, userId, isDry, now } = options;
+  const { database, accountId, kind, previousId, userId, isDry, now } = options;
   const decidedAt = Math.max(now, (await latestDecision(options)) + 1);
   const decision: PairDecision = { kind, previousId, userId, decidedAt };
   const moved = await effectOf(postgresIdentities(database), accountId, decision);
@@ -50,21 +51,31 @@ export async function decide(options: DecideOptions): Promise<Decided> {
     then.get(distinctId) ?? (await canonicalOf(options, distinctId));
   const isOnePerson = (await personOf(previousId)) === (await personOf(userId));
   if (isDry) return { decision, moved, isOnePerson, offset: undefined, isApplied: false };
+  const offset = await asWriter({ database, command: 'person' }, () =>
+    publishDecision(options, decision, moved.length),
+  );
+  return { decision, moved, isOnePerson, offset, isApplied: await isApplied(options, decision) };
+}
+
+async function publishDecision(
+  { database, kafka, accountId, reason }: DecideOptions,
+  { kind, previousId, userId, decidedAt }: PairDecision,
+  moved: number,
+): Promise<number> {
   await recordAudit(database, {
     ...{ accountId, actor: 'operator' },
     action: kind === 'keep_apart' ? 'person.split' : 'person.rejoined',
     details: {
       topic: TOPIC.identityCommands,
       requested_at: decidedAt,
-      distinct_ids_moved: moved.length,
-      ...(options.reason === '' ? {} : { reason: options.reason }),
+      distinct_ids_moved: moved,
+      ...(reason === '' ? {} : { reason }),
     },
   });
-  const offset = await publishIdentityCommand(kafka, {
+  return publishIdentityCommand(kafka, {
     ...{ account_id: accountId, command: kind, previous_id: previousId, user_id: userId },
     ...{ until: 0, requested_at: decidedAt },
   });
-  return { decision, moved, isOnePerson, offset, isApplied: await isApplied(options, decision) };
 }
 
 type Pair = Pick<DecideOptions, 'database' | 'accountId' | 'previousId' | 'userId'>;

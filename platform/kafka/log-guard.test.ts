@@ -20,12 +20,13 @@ function given(
   writes?: (partition: number) => readonly TopicPartition[],
 ) {
   const stored = new Map<string, TopicPartition & RecordEvidence & { reader: string }>();
-  const state = { log: [...before], low: 0, unfinished: false, epoch: 0 };
+  const state = { log: [...before], low: 0, unfinished: false, epoch: 0, layout: [] as object[] };
   const contradictions: number[] = [];
   const writtenIn: (number | null)[] = [];
   const reads = { queries: 0, records: 0 };
   const database = {
     query: (sql: string, values: unknown[] = []) => {
+      if (sql.includes('FROM log_layout')) return answer(state.layout);
       if (sql.includes('log_advances'))
         return answer([{ epoch: state.epoch, is_unfinished: state.unfinished }]);
       if (sql.startsWith('INSERT')) {
@@ -122,6 +123,21 @@ describe('the guard of a log', () => {
     const { admit, stored } = given(['a', 'b']);
     expect(await admit(1)).toMatchObject({ low: 0, high: 2, from: 1 });
     expect(stored.get(`${FIRST_RECORD}/t/0`)?.next).toBe(1);
+  });
+
+  it('admits nobody while a topic is being replaced, nor by a former name', async () => {
+    const { admit, state, stored, guard } = given(['a', 'b']);
+    const row = { phase: 'switching', change: { kind: 'rewrite' }, topics: {}, former_topics: {} };
+    for (const layout of [row, { ...row, phase: 'steady', topics: { [TOPIC]: 't.1' } }]) {
+      state.layout = [layout];
+      const attempt = new AbortController();
+      const admitted = admit(1, attempt.signal);
+      setTimeout(() => attempt.abort(new Error('ended')), 30);
+      await expect(admitted).rejects.toThrow('ended');
+      expect([stored.size, guard.problems()]).toEqual([0, []]);
+    }
+    state.layout = [{ ...row, phase: 'holding' }];
+    expect(await admit(1)).toMatchObject({ high: 2, from: 1 });
   });
 
   it('refuses a log that ends before the last record that was about to be processed', async () => {

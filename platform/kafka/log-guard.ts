@@ -17,6 +17,7 @@ import {
   type StoredEvidence,
   type TopicPartition,
 } from '../log/evidence-store.ts';
+import { requireCurrentNames } from '../log/topic-names.ts';
 import type { Database } from '../postgres/pool.ts';
 import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
@@ -91,9 +92,11 @@ export class LogGuard {
     const retrying = { log, signal: fenced, code: 'log_check', what: `comparing ${topic}` };
     try {
       for (let refusals = 0; ; refusals++) {
-        const found = await retryUntilAborted(retrying, async () =>
-          this.#inspect(partition, await from()),
-        );
+        const found = await retryUntilAborted(retrying, async () => {
+          // The partition is assigned already: the command that replaces a topic sees this member.
+          await requireCurrentNames(this.#options.database);
+          return this.#inspect(partition, await from());
+        });
         if (found.refusal === undefined) {
           this.#newest.set(partition, this.#newest.get(partition));
           this.#isCovered = false;

@@ -109,6 +109,27 @@ export function isHeld({ phase }: Pick<LogLayout, 'phase'>): boolean {
 }
 
 /**
+ * True while a topic is being replaced: consumers end, and do not start. They and the command agree
+ * on this row: a consumer joins its group before it reads the row, and the command writes the row
+ * before it reads the groups.
+ */
+export function isBeingReplaced({ phase, change }: Pick<LogLayout, 'phase' | 'change'>): boolean {
+  return phase === 'switching' && change?.['kind'] === 'rewrite';
+}
+
+const RELEASE = `UPDATE log_layout SET phase = 'preparing', changed_at = clock_timestamp()
+  WHERE phase IN ('holding', 'switching') AND change->>'kind' = 'rewrite'
+    AND changed_at < clock_timestamp() - interval '30 seconds'`;
+
+/**
+ * A rewrite whose command was killed does not stop the others for ever: it renews `changed_at` each
+ * second, and after thirty without it writers and consumers go on. Nothing has changed for them.
+ */
+export async function releaseAbandonedRewrite(database: Queries): Promise<void> {
+  await database.query(RELEASE);
+}
+
+/**
  * What is wrong with the numbers of partitions that Kafka has, in one sentence; undefined when they
  * agree with the layout. During a growth both numbers are right.
  */

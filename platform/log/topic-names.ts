@@ -6,9 +6,15 @@ import {
   topicNamesKnown,
   type TopicNames,
 } from '../kafka/topic-names.ts';
-import { connectPostgres } from '../postgres/pool.ts';
+import { connectPostgres, type Database } from '../postgres/pool.ts';
 import type { Log } from '../log.ts';
-import { readLayout, type LogLayout } from './layout.ts';
+import {
+  isBeingReplaced,
+  isHeld,
+  readLayout,
+  releaseAbandonedRewrite,
+  type LogLayout,
+} from './layout.ts';
 
 /** The names of topics in a layout. */
 export function namesOf(
@@ -40,6 +46,40 @@ export async function topicNamesOf({ url, log }: { url: string; log: Log }): Pro
   }
 }
 
+/** Between two looks at a topic that is being replaced, ms. */
+const STEADY_POLL = 500;
+
+/**
+ * The same for a process that keeps the names until it ends: waits while a topic is being replaced.
+ * Rejects while PostgreSQL is unreachable.
+ */
+export async function steadyTopicNames({
+  url,
+  log,
+  signal,
+}: {
+  url: string;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<TopicNames> {
+  const database = connectPostgres({ url, log, name: 'ravand-layout', max: 1 });
+  try {
+    for (let isLogged = false; ; isLogged = true) {
+      const layout = await readLayout(database);
+      if (!layout || !isBeingReplaced(layout)) return namesOf(layout);
+      if (!isLogged)
+        log.info({ code: 'topic_replaced' }, 'a topic is being replaced: waiting for its new name');
+      await releaseAbandonedRewrite(database);
+      await delay(STEADY_POLL, signal);
+    }
+  } catch (error) {
+    if ((error as { code?: string }).code === NO_TABLE) return namesOf(undefined);
+    throw error;
+  } finally {
+    await database.end();
+  }
+}
+
 let used: TopicNames | undefined;
 
 /** Uses the names of a layout that was read later; producers take them with each record. */
@@ -51,26 +91,42 @@ export async function useTopicNames(layout: LogLayout): Promise<void> {
   await topicNamesKnown();
 }
 
-function isUsed({ topics }: LogLayout): boolean {
+/** Whether this process uses the names of the layout. */
+function isUsed({ topics }: Pick<LogLayout, 'topics'>): boolean {
   return Object.entries(topics).every(([topic, name]) => physicalTopic(topic) === name);
+}
+
+/** Rejects when the topics that this process uses are not those of the layout, or soon will not. */
+export async function requireCurrentNames(database: Pick<Database, 'query'>): Promise<void> {
+  const layout = await readLayout(database);
+  if (layout && (isBeingReplaced(layout) || !isUsed(layout)))
+    throw new Error('a topic is being replaced: this process starts again with the other one');
 }
 
 const POLL = 2500;
 
-/** Rejects when a topic was replaced: the process must read the other one. */
+/**
+ * Rejects when a topic is being replaced, or was: the process must end, and start again with the
+ * other one. One that follows the layout stays.
+ */
 export async function untilTopicsReplaced(options: {
   url: string;
   log: Log;
   signal: AbortSignal;
+  isFollowing: boolean;
 }): Promise<void> {
-  const { url, log, signal } = options;
+  const { url, log, signal, isFollowing } = options;
   await topicNamesKnown();
   const database = connectPostgres({ url, log, name: 'ravand-layout', max: 1 });
   try {
     while (!signal.aborted) {
       await delay(POLL, signal);
       const layout = await readLayout(database).catch(() => undefined);
-      if (!layout || isUsed(layout)) continue;
+      if (!layout) continue;
+      if (!isFollowing && isBeingReplaced(layout))
+        throw new Error('a topic is being replaced (./ravand erase rewrite): starting again');
+      if (isHeld(layout)) await releaseAbandonedRewrite(database).catch(() => undefined);
+      if (isUsed(layout)) continue;
       // A process that follows the layout uses the new names by then.
       await delay(POLL, signal);
       if (!isUsed(layout))

@@ -17,6 +17,9 @@ export interface Writer {
 
 type Queries = Pick<Database, 'query'>;
 
+/** A writer whose name begins so is a command of an operator. */
+export const COMMAND = './ravand ';
+
 /** A process that was not seen for this long is taken for dead or suspended, ms. */
 export const WRITER_LIVES_FOR = 15_000;
 

@@ -4,7 +4,8 @@
  * With REMOVE it removes the former topic.
  */
 import kafkajs from 'kafkajs';
-import { removeFormerTopic, rewriteTopic } from '../../ops/log/rewrite/rewrite.ts';
+import { removeFormerTopic } from '../../ops/log/rewrite/remove-former.ts';
+import { rewriteTopic } from '../../ops/log/rewrite/rewrite.ts';
 import type { Transform } from '../../ops/log/rewrite/copy-partition.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { readTopicNamesFrom } from '../../platform/kafka/topic-names.ts';
@@ -33,13 +34,13 @@ const transform: Transform = ({ key, value }) => {
   return { key, value: rawRecordCodec.encode({ ...record, body: erased(record.body) }) };
 };
 const { signal } = new AbortController();
-const request = { topic: topic as Topic, transform, signal };
 const report = (sentence: string) => console.log(sentence);
+const request = { topic: topic as Topic, transform, signal, report, timeout: 120_000 };
 const servers = { admin, database, settings, log };
 const result =
   process.env['REMOVE'] === undefined
-    ? await rewriteTopic(servers, { ...request, report, timeout: 120_000 })
-    : await removeFormerTopic(servers, { ...request, report });
+    ? await rewriteTopic(servers, request)
+    : await removeFormerTopic(servers, request);
 console.log(JSON.stringify(result));
 await admin.disconnect();
 await database.end();

@@ -2,6 +2,7 @@ import type { Admin } from 'kafkajs';
 import { committedOffsets, offsetsAt, topicEnds } from '../../../platform/kafka/admin.ts';
 import { contradictionIn } from '../../../platform/kafka/log-guard.ts';
 import type { LogProbe } from '../../../platform/kafka/log-probe.ts';
+import { physicalTopic } from '../../../platform/kafka/topic-names.ts';
 import { readEpochs } from '../../../platform/log/epochs.ts';
 import { readEvidence } from '../../../platform/log/evidence-store.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
@@ -21,7 +22,7 @@ export async function readFacts({ admin, database, probe }: Servers): Promise<Pa
   const facts: PartitionFacts[] = [];
   for (const { topic } of TOPICS) {
     const ends = await topicEnds(admin, topic).catch((error: unknown) => {
-      if (present.has(topic)) throw error;
+      if (present.has(physicalTopic(topic))) throw error;
       return [];
     });
     const epochs = await readEpochs(database, topic);

@@ -1,5 +1,5 @@
 import type { LogLayout } from '../../../platform/log/layout.ts';
-import { WRITER_LIVES_FOR, type Writer } from '../../../platform/log/writers.ts';
+import { COMMAND, WRITER_LIVES_FOR, type Writer } from '../../../platform/log/writers.ts';
 
 /** A group that has not processed everything. */
 export interface Behind {
@@ -54,6 +54,8 @@ export function nextStep(view: GrowthView): GrowthStep {
       if (topics.length > 0) return { step: 'create', topics };
       const former = formerWriters(view);
       if (former.length > 0) return wait(former);
+      const commands = runningCommands(view);
+      if (commands.length > 0) return wait(commands);
       if (unassigned.length > 0)
         return wait(unassigned.map((group) => `${group} to read the new partitions`));
       return { step: 'hold' };
@@ -108,6 +110,13 @@ function formerWriters({ writers, layout }: GrowthView): string[] {
       ({ service, instance, age }) =>
         `${service} ${instance} to follow the growth before (it was seen ${Math.round(age / 1000)} s ago; if it does not come back, --forget goes on without it)`,
     );
+}
+
+/** Commands that publish: none begins while the layout changes. */
+export function runningCommands({ writers }: Pick<GrowthView, 'writers'>): string[] {
+  return writers
+    .filter(({ service, age }) => service.startsWith(COMMAND) && age < WRITER_LIVES_FOR)
+    .map(({ service }) => `${service} to end`);
 }
 
 export function openGroups({ behind }: Pick<GrowthView, 'behind'>): string[] {

@@ -31,6 +31,8 @@ interface Copy {
   copied: number;
   transform: Transform;
   signal: AbortSignal;
+  /** Rejects when nothing may be appended any more. */
+  beforeAppend: () => Promise<void>;
   progressed: (records: number) => void;
 }
 
@@ -67,10 +69,11 @@ export async function copyPartition(copy: Copy): Promise<void> {
 }
 
 async function append(
-  { producer, to, partition, progressed }: Copy,
+  { producer, to, partition, beforeAppend, progressed }: Copy,
   records: readonly (Rewritten & { timestamp: number; offset: number })[],
 ): Promise<void> {
   const topic = exactTopic(to);
+  await beforeAppend();
   const sent = records.map(async ({ key, value, timestamp, offset }) => {
     const found = await producer.publish({ topic, partition, key, value, timestamp });
     if (found !== offset)

@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { delay } from '../../../platform/backoff.ts';
 
 const TIMESTAMPS = 'message.timestamp.type';
+const RETENTION = 'retention.ms';
 
 /** The same partitions, replicas and settings; copied records keep their append times. */
 export async function createCopy(
@@ -12,7 +12,7 @@ export async function createCopy(
   const partitions = topics[0]?.partitions ?? [];
   const entries = new Map(await ownSettings(admin, from)).set(TIMESTAMPS, 'CreateTime');
   // Nothing of the copy may be removed before it is complete.
-  entries.set('retention.ms', '-1');
+  entries.set(RETENTION, '-1');
   await admin.createTopics({
     waitForLeaders: true,
     timeout: 20_000,
@@ -27,6 +27,30 @@ export async function createCopy(
   });
 }
 
+/** False once `finishCopy` was called: records would no longer keep their append times. */
+export async function isOpenCopy(admin: Admin, to: string): Promise<boolean> {
+  const entries = new Map(await ownSettings(admin, to));
+  return entries.get(TIMESTAMPS) === 'CreateTime' && entries.get(RETENTION) === '-1';
+}
+
+/** The copy gets the settings of the topic. */
+export async function finishCopy(
+  admin: Admin,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const entries = await ownSettings(admin, from);
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      {
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name: to,
+        configEntries: entries.map(([name, value]) => ({ name, value })),
+      },
+    ],
+  });
+}
+
 /** The settings that the topic itself has. */
 async function ownSettings(admin: Admin, name: string): Promise<[string, string][]> {
   const { resources } = await admin.describeConfigs({
@@ -36,59 +60,4 @@ async function ownSettings(admin: Admin, name: string): Promise<[string, string]
   return (resources[0]?.configEntries ?? [])
     .filter(({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG)
     .map(({ configName, configValue }) => [configName, configValue]);
-}
-
-const IN_SYNC = 'min.insync.replicas';
-/** In this time every broker knows the fence, and readers have stored what they know, ms. */
-const FENCE_MS = 2000;
-
-/**
- * More in-sync replicas than the topic has: no write is acknowledged any more. True when it was
- * not fenced before; what came meanwhile is to be copied then.
- */
-export async function fence(admin: Admin, from: string): Promise<boolean> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [from] });
-  const needed = String((topics[0]?.partitions[0]?.replicas.length ?? 1) + 1);
-  const entries = new Map(await ownSettings(admin, from));
-  if (entries.get(IN_SYNC) === needed) return false;
-  await replaceSettings(admin, from, entries.set(IN_SYNC, needed));
-  await delay(FENCE_MS);
-  return true;
-}
-
-/** The former topic accepts records again; the copy has the setting that it had. */
-export async function unfence(
-  admin: Admin,
-  { from, to }: { from: string; to: string },
-): Promise<void> {
-  await replaceSettings(admin, from, await unfencedSettings(admin, { from, to }));
-}
-
-/** The settings of the former topic without the fence. */
-export async function unfencedSettings(
-  admin: Admin,
-  { from, to }: { from: string; to: string },
-): Promise<Map<string, string>> {
-  const entries = new Map(await ownSettings(admin, from));
-  const inSync = new Map(await ownSettings(admin, to)).get(IN_SYNC);
-  if (inSync === undefined) entries.delete(IN_SYNC);
-  else entries.set(IN_SYNC, inSync);
-  return entries;
-}
-
-export async function replaceSettings(
-  admin: Admin,
-  name: string,
-  entries: ReadonlyMap<string, string>,
-): Promise<void> {
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [
-      {
-        type: kafkajs.ConfigResourceTypes.TOPIC,
-        name,
-        configEntries: [...entries].map(([key, value]) => ({ name: key, value })),
-      },
-    ],
-  });
 }
