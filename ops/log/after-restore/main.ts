@@ -11,6 +11,7 @@ import { CONSUMER_GROUPS, TOPIC } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
 import { recoverDeadLetters, type RecoveredDeadLetters } from './dead-letters.ts';
+import { requireKnownTopics } from './known-topics.ts';
 import { markUnsure } from './sink-ranges.ts';
 
 /** A killed member leaves its group after the session timeout, ms. */
@@ -37,6 +38,7 @@ export async function runAfterRestore(args: string[], context: CommandContext): 
   return withStopSignal((stop) =>
     withConnections({ context, stop }, async (connections) => {
       const { database, clickhouse: client, settings } = connections;
+      await requireKnownTopics(connections);
       await requireStoppedServices(connections);
       await requireKnownEpochs(connections);
       if (!dryRun) {
