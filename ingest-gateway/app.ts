@@ -89,6 +89,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const follower = followLayout({
     ...{ database, log, gate: gateway.gate, instance: layout.instance },
     spooled: () => spool.events.total,
+    refused: () => spool.quarantine.countRefused(),
     onRead: layout.onRead,
     counts: () => countedPartitions(gateway.publisher),
   });

@@ -15,6 +15,8 @@ interface FollowOptions {
   gate: HoldGate;
   /** Accepted events in the spool. */
   spooled: () => number;
+  /** Accepted records that Kafka refuses for their size. */
+  refused: () => Promise<number>;
   /** The layout that is followed now; resolves when it is stored for the next process. */
   onRead: (layout: LogLayout) => Promise<void>;
   /** Partitions that Kafka has, by topic; empty while it is unreachable. */
@@ -28,6 +30,8 @@ export interface LayoutFollower {
 }
 
 const POLL = 1000;
+const REFUSED =
+  'records in the folder quarantine of its spool: raise max.message.bytes of events.raw, or remove the files';
 /** The number of partitions that Kafka has is compared every so many polls. */
 const COMPARE_EVERY = 10;
 
@@ -41,15 +45,17 @@ export function followLayout(options: FollowOptions): LayoutFollower {
   let polls = 0;
   let isClosed = false;
 
-  const register = () =>
-    writeWriter(database, {
+  const register = async () => {
+    const refused = await options.refused();
+    await writeWriter(database, {
       instance,
       service: 'ingest-gateway',
       generation: gate.state.followed.generation,
       phase: gate.phase,
-      waitsFor: '',
-      spooled: options.spooled(),
+      waitsFor: refused === 0 ? '' : `${refused} ${REFUSED}`,
+      spooled: options.spooled() + refused,
     });
+  };
   const compare = async (layout: LogLayout) => {
     const problem = partitionsProblem(layout, await options.counts());
     if (problem !== undefined && problem !== gate.problem)
@@ -86,7 +92,8 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       isClosed = true;
       clearTimeout(timer);
       // An erasure waits for what the next process publishes.
-      const leave = options.spooled() > 0 ? register() : removeWriter(database, instance);
+      const kept = options.spooled() + (await options.refused());
+      const leave = kept > 0 ? register() : removeWriter(database, instance);
       await leave.catch(() => undefined);
     },
   };

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Quarantine } from './quarantine.ts';
+import { Quarantine, refusedName } from './quarantine.ts';
 
 let folder: string;
 const path = () => join(folder, 'quarantine');
@@ -51,5 +51,25 @@ describe('the quarantine', () => {
     await quarantine.keep(piece('b', 30));
     await quarantine.keep(piece('b', 30));
     expect([quarantine.found, quarantine.bytes]).toEqual([1, 90]);
+  });
+
+  it('counts the refused records, also those of the process before', async () => {
+    const open = async () => {
+      const quarantine = new Quarantine({ folder: path(), maxBytes: 1000 });
+      await quarantine.measure();
+      return quarantine;
+    };
+    const first = await open();
+    await first.keep(piece('damaged', 1));
+    expect(await first.countRefused()).toBe(0);
+    await first.keep(piece(refusedName('s', 0), 1));
+    await first.keep(piece(refusedName('s', 9), 1));
+    expect(await first.countRefused()).toBe(2);
+    const second = await open();
+    expect(await second.countRefused()).toBe(2);
+    await second.remove(refusedName('s', 0));
+    // An operator removes the other one.
+    await rm(join(path(), refusedName('s', 9)));
+    expect([await second.countRefused(), await first.countRefused()]).toEqual([0, 0]);
   });
 });

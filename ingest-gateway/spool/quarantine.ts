@@ -22,6 +22,7 @@ export class Quarantine {
   /** Pieces that are durable in the folder. */
   readonly #names = new Set<string>();
   #bytes = 0;
+  #refused = 0;
 
   constructor(options: { folder: string; maxBytes: number }) {
     this.#folder = options.folder;
@@ -40,9 +41,11 @@ export class Quarantine {
   /** Sums up the files of the folder; a folder that cannot be read counts as empty. */
   async measure(): Promise<void> {
     let bytes = 0;
-    for (const name of await readdir(this.#folder).catch(() => []))
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names)
       bytes += (await stat(join(this.#folder, name)).catch(() => undefined))?.size ?? 0;
     this.#bytes = bytes;
+    this.#refused = names.filter(isRefused).length;
   }
 
   /**
@@ -74,7 +77,13 @@ export class Quarantine {
   /** Names of the kept records, oldest segments first. */
   async refused(): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => []);
-    return names.filter((name) => name.endsWith(REFUSED)).sort();
+    return names.filter(isRefused).sort();
+  }
+
+  /** How many they are now; an operator may have removed some. */
+  async countRefused(): Promise<number> {
+    if (this.#refused > 0) this.#refused = (await this.refused()).length;
+    return this.#refused;
   }
 
   async read(name: string): Promise<Buffer> {
@@ -101,7 +110,12 @@ export class Quarantine {
     await rename(`${path}${DRAFT}`, path);
     await syncFolder(this.#folder);
     this.#bytes += bytes.length - (known?.size ?? 0);
+    if (isRefused(name)) this.#refused++;
   }
+}
+
+function isRefused(name: string): boolean {
+  return name.endsWith(REFUSED);
 }
 
 /** The name of a record's frame that Kafka refuses. */

@@ -39,12 +39,13 @@ export async function spooling(
   database: Database,
   { since, forget }: { since: number; forget: boolean },
 ): Promise<string[]> {
-  return (await readWriters(database)).flatMap(({ service, instance, spooled, age }) => {
+  return (await readWriters(database)).flatMap(({ service, instance, spooled, waitsFor, age }) => {
     if (age >= WRITER_LIVES_FOR)
       return spooled === 0 || forget
         ? []
         : `${service} ${instance}, which was seen ${Math.round(age / 1000)} s ago, to publish ${spooled} events of its spool: start it (or give --forget: these events then begin a new person)`;
-    if (spooled > 0) return `${service} ${instance} to publish ${spooled} events of its spool`;
+    if (spooled > 0)
+      return `${service} ${instance} to publish ${spooled} events of its spool${waitsFor === '' ? '' : ` (${waitsFor})`}`;
     // It has not said since then that its spool is empty.
     return age >= since ? `${service} ${instance} to report its spool` : [];
   });

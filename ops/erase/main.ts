@@ -8,6 +8,8 @@ import { withConnections, type Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
 import { carryOut } from './erase.ts';
 import { ErasureStore } from './erasure-store.ts';
+import { needleOf } from './needles.ts';
+import { blankReasons } from './postgres-rows.ts';
 import { isKnown, namesOf, type PersonNames } from './person.ts';
 import { erasureJson, showStatus, statusLines } from './status.ts';
 import { recoverErasures } from './recover.ts';
@@ -81,6 +83,7 @@ async function erase(connections: Connections, run: Run): Promise<number> {
     for (const sentence of personLines(person)) show(sentence);
     id = await store.request(accountId, person.names);
   } else id = idOption(line.values, 'resume');
+  await blankTexts(database, { id, texts: line.values.text ?? [] }, show);
   const erasure = await carryOut(connections, id, {
     ...{ homeDir: context.home.dir, env: context.env, stop, timeout: TIMEOUT, report: show },
     forget: line.values.forget === true,
@@ -88,6 +91,19 @@ async function erase(connections: Connections, run: Run): Promise<number> {
   if (json) print(JSON.stringify(erasureJson(erasure)));
   else for (const sentence of statusLines([erasure])) print(sentence);
   return 0;
+}
+
+/** Other texts of the person are known to the operator only, and are not stored. */
+async function blankTexts(
+  database: Connections['database'],
+  { id, texts }: { id: number; texts: readonly string[] },
+  show: (sentence: string) => void,
+): Promise<void> {
+  const erasure = texts.length > 0 ? await new ErasureStore(database).find(id) : undefined;
+  if (!erasure) return;
+  const needles = texts.filter((text) => text !== '').map((text) => needleOf(text, false));
+  const blanked = await blankReasons(database, erasure.accountId, needles);
+  if (blanked > 0) show(`${blanked} reasons of operators blanked`);
 }
 
 async function personOfLine(

@@ -1,3 +1,4 @@
+import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import { writeZigzag } from '../../schemas/varint.ts';
 
 /** A text that must be found nowhere, in every form in which a store may hold it. */
@@ -35,6 +36,15 @@ export function postgresPattern({ text, isName }: Needle, form: string): string 
   if (!isName) return literal(form);
   if (isNumber(text)) return `(?<=${QUOTED})${literal(form)}(?=${QUOTED})`;
   return `(?<![[:alnum:]_.@-])${literal(form)}(?![[:alnum:]_.@-])`;
+}
+
+/** Of the text of a row in JSON, in which texts may hold JSON again. */
+export function postgresPatterns(needle: Needle): string[] {
+  const forms = [...needle.forms, escapeText(needle.text)].flatMap((form) => {
+    const once = JSON.stringify(form).slice(1, -1);
+    return [form, once, JSON.stringify(once).slice(1, -1)];
+  });
+  return [...new Set(forms)].map((form) => postgresPattern(needle, form.replaceAll('\0', '')));
 }
 
 /** A form of a needle as a regular expression of RE2 (ClickHouse). */

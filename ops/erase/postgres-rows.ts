@@ -2,6 +2,7 @@ import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.t
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { PersonRows } from './clickhouse-rows.ts';
+import { postgresPatterns, type Needle } from './needles.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -98,6 +99,35 @@ export async function removeRefolds(
       `DELETE FROM ${table} WHERE account_id = $1 AND name = ANY($2::text[])`,
       values,
     );
+}
+
+const REASONS = `WITH notes AS (
+  UPDATE dead_letters SET note = 'erased', changed_at = now()
+  WHERE (account_id = $1 OR account_id IS NULL) AND to_jsonb(note)::text ~ ANY ($2::text[]) RETURNING 1
+), reasons AS (
+  UPDATE audit_lines SET details = details || (
+    SELECT jsonb_object_agg(key, 'erased') FROM jsonb_each(details) AS each (key, value)
+    WHERE key = ANY ($3::text[]) AND value::text ~ ANY ($2::text[]))
+  WHERE (account_id = $1 OR account_id IS NULL) AND EXISTS (
+    SELECT 1 FROM jsonb_each(details) AS each (key, value)
+    WHERE key = ANY ($3::text[]) AND value::text ~ ANY ($2::text[])) RETURNING 1
+) SELECT (SELECT count(*) FROM notes)::int + (SELECT count(*) FROM reasons)::int AS blanked`;
+
+/** Details of audit lines that operators write: --reason of person split and of dlq discard. */
+const FREE_TEXTS = ['reason', 'note'];
+
+/** What operators wrote that names the person is replaced by `erased`; the lines stay. */
+export async function blankReasons(
+  database: Queries,
+  accountId: number,
+  needles: readonly Needle[],
+): Promise<number> {
+  if (needles.length === 0) return 0;
+  const patterns = needles.flatMap(postgresPatterns);
+  const { rows } = await database.query<{ blanked: number }>(REASONS, [
+    ...[accountId, patterns, FREE_TEXTS],
+  ]);
+  return rows[0]?.blanked ?? 0;
 }
 
 /** Dead letters of which nothing is left can no longer be redriven, and have no message id. */

@@ -10,7 +10,9 @@ import type { Connections } from '../jobs/connections.ts';
 import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
 import { markDeadLetters } from './dead-letters.ts';
 import type { ErasureRow, ErasureStore } from './erasure-store.ts';
+import { needleOf } from './needles.ts';
 import {
+  blankReasons,
   markExpired,
   openJobs,
   readyExports,
@@ -60,6 +62,8 @@ export async function removeFromStores(connections: Connections, removal: Remova
   const deliveries = await removeDeliveries(database, accountId, await rows.positions(where));
   await note('deliveries', deliveries, 'deliveries of relays removed');
   await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
+  const needles = person.names.map((name) => needleOf(name, true));
+  await note('reasons', await blankReasons(database, accountId, needles), 'reasons blanked');
   await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
   const since = erasure.since ?? {};
   const profiles = await eraseProfiles(connections, { person, rows, since, homeDir, signal });

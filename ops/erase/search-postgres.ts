@@ -2,7 +2,7 @@ import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
-import { postgresPattern, type Needle } from './needles.ts';
+import { postgresPatterns } from './needles.ts';
 
 /** The request itself, which holds the names until a verification has passed. */
 const NOT_SEARCHED = new Set(['erasures']);
@@ -46,7 +46,7 @@ export async function searchPostgres(
            WHERE cut.partition = t.partition AND (t.epoch, t.log_offset) < (cut.epoch, cut.log_offset))`
       : '';
     for (const needle of needles) {
-      const patterns = patternsOf(needle);
+      const patterns = postgresPatterns(needle);
       if (needle.isName && BY_NAME.has(table) && named.has(needle.text)) continue;
       const isTheirs = needle.isName && OWN[table] !== undefined;
       const countOwn =
@@ -73,13 +73,4 @@ export async function searchPostgres(
     }
   }
   return { findings, mentions };
-}
-
-/** Of the text of a row in JSON, in which texts may hold JSON again. */
-function patternsOf(needle: Needle): string[] {
-  const forms = [...needle.forms, escapeText(needle.text)].flatMap((form) => {
-    const once = JSON.stringify(form).slice(1, -1);
-    return [form, once, JSON.stringify(once).slice(1, -1)];
-  });
-  return [...new Set(forms)].map((form) => postgresPattern(needle, form.replaceAll('\0', '')));
 }

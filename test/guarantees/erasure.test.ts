@@ -8,6 +8,8 @@ import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { post } from '../support/client.ts';
+import { Ledger, untilStored } from '../support/ledger.ts';
+import { startLoad } from '../support/load.ts';
 import { connectTestProducer } from '../support/producer.ts';
 import { stackKafka, topicEnds } from '../support/read-topic.ts';
 import {
@@ -17,6 +19,7 @@ import {
   ravand,
   readyStack,
   rows,
+  sleep,
   type TestAccount,
 } from '../support/stack.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
@@ -40,6 +43,35 @@ function run(...args: string[]): Promise<Ended> {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout: stdout + stderr }),
     );
   });
+}
+
+interface Visit {
+  id: string;
+  /** When it was answered with 200, ms since the epoch. */
+  at: number;
+}
+
+/** Visits of one person, one after the other, until it is stopped. */
+function startVisits(url: string, { writeKey }: TestAccount, user: string) {
+  const sent: Visit[] = [];
+  const stopping = new AbortController();
+  const running = (async () => {
+    for (let n = 0; !stopping.signal.aborted; n++) {
+      const id = `visit-${user}-${n}`;
+      const event = { event: 'visited', user_id: user, message_id: id };
+      const answer = await post(`${url}/v1/track`, writeKey, event);
+      expect(answer.status).toBe(200);
+      sent.push({ id, at: Date.now() });
+      await sleep(50);
+    }
+  })();
+  return {
+    stop: async (): Promise<readonly Visit[]> => {
+      stopping.abort();
+      await running;
+      return sent;
+    },
+  };
 }
 
 describe('an erased person', () => {
@@ -230,7 +262,7 @@ describe('an erased person', () => {
     const rewriting = async (state: string) =>
       ((await database.query('SELECT 1 FROM erasure_rewrites WHERE state = $1', [state]))
         .rowCount ?? 0) > 0;
-    for (const state of ['waiting', 'switched'])
+    for (const state of FULL ? ['waiting', 'switched'] : ['switched'])
       await killedWhen(['erase', 'rewrite'], () => rewriting(state));
     const rewritten = await run('erase', 'rewrite');
     expect(`${rewritten.code} ${rewritten.stdout}`).toMatch(/^0 /);
@@ -241,9 +273,9 @@ describe('an erased person', () => {
 
   it('does not come back by a replay or a rebuild, and the others are as they were', async () => {
     const own = ['--account', String(account.accountId)];
-    for (const topic of [TOPIC.raw, TOPIC.normalised])
+    for (const topic of FULL ? [TOPIC.raw, TOPIC.normalised] : [TOPIC.raw])
       expect(await run('replay', '--topic', topic, ...own)).toMatchObject({ code: 0 });
-    const projections = FULL ? ['events', 'profiles', 'identities'] : ['events', 'profiles'];
+    const projections = FULL ? ['events', 'profiles', 'identities'] : ['profiles'];
     for (const projection of projections)
       expect(await run('rebuild', projection, '--compare')).toMatchObject({ code: 0 });
     expect(await other()).toEqual(theirs);
@@ -252,13 +284,97 @@ describe('an erased person', () => {
     expect(`${again.code} ${again.stdout}`).toMatch(/^0 /);
   }, 300_000);
 
-  it('leaves the books balanced', async () => {
-    await eventually({ ms: 60_000, waitingFor: 'the books' }, async () => {
-      const answer = await ravand('status', '--json', '--account', String(account.accountId));
+  it.runIf(FULL)(
+    'is erased again and again under its own load and that of others, whenever the commands are killed',
+    async () => {
+      const busy = await createAccount('erasure under load');
+      const [visitor, ledger] = ['a-busy-visitor', new Ledger()];
+      const others = startLoad({ ready, account: busy, ledger, people: 12, pause: 10 });
+      const mine = startVisits(ready.ingest_url, busy, visitor);
+      const of = ['erase', '--account', String(busy.accountId), '--user-id', visitor];
+      let removedAt = 0;
+      let kills = 0;
+      for (let round = 0; round < 2; round++) {
+        await eventually({ ms: 60_000, waitingFor: 'new visits' }, async () =>
+          (await visits(busy, visitor)).stored > 0 ? true : undefined,
+        );
+        kills += await killedAtRandom(of, { kills: 5, ms: 5000 });
+        removedAt = Date.now();
+        kills += await killedAtRandom(['erase', 'rewrite'], { kills: 5, ms: 12_000 });
+      }
+      expect(kills).toBeGreaterThan(8);
+      const sent = await mine.stop();
+      expect((await others.stop()).refusals).toEqual([]);
+      const found = await untilStored(client, busy.accountId, ledger, 120_000);
+      expect({ lost: found.lost, doubled: found.doubled }).toEqual({ lost: [], doubled: [] });
+
+      const after = sent.filter(({ at }) => at > removedAt).map(({ id: message }) => message);
+      expect(after.length).toBeGreaterThan(10);
+      await eventually({ ms: 60_000, waitingFor: 'the new person' }, async () => {
+        const stored = new Set((await visits(busy, visitor)).messages);
+        return after.every((message) => stored.has(message)) ? true : undefined;
+      });
+      const { stored: rowsLeft, messages } = await visits(busy, visitor);
+      expect(new Set(messages).size).toBe(rowsLeft);
+      const profile = await rows<{ n: number }>(
+        client,
+        `SELECT event_count AS n FROM profiles FINAL ${OF_ACCOUNT} AND name = '${visitor}'`,
+        { a: busy.accountId },
+      );
+      expect(profile).toEqual([{ n: rowsLeft }]);
+      const erased = await database.query<{ id: string; state: string }>(
+        'SELECT id, state FROM erasures WHERE account_id = $1',
+        [busy.accountId],
+      );
+      expect(erased.rows.length).toBeGreaterThan(1);
+      for (const { id: one, state } of erased.rows) {
+        expect(state).toBe('rewritten');
+        const { code, stdout } = await run('erase', 'verify', one, '--json');
+        expect(`${code} ${stdout}`).toMatch(/^0 /);
+      }
+      await balanced(busy);
+    },
+    1_500_000,
+  );
+
+  /** Stored visits of a person, after the cut of its last erasure or before it. */
+  async function visits({ accountId }: TestAccount, user: string) {
+    const found = await rows<{ message_id: string }>(
+      client,
+      `SELECT message_id FROM events ${OF_ACCOUNT} AND user_id = {u:String}`,
+      { a: accountId, u: user },
+    );
+    return { stored: found.length, messages: found.map(({ message_id: one }) => one) };
+  }
+
+  /** Kills the command with kill -9 at random moments, then lets it end; the number of kills. */
+  async function killedAtRandom(
+    args: readonly string[],
+    { kills, ms }: { kills: number; ms: number },
+  ): Promise<number> {
+    for (let at = 0; at < kills; at++) {
+      const child = spawn(process.execPath, [join(CHECKOUT, 'cli/main.ts'), ...args], {
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 500 + Math.random() * ms);
+      await ended;
+      clearTimeout(timer);
+      if (child.signalCode === null) return at;
+    }
+    const { code, stdout } = await run(...args);
+    expect(`${code} ${stdout}`).toMatch(/^0 /);
+    return kills;
+  }
+
+  it('leaves the books balanced', () => balanced(account));
+
+  const balanced = ({ accountId }: TestAccount) =>
+    eventually({ ms: 60_000, waitingFor: 'the books' }, async () => {
+      const answer = await ravand('status', '--json', '--account', String(accountId));
       const { books } = JSON.parse(answer) as { books: Record<string, number> };
       return books['published'] === (books['stored'] ?? 0) + (books['dead'] ?? 0)
         ? true
         : undefined;
     });
-  });
 });

@@ -96,12 +96,20 @@ describe('./ravand erase', () => {
       untilStored('user-10', 2),
       untilStored('user-1', 2, twin),
     ]);
-    expect(await erase('user-1')).toMatchObject({ code: 0 });
+    const reason = 'user-1 and sara@example.ir are two customers';
+    const split = ['person', 'split', 'user-1', '--from', 'user-10', '--reason', reason];
+    expect(await run(...split, '--account', String(account.accountId))).toMatchObject({ code: 0 });
+    expect(await erase('user-1', '--text', 'sara@example.ir')).toMatchObject({ code: 0 });
+    const audit = await database.query<{ reason: string }>(
+      "SELECT details ->> 'reason' AS reason FROM audit_lines WHERE account_id = $1 AND action = 'person.split'",
+      [account.accountId],
+    );
+    expect(audit.rows).toEqual([{ reason: 'erased' }]);
     expect([await stored('user-1'), await stored('user-10'), await stored('user-1', twin)]).toEqual(
       [0, 2, 2],
     );
     const [one] = await erasures();
-    const { stores } = await verify(one?.id ?? 0);
+    const { stores } = await verify(one?.id ?? 0, '--text', 'sara@example.ir');
     expect(stores).toEqual(['log']);
   }, 60_000);
 
