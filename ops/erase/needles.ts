@@ -56,7 +56,8 @@ export function re2Pattern({ text, isName }: Needle, form: string): string {
 
 const QUOTED = String.raw`["'\\]`;
 
-function literal(text: string): string {
+/** A text as a regular expression of PostgreSQL or RE2. */
+export function literal(text: string): string {
   return text.replace(/[!-/:-@[-^`{-~]/g, '\\$&');
 }
 

@@ -2,6 +2,7 @@ import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.t
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { PersonRows } from './clickhouse-rows.ts';
+import { deliveryPatterns } from './delivery-patterns.ts';
 import { postgresPatterns, type Needle } from './needles.ts';
 
 type Queries = Pick<Database, 'query'>;
@@ -63,13 +64,21 @@ export async function stillNamed(
 /** Positions in one statement. */
 const CHUNK = 5000;
 
-/** Removes the deliveries of events, whatever became of them. */
+const FORMER_DELIVERIES = `DELETE FROM relay_deliveries b WHERE account_id = $1 AND payload ~ ANY ($2::text[]) AND ${BEFORE}`;
+
+/**
+ * Removes the deliveries of events, whatever became of them: of the stored ones by their positions,
+ * and by their payloads those that retention has deleted.
+ */
 export async function removeDeliveries(
   database: Queries,
-  accountId: number,
+  person: PersonRows,
   positions: readonly LogPosition[],
 ): Promise<number> {
-  let removed = 0;
+  const { accountId, names } = person;
+  const [, , ...cuts] = parameters(person);
+  const former = [accountId, deliveryPatterns(names), ...cuts];
+  let removed = (await database.query(FORMER_DELIVERIES, former)).rowCount ?? 0;
   for (let from = 0; from < positions.length; from += CHUNK) {
     const some = positions.slice(from, from + CHUNK);
     const { rowCount } = await database.query(

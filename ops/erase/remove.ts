@@ -45,7 +45,7 @@ export function personOf({ id, accountId, names, cuts }: ErasureRow): PersonRows
 export async function removeFromStores(connections: Connections, removal: Removal): Promise<void> {
   const { clickhouse, database, settings } = connections;
   const { erasure, store, homeDir, signal, report } = removal;
-  const { id, accountId } = erasure;
+  const { id } = erasure;
   const jobs = await openJobs(database);
   if (jobs.length > 0)
     throw new CommandError(
@@ -59,7 +59,7 @@ export async function removeFromStores(connections: Connections, removal: Remova
     if (removed > 0) await store.removedFrom(id, { [name]: removed });
     report(`${removed} ${sentence}`);
   };
-  const deliveries = await removeDeliveries(database, accountId, await rows.positions(where));
+  const deliveries = await removeDeliveries(database, person, await rows.positions(where));
   await note('deliveries', deliveries, 'deliveries of relays removed');
   await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
   const needles = person.names.map((name) => needleOf(name, true));

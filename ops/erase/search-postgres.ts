@@ -1,5 +1,6 @@
 import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { deliveryPatterns } from './delivery-patterns.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 import { postgresPatterns } from './needles.ts';
@@ -11,8 +12,7 @@ const BY_NAME = new Set(['identity_names', 'profile_refolds']);
 /** By table, which rows are the person's: other people's events that name it stay as they are. */
 const OWN: Readonly<Record<string, string>> = {
   alias_facts: 'user_id = ANY($6::text[])',
-  relay_deliveries:
-    "coalesce(payload::jsonb ->> 'user_id', payload::jsonb ->> 'anonymous_id', '') = ANY($6::text[])",
+  relay_deliveries: 'payload ~ ANY ($7::text[])',
 };
 const POSITION = ['epoch', 'partition', 'log_offset'];
 
@@ -55,7 +55,7 @@ export async function searchPostgres(
         `SELECT count(*)::int AS count, ${countOwn}::int AS own FROM "${table}" AS t
          WHERE to_jsonb(t)::text ~ ANY ($1::text[])
          ${ofAccount === '' ? 'AND ($2::bigint IS NULL OR true)' : ofAccount} ${before === '' ? 'AND ($3::int[] IS NULL OR $4::int[] IS NULL OR $5::bigint[] IS NULL OR true)' : before}
-         AND ($6::text[] IS NULL OR true)`,
+         AND ($6::text[] IS NULL OR $7::text[] IS NULL OR true)`,
         [
           patterns,
           accountId,
@@ -63,6 +63,7 @@ export async function searchPostgres(
           cuts.map(({ epoch }) => epoch),
           cuts.map(({ offset }) => offset),
           names.map(escapeText),
+          deliveryPatterns(names),
         ],
       );
       const count = rows[0]?.count ?? 0;
