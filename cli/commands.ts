@@ -131,7 +131,8 @@ export const commands: readonly Command[] = [
     summary: 'erases one person from every store and from the log, and proves it',
     usage: `erase --account ID (--user-id U | --anonymous-id A)… [--dry-run] [--forget] [--force] [--json]
        ./ravand erase --resume ID [--forget]
-       ./ravand erase status | verify ID [--text TEXT]… [--user-id U]… | rewrite | rotate-key | recover`,
+       ./ravand erase verify [ID | --account ID --user-id U…] [--text TEXT]… [--json]
+       ./ravand erase status | rewrite | rotate-key | recover`,
     load: () => import('../ops/erase/main.ts'),
   }),
   lazy({

@@ -1,9 +1,9 @@
 import { literal } from './needles.ts';
 
 /**
- * Regular expressions of PostgreSQL that match the payloads of deliveries (events/relays/payload.ts)
- * whose event belongs to one of the distinct ids. PostgreSQL cannot read every payload as JSON: it
- * may hold NUL.
+ * Regular expressions of PostgreSQL that match the payloads of deliveries
+ * (events/relays/payload.ts) whose event belongs to one of the distinct ids. PostgreSQL cannot read
+ * every payload as JSON: it may hold NUL.
  */
 export function deliveryPatterns(names: readonly string[]): string[] {
   return names.map((name) => {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { parseLine, REPEATED } from '../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { requireAccount, idOption } from '../admin/command.ts';
@@ -7,7 +6,8 @@ import { withStopSignal } from '../graceful-stop.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
 import { carryOut } from './erase.ts';
-import { ErasureStore } from './erasure-store.ts';
+import { ErasureStore, type ErasureRow } from './erasure-store.ts';
+import type { Verification } from './findings.ts';
 import { needleOf } from './needles.ts';
 import { blankReasons } from './postgres-rows.ts';
 import { isKnown, namesOf, type PersonNames } from './person.ts';
@@ -15,28 +15,16 @@ import { erasureJson, showStatus, statusLines } from './status.ts';
 import { recoverErasures } from './recover.ts';
 import { rewriteLog } from './rewrite.ts';
 import { storedExports } from './remove.ts';
+import { parseEraseLine, type EraseLine } from './request.ts';
+import { erasuresToVerify, namesOfLine } from './to-verify.ts';
 import { verifyErasure } from './verify.ts';
 
 /** One wait of an erasure, ms. */
 const TIMEOUT = 600_000;
 /** Writers hold, or groups change over, at most so long, ms. */
 const HOLD_TIMEOUT = 120_000;
-const OPTIONS = {
-  account: { type: 'string' },
-  'user-id': REPEATED,
-  'anonymous-id': REPEATED,
-  text: REPEATED,
-  resume: { type: 'string' },
-  forget: { type: 'boolean' },
-  force: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
-
-type Line = ReturnType<typeof parseLine<typeof OPTIONS>>;
-
 interface Run {
-  line: Line;
+  line: EraseLine;
   context: CommandContext;
   stop: AbortSignal;
   json: boolean;
@@ -55,11 +43,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
 
 /** `./ravand erase …` (docs/erasure.md). */
 export async function run(args: string[], context: CommandContext): Promise<number> {
-  const line = parseLine({ args, options: OPTIONS, words: { min: 0, max: 2 } });
+  const line = parseEraseLine(args);
   const [name = ''] = line.words;
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  if (!verb)
-    throw new UsageError(`erase ${name}: there is status, verify, rewrite, recover and rotate-key`);
+  const verb = VERBS[name] ?? erase;
   return withStopSignal((stop) =>
     withConnections({ context, stop }, (connections) =>
       verb(connections, { line, context, stop, json: line.values.json === true }),
@@ -108,9 +94,9 @@ async function blankTexts(
 
 async function personOfLine(
   { database }: Connections,
-  { values }: Line,
+  { values }: EraseLine,
 ): Promise<{ accountId: number; person: PersonNames }> {
-  const given = [...(values['user-id'] ?? []), ...(values['anonymous-id'] ?? [])];
+  const given = namesOfLine(values);
   if (values.account === undefined) throw new UsageError('--account is missing');
   if (given.length === 0 || given.includes(''))
     throw new UsageError('--user-id or --anonymous-id is missing');
@@ -162,36 +148,60 @@ async function status(connections: Connections, { json }: Run): Promise<number> 
   return showStatus(new ErasureStore(connections.database), { json });
 }
 
+/** Exits with 1 when something was found about one of them. */
 async function verify(connections: Connections, run: Run): Promise<number> {
-  const { line, context, stop, json } = run;
-  const { database, settings } = connections;
+  const { database } = connections;
   const store = new ErasureStore(database);
-  const id = idOption({ id: line.words[1] }, 'id');
-  const erasure = await store.find(id);
-  if (!erasure) throw new CommandError(`there is no erasure ${id}: see ./ravand erase status`);
-  const { values } = line;
-  const { findings, mentions } = await verifyErasure(connections, {
+  const erasures = await erasuresToVerify({ database, store }, run.line);
+  const results: object[] = [];
+  let isClean = true;
+  for (const erasure of erasures) {
+    const found = await search(connections, run, erasure);
+    isClean &&= found.findings.length === 0;
+    if (found.findings.length === 0 && erasure.state === 'rewritten')
+      await store.verified(erasure.id);
+    results.push({ erasure: erasure.id, state: erasure.state, ...found });
+    if (!run.json) for (const line of verificationLines(erasure, found)) print(line);
+  }
+  const [only] = results;
+  const isOne = run.line.words[1] !== undefined || run.line.values.account !== undefined;
+  if (run.json) print(JSON.stringify(isOne ? only : { erasures: results }));
+  else if (only === undefined) print('no erasure waits for a verification');
+  return isClean ? 0 : 1;
+}
+
+function search(
+  connections: Connections,
+  { line, context, stop }: Run,
+  erasure: ErasureRow,
+): Promise<Verification> {
+  return verifyErasure(connections, {
     erasure,
-    names: [...(values['user-id'] ?? []), ...(values['anonymous-id'] ?? [])],
-    texts: values.text ?? [],
+    names: namesOfLine(line.values),
+    texts: line.values.text ?? [],
     files: storedExports(context.home.dir, context.env),
     spool: context.env['SPOOL_DIR']?.trim() || context.home.spool,
-    redisUrl: settings.REDIS_URL,
+    redisUrl: connections.settings.REDIS_URL,
     signal: stop,
   });
-  const isClean = findings.length === 0;
-  if (isClean && erasure.state === 'rewritten') await store.verified(id);
-  if (json) print(JSON.stringify({ erasure: id, state: erasure.state, findings, mentions }));
-  else {
-    for (const { store: where, place, count } of findings)
-      print(`found: ${where} ${place} ${count}`);
-    for (const { store: where, place, count } of mentions)
-      print(`named by events of other people: ${where} ${place} ${count}`);
-    if (isClean) print(`erasure ${id}: nothing was found`);
-    else if (erasure.state === 'removed')
-      print('the log still holds the person until ./ravand erase rewrite');
-  }
-  return isClean ? 0 : 1;
+}
+
+function verificationLines(
+  { id, state }: ErasureRow,
+  { findings, mentions }: Verification,
+): string[] {
+  return [
+    ...findings.map(({ store: where, place, count }) => `found: ${where} ${place} ${count}`),
+    ...mentions.map(
+      ({ store: where, place, count }) =>
+        `named by events of other people: ${where} ${place} ${count}`,
+    ),
+    ...(findings.length === 0
+      ? [`erasure ${id}: nothing was found`]
+      : state === 'removed'
+        ? ['the log still holds the person until ./ravand erase rewrite']
+        : []),
+  ];
 }
 
 async function rewrite(connections: Connections, { stop: signal, json }: Run): Promise<number> {

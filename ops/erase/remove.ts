@@ -63,7 +63,7 @@ export async function removeFromStores(connections: Connections, removal: Remova
   await note('deliveries', deliveries, 'deliveries of relays removed');
   await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
   const needles = person.names.map((name) => needleOf(name, true));
-  await note('reasons', await blankReasons(database, accountId, needles), 'reasons blanked');
+  await note('reasons', await blankReasons(database, person.accountId, needles), 'reasons blanked');
   await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
   const since = erasure.since ?? {};
   const profiles = await eraseProfiles(connections, { person, rows, since, homeDir, signal });

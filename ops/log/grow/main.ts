@@ -23,6 +23,9 @@ export async function runGrow(args: string[], context: CommandContext): Promise<
     },
   });
   const json = values.json === true;
+  const others = ['partitions', 'timeout', 'forget', 'dry-run'] as const;
+  const beside = others.find((name) => values.cancel === true && values[name] !== undefined);
+  if (beside !== undefined) throw new UsageError(`--${beside} does not go with --cancel`);
   const show = (sentence: string) => {
     if (!json) print(sentence);
   };
@@ -62,6 +65,7 @@ function numberOf(option: string, text: string | undefined): number {
   if (!(value <= MAX_PARTITIONS))
     throw new CommandError(
       `--${option} ${text}: expected a whole number from 1 to ${MAX_PARTITIONS}`,
+      2,
     );
   return value;
 }
