@@ -37,9 +37,9 @@ const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reas
   account_id::float8, message_id, extract(epoch FROM failed_at)::float8 * 1000 AS failed_at, state, attempt, extract(epoch FROM attempt_at)::float8 * 1000 AS attempt_at,
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
-/** One discard changes all its dead letters at one time. */
-const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded'
-  AND changed_at = (SELECT max(changed_at) FROM dead_letters WHERE fingerprint = $1 AND state = 'discarded')`;
+/** One discard changes all its dead letters at one time. Of erased people nothing is left. */
+const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded' AND NOT erased
+  AND changed_at = (SELECT max(changed_at) FROM dead_letters WHERE fingerprint = $1 AND state = 'discarded' AND NOT erased)`;
 
 /**
  * States of dead letters in PostgreSQL. Every change is one statement with the expected state in

@@ -227,10 +227,11 @@ async function discard(
       );
     return 0;
   }
-  await audit(dlq.database, {
-    action: 'dead_letters.discarded',
-    details: { ...about, dead: group.states.dead },
-  });
+  if (group.states.dead > 0)
+    await audit(dlq.database, {
+      action: 'dead_letters.discarded',
+      details: { ...about, dead: group.states.dead },
+    });
   const { deadLetters, events } = await dlq.store.discard(group.group, options.reason);
   if (dlq.json) print(JSON.stringify({ ...about, letters: deadLetters, events }));
   else

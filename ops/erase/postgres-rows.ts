@@ -111,8 +111,9 @@ export async function removeRefolds(
 }
 
 const REASONS = `WITH notes AS (
-  UPDATE dead_letters SET note = 'erased', changed_at = now()
-  WHERE (account_id = $1 OR account_id IS NULL) AND to_jsonb(note)::text ~ ANY ($2::text[]) RETURNING 1
+  UPDATE dead_letters SET note = 'erased' WHERE note IN (
+    SELECT note FROM dead_letters
+    WHERE (account_id = $1 OR account_id IS NULL) AND to_jsonb(note)::text ~ ANY ($2::text[])) RETURNING 1
 ), reasons AS (
   UPDATE audit_lines SET details = details || (
     SELECT jsonb_object_agg(key, 'erased') FROM jsonb_each(details) AS each (key, value)
@@ -139,12 +140,16 @@ export async function blankReasons(
   return rows[0]?.blanked ?? 0;
 }
 
-/** Dead letters of which nothing is left can no longer be redriven, and have no message id. */
+/**
+ * Dead letters of which nothing is left can no longer be redriven or restored, and have no message
+ * id. Resolves with how many were not marked before.
+ */
 export async function markErased(database: Queries, keys: readonly string[]): Promise<number> {
   const { rowCount } = await database.query(
     `UPDATE dead_letters SET state = CASE WHEN state = 'redriven' THEN state ELSE 'discarded' END,
-       note = 'erased', message_id = '', changed_at = now()
-     WHERE letter = ANY ($1::text[])`,
+       changed_at = CASE WHEN state IN ('redriven', 'discarded') THEN changed_at ELSE now() END,
+       note = 'erased', message_id = '', erased = true
+     WHERE letter = ANY ($1::text[]) AND NOT erased`,
     [keys],
   );
   return rowCount ?? 0;
