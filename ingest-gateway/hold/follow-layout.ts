@@ -1,7 +1,7 @@
 import { topicEnds, committedOffsets, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { partitionsProblem, readLayout, type LogLayout } from '../../platform/log/layout.ts';
-import { removeWriter, writeWriter } from '../../platform/log/writers.ts';
+import { removeWriter, WriterRow } from '../../platform/log/writers.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
@@ -45,9 +45,10 @@ export function followLayout(options: FollowOptions): LayoutFollower {
   let polls = 0;
   let isClosed = false;
 
+  const row = new WriterRow(database);
   const register = async () => {
     const refused = await options.refused();
-    await writeWriter(database, {
+    await row.write({
       instance,
       service: 'ingest-gateway',
       generation: gate.state.followed.generation,

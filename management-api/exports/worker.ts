@@ -38,9 +38,17 @@ export async function runExportWorkers(options: WorkerOptions): Promise<void> {
     await expireExports(options);
     await delay(SWEEP_MS, signal);
   });
+  // While nothing is due, one worker asks for all.
+  let nothingUntil = Number.NEGATIVE_INFINITY;
+  const claim = async () => {
+    if (performance.now() < nothingUntil) return undefined;
+    const job = await store.claim();
+    if (!job) nothingUntil = performance.now() + IDLE_MS / 2;
+    return job;
+  };
   const working = Array.from({ length: options.workers }, () =>
     repeat(options, async () => {
-      const job = await store.claim();
+      const job = await claim();
       if (job) await work(job, options);
       else await delay(IDLE_MS, signal);
     }),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { delay } from '../../platform/backoff.ts';
 import { isHeld, readLayout, type LogLayout } from '../../platform/log/layout.ts';
 import { useTopicNames } from '../../platform/log/topic-names.ts';
-import { removeWriter, writeWriter } from '../../platform/log/writers.ts';
+import { removeWriter, WriterRow } from '../../platform/log/writers.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
@@ -31,8 +31,9 @@ export function importHold({ database, log }: { database: Database; log: Log }):
   let inFlight = 0;
 
   const isHolding = () => layout !== undefined && isHeld(layout);
+  const row = new WriterRow(database);
   const poll = async () => {
-    await writeWriter(database, {
+    await row.write({
       instance,
       service: 'management-api',
       generation: layout?.generation ?? 0,

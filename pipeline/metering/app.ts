@@ -39,6 +39,8 @@ export interface Metering {
 
 /** Minutes that are reconciled at once. */
 const MAX_MINUTES = 5000;
+/** The books are reconciled this often while nothing is counted, ms. */
+const AT_REST_INTERVAL = 12_000;
 /** Statements that fold old minutes in one interval. */
 const FOLD_TURNS = 40;
 
@@ -75,6 +77,11 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
     )
     .set(config.RAW_RETENTION / 1000);
 
+  /** The books were found balanced, and nothing was counted since. */
+  let isAtRest = false;
+  let counted = 0;
+  // Others change the books, too: retention and erasures, commands, other processes.
+  const isEarly = (last: number) => isAtRest && performance.now() - last < AT_REST_INTERVAL;
   const consumers: PartitionConsumer[] = await Promise.all(
     Object.keys(COUNTED_TOPICS).map((topic) =>
       startPartitionConsumer({
@@ -94,6 +101,10 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
             partition,
             monthOf: (at) => quotaMonth(at).key,
             signal: AbortSignal.any([signal, fenced]),
+            counted() {
+              counted++;
+              isAtRest = false;
+            },
           }),
         crash: options.crash,
         registry,
@@ -102,23 +113,27 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
   );
 
   let watermark = UNKNOWN;
+  let [watermarkAt, reconciledAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const countedSince = new CountedSince();
-  let isBalanced = false;
   const every = (name: string, ms: number | (() => number), work: () => Promise<void>) =>
     everyInterval({ name, ms, log, signal }, work);
   const loops = [
     // It matters while minutes are open only.
     every(
       'high watermark',
-      () => (isBalanced ? config.BOOKS_INTERVAL : 1000),
+      () => (isAtRest ? config.BOOKS_INTERVAL : 1000),
       async () => {
+        if (isEarly(watermarkAt)) return;
         const snapshot = await takeSnapshot(await options.admin(), Date.now());
         watermark = evolve(watermark, snapshot);
         for (const [partition, offset] of snapshot.rawStarts) rawStarts.set({ partition }, offset);
         watermarkSeconds.set(watermark.until / 1000);
+        watermarkAt = performance.now();
       },
     ),
     every('reconciliation', config.BOOKS_INTERVAL, async () => {
+      if (isEarly(reconciledAt)) return;
+      const before = counted;
       const found = await reconcile({
         database,
         warehouse,
@@ -147,7 +162,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
             );
         }
       }
-      isBalanced = found.compared === 0;
+      isAtRest = found.compared === 0 && counted === before;
       gap.set(unexplained);
       inFlight.set(found.inFlight);
       const { received, published, duplicate, rejected, stored, dead, lost } =
@@ -162,6 +177,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         lost,
       }))
         counts.set({ count }, events);
+      reconciledAt = performance.now();
       if (unexplained !== 0)
         log.error(
           { code: 'books_gap', gap: unexplained },

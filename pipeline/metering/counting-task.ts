@@ -104,6 +104,8 @@ interface TaskOptions {
   partition: number;
   monthOf: (at: number) => string;
   signal: AbortSignal;
+  /** Called after each change of the books. */
+  counted: () => void;
 }
 
 /**
@@ -177,6 +179,7 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
         }
       });
       next = end;
+      options.counted();
       return next;
     },
     release: () => Promise.resolve(),

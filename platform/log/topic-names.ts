@@ -103,7 +103,7 @@ export async function requireCurrentNames(database: Pick<Database, 'query'>): Pr
     throw new Error('a topic is being replaced: this process starts again with the other one');
 }
 
-const POLL = 2500;
+const POLL = 5000;
 
 /**
  * Rejects when a topic is being replaced, or was: the process must end, and start again with the

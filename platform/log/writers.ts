@@ -23,6 +23,32 @@ export const COMMAND = './ravand ';
 /** A process that was not seen for this long is taken for dead or suspended, ms. */
 export const WRITER_LIVES_FOR = 15_000;
 
+/** A row that says nothing new is written again after this time, ms. */
+const SEEN_AGAIN_AFTER = 4000;
+
+/**
+ * Writes the row of a process when it changed, and every few seconds: each write of an idle
+ * installation is one of its disk, too.
+ */
+export class WriterRow {
+  readonly #database: Queries;
+  #written = '';
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(database: Queries) {
+    this.#database = database;
+  }
+
+  async write(writer: Writer): Promise<void> {
+    const row = JSON.stringify(writer);
+    const at = performance.now();
+    if (row === this.#written && at - this.#at < SEEN_AGAIN_AFTER) return;
+    await writeWriter(this.#database, writer);
+    this.#written = row;
+    this.#at = at;
+  }
+}
+
 /**
  * Writes the row of a process, and removes those of processes that ended long ago, unless they left
  * events in a spool: these come into the log when the process starts again.
