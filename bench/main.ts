@@ -74,11 +74,10 @@ async function runScript(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    ['--expose-gc', '--disable-warning=TimeoutNegativeWarning', script, ...args],
-    { stdio: 'inherit', env },
-  );
+  const child = spawn(process.execPath, ['--expose-gc', script, ...args], {
+    stdio: 'inherit',
+    env,
+  });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));

@@ -1,6 +1,9 @@
 import kafkajs, { type KafkaConfig, type SASLOptions } from 'kafkajs';
 import type { kafkaSettings } from '../settings-common.ts';
 import type { SettingsOf } from '../settings.ts';
+import { checkQueuesWhenRequestsWait } from './kafkajs-queue.ts';
+
+checkQueuesWhenRequestsWait();
 
 export type KafkaSettings = SettingsOf<typeof kafkaSettings>;
 

@@ -59,11 +59,10 @@ async function watch(
   { command, args, env: added }: Launch,
   { env, port }: { env: NodeJS.ProcessEnv; port: string },
 ): Promise<number> {
-  const child = spawn(
-    command,
-    ['--watch', `--inspect=127.0.0.1:${port}`, '--disable-warning=TimeoutNegativeWarning', ...args],
-    { stdio: 'inherit', env: { ...env, ...added } },
-  );
+  const child = spawn(command, ['--watch', `--inspect=127.0.0.1:${port}`, ...args], {
+    stdio: 'inherit',
+    env: { ...env, ...added },
+  });
   // Ctrl-C reaches the child too: this process continues, to start the service again.
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
