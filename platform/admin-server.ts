@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { collectProcessMetrics } from './metrics.ts';
 import { errorText, redactText } from './redaction/redact-text.ts';
 import type { Address } from './setting-kinds.ts';
 
@@ -77,8 +78,7 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
 
 /** The metrics of every service: its process, and whether it is ready. */
 function registerProcessMetrics({ registry, notReady }: AdminOptions): void {
-  if (!registry.getSingleMetric('process_start_time_seconds'))
-    collectDefaultMetrics({ register: registry });
+  if (!registry.getSingleMetric('process_start_time_seconds')) collectProcessMetrics(registry);
   if (registry.getSingleMetric('ravand_ready')) return;
   new Gauge({
     name: 'ravand_ready',

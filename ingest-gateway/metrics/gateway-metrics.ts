@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { EventCounts } from '../../ingest/outcome-record.ts';
+import { collectProcessMetrics } from '../../platform/metrics.ts';
 import { Latency, type LatencyCounts } from './latency.ts';
 
 /** One value, or one for each value of the label; undefined: it is not known. */
@@ -42,7 +43,7 @@ export class GatewayMetrics {
   });
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    collectProcessMetrics(this.registry);
     const requests = this.#requests;
     new Counter({
       name: 'ravand_gateway_requests_total',

@@ -1,6 +1,6 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Outcome } from '../../events/raw/decide.ts';
-import { metricsOf } from '../../platform/metrics.ts';
+import { collectProcessMetrics, metricsOf } from '../../platform/metrics.ts';
 import type { NormalisedChunk } from './normalise-chunk.ts';
 
 const OUTCOMES: readonly Outcome[] = [
@@ -49,7 +49,7 @@ export class NormaliserMetrics {
   );
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    collectProcessMetrics(this.registry);
     for (const outcome of OUTCOMES) this.#events.inc({ outcome }, 0);
   }
 
