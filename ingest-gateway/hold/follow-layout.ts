@@ -29,14 +29,16 @@ export interface LayoutFollower {
   close: () => Promise<void>;
 }
 
-const POLL = 1000;
+const POLL = 2000;
+/** While writers hold or release their records, ms. */
+const POLL_IN_CHANGE = 500;
 const REFUSED =
   'records in the folder quarantine of its spool: raise max.message.bytes of events.raw, or remove the files';
 /** The number of partitions that Kafka has is compared every so many polls. */
-const COMPARE_EVERY = 10;
+const COMPARE_EVERY = 5;
 
 /**
- * Reads the layout of the log each second, and records what this gateway does about it. Without
+ * Reads the layout of the log every 2 s, and records what this gateway does about it. Without
  * PostgreSQL the gateway goes on by the layout that it knows.
  */
 export function followLayout(options: FollowOptions): LayoutFollower {
@@ -81,7 +83,10 @@ export function followLayout(options: FollowOptions): LayoutFollower {
   };
   const next = () => {
     if (isClosed) return;
-    timer = setTimeout(() => void poll().then(next), POLL);
+    timer = setTimeout(
+      () => void poll().then(next),
+      gate.phase === 'passing' ? POLL : POLL_IN_CHANGE,
+    );
     timer.unref();
   };
   return {

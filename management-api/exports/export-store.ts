@@ -68,9 +68,15 @@ const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
  */
 export class ExportStore {
   readonly #database: Database;
+  #queued = 0;
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** Exports that this process has queued or released. */
+  get queued(): number {
+    return this.#queued;
   }
 
   async list(accountId: number, limit: number): Promise<ExportItem[]> {
@@ -105,7 +111,9 @@ export class ExportStore {
     // a concurrent request may take a slot first, at most MAX_OPEN times
     for (let attempt = 1; attempt <= MAX_OPEN; attempt++) {
       const [row] = await this.#rows(sql, [accountId, kind, format, JSON.stringify(spec), actor]);
-      if (row) return itemOf(row);
+      if (!row) continue;
+      this.#queued++;
+      return itemOf(row);
     }
     return undefined;
   }
@@ -171,7 +179,9 @@ export class ExportStore {
     { delay, isFailure }: { delay: number; isFailure: boolean },
   ): Promise<boolean> {
     const sql = `UPDATE exports SET status = 'queued', failures = failures + $4, due_at = clock_timestamp() + $3 * interval '1 millisecond' WHERE ${HELD}`;
-    return this.#changed(sql, [id, attempt, delay, isFailure ? 1 : 0]);
+    const isReleased = await this.#changed(sql, [id, attempt, delay, isFailure ? 1 : 0]);
+    if (isReleased) this.#queued++;
+    return isReleased;
   }
 
   async fail({ id, attempt }: ExportJob, error: string): Promise<boolean> {

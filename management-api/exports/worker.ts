@@ -7,6 +7,8 @@ import { ExportImpossible, fileName, runJob, type JobTools } from './run-job.ts'
 import { expireExports, removeOrphans } from './sweep.ts';
 
 const IDLE_MS = 1000;
+/** Exports that another process queued or released are looked for this often, ms. */
+const OTHERS_MS = 2500;
 const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
 const MAX_FAILURES = 3;
@@ -38,12 +40,14 @@ export async function runExportWorkers(options: WorkerOptions): Promise<void> {
     await expireExports(options);
     await delay(SWEEP_MS, signal);
   });
-  // While nothing is due, one worker asks for all.
-  let nothingUntil = Number.NEGATIVE_INFINITY;
+  // While nothing is due, one worker asks for all, for what other processes left.
+  let nothing = { until: Number.NEGATIVE_INFINITY, queued: 0 };
   const claim = async () => {
-    if (performance.now() < nothingUntil) return undefined;
+    const { queued } = store;
+    if (performance.now() < nothing.until && queued === nothing.queued) return undefined;
+    nothing = { until: performance.now() + OTHERS_MS, queued };
     const job = await store.claim();
-    if (!job) nothingUntil = performance.now() + IDLE_MS / 2;
+    if (job) nothing.until = Number.NEGATIVE_INFINITY;
     return job;
   };
   const working = Array.from({ length: options.workers }, () =>

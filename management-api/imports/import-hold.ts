@@ -21,7 +21,8 @@ export interface ImportHold {
   close(): Promise<void>;
 }
 
-const POLL = 1000;
+const POLL = 2000;
+const POLL_IN_CHANGE = 250;
 const WAIT = 5000;
 
 export function importHold({ database, log }: { database: Database; log: Log }): ImportHold {
@@ -51,7 +52,7 @@ export function importHold({ database, log }: { database: Database; log: Log }):
       await poll().catch((error: unknown) =>
         log.debug({ err: error }, 'the layout of the log cannot be read'),
       );
-      await delay(isHolding() ? POLL / 4 : POLL, closing.signal).catch(() => undefined);
+      await delay(isHolding() ? POLL_IN_CHANGE : POLL, closing.signal).catch(() => undefined);
     }
   })();
   return {

@@ -28,6 +28,8 @@ interface RetryLoopDeps {
 const READ_AHEAD = 2;
 /** Maximum age of the definitions that retries use, ms. */
 const DEFINITIONS_AGE_MS = 1000;
+/** The same while no relay could attempt anything: the stream reads new relays by itself, ms. */
+const NO_RELAYS_AGE_MS = 5000;
 
 /** Attempts due deliveries until the signal aborts. Rejects only with a defect. */
 export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
@@ -58,7 +60,8 @@ export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
 /** One claim; answers the number of claimed rows. */
 async function claimDue(deps: RetryLoopDeps, turn: number): Promise<number> {
   const { store, definitions, queues, outcomes, limits, now } = deps;
-  await definitions.asOf(now() - DEFINITIONS_AGE_MS);
+  const age = queues.available().length > 0 ? DEFINITIONS_AGE_MS : NO_RELAYS_AGE_MS;
+  await definitions.asOf(now() - age);
   const endpoints = inTurns(queues.available(), turn);
   const total = roomInTotal(deps);
   if (endpoints.length === 0 || total.rows <= 0 || total.bytes <= 0) return 0;

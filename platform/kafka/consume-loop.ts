@@ -15,11 +15,13 @@ interface LoopOptions {
 }
 
 /** Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long. */
-const IDLE_POLL_MS = 250;
+const IDLE_POLL_MS = 500;
 const MAX_RECORDS = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
-/** After this long without a record, a broker is probed, ms. */
-const PROBE_AFTER_MS = 3000;
+/** After this long without a record, a broker is probed; after a lost connection at once, ms. */
+const PROBE_AFTER_MS = 10_000;
+/** While no broker answers, ms. */
+const PROBE_AGAIN_MS = 1000;
 
 /**
  * Polls until closed. An idle topic is polled for one message; when it arrives, everything else
@@ -32,6 +34,7 @@ export class ConsumeLoop {
   #average = 1024;
   #down = false;
   #lastResponseAt = performance.now();
+  #wake = new AbortController();
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -39,6 +42,13 @@ export class ConsumeLoop {
 
   get healthy(): boolean {
     return !this.#down;
+  }
+
+  /** A connection was lost: the broker is probed now. */
+  suspect(): void {
+    if (this.#down) return;
+    this.#lastResponseAt = Number.NEGATIVE_INFINITY;
+    this.#wake.abort();
   }
 
   async run(): Promise<void> {
@@ -82,8 +92,14 @@ export class ConsumeLoop {
   async #watch(): Promise<void> {
     const { closing, client, log } = this.#options;
     while (!closing.aborted) {
-      await delay(PROBE_AFTER_MS / 3, closing).catch(() => undefined);
-      if (!this.#down && performance.now() - this.#lastResponseAt < PROBE_AFTER_MS) continue;
+      const silent = performance.now() - this.#lastResponseAt;
+      const pause = this.#down ? PROBE_AGAIN_MS : PROBE_AFTER_MS - silent;
+      if (pause > 0) {
+        this.#wake = new AbortController();
+        const woken = AbortSignal.any([closing, this.#wake.signal]);
+        await delay(pause, woken).catch(() => undefined);
+        if (!this.#down) continue;
+      }
       try {
         await client.probe();
         this.#lastResponseAt = performance.now();

@@ -79,7 +79,10 @@ export function startPartitionConsumer(
         onAssign: (partitions) => inTurn(() => assignments.assign(partitions)),
         onRevoke: (partitions) => inTurn(() => assignments.revoke(partitions)),
         onCommit: (error) => assignments.committed(error),
-        onSuspicion: () => assignments.guard?.suspect(),
+        onSuspicion() {
+          assignments.guard?.suspect();
+          loop?.suspect();
+        },
       },
       closing.signal,
     );

@@ -104,6 +104,8 @@ export async function requireCurrentNames(database: Pick<Database, 'query'>): Pr
 }
 
 const POLL = 5000;
+/** A process that follows the layout uses its new names within this time, ms. */
+const FOLLOWED_WITHIN = 4000;
 
 /**
  * Rejects when a topic is being replaced, or was: the process must end, and start again with the
@@ -127,8 +129,7 @@ export async function untilTopicsReplaced(options: {
         throw new Error('a topic is being replaced (./ravand erase rewrite): starting again');
       if (isHeld(layout)) await releaseAbandonedRewrite(database).catch(() => undefined);
       if (isUsed(layout)) continue;
-      // A process that follows the layout uses the new names by then.
-      await delay(POLL, signal);
+      await delay(FOLLOWED_WITHIN, signal);
       if (!isUsed(layout))
         throw new Error(
           'a topic was replaced (./ravand log): starting again to read the other one',

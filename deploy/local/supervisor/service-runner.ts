@@ -19,9 +19,11 @@ const POLICY: Omit<Policy, 'stopMs'> = {
   stableMs: 5000,
 };
 const STARTING_PROBE_MS = 100;
-const UP_PROBE_MS = 5000;
+/** Of a service that answers: when it exits, that is noticed at once. */
+const UP_PROBE_MS = 10_000;
+const SILENT_PROBE_MS = 5000;
 const PROBE_TIMEOUT_MS = 1500;
-const ROTATE_MS = 5000;
+const ROTATE_MS = 15_000;
 
 export interface ServiceView {
   name: string;
@@ -150,8 +152,8 @@ export function createServiceRunner({ service, logs, env, cwd, onChange }: Optio
     clearTimeout(probeTimer);
     const { phase } = state.now;
     if (service.launch !== undefined && phase !== 'starting' && phase !== 'up') return;
-    const pause =
-      service.launch !== undefined && phase === 'starting' ? STARTING_PROBE_MS : UP_PROBE_MS;
+    const isStarting = service.launch !== undefined && phase === 'starting';
+    const pause = isStarting ? STARTING_PROBE_MS : answers ? UP_PROBE_MS : SILENT_PROBE_MS;
     probeTimer = setTimeout(() => void check().finally(scheduleProbe), pause);
   };
 
