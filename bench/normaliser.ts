@@ -11,6 +11,7 @@ import { parseLine } from '../cli/arguments.ts';
 import { Redis } from 'ioredis';
 import { settings as normaliserSettings, type Names } from '../pipeline/normalise/config.ts';
 import { parseSettings } from '../platform/settings.ts';
+import { ddlFolders } from '../projections/ddl-folders.ts';
 import { sampleRecord } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
@@ -81,7 +82,7 @@ async function measure(
       })),
     }),
   );
-  await migrateClickhouse(config, [join(import.meta.dirname, '../projections/events/ddl')]);
+  await migrateClickhouse(config, ddlFolders());
   try {
     const bodies = await fill(names.raw, { events, items });
     const normaliser = await measureNormaliser(names, { events, database: run });

@@ -6,7 +6,6 @@
  * ClickHouse of the stack under RAVAND_HOME.
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
@@ -14,6 +13,7 @@ import type { ConsumedMessage } from '../platform/kafka/consumer-types.ts';
 import { createLog } from '../platform/log.ts';
 import { clickhouseSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
+import { ddlFolders } from '../projections/ddl-folders.ts';
 import { ProfileCache } from '../projections/profiles/cache.ts';
 import { settings as profilesSettings } from '../projections/profiles/config.ts';
 import { readEvents } from '../projections/profiles/read-events.ts';
@@ -47,11 +47,7 @@ const settings = parseSettings(clickhouseSettings, {
   CLICKHOUSE_DATABASE: database,
 });
 const log = createLog({ part: 'bench', level: 'warn' });
-const projections = join(import.meta.dirname, '../projections');
-await migrateClickhouse(settings, [
-  join(projections, 'profiles/ddl'),
-  join(projections, 'identities/ddl'),
-]);
+await migrateClickhouse(settings, ddlFolders());
 const client = connectClickhouse({
   settings,
   name: 'bench',

@@ -13,6 +13,7 @@ import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
+import { ddlFolders } from '../projections/ddl-folders.ts';
 import { eventRowCodec } from '../schemas/codec.ts';
 import { joinRowBatch } from '../schemas/row-batch.ts';
 import { NEWEST_ROW_VERSION } from '../schemas/row-versions.ts';
@@ -46,7 +47,7 @@ await withKafkaAdmin(settings, (admin) =>
     topics: [{ topic: name, numPartitions: PARTITIONS, replicationFactor: 1 }],
   }),
 );
-await migrateClickhouse(settings, [join(import.meta.dirname, '../projections/events/ddl')]);
+await migrateClickhouse(settings, ddlFolders());
 const clickhouse = connectClickhouse({ settings, name: 'bench' });
 try {
   await clickhouse.command({ query: 'CREATE TABLE events_plain AS events' });

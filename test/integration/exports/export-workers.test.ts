@@ -14,6 +14,7 @@ import { migratePostgres } from '../../../platform/postgres/migrate.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
+import { ddlFolders } from '../../../projections/ddl-folders.ts';
 import { eventually } from '../../support/stack.ts';
 import { startOwnServers, type OwnServers } from '../sink/own-servers.ts';
 
@@ -29,11 +30,7 @@ let store: ExportStore;
 beforeAll(async () => {
   servers = await startOwnServers();
   const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: servers.clickhouse.url });
-  await migrateClickhouse(settings, [
-    ...['events', 'identities', 'profiles'].map((name) =>
-      join(checkout, 'projections', name, 'ddl'),
-    ),
-  ]);
+  await migrateClickhouse(settings, ddlFolders());
   database = connectPostgres({ url: servers.postgres.url, log, name: 'test', max: 4 });
   await migratePostgres(database, join(checkout, 'deploy/migrations/postgres'));
   store = new ExportStore(database);

@@ -1,5 +1,4 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAudience } from '../../../management-api/audiences/read.ts';
@@ -16,6 +15,7 @@ import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { createLog } from '../../../platform/log.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
+import { ddlFolders } from '../../../projections/ddl-folders.ts';
 import { eventually } from '../../support/stack.ts';
 import { OWN_CLICKHOUSE_BYTES, startOwnClickhouse } from '../sink/own-servers.ts';
 
@@ -119,11 +119,7 @@ it('an aborted query is killed although all sockets of reports are in use', asyn
 
 it('the user of reports may run every query of the host, and change nothing', async () => {
   const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
-  const folders = ['events', 'identities', 'profiles', 'catalogue', 'quality'];
-  await migrateClickhouse(
-    settings,
-    folders.map((name) => join(import.meta.dirname, '../../../projections', name, 'ddl')),
-  );
+  await migrateClickhouse(settings, ddlFolders());
   const config = parseSettings(managementSettings, {
     ...{ CLICKHOUSE_URL: server.url, CLICKHOUSE_REPORTS_URL: reportsUrl(server.url) },
   });

@@ -11,6 +11,7 @@ import { migratePostgres } from '../../../platform/postgres/migrate.ts';
 import { connectPostgres } from '../../../platform/postgres/pool.ts';
 import { clickhouseSettings, kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
+import { ddlFolders } from '../../../projections/ddl-folders.ts';
 import { eventRowCodec } from '../../../schemas/codec.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { joinRowBatch } from '../../../schemas/row-batch.ts';
@@ -62,7 +63,7 @@ export class SinkUnderTest {
       CLICKHOUSE_DATABASE: 'ravand',
     };
     const settings = parseSettings({ ...kafkaSettings, ...clickhouseSettings }, env);
-    await migrateClickhouse(settings, [join(checkout, 'projections/events/ddl')]);
+    await migrateClickhouse(settings, ddlFolders());
     const pool = connectPostgres({ url: servers.postgres.url, log, name: 'test' });
     await migratePostgres(pool, join(checkout, 'deploy/migrations/postgres'));
     await pool.end();
