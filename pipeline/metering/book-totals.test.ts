@@ -143,6 +143,38 @@ describe('the totals of the books', () => {
       });
     });
 
+    it('are folded without reading the minutes that stay', async () => {
+      const old = 20;
+      await query(
+        `INSERT INTO books (account_id, minute, places, stored, open)
+         SELECT 7, date_trunc('day', now()) - interval '80 days' + m * interval '1 minute', 1, 1, false FROM generate_series(1, $1::int) AS m`,
+        [old],
+      );
+      await query(
+        `INSERT INTO books (account_id, minute, places, stored, open)
+         SELECT 7, date_trunc('minute', now()) - m * interval '1 minute', 1, 1, false FROM generate_series(1, 20000) AS m`,
+      );
+      let read = 0;
+      const countRows = ({ Plans = [], ...node }: PlanNode) => {
+        const removed = (node['Rows Removed by Filter'] ?? 0) + node['Actual Rows'];
+        if (node['Relation Name'] === 'books') read += removed * node['Actual Loops'];
+        Plans.forEach(countRows);
+      };
+      await foldOldMinutes({
+        async query(statement: string, values: unknown[]) {
+          const [row] = await query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+            `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement}`,
+            values,
+          );
+          if (row) countRows(row['QUERY PLAN'][0].Plan);
+          return { rows: [{ minutes: 1 }] };
+        },
+      } as unknown as BooksDatabase['database']);
+      expect(await query('SELECT 1 FROM book_days')).toHaveLength(1);
+      expect(read).toBeLessThanOrEqual(4 * old);
+      expect(await totals()).toEqual(await expected());
+    });
+
     it('are read with the same pages after a year of 5 accounts as on the first day', async () => {
       const pagesOf = async (statement: string): Promise<number> => {
         const [row] = await query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
@@ -178,6 +210,15 @@ describe('the totals of the books', () => {
     }, 120_000);
   });
 });
+
+/** A node of a plan that EXPLAIN ANALYZE returns. */
+interface PlanNode {
+  Plans?: PlanNode[];
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+}
 
 const OPEN_MINUTES = `SELECT account_id FROM books WHERE open AND NOT EXISTS
   (SELECT 1 FROM book_days AS d WHERE d.account_id = books.account_id AND d.day = book_day(books.minute)) ORDER BY minute LIMIT 5000`;
