@@ -32,7 +32,7 @@ it('A completed removal has one audit line, with what was removed from each stor
     [ACCOUNT],
   );
   const id = Number(rows[0]?.id);
-  await store.counted(id, [[1_700_000_000, 3]]);
+  await store.counted(id, [[1_700_000_000, 3]], await store.clock());
   await store.removedFrom(id, { exports: 1 });
   await store.removedFrom(id, { dead_letters: 2, events: 3 });
   const erasure = await store.find(id);

@@ -147,8 +147,30 @@ export class ErasureStore {
     await this.#set(id, 'barrier = coalesce(barrier, $2::jsonb)', JSON.stringify(barrier));
   }
 
-  async counted(id: number, counts: MinuteCounts): Promise<void> {
-    await this.#set(id, 'counts = coalesce(counts, $2::jsonb)', JSON.stringify(counts));
+  /** The time of PostgreSQL, for `counted`. */
+  async clock(): Promise<string> {
+    const { rows } = await this.#database.query<{ at: string }>(
+      'SELECT clock_timestamp()::text AS at',
+    );
+    return rows[0]?.at ?? '';
+  }
+
+  /**
+   * Records what the books will move, counted after `since`. Resolves with false when retention or
+   * an erasure of the same names has counted the same rows since then, and not yet removed them:
+   * they would be moved twice.
+   */
+  async counted(id: number, counts: MinuteCounts, since: string): Promise<boolean> {
+    const { rowCount } = await this.#database.query(
+      `UPDATE erasures e SET counts = coalesce(counts, $2::jsonb), changed_at = clock_timestamp()
+       WHERE id = $1 AND (counts IS NOT NULL OR NOT EXISTS (
+         SELECT 1 FROM retention_steps r WHERE r.account_id = e.account_id
+         UNION ALL SELECT 1 FROM retention_limits l WHERE l.account_id = e.account_id AND l.closed_at >= $3::timestamptz
+         UNION ALL SELECT 1 FROM erasures o WHERE o.account_id = e.account_id AND o.id <> e.id AND o.counts IS NOT NULL
+           AND o.names && e.names AND (o.state = 'enforced' OR o.changed_at >= $3::timestamptz)))`,
+      [id, JSON.stringify(counts), since],
+    );
+    return rowCount === 1;
   }
 
   async removedFrom(id: number, removed: Readonly<Record<string, number>>): Promise<void> {

@@ -54,7 +54,13 @@ export async function removeFromStores(connections: Connections, removal: Remova
   const person = personOf(erasure);
   const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
   const where = await rows.eventsWhere(person);
-  if (!erasure.counts) await store.counted(id, await rows.byMinute(where));
+  if (!erasure.counts) {
+    const since = await store.clock();
+    if (!(await store.counted(id, await rows.byMinute(where), since)))
+      throw new CommandError(
+        `retention or another erasure removes events of this person: complete it (./ravand erase status), then run ./ravand erase --resume ${id}`,
+      );
+  }
   const note = async (name: string, removed: number, sentence: string) => {
     if (removed > 0) await store.removedFrom(id, { [name]: removed });
     report(`${removed} ${sentence}`);

@@ -37,9 +37,13 @@ export async function enforceRetention(options: RunOptions): Promise<number> {
     let rows = 0;
     for (const eventDay of await stored.days(expired)) {
       signal.throwIfAborted();
+      const since = await ledger.clock();
       const counts = await stored.counts(expired, eventDay);
       const step: Step = { ...expired, day: eventDay, counts };
-      await ledger.record(step);
+      if (!(await ledger.record(step, since))) {
+        log.info({ account_id: accountId }, 'an erasure is under way: the next run goes on');
+        break;
+      }
       rows += await deleteRows(options, step);
     }
     await stored.deleteDays(accountId, below);

@@ -84,11 +84,27 @@ export function retentionLedger(database: Pick<Database, 'query'>) {
         counts,
       }));
     },
-    async record({ accountId, day, below, receivedBefore, counts }: Step): Promise<void> {
-      await database.query(
-        'INSERT INTO retention_steps (account_id, day, below, received_before, counts) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING',
-        [accountId, day, new Date(below), new Date(receivedBefore), JSON.stringify(counts)],
+    /**
+     * Resolves with false when an erasure has counted rows of the account that it has not removed
+     * yet, or has removed some since they were counted: the books would move them twice.
+     * @param since when they were counted, by `clock`
+     */
+    async record(
+      { accountId, day, below, receivedBefore, counts }: Step,
+      since: string,
+    ): Promise<boolean> {
+      const { rowCount } = await database.query(
+        `INSERT INTO retention_steps (account_id, day, below, received_before, counts) SELECT $1, $2::date, $3, $4, $5
+         WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE account_id = $1 AND counts IS NOT NULL
+           AND (state = 'enforced' OR changed_at >= $6::timestamptz)) ON CONFLICT DO NOTHING`,
+        [accountId, day, new Date(below), new Date(receivedBefore), JSON.stringify(counts), since],
       );
+      return rowCount === 1;
+    },
+    /** The time of PostgreSQL. */
+    async clock(): Promise<string> {
+      const { rows } = await database.query<{ at: string }>('SELECT clock_timestamp()::text AS at');
+      return rows[0]?.at ?? '';
     },
     /**
      * Deletes the executed step, records what is deleted now (retention_limits), and moves its rows
