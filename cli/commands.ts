@@ -129,8 +129,8 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'erase',
     summary: 'erases one person from every store and from the log, and proves it',
-    usage: `erase --account ID (--user-id U | --anonymous-id A)… [--dry-run] [--forget] [--force] [--json]
-       ./ravand erase --resume ID [--forget]
+    usage: `erase --account ID (--user-id U | --anonymous-id A)… [--text TEXT]… [--dry-run] [--forget] [--force] [--json]
+       ./ravand erase --resume ID [--text TEXT]… [--forget]
        ./ravand erase verify [ID | --account ID --user-id U…] [--text TEXT]… [--json]
        ./ravand erase status | rewrite | rotate-key | recover`,
     load: () => import('../ops/erase/main.ts'),
