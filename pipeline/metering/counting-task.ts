@@ -129,11 +129,9 @@ export async function startCounting(options: TaskOptions): Promise<PartitionTask
   );
   const counter = COUNTED_TOPICS[topic]?.(start.state, (named, at) => {
     const of = named.topic === TOPIC.raw ? raw : normalised;
-    return epochAsOf(
-      of?.of(named.partition) ?? [],
-      named.offset,
-      own?.at(at.partition, at.offset) ?? 0,
-    );
+    // A growth that was recorded since this task began must not change what the books have counted.
+    const starts = of?.of(named.partition).filter((start) => start.replacesNothing !== true);
+    return epochAsOf(starts ?? [], named.offset, own?.at(at.partition, at.offset) ?? 0);
   });
   if (!counter) throw new Error(`nothing counts the topic ${topic}`);
 

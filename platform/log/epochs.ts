@@ -5,6 +5,8 @@ export interface EpochStart {
   /** At least 1: everything before the first start is in epoch 0. */
   epoch: number;
   firstOffset: number;
+  /** It began at the end of the log, when the topic grew: no earlier record had these offsets. */
+  replacesNothing?: boolean;
 }
 
 /**
@@ -19,13 +21,16 @@ export function epochAt(starts: readonly EpochStart[], offset: number): number {
 }
 
 /**
- * The epoch that the record at `offset` had as long as `epoch` was the newest one. What was derived
- * from the record then names that epoch: epochs have one number in a raw partition and in the
- * partitions of the topics that are derived from it.
+ * The epoch of the record at `offset` in the log as it was until the next epoch after `epoch` that
+ * replaced records. What was derived from the record then names its offset only: when a log goes
+ * back, one number begins in the raw partition and in the topics that are derived from it. A growth
+ * begins an epoch in the raw partition alone, which replaces nothing.
  */
 export function epochAsOf(starts: readonly EpochStart[], offset: number, epoch: number): number {
+  const replaced = starts.filter((start) => start.epoch > epoch && start.replacesNothing !== true);
+  const until = Math.min(...replaced.map((start) => start.epoch));
   return epochAt(
-    starts.filter((start) => start.epoch <= epoch),
+    starts.filter((start) => start.epoch < until),
     offset,
   );
 }
@@ -66,8 +71,11 @@ export class TopicEpochs {
   }
 }
 
+/** Reason of an epoch from whose first offset on the records are other ones than before. */
+export const WENT_BACK = 'the log went back';
+
 const READ =
-  'SELECT partition, epoch, first_offset FROM log_epochs WHERE topic = $1 ORDER BY epoch';
+  'SELECT partition, epoch, first_offset, reason FROM log_epochs WHERE topic = $1 ORDER BY epoch';
 
 /** Reads the epochs of a topic. Rejects without PostgreSQL. */
 export async function readEpochs(
@@ -78,13 +86,17 @@ export async function readEpochs(
     partition: number;
     epoch: number;
     first_offset: string;
+    reason: string;
   }>(READ, [topic]);
   const byPartition = Map.groupBy(rows, ({ partition }) => partition);
   return new TopicEpochs(
     new Map(
       [...byPartition].map(([partition, own]) => [
         partition,
-        own.map(({ epoch, first_offset }) => ({ epoch, firstOffset: Number(first_offset) })),
+        own.map(({ epoch, first_offset, reason }) => ({
+          ...{ epoch, firstOffset: Number(first_offset) },
+          replacesNothing: reason !== WENT_BACK,
+        })),
       ]),
     ),
   );

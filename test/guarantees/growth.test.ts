@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readLayout, type LayoutPhase } from '../../platform/log/layout.ts';
 import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { TOPIC } from '../../schemas/topology.ts';
+import { post } from '../support/client.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
@@ -153,6 +155,21 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
     300_000,
   );
 
+  /** Sends an event twice, and waits until the books have the duplicate. */
+  async function sendRepeated(): Promise<void> {
+    const { accountId, writeKey } = await createAccount('repeats after a growth');
+    const event = { type: 'track', event: 'acted', user_id: 'u', message_id: randomUUID() };
+    for (let time = 0; time < 2; time++) {
+      const url = `${ready.ingest_url}/v1/batch`;
+      expect((await post(url, writeKey, { batch: [event] })).status).toBe(200);
+    }
+    await eventually({ ms: 60_000, every: 1000, waitingFor: 'the duplicate' }, async () => {
+      const text = await ravand('status', '--json', '--account', String(accountId));
+      const { books } = JSON.parse(text) as { books: { stored: number; duplicate: number } };
+      return books.stored === 1 && books.duplicate === 1 ? true : undefined;
+    });
+  }
+
   /** Runs the command until the layout has this phase, and kills it with kill -9. */
   async function growUntil(partitions: number, phase: LayoutPhase): Promise<void> {
     const args = ['log', 'grow', '--partitions', String(partitions), '--forget'];
@@ -252,6 +269,7 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
       const { partitions } = await layout();
       await sleep(2000);
       await grow(partitions + 1);
+      await sendRepeated();
       await sleep(2000);
       await verifyCommerce(client, shop, { rebuilt: true });
       const of = { a: shop.account.accountId };

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { recordAudit } from '../../../platform/audit.ts';
 import { DEFAULT_PREFIX } from '../../../platform/claims/connect.ts';
 import { commitOffsets } from '../../../platform/kafka/commit-offsets.ts';
+import { WENT_BACK } from '../../../platform/log/epochs.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Connections } from '../../jobs/connections.ts';
 import type { AdvancePlan } from './plan.ts';
@@ -115,6 +116,6 @@ async function finish(database: Database, { id, plan }: BegunAdvance): Promise<v
     of.map(({ partition }) => partition),
     of.map(({ epoch }) => epoch),
     of.map(({ firstOffset }) => firstOffset),
-    of.map(({ reason }) => (reason === 'went_back' ? 'the log went back' : 'follows another')),
+    of.map(({ reason }) => (reason === 'went_back' ? WENT_BACK : 'follows another')),
   ]);
 }
