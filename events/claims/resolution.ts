@@ -22,11 +22,14 @@ export type ClaimToLoad = Omit<ClaimToResolve, 'redrivenFrom'>;
 /**
  * first: this event holds the claim. replay: this position holds it already; publish it again,
  * since an earlier attempt may have crashed before it published. repeat: the same acceptance holds
- * it at another position. duplicate: another acceptance holds it.
+ * it at another position. duplicate: another acceptance holds it. passed: nothing holds it, and
+ * consumers have passed this position: an earlier attempt decided that it is no row, by a claim
+ * that Redis has lost since then (pipeline/normalise/BACKFILL.md).
  */
 export type ClaimResolution =
   | { readonly verdict: 'first' }
   | { readonly verdict: 'replay' }
+  | { readonly verdict: 'passed' }
   | { readonly verdict: 'repeat'; readonly position: LogPosition }
   | { readonly verdict: 'duplicate'; readonly position: LogPosition };
 

@@ -45,32 +45,42 @@ export function decideItem(
     case 'duplicate':
       return DUPLICATE;
     case 'first':
-    case 'replay': {
-      const { record, envelopes, batchContext } = decoded;
-      if (item === undefined) throw new Error(`the record has no item ${index}`);
-      const envelope = envelopes[item.at];
-      if (!isJsonObject(envelope))
-        return {
-          kind: 'dead',
-          reason: 'item_missing',
-          detail: `the body holds no event at position ${item.at}`,
-        };
-      try {
-        return {
-          kind: 'publish',
-          row: normaliseEvent(
-            { record, item, envelope, batchContext, position, acceptance },
-            contexts,
-          ),
-        };
-      } catch (error) {
-        return {
-          kind: 'dead',
-          reason: 'not_normalisable',
-          detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
-        };
-      }
+    case 'replay':
+      return normaliseItem({ decoded, index, position, acceptance }, contexts);
+    case 'passed': {
+      // A row here would be skipped; another event with this id becomes one.
+      const decision = normaliseItem({ decoded, index, position, acceptance }, contexts);
+      return decision.kind === 'publish' ? DUPLICATE : decision;
     }
+  }
+}
+
+function normaliseItem(
+  { decoded, index, position, acceptance }: Omit<ItemInput, 'resolution'>,
+  contexts: ContextReader,
+): ItemDecision {
+  const { record, envelopes, batchContext } = decoded;
+  const item = record.items[index];
+  if (item === undefined || item.type === ERASED)
+    throw new Error(`the record has no item ${index}`);
+  const envelope = envelopes[item.at];
+  if (!isJsonObject(envelope))
+    return {
+      kind: 'dead',
+      reason: 'item_missing',
+      detail: `the body holds no event at position ${item.at}`,
+    };
+  try {
+    return {
+      kind: 'publish',
+      row: normaliseEvent({ record, item, envelope, batchContext, position, acceptance }, contexts),
+    };
+  } catch (error) {
+    return {
+      kind: 'dead',
+      reason: 'not_normalisable',
+      detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    };
   }
 }
 

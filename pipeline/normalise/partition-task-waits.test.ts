@@ -6,6 +6,7 @@ import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import { PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
+import { BEFORE_FIRST } from '../../schemas/log-position.ts';
 import { judge, EMPTY_WINDOW } from '../../platform/dead-letter-breaker.ts';
 import { NAMES } from './config.ts';
 import { ClaimsGate } from './claims-gate.ts';
@@ -34,7 +35,9 @@ function setUp(
           status: 'resolved',
           resolutions: claims.map(() => ({ verdict: 'first' })),
         }),
+      held,
     },
+    lastPublished: () => Promise.resolve(BEFORE_FIRST),
     semaphore: new Semaphore(1),
     publisher: new Publisher(
       {
@@ -72,7 +75,9 @@ function setUp(
 const good = (offset: number) =>
   sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
 const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
+const held: NormaliserDeps['claims']['held'] = (ids) => Promise.resolve(ids.map(() => true));
 const duplicate: NormaliserDeps['claims'] = {
+  held,
   resolve: (claims) =>
     Promise.resolve({
       status: 'resolved',
@@ -137,6 +142,7 @@ describe('processing a batch', () => {
     async (why) => {
       const setup = setUp({
         claims: {
+          held,
           resolve: (_claims, signal) =>
             new Promise((_, reject) =>
               signal.addEventListener('abort', () => reject(signal.reason as Error)),
@@ -164,6 +170,7 @@ describe('processing a batch', () => {
     let calls = 0;
     const { task, sent } = setUp({
       claims: {
+        held,
         resolve: (claims) =>
           Promise.resolve(
             calls++ === 0

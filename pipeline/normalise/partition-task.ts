@@ -14,6 +14,7 @@ import type {
 } from '../../platform/kafka/consumer-types.ts';
 import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
 import { verdictRecordCodec } from '../../schemas/codec.ts';
+import type { PartitionPosition } from '../../schemas/log-position.ts';
 import type { Verdict } from '../../schemas/records.ts';
 import { deadLetterRecord } from '../dead-letters/dead-letter.ts';
 import type { ClaimsGate } from './claims-gate.ts';
@@ -33,14 +34,15 @@ import {
   type Placement,
 } from './placement.ts';
 import type { Publisher } from './publisher.ts';
+import { resolveFrom, type ResolvingClaims } from './resolve-from.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
 
 /** Shared by all partitions of a process. */
 export interface NormaliserDeps {
-  claims: {
-    resolve(claims: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims>;
-  };
+  claims: ResolvingClaims;
+  /** The last position of events.normalised in a partition; rejects when the signal aborts. */
+  lastPublished: (partition: number, signal: AbortSignal) => Promise<PartitionPosition>;
   gate: ClaimsGate;
   semaphore: Semaphore;
   publisher: Publisher;
@@ -105,6 +107,8 @@ export class NormaliserTask implements PartitionTask {
   #processedUntil: number | undefined;
   #next: number | undefined;
   #commits: LaterCommits | undefined;
+  /** What was in the log of results when the claims of this round were there. */
+  #published: { round: number; last: PartitionPosition } | undefined;
 
   constructor(options: TaskOptions) {
     this.#partition = options.partition;
@@ -190,7 +194,7 @@ export class NormaliserTask implements PartitionTask {
     for (;;) {
       const round = await gate.enter(this.#interrupted);
       try {
-        const resolved = await this.#deps.claims.resolve(here.claims, this.#interrupted);
+        const resolved = await this.#resolve(here.claims, round);
         switch (resolved.status) {
           case 'resolved':
             return await this.#publish(
@@ -204,6 +208,16 @@ export class NormaliserTask implements PartitionTask {
         gate.leave();
       }
     }
+  }
+
+  /** After each load of the claims, what is in the log decides about positions that it reaches. */
+  async #resolve(claims: readonly ClaimToResolve[], round: number): Promise<ResolvedClaims> {
+    const { claims: store, lastPublished } = this.#deps;
+    if (this.#published?.round !== round) {
+      const last = await lastPublished(this.#partition, this.#interrupted);
+      this.#published = { round, last };
+    }
+    return resolveFrom(store, { claims, published: this.#published.last }, this.#interrupted);
   }
 
   /** Publishes chunks in order of position; always waits for all acknowledgements. */

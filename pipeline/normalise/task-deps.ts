@@ -6,10 +6,13 @@ import type { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { EMPTY_WINDOW, judge } from '../../platform/dead-letter-breaker.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { Log } from '../../platform/log.ts';
+import { lastPublished } from '../../platform/log/processed-up-to.ts';
 import type { RecordEvidence } from '../../platform/log/evidence.ts';
 import type { TopicPartition } from '../../platform/log/evidence-store.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { Config, Names } from './config.ts';
+import { logEnds } from './log-ends.ts';
 import type { NormaliserMetrics } from './metrics.ts';
 import type { Reasons } from './reasons.ts';
 import type { KnownLayout } from './log-layout.ts';
@@ -76,7 +79,18 @@ export function normaliserDeps(
         reasons.clear('claims');
         return resolved;
       },
+      held: (ids, signal) => claims.held(ids, signal),
     },
+    lastPublished: (partition, signal) =>
+      retryUntilAborted(
+        { log, signal, code: 'kafka_unreachable', what: 'reading the end of events.normalised' },
+        async () => {
+          const ends = await logEnds(config, options.names).normalised();
+          const { low, high } = ends.get(partition) ?? { low: 0, high: 0 };
+          const of = { topic: options.names.normalised, partition, low, next: high };
+          return lastPublished({ settings: config, signal }, of);
+        },
+      ),
     gate,
     semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
     publisher: new Publisher(options.producer, IN_FLIGHT_BYTES, appended),

@@ -136,6 +136,22 @@ export class ClaimStore {
   }
 
   /**
+   * Whether each id has a resolved claim. Of no use unless `resolve` finds the claims loaded
+   * afterwards. Retries as `resolve` does.
+   */
+  async held(ids: readonly ClaimId[], signal: AbortSignal): Promise<readonly boolean[]> {
+    const held: boolean[] = [];
+    for (let from = 0; from < ids.length; from += MAX_CLAIMS) {
+      const entries = await retryUntilAnswered(
+        () => this.peek(ids.slice(from, from + MAX_CLAIMS)),
+        { signal, onWaiting: this.#onWaiting },
+      );
+      held.push(...entries.map((entry) => entry?.state === 'resolved'));
+    }
+    return held;
+  }
+
+  /**
    * The stored entries of the ids, expired or not. One attempt; rejects when Redis does not answer.
    */
   async peek(ids: readonly ClaimId[]): Promise<readonly (ClaimEntry | null)[]> {

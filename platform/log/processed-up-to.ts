@@ -50,11 +50,12 @@ export async function processedUpTo(
 
 /** The last position of the last readable row batch of events.normalised before `next`. */
 export async function lastPublished(
-  { settings, signal }: LogQuery,
-  { partition, low, next }: { partition: number; low: number; next: number },
+  { settings, signal }: Omit<LogQuery, 'admin'>,
+  of: { partition: number; low: number; next: number; topic?: string },
 ): Promise<PartitionPosition> {
+  const { partition, low, next, topic = NORMALISED } = of;
   for (let to = next; to > low; to--) {
-    const range = { topic: NORMALISED, partition, from: to - 1, to };
+    const range = { topic, partition, from: to - 1, to };
     for await (const messages of readRange({
       settings,
       clientId: 'ravand-operate',

@@ -19,7 +19,7 @@ export async function markUnsure(
   const ends = await topicEnds(admin, TOPIC.normalised);
   for (const { partition, low, high } of ends) {
     const at = { partition, low, next: high };
-    const { epoch, offset, index } = await lastPublished({ settings, admin, signal }, at);
+    const { epoch, offset, index } = await lastPublished({ settings, signal }, at);
     if (!dryRun)
       await database.query(MARK, [
         ...[GROUP.events, TOPIC.normalised],

@@ -8,7 +8,11 @@ import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
 import type { ConsumedMessage } from '../../../platform/kafka/consumer-types.ts';
 import type { OutgoingRecord } from '../../../platform/kafka/producer.ts';
 import { rowBatchCodec } from '../../../schemas/codec.ts';
-import type { LogPosition } from '../../../schemas/log-position.ts';
+import {
+  BEFORE_FIRST,
+  type LogPosition,
+  type PartitionPosition,
+} from '../../../schemas/log-position.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { claimsToResolve } from '../../../events/raw/record-claims.ts';
 import { NAMES } from '../config.ts';
@@ -156,6 +160,15 @@ export class ClusterModel {
     return { status: 'resolved', resolutions };
   }
 
+  held(ids: readonly ClaimId[]): boolean[] {
+    return ids.map((id) => this.#claims.has(id));
+  }
+
+  lastPublished(partition: number): PartitionPosition {
+    const last = this.rows(partition).at(-1);
+    return last ? { epoch: last._epoch, offset: last._offset, index: last._index } : BEFORE_FIRST;
+  }
+
   waitForLoad(instance: ProcessModel): Promise<number> {
     return new Promise((resolve) => this.#waitingForLoad.set(instance, resolve));
   }
@@ -262,7 +275,15 @@ export class ProcessModel {
     this.#gate = gate;
     this.#deps = {
       gate,
-      claims: { resolve: (claims) => this.#resolve(claims) },
+      claims: {
+        resolve: (claims) => this.#resolve(claims),
+        held: (ids) =>
+          new Promise((resolve) => cluster.later(this, () => resolve(cluster.held(ids)))),
+      },
+      lastPublished: (partition) =>
+        new Promise((resolve) =>
+          cluster.later(this, () => resolve(cluster.lastPublished(partition))),
+        ),
       semaphore: new Semaphore(2),
       publisher: new Publisher(
         { send: (record, done) => cluster.send(this, record, () => done(undefined, 0)) },
