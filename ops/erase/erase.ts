@@ -10,6 +10,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { barrierNow, behind, cutNow, endsOf, rawBehind, spooling } from './barrier.ts';
 import { commandOf, ErasureStore, type ErasureRow } from './erasure-store.ts';
+import { namesOf } from './person.ts';
 import { removeFromStores } from './remove.ts';
 
 interface EraseRequest {
@@ -46,6 +47,7 @@ export async function carryOut(
         await reachBarrier(connections, store, { erasure, request });
         break;
       case 'enforced': {
+        await eraseMergedSince(connections, store, { erasure, request });
         // Every live consumer has read the erasure before its rows are removed.
         await delay(2 * ERASURES_POLL_MS + 1000, request.stop);
         const { homeDir, env, stop: signal, report } = request;
@@ -62,6 +64,24 @@ export async function carryOut(
 interface Step {
   erasure: ErasureRow;
   request: EraseRequest;
+}
+
+/**
+ * An alias that was accepted before the cut may have been applied since the request: the person has
+ * more names then, whose erasure follows first. Afterwards nothing links them any more.
+ */
+async function eraseMergedSince(
+  connections: Connections,
+  store: ErasureStore,
+  { erasure: { id, accountId, names = [], counts }, request }: Step,
+): Promise<void> {
+  // Its rows are being removed: the links are gone, or were looked at before.
+  if (counts) return;
+  const now = await namesOf(connections.database, accountId, names);
+  const merged = now.names.filter((name) => !names.includes(name));
+  if (merged.length === 0) return;
+  request.report(`merged meanwhile with the person of erasure ${id}: ${merged.join(', ')}`);
+  await carryOut(connections, await store.request(accountId, merged), request);
 }
 
 /** What was accepted before is in the log, so that it lies before the cut. */

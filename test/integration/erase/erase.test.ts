@@ -141,6 +141,27 @@ describe('./ravand erase', () => {
     }
   }, 90_000);
 
+  it('erases the names, too, that an alias accepted before it merges while it waits', async () => {
+    const [person, visitor] = ['merged-late', 'visitor-merged-late'];
+    await send([visit(person), visit(visitor)]);
+    await Promise.all([untilStored(person, 1), untilStored(visitor, 1)]);
+    expect(await run('stop', 'identities-sink')).toMatchObject({ code: 0 });
+    await send([{ type: 'alias', user_id: person, previous_id: visitor }]);
+    const before = (await erasures()).length;
+    const erasing = erase(person);
+    await eventually({ ms: 30_000, waitingFor: 'the erasure' }, async () =>
+      (await erasures()).length > before ? true : undefined,
+    );
+    expect(await run('start', 'identities-sink')).toMatchObject({ code: 0 });
+    const ended = await erasing;
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.text).toContain(`merged meanwhile with the person of erasure`);
+    expect([await stored(person), await stored(visitor)]).toEqual([0, 0]);
+    expect((await erasures()).slice(before).map(({ state }) => state)).toEqual([
+      ...['removed', 'removed'],
+    ]);
+  }, 90_000);
+
   it('is taken over from the log by recover, whatever PostgreSQL has done since then', async () => {
     const before = await erasures();
     const lost = before.map(({ id }) => Number(id));
