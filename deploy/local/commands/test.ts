@@ -38,7 +38,10 @@ export const test: Command = {
   },
 };
 
-/** Without --watch: static checks when everything runs, unit tests, then the others on a stack. */
+/**
+ * Without --watch: static checks when everything runs, unit tests, then the others on a stack, and
+ * those that change the log for good on one each.
+ */
 async function runSelected(
   context: CommandContext,
   { selections, checks }: { selections: readonly Selection[]; checks: boolean },
@@ -49,10 +52,13 @@ async function runSelected(
   for (const unit of selections.filter(({ kind }) => kind === 'unit'))
     counts = add(counts, await runKind(unit, run));
   const onStack = selections.filter(({ kind }) => kind !== 'unit');
-  if (onStack.length > 0 && !run.signal.aborted) {
+  const shared = onStack.filter(({ isAlone }) => !isAlone);
+  const alone = onStack.filter(({ isAlone }) => isAlone);
+  for (const stack of [shared, ...alone.map((one) => [one])]) {
+    if (stack.length === 0 || run.signal.aborted) continue;
     const more = await withStack(context, run.env, async (env) => {
       let sum: Counts = NONE;
-      for (const selection of onStack)
+      for (const selection of stack)
         if (!run.signal.aborted) sum = add(sum, await runKind(selection, { ...run, env }));
       return sum;
     });

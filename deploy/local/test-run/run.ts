@@ -16,7 +16,7 @@ export interface Run {
 
 /** Runs tests of one kind; their output streams through. */
 export async function runKind(
-  { kind, files }: Selection,
+  { kind, files, without }: Selection,
   { checkout, env, signal }: Run,
 ): Promise<Counts> {
   const folder = join(checkout, '.ravand/cache/test');
@@ -24,7 +24,7 @@ export async function runKind(
   const file = join(folder, `${kind}-${process.pid}.json`);
   rmSync(file, { force: true });
   const args = [
-    ...['run', '--project', kind, ...files],
+    ...['run', '--project', kind, ...files, ...without.flatMap((path) => ['--exclude', path])],
     ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
   ];
   const exitCode = await runVitest(args, { checkout, env, signal });

@@ -1,33 +1,49 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { selectTests } from './selection.ts';
+import { ALONE, selectTests } from './selection.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 const select = (words: string[], cwd = checkout) => selectTests(words, { checkout, cwd });
 
 describe('./ravand test', () => {
   it('runs every kind when nothing is named', () => {
-    expect(select([]).map(({ kind }) => kind)).toEqual([
-      'unit',
-      'contract',
-      'integration',
-      'guarantees',
+    const shared = select([]).filter(({ isAlone }) => !isAlone);
+    expect(shared.map(({ kind }) => kind)).toEqual([
+      ...['unit', 'contract', 'integration', 'guarantees'],
+    ]);
+    expect(shared.flatMap(({ without }) => without)).toEqual(ALONE);
+  });
+
+  it('runs each test that changes the log for good on a stack of its own', () => {
+    const own = select([]).filter(({ isAlone }) => isAlone);
+    expect(own.map(({ files }) => files)).toEqual(ALONE.map((path) => [join(checkout, path)]));
+    for (const path of ALONE) expect(existsSync(join(checkout, path)), path).toBe(true);
+    expect(select(['test/guarantees/books.test.ts', 'test/guarantees/growth.test.ts'])).toEqual([
+      {
+        ...{ kind: 'guarantees', files: [join(checkout, 'test/guarantees/books.test.ts')] },
+        ...{ without: [], isAlone: false },
+      },
+      {
+        ...{ kind: 'guarantees', files: [join(checkout, 'test/guarantees/growth.test.ts')] },
+        ...{ without: [], isAlone: true },
+      },
     ]);
   });
 
   it('runs one kind when it is named', () => {
-    expect(select(['contract'])).toEqual([{ kind: 'contract', files: [] }]);
+    expect(select(['contract'])).toMatchObject([{ kind: 'contract', files: [] }]);
   });
 
   it('runs a file beside the code as a unit test, and one under test/ as its folder says', () => {
-    expect(select(['test/guarantees/books.test.ts', 'cli/arguments.test.ts'])).toEqual([
+    expect(select(['test/guarantees/books.test.ts', 'cli/arguments.test.ts'])).toMatchObject([
       { kind: 'unit', files: [join(checkout, 'cli/arguments.test.ts')] },
       { kind: 'guarantees', files: [join(checkout, 'test/guarantees/books.test.ts')] },
     ]);
   });
 
   it('resolves a file against the current folder', () => {
-    expect(select(['arguments.test.ts'], join(checkout, 'cli'))).toEqual([
+    expect(select(['arguments.test.ts'], join(checkout, 'cli'))).toMatchObject([
       { kind: 'unit', files: [join(checkout, 'cli/arguments.test.ts')] },
     ]);
   });

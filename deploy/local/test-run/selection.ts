@@ -9,7 +9,24 @@ export type Kind = (typeof KINDS)[number];
 export interface Selection {
   kind: Kind;
   files: readonly string[];
+  /** Paths in the checkout that are not run, although their kind is. */
+  without: readonly string[];
+  /** The one file runs on a stack of its own. */
+  isAlone: boolean;
 }
+
+/**
+ * Tests after which the log is another one: its topics have other names or more partitions, it went
+ * back, or another release ran. Others could not count on what they find.
+ */
+export const ALONE: readonly string[] = [
+  'test/integration/erase/erase.test.ts',
+  'test/integration/operate/rewrite-topic.test.ts',
+  'test/guarantees/erasure.test.ts',
+  'test/guarantees/growth.test.ts',
+  'test/guarantees/log-goes-back.test.ts',
+  'test/guarantees/upgrade.test.ts',
+];
 
 /**
  * What the words of `./ravand test` select: nothing named, everything; a kind; or files, each of
@@ -19,7 +36,7 @@ export function selectTests(
   words: readonly string[],
   { checkout, cwd }: { checkout: string; cwd: string },
 ): Selection[] {
-  if (words.length === 0) return KINDS.map((kind) => ({ kind, files: [] }));
+  if (words.length === 0) return KINDS.flatMap((kind) => stacksOf({ kind, files: [] }, checkout));
   const selected = new Map<Kind, string[]>();
   for (const word of words) {
     const named = KINDS.find((kind) => kind === word);
@@ -38,8 +55,26 @@ export function selectTests(
   }
   return KINDS.flatMap((kind) => {
     const files = selected.get(kind);
-    return files ? [{ kind, files }] : [];
+    return files ? stacksOf({ kind, files }, checkout) : [];
   });
+}
+
+/** The part that shares a stack, and each file that has one of its own. */
+function stacksOf(
+  { kind, files }: Pick<Selection, 'kind' | 'files'>,
+  checkout: string,
+): Selection[] {
+  const own = ALONE.filter((path) => kindOf(path) === kind);
+  const isOwn = (file: string) => own.includes(relative(checkout, file));
+  const shared = files.filter((file) => !isOwn(file));
+  const alone =
+    files.length === 0 ? own.map((path) => resolve(checkout, path)) : files.filter(isOwn);
+  return [
+    ...(files.length === 0 || shared.length > 0
+      ? [{ kind, files: shared, without: files.length === 0 ? own : [], isAlone: false }]
+      : []),
+    ...alone.map((file) => ({ kind, files: [file], without: [], isAlone: true })),
+  ];
 }
 
 function kindOf(path: string): Kind {
