@@ -94,7 +94,7 @@ async function preflights(): Promise<number> {
   const text = await (await fetch(`${admin_url}/metrics`)).text();
   const lines = text
     .split('\n')
-    .filter((line) => !line.startsWith('#') && line.includes('preflight'));
+    .filter((line) => /^ravand_gateway_requests_total\{.*preflight/.test(line));
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
