@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import { FULL } from '../../support/stack.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Case {
@@ -19,8 +20,8 @@ interface Sides {
   runs?: number;
 }
 
-/** Cases of one property; REPORT_CASES raises it for a long run, REPORT_SEED repeats one. */
-const CASES = 25;
+/** Cases of one property; REPORT_CASES sets another number, REPORT_SEED repeats a run. */
+const CASES = FULL ? 25 : 12;
 const IN_FLIGHT = 2;
 /** Rare shapes may draw no case that counts anything; then others are drawn, so many times. */
 const MAX_DRAWS = 5;
