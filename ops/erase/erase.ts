@@ -22,6 +22,8 @@ interface EraseRequest {
   report: (sentence: string) => void;
   /** Does not wait for gateways that do not run. */
   forget: boolean;
+  /** Names whose erasures wait for this one. */
+  waiting?: readonly string[];
 }
 
 const POLL = 500;
@@ -78,10 +80,11 @@ async function eraseMergedSince(
   // Its rows are being removed: the links are gone, or were looked at before.
   if (counts) return;
   const now = await namesOf(connections.database, accountId, names);
-  const merged = now.names.filter((name) => !names.includes(name));
+  const waiting = [...(request.waiting ?? []), ...names];
+  const merged = now.names.filter((name) => !waiting.includes(name));
   if (merged.length === 0) return;
   request.report(`merged meanwhile with the person of erasure ${id}: ${merged.join(', ')}`);
-  await carryOut(connections, await store.request(accountId, merged), request);
+  await carryOut(connections, await store.request(accountId, merged), { ...request, waiting });
 }
 
 /** What was accepted before is in the log, so that it lies before the cut. */

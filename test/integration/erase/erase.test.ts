@@ -25,12 +25,12 @@ interface Ended {
   text: string;
 }
 
-/** Runs `./ravand …`, whatever it exits with. */
+/** Runs `./ravand …`, whatever it exits with; 1 also when it is ended because it takes too long. */
 function run(...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const options = { timeout: 200_000, maxBuffer: 2 ** 26 };
     execFile(join(CHECKOUT, 'ravand'), args, options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
+      resolve({ code: error ? Number(error.code ?? 1) : 0, text: stdout + stderr }),
     );
   });
 }
