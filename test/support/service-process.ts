@@ -75,10 +75,10 @@ export class ServiceProcess {
     return this.#child.exitCode;
   }
 
-  /** Probes until there is an answer. Rejects when the process ends or after 30 s. */
+  /** Probes until there is an answer. Rejects when the process ends or after 60 s. */
   async until<T>(what: string, probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
     return eventually(
-      { ms: 30_000, every: 50, waitingFor: `${this.#script} ${what}` },
+      { ms: 60_000, every: 50, waitingFor: `${this.#script} ${what}` },
       async () => {
         if (!this.#isRunning) throw new Aborted(`${this.#script} ended: ${this.log}`);
         return probe();
@@ -90,7 +90,7 @@ export class ServiceProcess {
   untilLogged(line: RegExp): Promise<RegExpExecArray> {
     // It may end with this line: its output is complete later than its end.
     const waitingFor = `${this.#script} to log ${line.source}`;
-    return eventually({ ms: 30_000, every: 50, waitingFor }, () => {
+    return eventually({ ms: 60_000, every: 50, waitingFor }, () => {
       const isComplete = this.#isClosed;
       const match = line.exec(this.log);
       if (!match && isComplete) throw new Aborted(`${this.#script} ended: ${this.log}`);
