@@ -83,7 +83,7 @@ interface Sent {
 }
 
 /** Errors of the client are polled this often while nothing is in flight, ms. */
-const IDLE_POLL_MS = 500;
+const IDLE_POLL_MS = 2000;
 /** So long after the last report the frequent polls end, ms. */
 const REST_AFTER_MS = 100;
 
