@@ -33,10 +33,8 @@ export interface ItemInput {
  * before it published, and consumers skip positions they have processed. Normalisation is pure, so
  * an error it throws is a property of the event: the event is dead, and the partition moves on.
  */
-export function decideItem(
-  { decoded, index, position, acceptance, resolution }: ItemInput,
-  contexts: ContextReader,
-): ItemDecision {
+export function decideItem(input: ItemInput, contexts: ContextReader): ItemDecision {
+  const { decoded, index, resolution } = input;
   const item = decoded.record.items[index];
   if (item?.type === ERASED) return NOTHING;
   switch (resolution.verdict) {
@@ -46,17 +44,17 @@ export function decideItem(
       return DUPLICATE;
     case 'first':
     case 'replay':
-      return normaliseItem({ decoded, index, position, acceptance }, contexts);
+      return normaliseItem(input, contexts);
     case 'passed': {
       // A row here would be skipped; another event with this id becomes one.
-      const decision = normaliseItem({ decoded, index, position, acceptance }, contexts);
+      const decision = normaliseItem(input, contexts);
       return decision.kind === 'publish' ? DUPLICATE : decision;
     }
   }
 }
 
 function normaliseItem(
-  { decoded, index, position, acceptance }: Omit<ItemInput, 'resolution'>,
+  { decoded, index, position, acceptance }: ItemInput,
   contexts: ContextReader,
 ): ItemDecision {
   const { record, envelopes, batchContext } = decoded;

@@ -24,18 +24,15 @@ export function claimsToResolve(
     const messages = claimScope(record.account_id, 'message');
     const acceptances = claimScope(record.account_id, 'acceptance');
     const seed = gatewaySeed(record.gateway);
+    const { partition, offset } = source;
+    const epoch = epochOf(partition, offset);
     for (const [index, item] of record.items.entries()) {
       const claim = {
         id:
           item.dedupe_id === null
             ? claimId(messages, item.message_id)
             : claimId(acceptances, item.dedupe_id),
-        position: {
-          epoch: epochOf(source.partition, source.offset),
-          partition: source.partition,
-          offset: source.offset,
-          index,
-        },
+        position: { epoch, partition, offset, index },
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,
       };

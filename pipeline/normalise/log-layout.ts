@@ -73,6 +73,7 @@ export class KnownLayout {
       // A mark changes them.
       epochOf: (of, offset) => epochs.at(of, offset),
       placement: {
+        hasGrown: () => this.#layout.history.length > 1,
         partitionsAt: (offset) => partitionsAt(this.#layout, epochs.at(partition, offset)),
         passMark: async (marker, interrupted) => {
           epochs = await this.#marked(marker, interrupted);

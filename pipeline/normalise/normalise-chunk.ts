@@ -189,6 +189,7 @@ function mergeFailures(
   { record }: DecodedRecord,
   failures: readonly Failure[],
 ): readonly Failure[] {
+  if (failures.length < 2) return failures;
   return [...Map.groupBy(failures, ({ reason }) => reason).values()].flatMap((some): Failure[] => {
     const [first] = some;
     if (first === undefined || some.length === 1) return some;

@@ -35,7 +35,11 @@ describe('a batch of messages', () => {
 });
 
 const USERS = ['u1', 'u2', 'u3', 'u4', 'u5', 'u6'];
-const placement: Placement = { partitionsAt: () => 4, passMark: () => Promise.resolve() };
+const placement: Placement = {
+  hasGrown: () => true,
+  partitionsAt: () => 4,
+  passMark: () => Promise.resolve(),
+};
 
 function decoded(partition: number): DecodedRecord {
   const record = sampleRecord(
@@ -81,8 +85,9 @@ describe('events that came by another number of partitions', () => {
     );
   });
 
-  it('are none where every person belongs to the partition, or no layout is known', () => {
+  it('are none where every person belongs to the partition, or the log never grew', () => {
     expect(misplacedIn(records, undefined).size).toBe(0);
+    expect(misplacedIn(records, { ...placement, hasGrown: () => false }).size).toBe(0);
     const everywhere: Placement = { ...placement, partitionsAt: () => 1 };
     expect(misplacedIn([decoded(0)], everywhere).size).toBe(0);
   });

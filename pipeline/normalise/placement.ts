@@ -8,6 +8,8 @@ import { rawRecordCodec } from '../../schemas/codec.ts';
 
 /** The layout of one partition of events.raw. */
 export interface Placement {
+  /** Whether the log has ever had another number of partitions. */
+  hasGrown(): boolean;
   /** By how many partitions the record at this offset had to be split. */
   partitionsAt(offset: number): number;
   /** Resolves when the layout behind the mark is known. Rejects when the signal aborts. */
@@ -46,7 +48,7 @@ export function misplacedIn(
   records: readonly DecodeResult[],
   placement: Placement | undefined,
 ): Misplaced {
-  if (!placement) return NONE;
+  if (!placement?.hasGrown()) return NONE;
   let found: Map<DecodeResult, ReadonlySet<number>> | undefined;
   for (const decoded of records) {
     if (decoded.state !== 'decoded') continue;
