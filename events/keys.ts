@@ -25,6 +25,21 @@ const KIND = new Uint8Array(0x10000).map((_, unit) => {
  * `__proto__` is stored as `proto`. Idempotent: a stored key can be normalised again for a lookup.
  */
 export function normaliseKey(key: string): string {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const stored = normalised(key);
+  if (key.length <= MAX_KEY_BYTES) {
+    if (known.size >= MAX_KNOWN_KEYS) known.clear();
+    known.set(key, stored);
+  }
+  return stored;
+}
+
+/** Stored keys by the sent ones: most events have the keys of other events. */
+const known = new Map<string, string>();
+const MAX_KNOWN_KEYS = 10_000;
+
+function normalised(key: string): string {
   const length = key.length;
   if (length === 0) return '';
   if (KIND[key.charCodeAt(0)] !== KEEP || KIND[key.charCodeAt(length - 1)] !== KEEP)

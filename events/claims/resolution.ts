@@ -100,7 +100,11 @@ function packEntry(
   const { packed } = target;
   const lengthAt = target.at + packed.write(entry.id, target.at, CLAIM_ID_BYTES, 'latin1');
   const end = writeResolved(
-    { ...entry, expires: entry.receivedAt + target.dedupeTtl },
+    {
+      position: entry.position,
+      acceptance: entry.acceptance,
+      expires: entry.receivedAt + target.dedupeTtl,
+    },
     packed,
     lengthAt + 1,
   );

@@ -1,5 +1,3 @@
-import type { LogPosition } from '../../schemas/log-position.ts';
-import type { RawRecord } from '../../schemas/records.ts';
 import { acceptanceHash, gatewaySeed } from '../claims/acceptance.ts';
 import { claimId, claimScope } from '../claims/claim-id.ts';
 import type { ClaimToResolve } from '../claims/resolution.ts';
@@ -26,7 +24,9 @@ export function claimsToResolve(
     const seed = gatewaySeed(record.gateway);
     const { partition, offset } = source;
     const epoch = epochOf(partition, offset);
-    for (const [index, item] of record.items.entries()) {
+    let index = -1;
+    for (const item of record.items) {
+      index++;
       const claim = {
         id:
           item.dedupe_id === null
@@ -36,15 +36,14 @@ export function claimsToResolve(
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,
       };
-      const redrivenFrom = originalPosition(record, index);
-      claims.push(redrivenFrom === undefined ? claim : { ...claim, redrivenFrom });
+      const first = record.redriven_from;
+      // A redriven record has the items of the original record in their original order.
+      claims.push(
+        first === null
+          ? claim
+          : { ...claim, redrivenFrom: { ...first, index: first.index + index } },
+      );
     }
   }
   return claims;
-}
-
-/** A redriven record has the items of the original record in their original order. */
-function originalPosition(record: RawRecord, index: number): LogPosition | undefined {
-  const first = record.redriven_from;
-  return first === null ? undefined : { ...first, index: first.index + index };
 }
