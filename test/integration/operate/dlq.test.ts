@@ -4,16 +4,20 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { acceptanceHash, gatewaySeed } from '../../../events/claims/acceptance.ts';
+import { TOPIC } from '../../../schemas/topology.ts';
 import { post } from '../../support/client.ts';
 import {
   clickhouse,
   createAccount,
   eventually,
+  FULL,
   ravand,
   readyStack,
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { rawOf, watchTopic } from '../gateway/raw-log.ts';
 import { withFaultyNormaliser, withRefusedEvent } from './faults.ts';
 
 const FAULTY_LIBRARY = 'breaks-the-last-release';
@@ -143,7 +147,7 @@ describe('dead letters of the normaliser', () => {
     expect(people).toEqual({ orders: 5 });
   });
 
-  it.each(['before', 'after'])(
+  it.each(FULL ? ['before', 'after'] : ['after'])(
     'are published and counted once when kill -9 ends the redrive %s the publish',
     async (moment) => {
       const account = await createAccount(`dlq killed ${moment}`);
@@ -191,22 +195,29 @@ describe('dead letters of the normaliser', () => {
     expect(await storedIds(account)).toEqual([good, ...bad].sort());
   });
 
-  it('of which a replay of an earlier release has stored some events are redriven without these', async () => {
-    const account = await createAccount('dlq replayed');
-    const { bad, good } = await sendEventsToDeadLetter(account);
-    const group = await groupOf(account, bad);
-    await storeAsEarlierReplay(account, good, bad[0] ?? '');
-    expect(await redrive(group)).toMatchObject({ events: 3 });
-    await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
-      (await storedIds(account)).length === 5 ? true : undefined,
-    );
-    expect(await storedIds(account)).toEqual([good, ...bad].sort());
-    expect(await redrive(group)).toMatchObject({ letters: 0 });
-    expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5 });
-    // That release left the profile without the event; a rebuild gives it back.
-    await ravand('rebuild', 'profiles', '--swap');
-    expect(await profileOf(account)).toEqual({ orders: 5 });
-  });
+  it.runIf(FULL)(
+    'of which a replay of an earlier release has stored some events are redriven without these',
+    async () => {
+      const account = await createAccount('dlq replayed');
+      const raw = await watchTopic(TOPIC.raw);
+      const { bad, good } = await sendEventsToDeadLetter(account);
+      const group = await groupOf(account, bad);
+      const [first] = rawOf(await raw(), account.accountId);
+      if (!first) throw new Error('the batch is not in the log');
+      const acceptance = acceptanceHash(gatewaySeed(first.record.gateway), first.record.sequence);
+      await storeAsEarlierReplay(account, { like: good, id: bad[0] ?? '', acceptance });
+      expect(await redrive(group)).toMatchObject({ events: 3 });
+      await eventually({ ms: 30_000, waitingFor: 'the rows' }, async () =>
+        (await storedIds(account)).length === 5 ? true : undefined,
+      );
+      expect(await storedIds(account)).toEqual([good, ...bad].sort());
+      expect(await redrive(group)).toMatchObject({ letters: 0 });
+      expect(await balanced(account, 5, 0)).toMatchObject({ received: 5, published: 5 });
+      // That release left the profile without the event; a rebuild gives it back.
+      await ravand('rebuild', 'profiles', '--swap');
+      expect(await profileOf(account)).toEqual({ orders: 5 });
+    },
+  );
 
   it('are discarded with a reason that the audit log contains, and stay dead in the books until they are restored', async () => {
     const account = await createAccount('dlq discard');
@@ -297,13 +308,16 @@ describe('dead letters of the sink', () => {
 });
 
 /** The row of the first item of the record at its original position, and its entry in the books. */
-async function storeAsEarlierReplay(account: TestAccount, like: string, id: string): Promise<void> {
+async function storeAsEarlierReplay(
+  account: TestAccount,
+  of: { like: string; id: string; acceptance: number },
+): Promise<void> {
   const client = clickhouse(readyStack());
   const pool = new pg.Pool({ connectionString: readyStack().database_url, max: 1 });
-  const values = { a: account.accountId, id, like };
+  const values = { a: account.accountId, ...of, library: FAULTY_LIBRARY };
   try {
     await client.command({
-      query: `INSERT INTO events SELECT * REPLACE ({id:String} AS message_id, 0 AS _index, mapUpdate(properties, map('order_id', {id:String})) AS properties) FROM (SELECT * FROM events WHERE account_id = {a:UInt64} AND message_id = {like:String})`,
+      query: `INSERT INTO events SELECT * REPLACE ({id:String} AS message_id, 0 AS _index, {acceptance:UInt32} AS _acceptance, {library:String} AS library_name, '1' AS library_version, mapUpdate(properties, map('order_id', {id:String})) AS properties) FROM (SELECT * FROM events WHERE account_id = {a:UInt64} AND message_id = {like:String})`,
       query_params: values,
     });
     const [row] = await rows<{ minute: number }>(

@@ -21,7 +21,7 @@ interface Sides {
 }
 
 /** Cases of one property; REPORT_CASES sets another number, REPORT_SEED repeats a run. */
-const CASES = FULL ? 25 : 12;
+const CASES = FULL ? 25 : 8;
 const IN_FLIGHT = 2;
 /** Rare shapes may draw no case that counts anything; then others are drawn, so many times. */
 const MAX_DRAWS = 5;
