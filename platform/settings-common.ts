@@ -37,7 +37,7 @@ const consumerSettings = defineSettings({
   }),
   KAFKA_GROUP_PROTOCOL: setting.oneOf(['consumer', 'classic'], {
     default: 'consumer',
-    doc: 'Group protocol of consumers without KAFKA_INSTANCE_ID. consumer needs Kafka 4.0: a killed member delays only its own partitions, until the session of the broker times out (group.consumer.session.timeout.ms and group.consumer.min.session.timeout.ms: set both to 4000, and group.consumer.heartbeat.interval.ms to 1000; 45 s by default). classic: for earlier brokers; each killed member delays the next rebalance of the whole group.',
+    doc: 'Group protocol of consumers without KAFKA_INSTANCE_ID. consumer needs Kafka 4.0: a killed member delays only its own partitions, until the session of the broker times out (group.consumer.session.timeout.ms and group.consumer.min.session.timeout.ms: set both to 4000, and group.consumer.heartbeat.interval.ms to 1000; 45 s by default); in a group that has classic members, of an earlier release or with a name, it joins as one of them. classic: for earlier brokers; each killed member delays the next rebalance of the whole group.',
   }),
 });
 

@@ -5,6 +5,7 @@ import type { LogEnds } from '../log/evidence.ts';
 import { rdkafkaConnection } from './connection.ts';
 import { formerTopic, physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
+import { protocolToJoin, type GroupProtocol } from './group-protocol.ts';
 import { clientIdOf } from './reader-versions.ts';
 
 export interface PartitionOffset {
@@ -116,11 +117,12 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
   await topicNamesKnown();
   const { log } = options;
   const topic = physicalTopic(options.topic);
+  const protocol = await protocolToJoin(options);
   const partitionsOf = (assignment: { partition: number }[]) =>
     assignment.map(({ partition }) => partition);
   const consumer = new kafka.KafkaConsumer(
     {
-      ...configuration(options),
+      ...configuration(options, protocol),
       rebalance_cb: (error: kafka.LibrdKafkaError, assignment: { partition: number }[]) => {
         if (error.code === kafka.CODES.ERRORS.ERR__ASSIGN_PARTITIONS)
           options.onAssign(partitionsOf(assignment));
@@ -252,12 +254,8 @@ const LARGE_FETCH_FROM_MS = 100;
  * the classic one a rebalance waits for every member, dead ones until their sessions end, so a
  * process that is killed more often than that delays the partitions of its successors for ever.
  */
-function membership({
-  settings,
-  instanceId,
-}: Pick<ConsumerClientOptions, 'settings' | 'instanceId'>): Record<string, string | number> {
-  if (instanceId === '' && settings.KAFKA_GROUP_PROTOCOL !== 'classic')
-    return { 'group.protocol': 'consumer' };
+function membership(instanceId: string, protocol: GroupProtocol): Record<string, string | number> {
+  if (protocol === 'consumer') return { 'group.protocol': 'consumer' };
   return {
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
     'session.timeout.ms': 6000,
@@ -266,18 +264,15 @@ function membership({
   };
 }
 
-function configuration({
-  settings,
-  groupId,
-  clientId,
-  instanceId,
-  maxWaitMs,
-}: ConsumerClientOptions): Record<string, string | number | boolean> {
+function configuration(
+  { settings, groupId, clientId, instanceId, maxWaitMs }: ConsumerClientOptions,
+  protocol: GroupProtocol,
+): Record<string, string | number | boolean> {
   return {
     ...rdkafkaConnection(settings),
     'group.id': groupId,
     'client.id': clientIdOf(clientId),
-    ...membership({ settings, instanceId }),
+    ...membership(instanceId, protocol),
     'max.poll.interval.ms': 60_000,
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,
