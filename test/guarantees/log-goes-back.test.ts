@@ -128,7 +128,7 @@ async function notReady(service: string): Promise<string> {
 }
 
 async function untilRefused(service: string): Promise<void> {
-  await eventually({ ms: 60_000, waitingFor: `${service} to refuse the log` }, async () =>
+  await eventually({ ms: 120_000, waitingFor: `${service} to refuse the log` }, async () =>
     (await notReady(service)).includes('./ravand log advance-epoch') ? true : undefined,
   );
 }
