@@ -1,5 +1,5 @@
 import { withKafkaAdmin } from './admin.ts';
-import type { ConsumerClientOptions } from './consumer-client.ts';
+import type { PartitionConsumerOptions } from './consumer-types.ts';
 
 export type GroupProtocol = 'consumer' | 'classic';
 
@@ -13,7 +13,7 @@ export async function protocolToJoin({
   settings,
   groupId,
   instanceId,
-}: Pick<ConsumerClientOptions, 'settings' | 'groupId' | 'instanceId'>): Promise<GroupProtocol> {
+}: Pick<PartitionConsumerOptions, 'settings' | 'groupId' | 'instanceId'>): Promise<GroupProtocol> {
   if (instanceId !== '' || settings.KAFKA_GROUP_PROTOCOL === 'classic') return 'classic';
   // A group of the newer protocol is described as one without members.
   const { groups } = await withKafkaAdmin(settings, (admin) => admin.describeGroups([groupId]));
