@@ -12,7 +12,7 @@ export type GroupProtocol = 'consumer' | 'classic';
 export async function protocolToJoin({
   settings,
   groupId,
-  instanceId,
+  instanceId = '',
 }: Pick<PartitionConsumerOptions, 'settings' | 'groupId' | 'instanceId'>): Promise<GroupProtocol> {
   if (instanceId !== '' || settings.KAFKA_GROUP_PROTOCOL === 'classic') return 'classic';
   // A group of the newer protocol is described as one without members.
