@@ -6,6 +6,7 @@ import { rdkafkaConnection } from './connection.ts';
 import { formerTopic, physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
 import { protocolToJoin, type GroupProtocol } from './group-protocol.ts';
+import { lostConnections } from './lost-connections.ts';
 import { clientIdOf } from './reader-versions.ts';
 
 export interface PartitionOffset {
@@ -78,7 +79,7 @@ export interface ConsumerClientOptions extends Pick<
   'settings' | 'log' | 'groupId' | 'clientId' | 'instanceId' | 'topic'
 > {
   /**
-   * How long a batch may wait for more records, ms. A fetch may use a part of it.
+   * How long a batch may wait for more records, ms. A fetch may wait as long before it.
    */
   maxWaitMs: number;
   onAssign(partitions: number[]): void;
@@ -138,6 +139,8 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
     log.debug({ code: 'kafka_client', kafka_code: error.code }, error.message);
     if (CONNECTION_LOST.has(error.code)) options.onSuspicion();
   });
+  const readStatistics = lostConnections(() => options.onSuspicion());
+  consumer.on('event.stats', ({ message }: { message: string }) => readStatistics(message));
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
       if (error) reject(new KafkaError(error));
@@ -230,6 +233,9 @@ function clientOf(
 
 const OFFSET_BEGINNING = -2;
 
+/** A lost connection is noticed within this time, reported or not (lost-connections.ts), ms. */
+const STATISTICS_MS = 10_000;
+
 /**
  * A consumer that may wait fetches rarely and in large responses: a fetch per few records costs
  * brokers and clients more than the records themselves. One that may not is answered as soon as
@@ -242,7 +248,7 @@ function fetchSettings(maxWaitMs: number): {
   if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 500 };
   return {
     'fetch.min.bytes': 1024 * 1024,
-    'fetch.wait.max.ms': Math.round(Math.min(500, maxWaitMs / 2)),
+    'fetch.wait.max.ms': Math.min(500, maxWaitMs),
   };
 }
 
@@ -250,9 +256,10 @@ const LARGE_FETCH_FROM_MS = 100;
 
 /**
  * A named member has a static membership of the classic protocol: restarted within the session, it
- * gets its partitions back without a rebalance. Other members use the newer protocol (KIP-848): in
- * the classic one a rebalance waits for every member, dead ones until their sessions end, so a
- * process that is killed more often than that delays the partitions of its successors for ever.
+ * gets its partitions back without a rebalance. Other members use the newer protocol (KIP-848),
+ * unless the group has classic members (group-protocol.ts): in the classic one a rebalance waits
+ * for every member, dead ones until their sessions end, so a process that is killed more often than
+ * that delays the partitions of its successors for ever.
  */
 function membership(instanceId: string, protocol: GroupProtocol): Record<string, string | number> {
   if (protocol === 'consumer') return { 'group.protocol': 'consumer' };
@@ -283,6 +290,7 @@ function configuration(
     'fetch.queue.backoff.ms': 10,
     'fetch.message.max.bytes': 4 * 1024 * 1024,
     'queued.max.messages.kbytes': 16 * 1024,
+    'statistics.interval.ms': STATISTICS_MS,
     // New partitions are found within this time; ./ravand log grow waits for it.
     'topic.metadata.refresh.interval.ms': 10_000,
   };

@@ -24,11 +24,6 @@ export interface PartitionConsumer {
 
 /** How often an idle partition is compared with the end of the log, ms. */
 const STALL_CHECK_MS = 10_000;
-/**
- * After so many of them the evidence is compared, too: the client reports a lost connection once in
- * 30 s, so that a second one may pass unnoticed, and other records may have filled the gap.
- */
-const EVIDENCE_CHECKS = 3;
 
 /**
  * Joins the group and processes the assigned partitions until it is closed. Resolves at once; an
@@ -105,10 +100,9 @@ export function startPartitionConsumer(
     await loop.run();
   };
   const watchForStalls = async () => {
-    for (let checks = 1; ; checks++) {
+    for (;;) {
       await delay(STALL_CHECK_MS);
       if (closing.signal.aborted) return;
-      if (checks % EVIDENCE_CHECKS === 0) assignments.guard?.suspect();
       try {
         const stalled = await assignments.stalled();
         if (stalled.length > 0) reopen(stalled);
