@@ -14,8 +14,11 @@ interface LoopOptions {
   onNotInLog(): void;
 }
 
-/** Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long. */
-const IDLE_POLL_MS = 500;
+/**
+ * Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long, and a
+ * consumer that closes waits for its end.
+ */
+const IDLE_POLL_MS = 1000;
 const MAX_RECORDS = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** After this long without a record, a broker is probed; after a lost connection at once, ms. */
