@@ -107,7 +107,7 @@ async function personOfLine(
 
 function personLines({ names, beside }: PersonNames): string[] {
   return [
-    `${names.length} distinct ids of one person are erased: ${names.join(', ')}`,
+    `${names.length === 1 ? 'one id is' : `${names.length} ids of one person are`} erased: ${names.join(', ')}`,
     ...(beside.length === 0
       ? []
       : [
