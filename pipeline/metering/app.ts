@@ -40,7 +40,7 @@ export interface Metering {
 /** Minutes that are reconciled at once. */
 const MAX_MINUTES = 5000;
 /** The books are reconciled this often while nothing is counted, ms. */
-const AT_REST_INTERVAL = 12_000;
+const AT_REST_INTERVAL = 24_000;
 /** Statements that fold old minutes in one interval. */
 const FOLD_TURNS = 40;
 

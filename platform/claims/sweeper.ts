@@ -2,11 +2,11 @@ import { visitsPerSweep } from '../../events/claims/sweep.ts';
 import { asError } from './retry-until-answered.ts';
 import type { ClaimStore, SweepProgress } from './claim-store.ts';
 
-const INTERVAL_MS = 1_000;
+const INTERVAL_MS = 2_000;
 /** Buckets in one call, which blocks Redis for about a millisecond. */
 const MAX_VISITS = 64;
 /** Calls in one sweep; with more buckets a round only takes longer. */
-const MAX_CALLS = 32;
+const MAX_CALLS = 64;
 
 interface SweeperOptions {
   readonly store: ClaimStore;
@@ -15,15 +15,15 @@ interface SweeperOptions {
   /** Number of partitions of the topic. */
   readonly partitions: number;
   readonly progress: () => SweepProgress;
-  /** May be called every second until ensureLoaded is called. */
+  /** May be called every two seconds until ensureLoaded is called. */
   readonly onLost: () => void;
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Visits a few buckets every second and removes claims soon after they leave the window: a round
- * over all buckets takes a sixteenth of it. Every normaliser runs a sweeper; they share the cursor.
- * A normaliser without traffic detects through it that Redis lost the claims.
+ * Visits a few buckets every two seconds and removes claims soon after they leave the window: a
+ * round over all buckets takes a sixteenth of it. Every normaliser runs a sweeper; they share the
+ * cursor. A normaliser without traffic detects through it that Redis lost the claims.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;

@@ -1,9 +1,10 @@
 import kafkajs, { type KafkaConfig, type SASLOptions } from 'kafkajs';
 import type { kafkaSettings } from '../settings-common.ts';
 import type { SettingsOf } from '../settings.ts';
-import { checkQueuesWhenRequestsWait } from './kafkajs-queue.ts';
+import { checkQueuesWhenRequestsWait, checkTimeoutsRarely } from './kafkajs-queue.ts';
 
 checkQueuesWhenRequestsWait();
+checkTimeoutsRarely();
 
 export type KafkaSettings = SettingsOf<typeof kafkaSettings>;
 

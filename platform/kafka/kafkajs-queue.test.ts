@@ -13,21 +13,31 @@ interface Queue extends EventEmitter {
   }): void;
   fulfillRequest(response: { correlationId: number; payload: null; size: number }): void;
   maybeThrottle(ms: number): void;
+  scheduleRequestTimeoutCheck(): void;
+  destroy(): void;
 }
 
 const RequestQueue = createRequire(import.meta.url)(
   'kafkajs/src/network/requestQueue/index.js',
 ) as new (options: Record<string, unknown>) => Queue;
 
-function newQueue(): { queue: Queue; sent: number[]; send: (correlationId: number) => void } {
+function newQueue(options: Record<string, unknown> = {}): {
+  queue: Queue;
+  sent: number[];
+  send: (correlationId: number) => void;
+} {
   const sent: number[] = [];
   const queue = new RequestQueue({
     ...{ maxInFlightRequests: null, requestTimeout: 1000, enforceRequestTimeout: false },
     ...{ clientId: 'test', broker: 'none', logger: { debug: () => undefined } },
+    ...options,
   });
   const send = (correlationId: number) =>
     queue.push({
-      entry: { correlationId, resolve: () => undefined, reject: () => undefined },
+      entry: {
+        ...{ correlationId, resolve: () => undefined },
+        reject: (error) => queue.emit('rejected', error),
+      },
       expectResponse: true,
       sendRequest() {
         sent.push(correlationId);
@@ -54,4 +64,18 @@ it('a request that the broker throttles is sent when the time has come', async (
   await once(queue, 'sent');
   expect(sent).toEqual([1, 2]);
   expect(queue.throttleCheckTimeoutId).toBeNull();
+});
+
+it('a request without an answer is rejected', async () => {
+  const { queue, send } = newQueue({
+    ...{ requestTimeout: 1, enforceRequestTimeout: true, isConnected: () => true },
+  });
+  try {
+    queue.scheduleRequestTimeoutCheck();
+    send(3);
+    const [error] = (await once(queue, 'rejected')) as [Error];
+    expect(error.message).toContain('timed out');
+  } finally {
+    queue.destroy();
+  }
 });

@@ -164,7 +164,7 @@ export class ErasureView {
 }
 
 /** A live consumer notices an enforced erasure within about one and a half of this time, ms. */
-export const ERASURES_POLL_MS = 3000;
+export const ERASURES_POLL_MS = 4000;
 
 interface FollowOptions {
   database: Queries;
